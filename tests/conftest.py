@@ -1,0 +1,72 @@
+"""What all tests share: hypothesis profiles, the data of the paper, and which tests may not be skipped where."""
+
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Before any test module imports the library: plots need no screen, JAX looks for no accelerator.
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+# No deadline: a loaded machine is not a bug. Where CI runs, the same examples every time.
+settings.register_profile("uccurve", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+settings.register_profile("thorough", settings.get_profile("uccurve"), max_examples=2000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "uccurve"))
+
+
+def required(name: str) -> bool:
+    """Whether the environment asks that what `name` guards is run, not skipped."""
+    return os.environ.get(f"UCCURVE_REQUIRE_{name.upper()}", "") not in ("", "0")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a skipped browser or Spark test where it is required."""
+    report = yield
+    names = [name for name in ("browser", "spark") if item.get_closest_marker(name) and required(name)]
+    if names and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although UCCURVE_REQUIRE_{names[0].upper()} is set: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail a test file that skips itself for want of a library, where all of them are required."""
+    report = yield
+    if report.skipped and required("libraries"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although UCCURVE_REQUIRE_LIBRARIES is set: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with the paper's data sets: $UCCURVE_DATA, or shared/data beside the repository."""
+    folder = Path(os.environ.get("UCCURVE_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"the paper's data sets are not in {folder}: set UCCURVE_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of the browser that opens the report."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    pytest.skip("no chromium on the PATH")
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """The path of the Java that Spark runs on."""
+    if path := shutil.which("java"):
+        return path
+    pytest.skip("no java on the PATH")
