@@ -12,8 +12,8 @@ BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # The inner loop: the core modules' doctests, and the tests named after them or holding their laws.
-CORE      := intervals profile curve scores
-CORE_LAWS := laws facts boundaries
+CORE      := area checks curve intervals profile scores track
+CORE_LAWS := boundaries facts laws oracle refusals
 FAST      := $(wildcard $(CORE:%=src/uccurve/%.py) $(CORE:%=tests/test_%.py) $(CORE_LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help

@@ -1,0 +1,134 @@
+"""Data flows one way: the core computes with numpy alone, edges bring their libraries when they are asked to."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "uccurve"
+
+CORE = ["area", "checks", "curve", "intervals", "profile", "scores", "track"]
+"""Modules that import numpy, the standard library and each other, and nothing else."""
+
+HAND_OFFS = {("intervals", "frames"), ("curve", "display")}
+"""Where a method of the core hands over to an edge, inside a function: (core module, edge)."""
+
+EAGER = ["cli", "experiments"]
+"""Edges that are an extra as a whole and may import its libraries at their top."""
+
+
+class Import(NamedTuple):
+    """One imported module as a full name, and whether the import runs with the module or in a function only."""
+
+    name: str
+    on_load: bool
+
+    @property
+    def top(self) -> str:
+        return self.name.partition(".")[0]
+
+
+def imports(source: str, package: str) -> Iterator[Import]:
+    """All imports that can run in `source`, a module of `package`; those for type checkers never do."""
+    yield from _imports(ast.parse(source), package, on_load=True)
+
+
+def _imports(node: ast.AST, package: str, *, on_load: bool) -> Iterator[Import]:
+    if isinstance(node, ast.Import):
+        yield from (Import(alias.name, on_load) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        parents = package.split(".")
+        base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
+        module = ".".join(filter(None, [base, node.module]))
+        names = [f"{module}.{alias.name}" for alias in node.names] if module == "uccurve" else [module]
+        yield from (Import(name, on_load) for name in names)
+    elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        for child in node.orelse:
+            yield from _imports(child, package, on_load=on_load)
+    else:
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            yield from _imports(child, package, on_load=on_load and not inside)
+
+
+def imports_of(path: Path) -> list[Import]:
+    package = ".".join(["uccurve", *path.relative_to(PACKAGE).parent.parts])
+    return list(imports(path.read_text(encoding="utf-8"), package))
+
+
+def is_standard(name: str) -> bool:
+    return name in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_a_core_module_imports_numpy_and_the_core_only(module: str) -> None:
+    core = {f"uccurve.{name}" for name in CORE}
+    hand_offs = {f"uccurve.{edge}" for name, edge in HAND_OFFS if name == module}
+    strays = [
+        found.name
+        for found in imports_of(PACKAGE / f"{module}.py")
+        if not (is_standard(found.top) or found.top == "numpy" or found.name in core)
+        and (found.on_load or found.name not in hand_offs)
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("path", [str(path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.py"))])
+def test_an_edge_imports_its_libraries_when_asked_not_on_load(path: str) -> None:
+    if Path(path).with_suffix("").parts[0] in EAGER:
+        return
+    loaded = {found.top for found in imports_of(PACKAGE / path) if found.on_load and not is_standard(found.top)}
+    assert loaded <= {"uccurve", "numpy", "narwhals"}
+
+
+def test_importing_uccurve_loads_numpy_and_narwhals_at_the_most() -> None:
+    script = """
+import json, sys
+before = set(sys.modules)
+import uccurve
+new = [module for name, module in sys.modules.items() if name not in before and getattr(module, "__file__", None)]
+print(json.dumps(sorted({module.__name__.partition(".")[0] for module in new})))
+"""
+    output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    loaded = {name for name in json.loads(output) if not is_standard(name)}
+    assert {"uccurve", "numpy"} <= loaded <= {"uccurve", "numpy", "narwhals"}
+
+
+def test_the_inner_loop_runs_every_core_module() -> None:
+    lines = (PACKAGE.parent.parent / "Makefile").read_text(encoding="utf-8").splitlines()
+    (core,) = (line.partition(":=")[2].split() for line in lines if line.startswith("CORE "))
+    assert core == CORE
+
+
+def test_the_scan_sees_every_way_to_import() -> None:
+    source = """
+import numpy.typing, polars as pl
+from . import checks
+from .frames import columns
+from uccurve import UCC
+if TYPE_CHECKING:
+    import pandas
+else:
+    import pyarrow
+try:
+    import dask
+except ImportError:
+    pass
+class C:
+    import rich
+    def method(self):
+        from .display import draw
+        return lambda: __import__
+async def later():
+    import typer
+"""
+    found = list(imports(source, "uccurve"))
+    on_load = ["numpy.typing", "polars", "uccurve.checks", "uccurve.frames", "uccurve.UCC", "pyarrow", "dask", "rich"]
+    assert [one.name for one in found if one.on_load] == on_load
+    assert [one.name for one in found if not one.on_load] == ["uccurve.display", "typer"]
+    assert list(imports("from ..curve import UCC", "uccurve.experiments")) == [Import("uccurve.curve", on_load=True)]
