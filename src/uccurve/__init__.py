@@ -1,0 +1,33 @@
+"""Say whether prediction intervals are any good, which model has the better ones, and which calibration to ship."""
+
+from .checks import DroppedRowsWarning
+from .curve import UCC
+from .intervals import Intervals
+from .points import CurvePoints, OperatingPoint
+from .scores import (
+    auucc_gain_score,
+    auucc_score,
+    bandwidth_score,
+    deficit_score,
+    excess_score,
+    interval_score,
+    miss_rate_score,
+    ucc_curve,
+)
+
+__version__ = "0.1.0"
+__all__ = [
+    "UCC",
+    "CurvePoints",
+    "DroppedRowsWarning",
+    "Intervals",
+    "OperatingPoint",
+    "auucc_gain_score",
+    "auucc_score",
+    "bandwidth_score",
+    "deficit_score",
+    "excess_score",
+    "interval_score",
+    "miss_rate_score",
+    "ucc_curve",
+]

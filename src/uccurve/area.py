@@ -1,0 +1,113 @@
+"""Area: the exact integral of the empirical curve, steps as steps and lines as lines."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .checks import Array, Axes, Metric
+from .profile import FALLING, Profile
+from .targets import least
+from .track import Track
+
+
+class Piece(NamedTuple):
+    """The part of a curve between two t; `span` is the range of the miss rate where that is what cuts it."""
+
+    first: float
+    last: float
+    endless: bool = False
+    span: tuple[float, float] | None = None
+
+
+def closed_form(profile: Profile, axes: Axes) -> float | None:
+    """Whole-curve areas over the scale that need no order (None for other axes). O(n).
+
+    With b the mean half-width and k the critical scales they are b mean(k), b mean(error k) / 2, and
+    mean(active)^2 / 2 times the variance of k under weights in proportion to the active band.
+    """
+    names = frozenset(axes)
+    if profile.vary != "scale" or len(names) != 2:
+        return None
+    if names == {"excess", "deficit"} and not folds(profile):
+        names = frozenset({"overshoot", "deficit"})
+    if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"}):
+        return None
+    if profile.endless:
+        return np.inf
+    if "bandwidth" in names:
+        per_row = profile.critical if "miss_rate" in names else profile.error * profile.critical / 2
+        return profile.half_width * profile.mean(per_row)
+    active = profile.mean(profile.active)
+    if active == 0:
+        return 0.0
+    middle = profile.mean(profile.active * profile.critical) / active
+    return active * profile.mean(profile.active * (profile.critical - middle) ** 2) / 2
+
+
+def folds(profile: Profile) -> bool:
+    """Whether the other bound ever becomes the nearer one on the curve, so that excess differs from overshoot."""
+    if profile.above is None:
+        return False
+    return bool(profile.fold.min() < (np.inf if profile.endless else profile.end))
+
+
+def piece(track: Track, profile: Profile, name: Metric, low: float, high: float) -> Piece:
+    """Return the part of the curve on which the metric lies in (low, high), cut exactly at its ends."""
+    end = float(track.t[track.end])
+    ends = (high, low) if name in FALLING else (low, high)
+    first, last = (least(track, profile, name, target) for target in ends)
+    first, endless = (end, False) if first is None else (first, last is None and profile.endless)
+    last = max(first, end) if last is None else last if profile.endless else min(last, end)
+    return Piece(first, max(first, last), endless, (low, high) if name == "miss_rate" else None)
+
+
+def integral(track: Track, profile: Profile, axes: Axes, part: Piece | None) -> float:
+    """Absolute value of the integral of y dx over a part of the curve, by default all of it. O(n)."""
+    part = part or Piece(float(track.t[0]), float(track.t[track.end]), profile.endless)
+    if part.endless and not FALLING.issuperset(axes):
+        return np.inf
+    x, y = (_nodes(track, profile, name, part) for name in axes)
+    if axes[0] == "miss_rate":
+        x = _cut_steps(track, x, part)
+        return float(x[0] ** 2 - x[-1] ** 2) / 2 if axes[1] == "miss_rate" else float(np.sum((x[:-1] - x[1:]) * y))
+    heights = y[:-1] if axes[1] == "miss_rate" else (y[:-1] + y[1:]) / 2
+    return abs(float(np.sum((x[1:] - x[:-1]) * heights)))
+
+
+def _nodes(track: Track, profile: Profile, name: Metric, part: Piece) -> Array:
+    """Metric at both ends of the part and at the vertices between them."""
+    if part.first == track.t[0] and part.last == track.t[-1]:
+        return track.values(name)
+    i, j = np.searchsorted(track.t, part.first, side="right"), np.searchsorted(track.t, part.last, side="left")
+    ends = [track.value(name, t) if t <= track.t[-1] else profile.at(t)[name] for t in (part.first, part.last)]
+    return np.concatenate([ends[:1], track.values(name)[i:j], ends[1:]])
+
+
+def _cut_steps(track: Track, x: Array, part: Piece) -> Array:
+    """Miss rate before each node's step and after the last; a step that leaves the range is cut at its end."""
+    low, high = part.span or (0.0, 1.0)
+    before = x[0]
+    if part.span and part.first > track.t[0]:
+        before = track.values("miss_rate")[np.searchsorted(track.t, part.first) - 1]
+    steps: Array = np.clip(np.concatenate([[before], x]), low, high)
+    return steps
+
+
+def shares(track: Track, profile: Profile, falling: Metric, other: Metric) -> Array:
+    """Each row's part of the area: the other metric summed up to where the row is covered."""
+    x = np.abs(track.values(other) - track.values(other)[0])
+    weight = 1.0 if profile.weight is None else profile.weight
+    never = np.isinf(profile.critical)
+    t = np.where(never, profile.start, profile.critical)
+    if falling == "miss_rate":
+        parts = np.interp(t, track.t, x) * weight
+        return np.where(never, np.inf, parts)
+    heights = x[:-1] if other == "miss_rate" else (x[1:] + x[:-1]) / 2
+    below = np.append(0.0, np.cumsum(heights * np.diff(track.t)))
+    place = np.searchsorted(track.t, t)
+    if profile.vary == "scale":
+        return np.where(never, np.inf, below[place] * profile.active * weight)
+    start = np.searchsorted(track.t, 0.0 - profile.active)
+    return np.where(profile.error > 0, below[place] - below[start], 0) * weight

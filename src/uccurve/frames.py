@@ -1,0 +1,29 @@
+"""Frames: named columns of any data frame as arrays, through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+
+def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the columns `names` (role to column name) of `frame` as arrays by role; lazy frames are collected."""
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise TypeError(f"`frame` must be a data frame that narwhals knows; got {type(frame).__name__}.") from None
+    found = native.collect_schema().names()
+    absent = [name for name in names.values() if name not in found]
+    if absent:
+        raise ValueError(
+            f"`frame` must have the columns {', '.join(names.values())}: {', '.join(absent)} not found. "
+            f"It has {', '.join(map(str, found))}."
+        )
+    chosen = native.select(*dict.fromkeys(names.values()))
+    eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+    return {role: eager[name].to_numpy() for role, name in names.items()}

@@ -1,0 +1,47 @@
+"""Points: what a curve answers, an operating point or its vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from .checks import Array, Axes
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OperatingPoint:
+    """Where one scale (or shift) puts the intervals; `cost` only where one was asked for.
+
+    >>> OperatingPoint(scale=1.5, shift=0.0, miss_rate=0.08, bandwidth=2.0, excess=1.23456, deficit=0.1, overshoot=1.3)
+    OperatingPoint(scale=1.5, shift=0, miss_rate=0.08, bandwidth=2, excess=1.235, deficit=0.1, overshoot=1.3)
+    """
+
+    scale: float
+    shift: float
+    miss_rate: float
+    bandwidth: float
+    excess: float
+    deficit: float
+    overshoot: float
+    cost: float | None = None
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return f"OperatingPoint({', '.join(f'{name}={value:.4g}' for name, value in values if value is not None)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CurvePoints:
+    """Vertices of a curve on two axes; `scale` or `shift` says where each lies, the other one is None."""
+
+    axes: Axes
+    x: Array
+    y: Array
+    scale: Array | None = None
+    shift: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        spans = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in zip(self.axes, (self.x, self.y), strict=True))
+        return f"CurvePoints({len(self)} points, {', '.join(spans)})"

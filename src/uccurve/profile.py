@@ -1,0 +1,162 @@
+"""Profile: the scale or shift at which each row is just covered, and the five metrics at any of them.
+
+Rows are counted by the rank of their critical scale; ``error <= scale * band`` is never tested, because rounding
+loses the row that defines the scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .checks import Array, Metric
+from .intervals import TIE, Intervals
+
+Vary = Literal["scale", "shift"]
+Flags = npt.NDArray[np.bool_]
+FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What the curve needs of each row that carries weight.
+
+    ``t`` is the scale or the shift; `active` is the band on the side of the error. Errors and bands (and shifts) are in
+    units of `size`, a power of two that is 1 except for data near the ends of float64.
+    """
+
+    vary: Vary
+    error: Array
+    active: Array
+    lower_band: Array
+    upper_band: Array
+    above: Flags | None
+    weight: Array | None
+    critical: Array
+    start: float
+    size: float
+
+    @classmethod
+    def of(cls, intervals: Intervals, vary: Vary) -> Profile:
+        """Errors, bands and critical t of the rows that carry weight. O(n), no sort."""
+        error, above, lower_band, upper_band = intervals.sides()
+        weight = None if intervals._weight is None else intervals._weight.ravel()
+        rows = None
+        if weight is not None and not weight.all():
+            rows = np.flatnonzero(weight)
+            error, weight, lower_band, upper_band = error[rows], weight[rows], lower_band[rows], upper_band[rows]
+            above = above if above is None else above[rows]
+        active = lower_band if above is None else np.where(above, upper_band, lower_band)
+        critical = _critical(error, active, vary)
+        _settle(critical, error, intervals, vary, rows)
+        size = _size(error, lower_band, upper_band)
+        if size != 1:
+            error, active, lower_band, upper_band = error / size, active / size, lower_band / size, upper_band / size
+            critical = critical / size if vary == "shift" else critical
+        start = 0.0
+        if vary == "shift":
+            start -= float(max(lower_band.max(), upper_band.max()))
+            critical[error == 0] = start  # a band of 0 still holds its own prediction
+        return cls(vary, error, active, lower_band, upper_band, above, weight, critical, start, size)
+
+    @property
+    def other(self) -> Array:
+        """The band on the side away from the error."""
+        return self.active if self.above is None else np.where(self.above, self.lower_band, self.upper_band)
+
+    @property
+    def half_width(self) -> float:
+        """Mean of the two bands."""
+        lower = self.mean(self.lower_band)
+        return lower if self.above is None else lower / 2 + self.mean(self.upper_band) / 2
+
+    @property
+    def end(self) -> float:
+        """Last finite critical t, where the curve ends."""
+        largest = float(self.critical.max())
+        if np.isfinite(largest):
+            return largest
+        return float(self.critical.max(initial=self.start, where=np.isfinite(self.critical)))
+
+    @property
+    def endless(self) -> bool:
+        """Whether no t covers all rows: an error above 0 on a side whose band is 0."""
+        return bool(np.isinf(self.critical.max()))
+
+    @property
+    def fold(self) -> Array:
+        """The t from which the other bound is the nearer one for a covered row; infinite where it never is."""
+        if self.above is None:
+            return np.full(len(self.error), np.inf)
+        gap = self.active - self.other
+        if self.vary == "shift":
+            return np.where(gap > 2 * self.error, 2 * self.error - self.active, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.where(gap > 0, 2 * self.error / gap, np.inf)
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights as given; the number of rows without any."""
+        return float(len(self.error)) if self.weight is None else float(self.weight.sum())
+
+    def mean(self, values: Array) -> float:
+        """Weighted mean over the rows."""
+        if self.weight is None:
+            return float(np.mean(values))
+        return float(np.sum(values * self.weight) / np.sum(self.weight))
+
+    def _bands(self, t: float) -> tuple[Array, Array]:
+        """Return the active and the other bands at t."""
+        bands = (self.active,) if self.above is None else (self.active, self.other)
+        moved = [t * band if self.vary == "scale" else np.maximum(band + t, 0) for band in bands]
+        return moved[0], moved[-1]
+
+    def at(self, t: float) -> dict[Metric, float]:
+        """All metrics at one t, by their definitions. O(n), no sort."""
+        with np.errstate(over="ignore"):
+            active, other = self._bands(t)
+        covered = self.critical <= max(t, self.start)
+        over, under = np.maximum(active - self.error, 0), np.maximum(self.error - active, 0)
+        return {
+            "bandwidth": self.mean(active / 2 + other / 2),
+            "miss_rate": self.mean((~covered).astype(np.float64)),
+            "excess": self.mean(np.where(covered, np.minimum(over, other + self.error), 0)),
+            "deficit": self.mean(np.where(covered, 0, under)),
+            "overshoot": self.mean(np.where(covered, over, 0)),
+        }
+
+
+def _critical(error: Array, active: Array, vary: Vary) -> Array:
+    if vary == "shift":
+        return error - active
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        critical = error / active
+    if active.min() == 0:
+        critical[(active == 0) & (error == 0)] = 0.0
+    return critical
+
+
+def _settle(critical: Array, error: Array, intervals: Intervals, vary: Vary, rows: npt.NDArray[np.intp] | None) -> None:
+    """Let the delivered bounds decide where rounding left an error within a few last digits of its band."""
+    delivered = 1.0 if vary == "scale" else 0.0
+    reach = TIE if vary == "scale" else TIE * error
+    close = np.flatnonzero((critical >= delivered - reach) & (critical <= delivered + reach))
+    if not len(close):
+        return
+    places = close if rows is None else rows[close]
+    y, lower, upper = (array.ravel()[places] for array in (intervals.y_true, intervals.lower, intervals.upper))
+    inside = (lower <= y) & (y <= upper)
+    wrong = inside != (critical[close] <= delivered)
+    critical[close[wrong]] = np.where(inside[wrong], delivered, np.nextafter(delivered, np.inf))
+
+
+def _size(*arrays: Array) -> float:
+    """Return a power of two that brings values near the ends of float64 to where their squares fit, else 1."""
+    largest = max(float(array.max()) for array in {id(array): array for array in arrays}.values())
+    exponent = int(np.frexp(largest)[1])
+    if exponent > 500:
+        return float(np.ldexp(1.0, exponent - 500))
+    return float(np.ldexp(1.0, exponent)) if largest and exponent < -400 else 1.0

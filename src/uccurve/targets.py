@@ -1,0 +1,79 @@
+"""Targets: the least scale (or shift) that reaches a value of one metric, or a conformal rank."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from . import checks
+from .checks import Metric
+from .profile import FALLING, Profile
+from .track import Track
+
+
+def least(track: Track, profile: Profile, name: Metric, target: float, *, past_end: bool = False) -> float | None:
+    """Return the least t at which the metric reaches `target`; None where none does.
+
+    The curve ends where all rows are covered; a rising metric goes on after it where `past_end` or no end says so.
+    """
+    t = track.reach(name, target)
+    if t is None and name not in FALLING and np.isfinite(target) and (past_end or profile.endless):
+        return _beyond(profile, name, target)
+    return t
+
+
+def _beyond(profile: Profile, name: Metric, target: float) -> float | None:
+    """Return the t after the last critical one at which a rising metric reaches `target`. O(n) a step of bisection."""
+    covered = np.isfinite(profile.critical)
+    growth = {"bandwidth": profile.active + profile.other, "overshoot": np.where(covered, profile.active, 0)}
+    last = growth.get(name, np.where(covered, np.minimum(profile.active, profile.other), 0))
+    if profile.vary == "scale" and not last.any():
+        return None
+    low, step = profile.end, max(abs(profile.end), 1.0)
+    while profile.at(low + step)[name] < target:
+        low, step = low + step, 2 * step
+        if not np.isfinite(low + step):
+            return None
+    high = low + step
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (middle, high) if profile.at(middle)[name] < target else (low, middle)
+    return high
+
+
+def conformal_t(profile: Profile, target: float | Fraction) -> float:
+    """Return the critical t of the conformal rank; by selection, O(n)."""
+    checks.real("miss_rate", target, 0, 1)
+    if profile.weight is not None and np.ptp(profile.weight) > 0:
+        raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
+    alpha, n = as_written(target), len(profile.critical)
+    rank = ceil((n + 1) * (1 - alpha))
+    if rank > n:
+        need = (
+            f"needs at least {ceil(1 / alpha) - 1} rows; there are {n}"
+            if alpha
+            else "is out of reach for any number of rows"
+        )
+        raise ValueError(
+            f"`conformal` at miss_rate={float(target):g} {need}. Hint: use more calibration rows or a larger miss_rate."
+        )
+    t = float(np.partition(profile.critical, rank - 1)[rank - 1]) if rank else profile.start
+    if np.isinf(t):
+        raise ValueError(
+            f"no {profile.vary} reaches miss_rate={float(target):g} with conformal rank {rank} of {n}: "
+            "too many errors lie on the side of a zero band. Hint: raise them by `min_band`."
+        )
+    return t
+
+
+def as_written(value: float | Fraction) -> Fraction:
+    """Return the fraction a person meant by a float: 0.07 is 7/100 and 1/3 is a third.
+
+    >>> as_written(0.07), as_written(1 / 3)
+    (Fraction(7, 100), Fraction(1, 3))
+    """
+    if isinstance(value, Fraction):
+        return value
+    simple = Fraction(float(value)).limit_denominator(10**6)
+    return simple if float(simple) == value else Fraction(repr(float(value)))

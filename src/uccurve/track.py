@@ -1,0 +1,217 @@
+"""Track: the vertices of a curve in order, and the metrics at each of them.
+
+With ``t`` the scale or the shift, every metric but the miss rate is a sum of ramps ``slope * max(0, t - position)``,
+or of falling ones for the deficit. One sort and two running sums give its value at every vertex, and between vertices
+it is a straight line. The miss rate is a step down at each critical t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from .checks import Array, Metric
+from .order import Indices, blocks, ordered, running_sum
+from .profile import FALLING, Flags, Profile, Vary
+
+BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
+    "scale": {
+        "bandwidth": {},
+        "miss_rate": {},
+        "overshoot": {"critical": 1},
+        "deficit": {"critical": 1},
+        "excess": {"critical": 1, "fold": -1},
+    },
+    "shift": {
+        "bandwidth": {"active": 0.5, "exact": 0.5, "other": 0.5, "opposite": 0.5},
+        "miss_rate": {},
+        "overshoot": {"critical": 1, "exact": 1},
+        "deficit": {"critical": 1, "active": -1},
+        "excess": {"critical": 1, "exact": 1, "fold": -1, "opposite": 1},
+    },
+}
+"""By how many times its mass a row changes the slope of a metric at each kind of vertex.
+
+`critical`: the row is covered; `fold`: its other bound becomes the nearer one; and where a shifted band leaves 0:
+`active` and `exact` (rows without error) the band on the error's side, `other` and `opposite` (rows that fold) the
+other one.
+"""
+KINDS = ("critical", "fold", "active", "exact", "other", "opposite")
+
+
+def kinks(vary: Vary, names: Iterable[Metric]) -> frozenset[str]:
+    """Return the kinds of vertices beside the critical ones that these metrics need."""
+    return frozenset(kind for name in names for kind in BENDS[vary][name]) - {"critical"}
+
+
+class Track:
+    """Vertices ``t`` of the curve from its start, distinct and ascending; after index `end` only where it is endless.
+
+    O(n log n) once, then O(n) for the first look at a metric.
+    """
+
+    __slots__ = (
+        "_codes",
+        "_distinct",
+        "_half_width",
+        "_mass",
+        "_never",
+        "_rows",
+        "_values",
+        "_vary",
+        "_weight",
+        "end",
+        "t",
+    )
+
+    def __init__(self, profile: Profile, kinds: frozenset[str]) -> None:
+        groups = [_group(profile, kind) for kind in KINDS if kind == "critical" or kind in kinds]
+        order, t = ordered(_joined([group.position for group in groups]))
+        t = np.concatenate([[profile.start], t])
+        last = np.append(t[1:] != t[:-1], True)
+        self._distinct: Indices | slice = slice(None) if last.all() else np.flatnonzero(last)
+        self.t = _frozen(t[self._distinct])
+        self.end = int(np.searchsorted(self.t, profile.end))
+        self._mass = _joined([group.mass for group in groups]).take(order)
+        self._mass /= profile.total
+        self._weight = None if profile.weight is None else _joined([group.weight for group in groups]).take(order)
+        self._codes = None
+        if kinds:
+            codes = [np.full(len(group.position), group.code, np.int8) for group in groups]
+            self._codes = np.concatenate(codes).take(order)
+        self._vary, self._half_width, self._rows = profile.vary, profile.half_width, len(profile.error)
+        self._never = _never(profile)
+        self._values: dict[Metric, Array] = {}
+
+    def values(self, name: Metric) -> Array:
+        """Metric at each vertex, read-only; the miss rate after its step."""
+        if name == "excess" and self._vary == "scale" and self._codes is None:
+            name = "overshoot"  # no other bound is the nearer one anywhere on this curve
+        if name not in self._values:
+            if name == "bandwidth" and self._vary == "scale":
+                values = self._half_width * self.t
+            else:
+                values = (self._miss_rate() if name == "miss_rate" else self._ramps(name))[self._distinct]
+            self._values[name] = _frozen(values)
+        return self._values[name]
+
+    def value(self, name: Metric, t: float) -> float:
+        """Metric at one t up to the last vertex. O(log n)."""
+        if name == "miss_rate":
+            return float(self.values(name)[np.searchsorted(self.t, t, side="right") - 1])
+        return float(np.interp(t, self.t, self.values(name)))
+
+    def reach(self, name: Metric, target: float) -> float | None:
+        """Return the least t up to the last vertex at which the metric reaches `target`; None where none does."""
+        values, sign = self.values(name), -1.0 if name in FALLING else 1.0
+        i = int(np.searchsorted(sign * values, sign * target))
+        if i in (0, len(values)):
+            return None if i else float(self.t[0])
+        if name == "miss_rate":
+            return float(self.t[i])
+        (t0, t1), (v0, v1) = self.t[i - 1 : i + 1].tolist(), values[i - 1 : i + 1].tolist()
+        return float(min(t1, t0 + (target - v0) / (v1 - v0) * (t1 - t0)))
+
+    def _ramps(self, name: Metric) -> Array:
+        """Sum of the ramps at the start and at each event."""
+        t = self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
+        slopes = self._slopes(name)
+        if name not in FALLING:
+            return _ramp(t, slopes, offset=1)
+        values = _ramp(t[::-1], slopes[::-1], offset=0)[::-1]
+        if self._never.error:
+            values += self._never.error
+        return values
+
+    def _slopes(self, name: Metric) -> Array:
+        if self._codes is None:
+            return self._mass
+        bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
+        slopes: Array = self._mass * bends[self._codes]
+        return slopes
+
+    def _miss_rate(self) -> Array:
+        if self._weight is None and self._codes is None:
+            missed = np.arange(self._rows, self._rows - len(self._mass) - 1, -1.0)
+            missed /= self._rows
+            return missed
+        weight = self._weight
+        if weight is None:
+            weight = np.equal(np.asarray(self._codes), 0).astype(np.float64)
+        later = np.append(0.0, weight[::-1])
+        later = running_sum(later)[::-1] + self._never.weight
+        later /= later[0]
+        return later
+
+
+class _Group(NamedTuple):
+    """Vertices of one kind up to where the curve ends."""
+
+    code: int
+    position: Array
+    mass: Array
+    weight: Array
+
+
+class _Never(NamedTuple):
+    """Rows that nothing covers: their weight, and their errors' part of the mean over all rows."""
+
+    weight: float
+    error: float
+
+
+def _group(profile: Profile, kind: str) -> _Group:
+    weight = np.ones(len(profile.error)) if profile.weight is None else profile.weight
+    position, mass, rows = _vertices(profile, kind)
+    if profile.weight is not None:
+        mass = mass * weight
+    if kind != "critical":
+        weight = np.zeros(len(weight))
+    limit = np.inf if profile.endless else profile.end
+    if kind != "critical" or profile.endless:
+        rows = (position < limit) & rows if rows is not None else position < limit
+        position, mass, weight = position[rows], mass[rows], weight[rows]
+    return _Group(KINDS.index(kind), position, mass, weight)
+
+
+def _vertices(profile: Profile, kind: str) -> tuple[Array, Array, Flags | None]:
+    """Position and unweighted mass of the vertices of one kind, and the rows that have one (None: all)."""
+    one = np.ones(len(profile.error)) if profile.vary == "shift" else None
+    if kind == "critical":
+        return profile.critical, profile.active if one is None else one * (profile.error > 0), None
+    if kind == "fold":
+        return profile.fold, profile.active - profile.other if one is None else one, None
+    own = kind in ("active", "exact")
+    special = profile.error == 0 if own else np.isfinite(profile.fold)
+    rows = special if kind in ("exact", "opposite") else ~special
+    return 0.0 - (profile.active if own else profile.other), np.ones(len(rows)), rows
+
+
+def _never(profile: Profile) -> _Never:
+    if not profile.endless:
+        return _Never(0.0, 0.0)
+    never = np.isinf(profile.critical)
+    weight = never.sum() if profile.weight is None else profile.weight[never].sum()
+    return _Never(float(weight), profile.mean(np.where(never, profile.error, 0)))
+
+
+def _ramp(t: Array, slopes: Array, offset: int) -> Array:
+    """Running integral over t of the running sum of `slopes`; the first slope takes hold at ``t[offset]``."""
+    out = np.zeros(len(t))
+    out[1 + offset :] = slopes[: len(t) - 1 - offset]
+    out = running_sum(out)
+    np.maximum(out, 0, out=out)  # all metrics are monotone; rounding must not make them less so
+    for block in blocks(len(t) - 1):
+        out[1:][block] *= np.abs(np.diff(t[block.start : block.stop + 1]))
+    return running_sum(out)
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _frozen(values: Array) -> Array:
+    values.setflags(write=False)
+    return values
