@@ -12,7 +12,7 @@ BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # The inner loop: the core modules' doctests, and the tests named after them or holding their laws.
-CORE      := area checks curve intervals profile scores track
+CORE      := area checks curve intervals order profile scores track
 CORE_LAWS := boundaries facts laws oracle refusals
 FAST      := $(wildcard $(CORE:%=src/uccurve/%.py) $(CORE:%=tests/test_%.py) $(CORE_LAWS:%=tests/test_%.py))
 
@@ -29,7 +29,7 @@ test: .venv/.installed-dev
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
 
 test-fast: .venv/.installed-dev
-	$(BIN)/python -m pytest -m "not slow" $(FAST) $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "not slow" $(FAST) $(ARGS)
 
 check: lint types test
 

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -14,10 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# No deadline: a loaded machine is not a bug. Where CI runs, the same examples every time.
-settings.register_profile("uccurve", deadline=None, print_blob=True, derandomize="CI" in os.environ)
-settings.register_profile("thorough", settings.get_profile("uccurve"), max_examples=2000, derandomize=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "uccurve"))
+# No deadline: a loaded machine is not a bug. The default gives the same verdict every time, `thorough` looks for news.
+_SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+settings.register_profile("quick", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 def required(name: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "uccurve"
 
-CORE = ["area", "checks", "curve", "intervals", "profile", "scores", "track"]
+CORE = ["area", "checks", "curve", "intervals", "order", "profile", "scores", "track"]
 """Modules that import numpy, the standard library and each other, and nothing else."""
 
 HAND_OFFS = {("intervals", "frames"), ("curve", "display")}
@@ -48,8 +48,8 @@ def _imports(node: ast.AST, package: str, *, on_load: bool) -> Iterator[Import]:
         names = [f"{module}.{alias.name}" for alias in node.names] if module == "uccurve" else [module]
         yield from (Import(name, on_load) for name in names)
     elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-        for child in node.orelse:
-            yield from _imports(child, package, on_load=on_load)
+        for statement in node.orelse:
+            yield from _imports(statement, package, on_load=on_load)
     else:
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in ast.iter_child_nodes(node):
