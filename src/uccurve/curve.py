@@ -116,7 +116,7 @@ class UCC:
             return self._point(profile, conformal_t(profile, target), unit)
         target = checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf)
         size = 1.0 if name == "miss_rate" else profile.size / self._unit(unit)
-        track = self._track(profile, (name,))
+        track = self._track((name,))
         t = least(track, profile, name, target / size, past_end=True)
         if t is None:
             limit, word = track.values(name)[-1] * size, "least" if name in FALLING else "greatest"
@@ -137,15 +137,20 @@ class UCC:
         >>> p.x.tolist(), p.y.round(3).tolist(), p.scale.tolist()
         ([0.0, 2.0, 4.0], [1.0, 0.333, 0.0], [0.0, 1.0, 2.0])
         """
-        axes, profile = checks.axes(axes), self._profile()
-        track = self._track(profile, axes)
-        stop = track.end + 1
-        x, y = (
-            _times(track.values(name)[:stop], s) for name, s in zip(axes, self._sizes(profile, axes, unit), strict=True)
-        )
-        if self.vary == "scale":
-            return CurvePoints(axes, x, y, scale=track.t[:stop])
-        return CurvePoints(axes, x, y, shift=_times(track.t[:stop], profile.size))
+        axes = checks.axes(axes)
+        columns = self._columns(axes, unit)
+        return CurvePoints(axes, columns[axes[0]], columns[axes[1]], columns.get("scale"), columns.get("shift"))
+
+    def table(self, *, unit: Unit = "raw") -> dict[str, Array]:
+        """Scale (or shift) and all five metrics at every vertex, in columns ready for a data frame.
+
+        Examples
+        --------
+        >>> table = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).table()
+        >>> list(table), table["overshoot"].tolist()
+        (['scale', 'bandwidth', 'miss_rate', 'excess', 'deficit', 'overshoot'], [0.0, 0.0, 1.6666666666666665])
+        """
+        return self._columns(checks.METRICS, unit)
 
     def area(
         self,
@@ -233,14 +238,10 @@ class UCC:
         >>> c.cheapest(0.1).scale, c.cheapest(0.1).cost
         (2.0, 0.4)
         """
-        c, axes, profile = checks.real("c", c, 0, 1), checks.axes(axes), self._profile()
-        track = self._track(profile, axes)
-        x, y = (
-            track.values(name)[: track.end + 1] * size
-            for name, size in zip(axes, self._sizes(profile, axes, unit), strict=True)
-        )
-        best = int(np.argmin(c * x + (1 - c) * y))
-        return self._point(profile, float(track.t[best]), unit, cost=(c, axes))
+        c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
+        columns = self._columns(axes, unit)
+        best = int(np.argmin(c * columns[axes[0]] + (1 - c) * columns[axes[1]]))
+        return self._point(self._profile(), float(self._track(axes).t[best]), unit, cost=(c, axes))
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Least number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -257,7 +258,7 @@ class UCC:
         if not falling:
             raise ValueError(f"`axes` must hold miss_rate or deficit to tell rows apart; got {axes!r}.")
         other = axes[0] if falling[0] == axes[1] else axes[1]
-        parts = shares(self._track(profile, axes), profile, falling[0], other)
+        parts = shares(self._track(axes), profile, falling[0], other)
         running = np.cumsum(-np.sort(-parts))
         return int(np.searchsorted(running, share * running[-1])) + 1 if running[-1] > 0 else 0
 
@@ -288,29 +289,38 @@ class UCC:
     def _profile(self) -> Profile:
         return Profile.of(self.intervals, self.vary)
 
-    def _track(self, profile: Profile, names: tuple[Metric, ...]) -> Track:
+    def _track(self, names: tuple[Metric, ...]) -> Track:
+        """Vertices that these metrics need; sorted once."""
         kinds = kinks(self.vary, names)
-        if kinds == {"fold"} and not folds(profile):
-            kinds = frozenset()
         if kinds not in self._tracks:
-            self._tracks[kinds] = Track(profile, kinds)
+            profile = self._profile()
+            needed = frozenset() if kinds == {"fold"} and not folds(profile) else kinds
+            self._tracks[kinds] = self._tracks.get(needed) or Track(profile, needed)
+            self._tracks[needed] = self._tracks[kinds]
         return self._tracks[kinds]
+
+    def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
+        """Scale (or shift) and some metrics at the vertices up to the curve's end."""
+        track = self._track(names)
+        curve = slice(track.end + 1)
+        columns: dict[str, Array] = {self.vary: _times(track.t[curve], track.size if self.vary == "shift" else 1.0)}
+        for name, size in zip(names, self._sizes(track.size, names, unit), strict=True):
+            columns[name] = _times(track.values(name)[curve], size)
+        return columns
 
     def _area(self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit) -> tuple[float, float, float]:
         """Area in the profile's units, and the factors that turn x and y into the caller's."""
         profile = self._profile()
-        x_size, y_size = self._sizes(profile, axes, unit)
+        x_size, y_size = self._sizes(profile.size, axes, unit)
         if part is None and (closed := closed_form(profile, axes)) is not None:
             return closed, x_size, y_size
-        track, cut = self._track(profile, axes), None
-        if part is not None:
-            cut = self._piece(profile, *part, unit)
-        return integral(track, profile, axes, cut), x_size, y_size
+        cut = None if part is None else self._piece(profile, *part, unit)
+        return integral(self._track(axes), profile, axes, cut), x_size, y_size
 
     def _piece(self, profile: Profile, name: Metric, span: Range, unit: Unit) -> Piece:
         low, high = checks.span(name, span)
-        (size,) = self._sizes(profile, (name,), unit)
-        return piece(self._track(profile, (name,)), profile, name, low / size, high / size)
+        (size,) = self._sizes(profile.size, (name,), unit)
+        return piece(self._track((name,)), profile, name, low / size, high / size)
 
     def _reference(self, reference: Intervals | UCC | None) -> UCC:
         if reference is None:
@@ -334,9 +344,9 @@ class UCC:
             raise ValueError("`unit` must be 'raw', 'std' or a number above 0; got 0.")
         return value
 
-    def _sizes(self, profile: Profile, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
-        size = profile.size / self._unit(unit)
-        return tuple(1.0 if name == "miss_rate" else size for name in names)
+    def _sizes(self, size: float, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
+        """Return the factors that turn metrics in units of `size` into the caller's unit."""
+        return tuple(1.0 if name == "miss_rate" else size / self._unit(unit) for name in names)
 
     def _point(self, profile: Profile, t: float, unit: Unit, cost: tuple[float, Axes] | None = None) -> OperatingPoint:
         size = profile.size / self._unit(unit)

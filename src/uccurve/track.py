@@ -8,6 +8,7 @@ it is a straight line. The miss rate is a step down at each critical t.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ class Track:
         "_vary",
         "_weight",
         "end",
+        "size",
         "t",
     )
 
@@ -76,11 +78,14 @@ class Track:
         self.end = int(np.searchsorted(self.t, profile.end))
         self._mass = _joined([group.mass for group in groups]).take(order)
         self._mass /= profile.total
-        self._weight = None if profile.weight is None else _joined([group.weight for group in groups]).take(order)
+        self._weight: Array | None = None
+        if profile.weight is not None:
+            self._weight = _joined([group.weight for group in groups if group.weight is not None]).take(order)
         self._codes = None
         if kinds:
             codes = [np.full(len(group.position), group.code, np.int8) for group in groups]
             self._codes = np.concatenate(codes).take(order)
+        self.size = profile.size
         self._vary, self._half_width, self._rows = profile.vary, profile.half_width, len(profile.error)
         self._never = _never(profile)
         self._values: dict[Metric, Array] = {}
@@ -106,6 +111,8 @@ class Track:
     def reach(self, name: Metric, target: float) -> float | None:
         """Return the least t up to the last vertex at which the metric reaches `target`; None where none does."""
         values, sign = self.values(name), -1.0 if name in FALLING else 1.0
+        if name == "miss_rate" and self._weight is not None:
+            target += _sum_error(len(self._weight))  # a level that only the order of the sums moved is reached
         i = int(np.searchsorted(sign * values, sign * target))
         if i in (0, len(values)):
             return None if i else float(self.t[0])
@@ -152,7 +159,7 @@ class _Group(NamedTuple):
     code: int
     position: Array
     mass: Array
-    weight: Array
+    weight: Array | None
 
 
 class _Never(NamedTuple):
@@ -163,16 +170,14 @@ class _Never(NamedTuple):
 
 
 def _group(profile: Profile, kind: str) -> _Group:
-    weight = np.ones(len(profile.error)) if profile.weight is None else profile.weight
     position, mass, rows = _vertices(profile, kind)
-    if profile.weight is not None:
-        mass = mass * weight
-    if kind != "critical":
-        weight = np.zeros(len(weight))
-    limit = np.inf if profile.endless else profile.end
+    weight = profile.weight
+    if weight is not None:
+        mass, weight = mass * weight, weight if kind == "critical" else np.zeros(len(weight))
     if kind != "critical" or profile.endless:
-        rows = (position < limit) & rows if rows is not None else position < limit
-        position, mass, weight = position[rows], mass[rows], weight[rows]
+        inside = position < (np.inf if profile.endless else profile.end)
+        rows = inside if rows is None else inside & rows
+        position, mass, weight = position[rows], mass[rows], weight if weight is None else weight[rows]
     return _Group(KINDS.index(kind), position, mass, weight)
 
 
@@ -195,6 +200,11 @@ def _never(profile: Profile) -> _Never:
     never = np.isinf(profile.critical)
     weight = never.sum() if profile.weight is None else profile.weight[never].sum()
     return _Never(float(weight), profile.mean(np.where(never, profile.error, 0)))
+
+
+def _sum_error(length: int) -> float:
+    """Return how far running sums of `length` weights that add up to 1 may be off."""
+    return 4 * float(np.finfo(np.float64).eps) * (1 + isqrt(length))
 
 
 def _ramp(t: Array, slopes: Array, offset: int) -> Array:
