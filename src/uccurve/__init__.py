@@ -1,5 +1,6 @@
 """Say whether prediction intervals are any good, which model has the better ones, and which calibration to ship."""
 
+from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
@@ -18,8 +19,10 @@ from .scores import (
 __version__ = "0.1.0"
 __all__ = [
     "UCC",
+    "Calibration",
     "CurvePoints",
     "DroppedRowsWarning",
+    "IntervalCalibrator",
     "Intervals",
     "OperatingPoint",
     "auucc_gain_score",

@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import Array, Axes, Metric
-from .profile import FALLING, Profile
+from .intervals import Intervals
+from .order import blocks
+from .profile import FALLING, Profile, Vary
 from .targets import least
 from .track import Track
 
@@ -21,36 +23,60 @@ class Piece(NamedTuple):
     span: tuple[float, float] | None = None
 
 
-def closed_form(profile: Profile, axes: Axes) -> float | None:
-    """Whole-curve areas over the scale that need no order (None for other axes). O(n).
+def closed_form(intervals: Intervals, vary: Vary, axes: Axes) -> tuple[float, float] | None:
+    """Whole-curve areas over the scale that need no order, and their size (None for other axes). O(n).
 
     With b the mean half-width and k the critical scales they are b mean(k), b mean(error k) / 2, and
     mean(active)^2 / 2 times the variance of k under weights in proportion to the active band.
     """
     names = frozenset(axes)
-    if profile.vary != "scale" or len(names) != 2:
+    if vary != "scale" or len(names) != 2:
         return None
-    if names == {"excess", "deficit"} and not folds(profile):
+    if names == {"excess", "deficit"} and (intervals.symmetric or not folds(Profile.of(intervals, vary))):
         names = frozenset({"overshoot", "deficit"})
     if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"}):
         return None
-    if profile.endless:
-        return np.inf
+    parts = (intervals[rows] for rows in blocks(len(intervals)))
+    sums = [_sums(Profile.of(part, vary), names) for part in parts if part._weight is None or part._weight.any()]
+    if any(part.size != 1 for part in sums):
+        sums = [_sums(Profile.of(intervals, vary), names)]
+    total, mass, middle, rest, _ = (np.array(column) for column in zip(*sums, strict=True))
+    if np.isinf(rest).any():
+        return np.inf, 1.0
+    if "bandwidth" in names:
+        return float(mass.sum() / total.sum() * (rest.sum() / total.sum())), sums[0].size
+    if mass.sum() == 0:
+        return 0.0, 1.0
+    spread = rest.sum() + np.sum(mass * (middle - np.sum(mass * middle) / mass.sum()) ** 2)
+    return float(mass.sum() / total.sum() * (spread / total.sum()) / 2), sums[0].size
+
+
+class _Sums(NamedTuple):
+    """What some rows add to a closed form: their weight, that times a mean band, and the rest."""
+
+    total: float
+    mass: float
+    middle: float
+    rest: float
+    size: float
+
+
+def _sums(profile: Profile, names: frozenset[Metric]) -> _Sums:
+    total = profile.total
     if "bandwidth" in names:
         per_row = profile.critical if "miss_rate" in names else profile.error * profile.critical / 2
-        return profile.half_width * profile.mean(per_row)
+        return _Sums(total, total * profile.half_width, 0.0, total * profile.mean(per_row), profile.size)
+    if profile.endless:
+        return _Sums(total, 0.0, 0.0, np.inf, profile.size)
     active = profile.mean(profile.active)
-    if active == 0:
-        return 0.0
-    middle = profile.mean(profile.active * profile.critical) / active
-    return active * profile.mean(profile.active * (profile.critical - middle) ** 2) / 2
+    middle = profile.mean(profile.error) / active if active else 0.0
+    spread = profile.mean(profile.active * (profile.critical - middle) ** 2)
+    return _Sums(total, total * active, middle, total * spread, profile.size)
 
 
 def folds(profile: Profile) -> bool:
     """Whether the other bound ever becomes the nearer one on the curve, so that excess differs from overshoot."""
-    if profile.above is None:
-        return False
-    return bool(profile.fold.min() < (np.inf if profile.endless else profile.end))
+    return len(profile.folding()[0]) > 0
 
 
 def piece(track: Track, profile: Profile, name: Metric, low: float, high: float) -> Piece:

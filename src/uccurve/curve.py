@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from . import checks
-from .area import Piece, closed_form, folds, integral, piece, shares
+from .area import Piece, closed_form, integral, piece, shares
 from .checks import HEADLINE, Array, Axes, Metric
 from .intervals import Intervals
 from .points import CurvePoints, OperatingPoint
@@ -293,10 +293,9 @@ class UCC:
         """Vertices that these metrics need; sorted once."""
         kinds = kinks(self.vary, names)
         if kinds not in self._tracks:
-            profile = self._profile()
-            needed = frozenset() if kinds == {"fold"} and not folds(profile) else kinds
-            self._tracks[kinds] = self._tracks.get(needed) or Track(profile, needed)
-            self._tracks[needed] = self._tracks[kinds]
+            self._tracks[kinds] = Track(self._profile(), kinds)
+            if self._tracks[kinds].plain:
+                self._tracks.setdefault(frozenset(), self._tracks[kinds])
         return self._tracks[kinds]
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
@@ -310,10 +309,11 @@ class UCC:
 
     def _area(self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit) -> tuple[float, float, float]:
         """Area in the profile's units, and the factors that turn x and y into the caller's."""
+        if part is None and (closed := closed_form(self.intervals, self.vary, axes)) is not None:
+            x_size, y_size = self._sizes(closed[1], axes, unit)
+            return closed[0], x_size, y_size
         profile = self._profile()
         x_size, y_size = self._sizes(profile.size, axes, unit)
-        if part is None and (closed := closed_form(profile, axes)) is not None:
-            return closed, x_size, y_size
         cut = None if part is None else self._piece(profile, *part, unit)
         return integral(self._track(axes), profile, axes, cut), x_size, y_size
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 Missing = Literal["raise", "drop"]
-TIE = 4 * np.finfo(np.float64).eps
-"""Relative distance below which rounding may have decided on which side of a bound an observation lies."""
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -115,6 +114,7 @@ class Intervals:
         low, high = below < least, above < least
         below[low], above[high] = least, least
         lo[low], up[high] = p[low] - least, p[high] + least
+        _follow_bands(y, p, (lo, up), (below, above), (low, high))
         raised = int(low.sum() + high.sum())
         return cls._of(w, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
@@ -159,6 +159,7 @@ class Intervals:
         with np.errstate(over="ignore"):
             lo, up = p - below, p + above
             checks.finite_differences(y - p, lo, up)
+        _follow_bands(y, p, (lo, up), (below, above))
         return cls._of(
             weight, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
         )
@@ -252,6 +253,18 @@ class Intervals:
     def __len__(self) -> int:
         return len(self.y_true)
 
+    def __getitem__(self, rows: slice | Flags | npt.NDArray[np.intp]) -> Self:
+        """Some of the rows, by a slice, a mask or their numbers."""
+        names = ("y_true", "y_pred", "lower", "upper", "lower_band")
+        arrays = {name: getattr(self, name)[rows] for name in names}
+        arrays["upper_band"] = arrays["lower_band"] if self.symmetric else self.upper_band[rows]
+        return self._of(None if self._weight is None else self._weight[rows], self.raised, self.dropped, **arrays)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both bands are one array; equal bounds given apart may differ in their last digits."""
+        return self.lower_band is self.upper_band
+
     @property
     def weight(self) -> Array:
         """Weight of each row; they sum to 1."""
@@ -288,39 +301,33 @@ class Intervals:
         scale, shift = checks.real("scale", scale, 0), checks.real("shift", shift)
         if scale == 1 and shift == 0:
             return self
-        below = np.maximum(scale * self.lower_band + shift, 0)
-        above = below if self.lower_band is self.upper_band else np.maximum(scale * self.upper_band + shift, 0)
-        new = self._from_checked(
-            self.y_true, self.y_pred, below, above, weight=self._weight, raised=self.raised, dropped=self.dropped
+        below, above = (self._moved(side, scale, shift) for side in (-1, 1))
+        symmetric = self.symmetric and np.array_equal(below, above)
+        return self._from_checked(
+            *(self.y_true, self.y_pred, below, below if symmetric else above),
+            weight=self._weight,
+            raised=self.raised,
+            dropped=self.dropped,
         )
-        return new._settled(self, scale, shift)
 
-    def _settled(self, origin: Self, scale: float, shift: float) -> Self:
-        """Move bounds that rounding put on the wrong side of an observation by one step of float64."""
-        error, above, *bands = self.sides()
-        active = bands[0] if above is None else np.where(above, bands[1], bands[0])
-        close = np.flatnonzero(np.abs(error - active) <= TIE * error)
-        if not len(close):
-            return self
-        error = error[close]
-        above = (self.y_true.ravel() >= self.y_pred.ravel())[close]
-        before = np.where(above, origin.upper_band.ravel()[close], origin.lower_band.ravel()[close])
+    def _moved(self, side: int, scale: float, shift: float) -> Array:
+        """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
+        band = self.upper_band if side > 0 else self.lower_band
+        moved = np.maximum(scale * band + shift, 0)
+        error = side * (self.y_true - self.y_pred)
         with np.errstate(divide="ignore", invalid="ignore"):
-            covered = error - scale * before <= shift if shift else error / before <= scale
-        lower, upper = self.lower.copy(), self.upper.copy()
-        y, lo, up, missed = self.y_true.ravel()[close], lower.ravel(), upper.ravel(), ~covered
-        up[close] = np.where(above & covered, np.maximum(up[close], y), up[close])
-        lo[close] = np.where(~above & covered, np.minimum(lo[close], y), lo[close])
-        up[close] = np.where(above & missed, np.minimum(up[close], np.nextafter(y, -np.inf)), up[close])
-        lo[close] = np.where(~above & missed, np.maximum(lo[close], np.nextafter(y, np.inf)), lo[close])
-        arrays = {"lower_band": self.lower_band, "upper_band": self.upper_band, "lower": lower, "upper": upper}
-        return self._of(self._weight, self.raised, self.dropped, y_true=self.y_true, y_pred=self.y_pred, **arrays)
+            covered = error - scale * band <= shift if shift else ~(error / band > scale)
+        active = error > 0
+        moved[active & covered] = np.maximum(moved, error)[active & covered]
+        missed = active & ~covered
+        moved[missed] = np.minimum(moved, np.nextafter(error, 0))[missed]
+        return moved
 
-    def sides(self) -> tuple[Array, npt.NDArray[np.bool_] | None, Array, Array]:
+    def sides(self) -> tuple[Array, Flags | None, Array, Array]:
         """Return |error|, whether it lies above the prediction (None: symmetric bands), and both bands, flattened."""
         error = (self.y_true - self.y_pred).ravel()
         lower, upper = self.lower_band.ravel(), self.upper_band.ravel()
-        above = None if self.lower_band is self.upper_band else error >= 0
+        above = None if self.symmetric else error >= 0
         return np.abs(error, out=error), above, lower, upper if above is not None else lower
 
     def __repr__(self) -> str:
@@ -336,6 +343,21 @@ class Intervals:
         return (
             ", ".join([f"Intervals({rows}", f"miss_rate {miss_rate:.4g}", f"bandwidth {half_width:.4g}", *notes]) + ")"
         )
+
+
+def _follow_bands(
+    y: Array,
+    p: Array,
+    bounds: tuple[Array, Array],
+    bands: tuple[Array, Array],
+    rows: tuple[Flags, Flags] | None = None,
+) -> None:
+    """Move a bound by one step of float64 where rounding left an observation on another side of it than of its band."""
+    for side, bound, band, some in zip((-1, 1), bounds, bands, rows or (True, True), strict=True):
+        error = side * (y - p)
+        covered = error <= band
+        wrong = np.nonzero((error > 0) & (covered != (side * y <= side * bound)) & some)
+        bound[wrong] = np.where(covered, y, np.nextafter(y, -side * np.inf))[wrong]
 
 
 def _mean_half_width(below: Array, above: Array, weight: Array | None) -> float:

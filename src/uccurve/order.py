@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from math import isqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from .checks import Array
+from .profile import Indices
 
-Indices = npt.NDArray[np.intp]
 BLOCK = 1 << 16
 SHORT = 1024
 

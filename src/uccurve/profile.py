@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .checks import Array, Metric
-from .intervals import TIE, Intervals
+from .intervals import Flags, Intervals
 
 Vary = Literal["scale", "shift"]
-Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
 
 
@@ -51,7 +51,7 @@ class Profile:
             above = above if above is None else above[rows]
         active = lower_band if above is None else np.where(above, upper_band, lower_band)
         critical = _critical(error, active, vary)
-        _settle(critical, error, intervals, vary, rows)
+        _settle(critical, intervals, vary, rows)
         size = _size(error, lower_band, upper_band)
         if size != 1:
             error, active, lower_band, upper_band = error / size, active / size, lower_band / size, upper_band / size
@@ -87,15 +87,25 @@ class Profile:
         return bool(np.isinf(self.critical.max()))
 
     @property
-    def fold(self) -> Array:
-        """The t from which the other bound is the nearer one for a covered row; infinite where it never is."""
+    def gap(self) -> Array:
+        """By how much the active band exceeds the other one."""
         if self.above is None:
-            return np.full(len(self.error), np.inf)
-        gap = self.active - self.other
+            return np.zeros(len(self.error))
+        gap = self.upper_band - self.lower_band
+        return np.negative(gap, out=gap, where=~self.above)
+
+    def folding(self) -> tuple[Indices, Array]:
+        """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
+        limit = np.inf if self.endless else self.end
+        if self.above is None:
+            return np.empty(0, np.intp), np.empty(0)
+        gap, twice = self.gap, 2 * self.error
         if self.vary == "shift":
-            return np.where(gap > 2 * self.error, 2 * self.error - self.active, np.inf)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.where(gap > 0, 2 * self.error / gap, np.inf)
+            rows = np.flatnonzero((gap > twice) & (twice - self.active < limit))
+            return rows, twice[rows] - self.active[rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = np.flatnonzero((gap > 0) & (twice < gap * limit))
+        return rows, twice[rows] / gap[rows]
 
     @property
     def total(self) -> float:
@@ -139,18 +149,15 @@ def _critical(error: Array, active: Array, vary: Vary) -> Array:
     return critical
 
 
-def _settle(critical: Array, error: Array, intervals: Intervals, vary: Vary, rows: npt.NDArray[np.intp] | None) -> None:
-    """Let the delivered bounds decide where rounding left an error within a few last digits of its band."""
+def _settle(critical: Array, intervals: Intervals, vary: Vary, rows: Indices | None) -> None:
+    """Let the bounds decide where rounding made an error equal to its band."""
     delivered = 1.0 if vary == "scale" else 0.0
-    reach = TIE if vary == "scale" else TIE * error
-    close = np.flatnonzero((critical >= delivered - reach) & (critical <= delivered + reach))
-    if not len(close):
+    equal = np.flatnonzero(critical == delivered)
+    if not len(equal):
         return
-    places = close if rows is None else rows[close]
+    places = equal if rows is None else rows[equal]
     y, lower, upper = (array.ravel()[places] for array in (intervals.y_true, intervals.lower, intervals.upper))
-    inside = (lower <= y) & (y <= upper)
-    wrong = inside != (critical[close] <= delivered)
-    critical[close[wrong]] = np.where(inside[wrong], delivered, np.nextafter(delivered, np.inf))
+    critical[equal[(y < lower) | (y > upper)]] = np.nextafter(delivered, np.inf)
 
 
 def _size(*arrays: Array) -> float:

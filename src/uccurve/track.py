@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import Array, Metric
-from .order import Indices, blocks, ordered, running_sum
-from .profile import FALLING, Flags, Profile, Vary
+from .order import blocks, ordered, running_sum
+from .profile import FALLING, Indices, Profile, Vary
 
 BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
     "scale": {
@@ -23,7 +23,7 @@ BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
         "miss_rate": {},
         "overshoot": {"critical": 1},
         "deficit": {"critical": 1},
-        "excess": {"critical": 1, "fold": -1},
+        "excess": {"critical": 1, "fold": 1},
     },
     "shift": {
         "bandwidth": {"active": 0.5, "exact": 0.5, "other": 0.5, "opposite": 0.5},
@@ -50,6 +50,7 @@ def kinks(vary: Vary, names: Iterable[Metric]) -> frozenset[str]:
 class Track:
     """Vertices ``t`` of the curve from its start, distinct and ascending; after index `end` only where it is endless.
 
+    It is `plain` where all vertices are critical ones, over the scale: then no row folds and excess is overshoot.
     O(n log n) once, then O(n) for the first look at a metric.
     """
 
@@ -64,12 +65,14 @@ class Track:
         "_vary",
         "_weight",
         "end",
+        "plain",
         "size",
         "t",
     )
 
     def __init__(self, profile: Profile, kinds: frozenset[str]) -> None:
         groups = [_group(profile, kind) for kind in KINDS if kind == "critical" or kind in kinds]
+        groups = [group for group in groups if group.code == 0 or len(group.position)]
         order, t = ordered(_joined([group.position for group in groups]))
         t = np.concatenate([[profile.start], t])
         last = np.append(t[1:] != t[:-1], True)
@@ -82,18 +85,19 @@ class Track:
         if profile.weight is not None:
             self._weight = _joined([group.weight for group in groups if group.weight is not None]).take(order)
         self._codes = None
-        if kinds:
+        if profile.vary == "shift":
             codes = [np.full(len(group.position), group.code, np.int8) for group in groups]
             self._codes = np.concatenate(codes).take(order)
         self.size = profile.size
         self._vary, self._half_width, self._rows = profile.vary, profile.half_width, len(profile.error)
         self._never = _never(profile)
+        self.plain = profile.vary == "scale" and len(groups) == 1
         self._values: dict[Metric, Array] = {}
 
     def values(self, name: Metric) -> Array:
         """Metric at each vertex, read-only; the miss rate after its step."""
-        if name == "excess" and self._vary == "scale" and self._codes is None:
-            name = "overshoot"  # no other bound is the nearer one anywhere on this curve
+        if name == "excess" and self.plain:
+            name = "overshoot"
         if name not in self._values:
             if name == "bandwidth" and self._vary == "scale":
                 values = self._half_width * self.t
@@ -133,21 +137,18 @@ class Track:
         return values
 
     def _slopes(self, name: Metric) -> Array:
-        if self._codes is None:
-            return self._mass
+        if self._codes is None:  # over the scale the masses of folds, and only they, are negative
+            return self._mass if self.plain or name == "excess" else np.maximum(self._mass, 0)
         bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
         slopes: Array = self._mass * bends[self._codes]
         return slopes
 
     def _miss_rate(self) -> Array:
-        if self._weight is None and self._codes is None:
-            missed = np.arange(self._rows, self._rows - len(self._mass) - 1, -1.0)
-            missed /= self._rows
-            return missed
-        weight = self._weight
-        if weight is None:
-            weight = np.equal(np.asarray(self._codes), 0).astype(np.float64)
-        later = np.append(0.0, weight[::-1])
+        if self._weight is None:
+            critical = ~np.signbit(self._mass) if self._codes is None else self._codes == 0
+            covered = np.arange(len(critical) + 1) if self.plain else np.append(0, np.cumsum(critical, dtype=np.intp))
+            return (self._rows - covered) / self._rows
+        later = np.append(0.0, self._weight[::-1])
         later = running_sum(later)[::-1] + self._never.weight
         later /= later[0]
         return later
@@ -170,28 +171,29 @@ class _Never(NamedTuple):
 
 
 def _group(profile: Profile, kind: str) -> _Group:
-    position, mass, rows = _vertices(profile, kind)
+    rows, position, mass = _vertices(profile, kind)
     weight = profile.weight
     if weight is not None:
+        weight = weight[rows]
         mass, weight = mass * weight, weight if kind == "critical" else np.zeros(len(weight))
-    if kind != "critical" or profile.endless:
-        inside = position < (np.inf if profile.endless else profile.end)
-        rows = inside if rows is None else inside & rows
-        position, mass, weight = position[rows], mass[rows], weight if weight is None else weight[rows]
     return _Group(KINDS.index(kind), position, mass, weight)
 
 
-def _vertices(profile: Profile, kind: str) -> tuple[Array, Array, Flags | None]:
-    """Position and unweighted mass of the vertices of one kind, and the rows that have one (None: all)."""
-    one = np.ones(len(profile.error)) if profile.vary == "shift" else None
+def _vertices(profile: Profile, kind: str) -> tuple[Indices | slice, Array, Array]:
+    """Rows that have a vertex of this kind on the curve, its position, and its mass before weighting."""
     if kind == "critical":
-        return profile.critical, profile.active if one is None else one * (profile.error > 0), None
+        rows: Indices | slice = np.flatnonzero(np.isfinite(profile.critical)) if profile.endless else slice(None)
+        mass = profile.active if profile.vary == "scale" else (profile.error > 0).astype(np.float64)
+        return rows, profile.critical[rows], mass[rows]
+    folding, position = profile.folding()
     if kind == "fold":
-        return profile.fold, profile.active - profile.other if one is None else one, None
-    own = kind in ("active", "exact")
-    special = profile.error == 0 if own else np.isfinite(profile.fold)
-    rows = special if kind in ("exact", "opposite") else ~special
-    return 0.0 - (profile.active if own else profile.other), np.ones(len(rows)), rows
+        return folding, position, -profile.gap[folding] if profile.vary == "scale" else np.ones(len(folding))
+    band, special = (profile.active, profile.error == 0) if kind in ("active", "exact") else (profile.other, None)
+    if special is None:
+        special = np.zeros(len(band), np.bool_)
+        special[folding] = True
+    rows = np.flatnonzero((special if kind in ("exact", "opposite") else ~special) & (0.0 - band < profile.end))
+    return rows, 0.0 - band[rows], np.ones(len(rows))
 
 
 def _never(profile: Profile) -> _Never:
