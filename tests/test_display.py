@@ -1,0 +1,244 @@
+"""UCCDisplay draws what the curve says, lightly."""
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+
+import uccurve as ucc
+from uccurve.checks import Axes
+from uccurve.display import UCCDisplay
+from uccurve.drawing import path, view
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def intervals(n: int = 300, seed: int = 0, width: float = 1.0) -> ucc.Intervals:
+    rng = np.random.default_rng(seed)
+    sigma = rng.uniform(0.2, 3, n)
+    y_pred = rng.normal(size=n)
+    return ucc.Intervals.from_bands(y_pred + sigma * rng.normal(size=n), y_pred, width * sigma, 1.3 * width * sigma)
+
+
+def pixels(figure: Figure) -> np.ndarray:
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba()).astype(int)  # type: ignore[attr-defined]  # the Agg canvas has one
+
+
+def data(display: UCCDisplay) -> Any:
+    """Drawn x and y; matplotlib types them as anything."""
+    return display.line_.get_data()
+
+
+def labels(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def drawing(c: ucc.UCC, axes: Any, *, fill: bool, thinned: bool) -> tuple[int, np.ndarray]:
+    """How many vertices were drawn, and the picture, without matplotlib's own simplification."""
+    with mpl.rc_context({"path.simplify": False}):
+        display = UCCDisplay.from_ucc(c, axes=axes, reference=False, delivered=False, legend=False)
+        full = path(display.axes, display.x, display.y)
+        x, y = data(display) if thinned else full
+        if fill:
+            display.line_.set_visible(False)
+            display.ax_.fill_between(x, y, color="black", linewidth=0)
+        else:
+            display.line_.set_data(x, y)
+        return len(x), pixels(display.figure_)
+
+
+# Agg paints a stroke along steps much smaller than a pixel too thick, so there the painted area tells the truth.
+@pytest.mark.parametrize(
+    ("axes", "fill"),
+    [(("bandwidth", "miss_rate"), True), (("bandwidth", "deficit"), True), (("bandwidth", "deficit"), False)],
+)
+def test_a_hundred_thousand_points_are_drawn_by_few_to_the_same_pixels(axes: Any, fill: bool) -> None:
+    c = ucc.UCC(intervals(100_000))
+    (few, light), (all_of_them, heavy) = (drawing(c, axes, fill=fill, thinned=thinned) for thinned in (True, False))
+    assert few < 5_000
+    assert all_of_them > 100_000
+    assert heavy.min() < 100
+    assert np.abs(light - heavy).max() <= 6  # of 255 levels, at the edge, where anti-aliasing rounds
+
+
+def test_zooming_in_brings_the_vertices_back() -> None:
+    c = ucc.UCC(intervals(100_000))
+    display = UCCDisplay.from_ucc(c, reference=False, delivered=False)
+    here = c.find(miss_rate=0.1)
+    near = np.abs(display.x - here.bandwidth) < 1e-3
+    display.ax_.set_xlim(here.bandwidth - 1e-3, here.bandwidth + 1e-3)
+    display.ax_.set_ylim(here.miss_rate - 1e-3, here.miss_rate + 1e-3)
+    drawn = set(zip(*data(display), strict=True))
+    assert 5 < near.sum() < 500
+    assert set(zip(display.x[near], display.y[near], strict=True)) <= drawn
+
+
+def test_a_logarithmic_axis_is_thinned_as_it_looks() -> None:
+    display = UCCDisplay.from_ucc(ucc.UCC(intervals(100_000)), reference=False, delivered=False)
+    display.ax_.set(yscale="log", ylim=(1e-5, 1))
+    low = data(display)[1]
+    assert np.sum((low > 0) & (low < 1e-3)) > 100  # the last hundred rows take up two fifths of the height
+
+
+def test_the_miss_rate_steps_and_other_metrics_run_straight() -> None:
+    small = ucc.UCC(ucc.Intervals.from_bands([1, 2, 4], [0, 0, 0], [1, 1, 4]))
+    options: Any = {"reference": False, "delivered": False}
+    steps = data(UCCDisplay.from_ucc(small, **options))
+    assert [a.tolist() for a in steps] == [[0, 2, 2, 4, 4], [1, 1, 1 / 3, 1 / 3, 0]]
+    turned = data(UCCDisplay.from_ucc(small, axes=("miss_rate", "bandwidth"), **options))
+    assert [a.tolist() for a in turned] == [[1, 1, 1 / 3, 1 / 3, 0], [0, 2, 2, 4, 4]]
+    straight = UCCDisplay.from_ucc(small, axes=("bandwidth", "deficit"), **options)
+    assert_array_equal(data(straight)[0], straight.x)
+
+
+def test_operating_points_lie_where_the_curve_says() -> None:
+    c = ucc.UCC(intervals())
+    axes: Axes = ("excess", "deficit")
+    display = UCCDisplay.from_ucc(c, axes=axes, unit="std", cost=0.2)
+    marks: dict[Any, Any] = {
+        line.get_marker(): line.get_data() for line in display.ax_.get_lines() if line.get_marker() != "None"
+    }
+    at, best = c.at(1.0, unit="std"), c.cheapest(0.2, axes=axes, unit="std")
+    assert_allclose(np.ravel(marks["o"]), [at.excess, at.deficit])
+    assert_allclose(np.ravel(marks["*"]), [best.excess, best.deficit])
+    isocost: Any = next(line for line in display.ax_.get_lines() if type(line).__name__ == "AxLine")
+    assert_allclose(isocost.get_slope(), -0.25)
+    assert f"cheapest at c = 0.2: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(display.ax_)
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+@pytest.mark.parametrize(
+    ("axes", "part"),
+    [
+        (("bandwidth", "miss_rate"), {}),
+        (("bandwidth", "miss_rate"), {"miss_rate": (0.1, 0.4)}),
+        (("bandwidth", "deficit"), {"miss_rate": (0, 0.5)}),
+        (("excess", "deficit"), {"bandwidth": (0.3, 99)}),
+        (("miss_rate", "bandwidth"), {"miss_rate": (0.105, 0.4)}),
+        (("deficit", "overshoot"), {"deficit": (0.1, 0.2)}),
+    ],
+)
+def test_what_is_shaded_is_the_area_that_is_named(vary: Any, axes: Any, part: dict[str, Any]) -> None:
+    c = ucc.UCC(intervals(100), vary=vary)
+    display = UCCDisplay.from_ucc(c, axes=axes, shade=True, reference=False, **part)
+    display.ax_.set(xlim=(0, display.x.max()), ylim=(0, display.y.max()))
+    (shaded,) = display.ax_.collections
+    vertices: Any = shaded.get_paths()[0].vertices
+    x, y = vertices[:, 0], vertices[:, 1]
+    shoelace = abs(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
+    area = c.area(axes=axes, **part)
+    assert_allclose(shoelace, area, rtol=1e-3)  # thinned to 1 / 32768 of the view
+    assert any(label.endswith(f"{area:.4g}") for label in labels(display.ax_))
+    gain = c.gain(axes=axes, **part)
+    assert f"{100 * gain:+.1f} %" in str(display.line_.get_label())
+
+
+def test_models_on_the_same_axes_get_their_own_colours_and_share_one_reference() -> None:
+    first = UCCDisplay.from_ucc(ucc.UCC(intervals()), name="A")
+    second = UCCDisplay.from_ucc(ucc.UCC(intervals(width=3.0)), name="B", ax=first.ax_)
+    assert second.ax_ is first.ax_
+    assert second.figure_ is first.figure_
+    assert first.line_.get_color() != second.line_.get_color()
+    assert [label.split(" (")[0] for label in labels(first.ax_)] == ["constant band", "A", "as delivered", "B"]
+
+
+def test_other_predictions_bring_their_own_reference() -> None:
+    first = UCCDisplay.from_ucc(ucc.UCC(intervals()), name="A")
+    UCCDisplay.from_ucc(ucc.UCC(intervals(seed=1)), name="B", ax=first.ax_)
+    assert "constant band of B" in labels(first.ax_)
+
+
+def test_a_few_huge_critical_scales_do_not_squeeze_the_rest() -> None:
+    bands = np.linspace(1, 2, 200)
+    bands[7] = 1e-4
+    y = np.random.default_rng(0).normal(size=200)
+    display = UCCDisplay.from_predictions(y, np.zeros(200), -bands, bands, name="M")
+    assert display.ax_.get_xlim()[1] < 10 < display.x[-1]
+    assert f"ends at {display.x[-1]:.3g}" in str(display.line_.get_label())
+    assert view(display.axes, display.x, display.y, (50.0, 0.2))[0] == 50.0
+
+
+def test_a_band_and_line_options_are_drawn() -> None:
+    band = SimpleNamespace(x=np.array([0.0, 1, 2]), low=np.array([0.9, 0.2, 0]), high=np.array([1, 0.4, 0.1]))
+    display = UCCDisplay.from_ucc(ucc.UCC(intervals()), band=band, color="red", linewidth=3, legend=False)
+    assert len(display.ax_.collections) == 1
+    assert display.line_.get_color() == "red"
+    assert display.line_.get_linewidth() == 3
+    assert display.ax_.get_legend() is None
+
+
+def test_a_figure_survives_pickling() -> None:
+    display = UCCDisplay.from_ucc(ucc.UCC(intervals()))
+    again = pickle.loads(pickle.dumps(display.figure_))  # noqa: S301  our own bytes
+    assert_array_equal(pixels(again), pixels(display.figure_))
+
+
+class Std:
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        return (X[:, 0], X[:, 1]) if return_std else X[:, 0]
+
+
+class Bounds:
+    """`kind` names the shape of the answer that real libraries give."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def predict(self, X: Any) -> Any:
+        return X[:, 0]
+
+    def predict_interval(self, X: Any) -> Any:
+        both = np.column_stack([X[:, 0] - X[:, 1], X[:, 0] + X[:, 1]])
+        return {"columns": both, "pair": tuple(both.T), "MAPIE": (X[:, 0], both[:, :, None])}[self.kind]
+
+
+@pytest.mark.parametrize("estimator", [Std(), Bounds("columns"), Bounds("pair"), Bounds("MAPIE")])
+def test_from_estimator_takes_every_interface(estimator: Any) -> None:
+    iv = intervals()
+    X = np.column_stack([iv.y_pred, iv.lower_band])
+    display = UCCDisplay.from_estimator(estimator, X, iv.y_true)
+    by_hand = ucc.UCC(ucc.Intervals.from_bounds(iv.y_true, iv.y_pred, iv.y_pred - X[:, 1], iv.y_pred + X[:, 1]))
+    assert_array_equal(display.x, by_hand.points().x)
+    assert display.name == type(estimator).__name__
+
+
+def test_an_estimator_without_intervals_is_refused() -> None:
+    class Plain:
+        def predict(self, X: Any) -> Any:
+            return X
+
+    with pytest.raises(TypeError, match=r"`estimator` must have predict_interval\(X\) or .* Plain has neither"):
+        UCCDisplay.from_estimator(Plain(), np.zeros((3, 1)), [1, 2, 3])
+
+
+def test_two_ranges_are_refused() -> None:
+    with pytest.raises(ValueError, match="give one range only"):
+        ucc.UCC(intervals()).plot(miss_rate=(0, 1), bandwidth=(0, 1))
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install() -> None:
+    script = """
+import sys
+sys.modules["matplotlib"] = None
+import uccurve as ucc
+try:
+    ucc.UCC(ucc.Intervals.from_bands([1], [0], [1])).plot()
+except ImportError as error:
+    print(error)
+"""
+    output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert output == 'plots need matplotlib: pip install "uccurve[plot]"\n'
