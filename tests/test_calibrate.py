@@ -1,0 +1,324 @@
+"""Calibrations keep what they promise on new rows, come back from JSON unchanged, and refuse what they cannot do."""
+
+import json
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+import uccurve as ucc
+from strategies import Data, mixed, varies
+from uccurve import IntervalCalibrator, Intervals
+
+
+def made(n: int, seed: int = 0) -> Intervals:
+    """Asymmetric bands that know something of the noise, predictions that are a little off."""
+    rng = np.random.default_rng(seed)
+    size = np.exp(rng.normal(size=n))
+    y_pred = rng.normal(size=n)
+    y_true = y_pred + 0.1 + size * rng.laplace(size=n)
+    return Intervals.from_bands(y_true, y_pred, size**0.5, 1.5 * size**0.5 + 0.1)
+
+
+# ---- the guarantee, on new rows
+
+
+def expected_miss(n: int, alpha: Fraction) -> float:
+    """P(miss) of the conformal rank for scores without ties: the new score is equally likely at each of n + 1 ranks."""
+    return float(1 - Fraction(ceil((n + 1) * (1 - alpha)), n + 1))
+
+
+def simulated_miss(n: int, repeats: int, seed: int, **options: Any) -> tuple[float, float]:
+    """Mean miss rate on new rows over calibration sets, and its standard error.
+
+    Laplace errors around bands in proportion to their size: a scale k misses exactly exp(-k) of all new rows, so the
+    only noise is that of the calibration sets.
+    """
+    rng = np.random.default_rng(seed)
+    calibrator = IntervalCalibrator(miss_rate=0.05, **options)
+    missed = np.empty(repeats)
+    for i in range(repeats):
+        size, zero = np.exp(rng.normal(size=n)), np.zeros(n)
+        missed[i] = np.exp(-calibrator.fit(Intervals.from_bands(size * rng.laplace(size=n), zero, size)).scale_)
+    return float(missed.mean()), float(missed.std() / repeats**0.5)
+
+
+@pytest.mark.parametrize("n", [20, 50, 100, 200])
+def test_new_rows_are_missed_at_most_as_often_as_promised(n: int) -> None:
+    miss_rate, error = simulated_miss(n, repeats=3000, seed=n)
+    assert miss_rate <= 0.05 + 3 * error  # 3 standard errors of the simulation: 0.25 % at n = 20, 0.08 % at n = 200
+    assert_allclose(miss_rate, expected_miss(n, Fraction(5, 100)), atol=4 * error)
+
+
+def test_without_conformal_small_sets_miss_twice_as_often_as_asked() -> None:
+    miss_rate, error = simulated_miss(20, repeats=1000, seed=1, conformal=False)
+    assert_allclose(miss_rate, 2 / 21, atol=4 * error)  # 19 of 20 rows covered: the 19th of 20 ranks
+
+
+def test_the_guarantee_holds_for_asymmetric_bands_and_for_shifts() -> None:
+    test = made(20_000, seed=99)
+    for vary in ("scale", "shift"):
+        calibrator = IntervalCalibrator(miss_rate=0.2, vary=vary)
+        rates = [ucc.UCC(calibrator.fit(made(39, seed)).apply(test)).at(1.0).miss_rate for seed in range(150)]
+        assert_allclose(np.mean(rates), 0.2, atol=4 * float(np.std(rates)) / 150**0.5)  # 32 of 40 ranks: exactly 0.2
+
+
+def test_each_group_gets_the_guarantee_of_its_own() -> None:
+    rng = np.random.default_rng(5)
+    rates: dict[str, list[float]] = {"calm": [], "wild": []}
+    for _ in range(400):
+        groups = np.array(["calm", "wild"] * 19)
+        errors = rng.laplace(size=38) * np.where(groups == "wild", 5.0, 1.0)
+        calibrator = IntervalCalibrator(miss_rate=0.05).fit(
+            Intervals.from_bands(errors, np.zeros(38), np.ones(38)), groups=groups
+        )
+        for name, size in (("calm", 1.0), ("wild", 5.0)):
+            rates[name].append(np.exp(-calibrator.calibrations_[name].point.scale / size))
+    for values in rates.values():
+        assert_allclose(np.mean(values), 0.05, atol=4 * float(np.std(values)) / 20)  # rank 19 of 20
+
+
+# ---- what is learnt is what the curve finds
+
+
+@given(mixed(max_size=10, weighted=False), varies)
+def test_targets_are_those_of_the_curve(data: Data, vary: Any) -> None:
+    iv = data.intervals()
+    curve = ucc.UCC(iv, vary=vary)
+    learnt = [
+        (IntervalCalibrator(miss_rate=0.5, vary=vary), curve.find(miss_rate=0.5, conformal=True)),
+        (IntervalCalibrator(miss_rate=0.3, vary=vary, conformal=False), curve.find(miss_rate=0.3)),
+        (
+            IntervalCalibrator(cost=0.1, axes=("excess", "deficit"), vary=vary),
+            curve.cheapest(0.1, axes=("excess", "deficit")),
+        ),
+    ]
+    if iv.lower_band.any() or iv.upper_band.any():
+        learnt.append((IntervalCalibrator(bandwidth=2.0, vary=vary), curve.find(bandwidth=2.0)))
+    for calibrator, point in learnt:
+        assert calibrator.fit(iv).calibrations_[None].point == point
+        assert (calibrator.scale_, calibrator.shift_) == (point.scale, point.shift)
+
+
+@given(mixed(max_size=10, weighted=False), varies)
+def test_calibrated_rows_are_covered_as_often_as_their_rank_says(data: Data, vary: Any) -> None:
+    iv = data.intervals()
+    calibrator = IntervalCalibrator(miss_rate=0.5, vary=vary).fit(iv)
+    got = calibrator.apply(iv)
+    inside = (got.lower <= iv.y_true) & (iv.y_true <= got.upper)
+    assert inside.sum() >= ceil((len(iv) + 1) / 2)
+
+
+def test_bounds_and_intervals_are_calibrated_alike() -> None:
+    held_out, new = made(60), made(40, seed=1)
+    calibrator = IntervalCalibrator(miss_rate=0.1).fit(held_out)
+    lower, upper = calibrator.apply_bounds(new.y_pred, new.lower, new.upper)
+    expected = calibrator.apply(new)
+    assert_allclose(lower, expected.lower, rtol=1e-14)
+    assert_allclose(upper, expected.upper, rtol=1e-14)
+    assert_allclose(new.y_pred - lower, calibrator.scale_ * new.lower_band, rtol=1e-12)
+
+
+def test_groups_are_calibrated_as_if_alone_wherever_their_rows_stand() -> None:
+    iv = made(90)
+    groups = np.array(["a", "b", "c"] * 30)
+    together = IntervalCalibrator(miss_rate=0.1).fit(iv, groups=groups).apply(iv, groups=groups)
+    for name in "abc":
+        rows = groups == name
+        alone = IntervalCalibrator(miss_rate=0.1).fit(iv[rows]).apply(iv[rows])
+        for field in ("lower", "upper", "lower_band", "upper_band", "y_true", "y_pred"):
+            assert_array_equal(getattr(together[rows], field), getattr(alone, field))
+
+
+def test_labels_may_be_numbers_or_words_of_any_array_or_frame() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    iv = made(60)
+    words = ["x", "y"] * 30
+    expected = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=words)
+    for labels in (np.array(words), pandas.Series(words), pandas.Series(words, dtype="category"), polars.Series(words)):
+        found = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=labels)
+        assert found.calibrations_ == expected.calibrations_
+    numbers = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=np.array([1, 2] * 30))
+    assert list(numbers.calibrations_) == [1, 2]
+
+
+def test_a_floor_for_new_bounds_lets_predictions_lie_outside() -> None:
+    calibrator = IntervalCalibrator(bandwidth=2.0).fit(Intervals.from_bands([0, 0], [0, 0], [1, 1]))
+    lower, upper = calibrator.apply_bounds([0.0], lower=[1.0], upper=[3.0], min_band=0.5)
+    assert (lower.tolist(), upper.tolist()) == ([-1.0], [6.0])
+
+
+# ---- JSON
+
+
+@pytest.mark.parametrize("groups", [None, ["n", "s"] * 30, [4, 7] * 30])
+def test_a_calibration_comes_back_exactly(groups: list[Any] | None) -> None:
+    iv = made(60)
+    for options in (
+        {"miss_rate": 0.1},
+        {"miss_rate": 1 / 3, "conformal": False, "vary": "shift"},
+        {"bandwidth": 0.7},
+        {"cost": 0.25, "axes": ("excess", "deficit")},
+    ):
+        saved = IntervalCalibrator(**options).fit(iv, groups=groups)
+        back = IntervalCalibrator.from_json(saved.to_json())
+        assert back.calibrations_ == saved.calibrations_
+        assert repr(back) == repr(saved)
+        assert back.to_json() == saved.to_json()
+        assert_array_equal(back.apply(iv, groups=groups).lower, saved.apply(iv, groups=groups).lower)
+        assert IntervalCalibrator.from_json(saved.to_json().encode()).to_json() == saved.to_json()
+
+
+def changed(**changes: Any) -> str:
+    data = json.loads(IntervalCalibrator(miss_rate=0.1).fit(made(20)).to_json())
+    for path, value in changes.items():
+        place = data
+        *outer, last = path.split("__")
+        for key in outer:
+            place = place[int(key) if key.isdigit() else key]
+        if value is ...:
+            del place[last]
+        else:
+            place[last] = value
+    return json.dumps(data)
+
+
+HOSTILE = {
+    "no JSON": ("hello", "Expecting value"),
+    "a list": ("[]", "it holds list"),
+    "another kind": (changed(kind="os.system"), "`kind` is not"),
+    "a later version": (changed(version=2), "`version` is 2; this release reads 1"),
+    "no version": (changed(version=...), "`version` is None"),
+    "an unknown setting": (changed(code="x"), "unknown `code`"),
+    "a lacking setting": (changed(vary=...), "lack `vary`"),
+    "two targets": (changed(bandwidth=1.0), "give one target only"),
+    "no target": (changed(miss_rate=...), "give one target"),
+    "a target in words": (changed(miss_rate="0.1"), "`miss_rate` must be a finite number; got '0.1'"),
+    "a target out of range": (changed(miss_rate=2), "from 0 to 1"),
+    "another vary": (changed(vary="level"), "does not fit|must be one of"),
+    "vary that does not fit": (changed(vary="shift"), "does not fit its scale and shift"),
+    "odd axes": (changed(axes=["bandwidth", 3]), "3 is none of them"),
+    "conformal in words": (changed(conformal="yes"), "`conformal` must be true or false"),
+    "no calibrations": (changed(calibrations=[]), "list that is not empty"),
+    "calibrations that are none": (changed(calibrations=[1]), "must be an object"),
+    "a calibration too many": (changed(calibrations__0__extra=1), "unknown `extra`"),
+    "a calibration too few": (changed(calibrations__0__scale=...), "lack `scale`"),
+    "a negative scale": (changed(calibrations__0__scale=-1.0), "must not be negative"),
+    "a true scale": (changed(calibrations__0__scale=True), "`scale` must be a finite number; got True"),
+    "an endless scale": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": 1e999'), "finite"),
+    "a scale that is none": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": NaN'), "NaN is not"),
+    "a huge whole number": (changed(calibrations__0__scale=10**400), "finite number"),
+    "digits without end": (
+        changed(calibrations__0__scale=7).replace("7,", "7" * 5000 + ",", 1),
+        "must be a calibration",
+    ),
+    "no rows": (changed(calibrations__0__rows=0), "`rows` must be an int of at least 1"),
+    "a group that is a list": (changed(calibrations__0__group=["a"]), "`group` must be a str, an int or null"),
+    "a repeated key": (changed().replace('{"kind"', '{"kind": 1, "kind"', 1), "repeated"),
+    "a nest": ("[" * 100_000, "nested too deeply|must be a calibration"),
+}
+
+
+@pytest.mark.parametrize("case", list(HOSTILE))
+def test_only_what_we_wrote_is_read(case: str) -> None:
+    text, sentence = HOSTILE[case]
+    with pytest.raises(ValueError, match=sentence) as caught:
+        IntervalCalibrator.from_json(text)
+    assert str(caught.value).startswith("`text` must be a calibration written by to_json")
+    assert len(str(caught.value)) < 400
+
+
+def test_a_repeated_group_is_refused() -> None:
+    data = json.loads(changed())
+    data["calibrations"] *= 2
+    with pytest.raises(ValueError, match="each group must occur once"):
+        IntervalCalibrator.from_json(json.dumps(data))
+    with pytest.raises(TypeError, match="`text` must be the str or bytes"):
+        IntervalCalibrator.from_json(data)
+
+
+# ---- refusals
+
+
+def test_one_target_and_one_only() -> None:
+    with pytest.raises(ValueError, match="give one target to calibrate for"):
+        IntervalCalibrator()
+    with pytest.raises(ValueError, match="give one target only; got `miss_rate` and `cost`"):
+        IntervalCalibrator(miss_rate=0.1, cost=0.1)
+    with pytest.raises(ValueError, match="`miss_rate` must be a finite number from 0 to 1; got 5"):
+        IntervalCalibrator(miss_rate=5)
+    with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; 'scael' is none of them \(scale\?\)"):
+        IntervalCalibrator(miss_rate=0.1, vary="scael")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="`conformal` must be True or False"):
+        IntervalCalibrator(miss_rate=0.1, conformal="yes")  # type: ignore[arg-type]
+
+
+def test_nothing_is_applied_or_saved_before_fit() -> None:
+    calibrator = IntervalCalibrator(miss_rate=0.1)
+    assert repr(calibrator) == "IntervalCalibrator(miss_rate=0.1, vary='scale', conformal=True; not fitted)"
+    for call in (lambda: calibrator.apply(made(5)), calibrator.to_json, lambda: calibrator.scale_):
+        with pytest.raises(ValueError, match="this IntervalCalibrator is not fitted"):
+            call()
+    with pytest.raises(TypeError, match="`intervals` must be Intervals; got list"):
+        calibrator.fit([1, 2])  # type: ignore[arg-type]
+
+
+def test_too_few_rows_are_counted() -> None:
+    with pytest.raises(ValueError, match="needs at least 19 rows; there are 18"):
+        IntervalCalibrator(miss_rate=0.05).fit(made(18))
+    assert IntervalCalibrator(miss_rate=0.05).fit(made(19)).scale_ > 0
+    with pytest.raises(
+        ValueError, match=r"1 of 2 groups cannot be calibrated, first 'b' \(8 rows\): .* at least 9 rows"
+    ):
+        IntervalCalibrator(miss_rate=0.1).fit(made(28), groups=["a"] * 20 + ["b"] * 8)
+
+
+def test_a_failed_fit_leaves_the_calibrator_as_it_was() -> None:
+    calibrator = IntervalCalibrator(miss_rate=0.1).fit(made(20))
+    before = calibrator.scale_
+    with pytest.raises(ValueError, match="cannot be calibrated"):
+        calibrator.fit(made(12), groups=["a"] * 10 + ["b"] * 2)
+    assert calibrator.scale_ == before
+
+
+def test_groups_must_be_known_and_given_where_they_were() -> None:
+    iv = made(40)
+    grouped = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=["a", "b"] * 20)
+    with pytest.raises(ValueError, match=r"seen at fit: 1 of 2 were not, first 'z'\. Seen: 'a', 'b'"):
+        grouped.apply(iv, groups=["a", "z"] * 20)
+    with pytest.raises(ValueError, match=r"one calibration a group \('a', 'b'\). Hint: pass `groups`"):
+        grouped.apply(iv)
+    with pytest.raises(ValueError, match="`groups` were not given to fit"):
+        IntervalCalibrator(miss_rate=0.2).fit(iv).apply(iv, groups=["a", "b"] * 20)
+    with pytest.raises(ValueError, match=r"`groups` must have one label a row: \(3,\) against \(40,\)"):
+        grouped.apply(iv, groups=["a", "b", "a"])
+
+
+def test_labels_that_cannot_be_saved_are_refused() -> None:
+    iv = made(4)
+    with pytest.raises(TypeError, match="`groups` must hold str or int labels; it holds float64"):
+        IntervalCalibrator(miss_rate=0.5).fit(iv, groups=[0.5, 1.5, 0.5, 1.5])
+    with pytest.raises(TypeError, match="row 2 holds None"):
+        IntervalCalibrator(miss_rate=0.5).fit(iv, groups=np.array(["a", "a", None, "a"], dtype=object))
+
+
+def test_conformal_is_refused_where_rows_are_not_alike() -> None:
+    weighted = Intervals.from_bands([1, 2, 3], [0, 0, 0], [1, 1, 1], weight=[1, 2, 1])
+    with pytest.raises(ValueError, match="`conformal` counts rows, so it needs equal weights"):
+        IntervalCalibrator(miss_rate=0.5).fit(weighted)
+    outputs = Intervals.from_bands([[1, 2], [3, 4]], [[0, 0], [0, 0]], [[1, 1], [1, 1]])
+    with pytest.raises(ValueError, match="the outputs of one row are not"):
+        IntervalCalibrator(miss_rate=0.5).fit(outputs)
+    assert IntervalCalibrator(miss_rate=0.25, conformal=False).fit(outputs).scale_ == 3
+    silent = Intervals.from_bands([1, 2, 3, 4], [0] * 4, [1] * 4, weight=[1, 1, 0, 0])
+    with pytest.raises(ValueError, match=r"first 'b'.*`weight` must not be zero in every row"):
+        IntervalCalibrator(bandwidth=1).fit(silent, groups=["a", "a", "b", "b"])
+
+
+def test_a_percentage_as_floor_of_new_rows_is_refused() -> None:
+    with pytest.raises(ValueError, match="`min_band` must be a number in units of y_true here; got '5%'"):
+        IntervalCalibrator(bandwidth=2.0).fit(made(5)).apply_bounds([0], [0], [1], min_band="5%")  # type: ignore[arg-type]
