@@ -1,0 +1,114 @@
+"""The paper's three public data sets: from your folder, from the cache, or from where they were published.
+
+`$UCCURVE_DATA` is looked at first, then the cache folder, then the original source. Each file is known by its size and
+SHA-256, so a damaged, truncated or different file is refused wherever it came from.
+"""
+
+import gzip
+import hashlib
+import os
+import urllib.error
+import urllib.request
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from uccurve.experiments.store import cache_folder, write_whole
+
+Name = Literal["housing", "wine", "traffic"]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+TIMEOUT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One published file: its name, its address, and the fingerprints (size, SHA-256) of its known copies."""
+
+    file: str
+    url: str
+    fingerprints: tuple[tuple[int, str], ...]
+
+
+SOURCES: dict[Name, Source] = {
+    "housing": Source(
+        "boston_house_prices.csv",
+        "https://raw.githubusercontent.com/scikit-learn/scikit-learn/1.1.3/sklearn/datasets/data/boston_house_prices.csv",
+        ((34742, "d98212636026544fc9b9c0f372e5f819872e6fa6fa757ab025efdda22180f2d6"),),
+    ),
+    "wine": Source(
+        "winequality-white.csv",
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/winequality-white.csv",
+        (
+            (264424, "460e47bcddee5e93beece1fa3b495a7274d739b9f22ae76ab5be40545417c60a"),
+            (264426, "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836"),
+        ),
+    ),
+    "traffic": Source(
+        "Metro_Interstate_Traffic_Volume.csv",
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/00492/Metro_Interstate_Traffic_Volume.csv.gz",
+        ((3188251, "3ec6b8844c4e5e20904855c81079a30e4342da20b7010e78606a244e539f29f6"),),
+    ),
+}
+
+
+class DataError(RuntimeError):
+    """A data file is missing, damaged, or cannot be fetched."""
+
+
+def checked(content: bytes, source: Source, origin: str) -> bytes:
+    """The content itself, if it is a known copy of the published file; line ends may be those of any system."""
+    plain = content.replace(b"\r\n", b"\n")
+    if (len(plain), hashlib.sha256(plain).hexdigest()) in source.fingerprints:
+        return plain
+    sizes = " or ".join(f"{size:,}" for size, _ in source.fingerprints)
+    raise DataError(
+        f"{origin} is not the published {source.file}: it has {len(plain):,} bytes where {sizes} are expected, "
+        f"or other contents. Hint: remove it, or fetch {source.url} again."
+    )
+
+
+def download(source: Source) -> bytes:
+    """The published file, unpacked."""
+    try:
+        with urllib.request.urlopen(source.url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
+            content: bytes = answer.read()
+        return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    except (urllib.error.URLError, OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{source.file} could not be fetched from {source.url} ({error}). Hint: without a connection, put the file "
+            f"into a folder and name that folder in the environment variable UCCURVE_DATA."
+        ) from error
+
+
+def data_file(name: Name) -> Path:
+    """Path of a checked copy of a data set's file; fetched and cached if it is nowhere yet."""
+    source = SOURCES[name]
+    given = os.environ.get("UCCURVE_DATA")
+    cached = cache_folder() / "data" / source.file
+    for path in ([Path(given) / source.file] if given else []) + [cached]:
+        if path.is_file():
+            checked(path.read_bytes(), source, str(path))
+            return path
+    write_whole(cached, checked(download(source), source, source.url))
+    return cached
+
+
+def housing() -> tuple[Floats, Floats]:
+    """Boston Housing: 506 rows of 13 features, and the median value in thousands of dollars."""
+    table = pl.read_csv(data_file("housing"), skip_rows=1, infer_schema_length=None).cast(pl.Float64).to_numpy()
+    return table[:, :-1], table[:, -1]
+
+
+def wine() -> tuple[Floats, Floats]:
+    """White wine: 4898 rows of 11 measurements, and the quality as a whole number."""
+    table = pl.read_csv(data_file("wine"), separator=";", infer_schema_length=None).cast(pl.Float64).to_numpy()
+    return table[:, :-1], table[:, -1]
+
+
+def traffic() -> pl.DataFrame:
+    """Metro Interstate Traffic Volume: 48,204 rows as published."""
+    return pl.read_csv(data_file("traffic"), infer_schema_length=None)
