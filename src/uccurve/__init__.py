@@ -4,6 +4,7 @@ from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
+from .permutation import PermutationTest, permutation_test
 from .points import CurvePoints, OperatingPoint
 from .scores import (
     auucc_gain_score,
@@ -25,6 +26,7 @@ __all__ = [
     "IntervalCalibrator",
     "Intervals",
     "OperatingPoint",
+    "PermutationTest",
     "auucc_gain_score",
     "auucc_score",
     "bandwidth_score",
@@ -32,5 +34,6 @@ __all__ = [
     "excess_score",
     "interval_score",
     "miss_rate_score",
+    "permutation_test",
     "ucc_curve",
 ]

@@ -1,0 +1,343 @@
+"""The permutation test against swapping every row by hand, and against what a test must do: size, power, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import uccurve as ucc
+from oracle import Oracle, Range, Row, rows
+from uccurve import permutation_test
+
+Y = [1.0, -2.0, 4.0, 0.5, -2.5]
+P = [0.5, 0.0, 1.0, 0.5, 0.0]
+LOWER_A, UPPER_A = [0.5, 1.0, 0.25, 1.0, 5.0], [1.0, 3.0, 6.0, 0.5, 1.0]
+LOWER_B, UPPER_B = [3.0, 4.0, 4.0, 1.0, 9.0], [6.0, 2.0, 9.0, 4.0, 8.0]
+P_B = [0.0, -1.0, 2.0, 1.0, 0.0]
+WEIGHT = [1.0, 2.0, 0.5, 0.0, 3.0]
+BLOCKS = [0, 1, 1, 2, 0]
+
+
+def models(
+    *, weight: Sequence[float] | None = None, y_pred: Sequence[float] = P
+) -> tuple[ucc.Intervals, ucc.Intervals]:
+    a = ucc.Intervals.from_bands(Y, P, LOWER_A, UPPER_A, weight=weight)
+    return a, ucc.Intervals.from_bands(Y, y_pred, LOWER_B, UPPER_B, weight=weight)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A statistic with its axes, and the options that go with it."""
+
+    statistic: Any
+    x: Any = "bandwidth"
+    y: Any = "miss_rate"
+    vary: Any = "scale"
+    within: Range | None = None
+    c: float | None = None
+    alpha: float | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        part = {} if self.within is None else {self.within[0]: self.within[1:]}
+        return {
+            "statistic": self.statistic,
+            "axes": (self.x, self.y),
+            "vary": self.vary,
+            "c": self.c,
+            "alpha": self.alpha,
+            **part,
+        }
+
+    def of(self, half: list[Row]) -> Fraction:
+        """The statistic of rows by the oracle."""
+        oracle = Oracle(half, self.vary)
+        delivered = Fraction(1 if self.vary == "scale" else 0)
+        if self.statistic in ("area", "gain"):
+            return Fraction(getattr(oracle, self.statistic)(self.x, self.y, self.within))
+        if self.c is not None:
+            cheapest = self.statistic == "cheapest"
+            return (
+                oracle.cheapest(self.c, self.x, self.y)[0]
+                if cheapest
+                else oracle.cost(self.c, self.x, self.y, delivered)
+            )
+        if self.alpha is not None:
+            return oracle.interval_score(Fraction(self.alpha))
+        return oracle.value(self.statistic, delivered)
+
+
+def moved(row: Row, vary: str, amount: Fraction) -> Row:
+    """A row with both bands scaled, or widened."""
+    if vary == "scale":
+        lower, upper = row.lower_band * amount, row.upper_band * amount
+    else:
+        lower, upper = row.lower_band + amount, row.upper_band + amount
+    return Row(row.y_true, row.y_pred, lower, upper, row.weight)
+
+
+def exact_rows(intervals: ucc.Intervals) -> list[Row]:
+    columns = (getattr(intervals, name).tolist() for name in ("y_true", "y_pred", "lower_band", "upper_band", "weight"))
+    return rows(*columns)
+
+
+def half_width(side: list[Row]) -> Fraction:
+    return sum((r.weight * (r.lower_band + r.upper_band) / 2 for r in side), Fraction(0))
+
+
+def by_hand(a: ucc.Intervals, b: ucc.Intervals, blocks: Sequence[int], asked: Asked) -> list[Fraction]:
+    """Difference for every swap, the k-th bit of the place telling whether the k-th block is swapped."""
+    sides = [exact_rows(a), exact_rows(b)]
+    blocks = [block for block, w in zip(blocks, a.weight.tolist(), strict=True) if w]
+    if asked.statistic in ("area", "gain", "cheapest"):
+        one, two = map(half_width, sides)
+        if asked.vary == "scale":
+            sides[1] = [moved(row, "scale", one / two) for row in sides[1]]
+        else:
+            sides[0] = [moved(row, "shift", max(Fraction(0), two - one)) for row in sides[0]]
+            sides[1] = [moved(row, "shift", max(Fraction(0), one - two)) for row in sides[1]]
+    labels, out = sorted(set(blocks)), []
+    for swaps in product((0, 1), repeat=len(labels)):
+        swapped = dict(zip(labels, swaps[::-1], strict=True))
+        halves = [[sides[swapped[block] ^ half][i] for i, block in enumerate(blocks)] for half in (0, 1)]
+        out.append(asked.of(halves[0]) - asked.of(halves[1]))
+        if 2 * len(out) == 2 ** len(labels):
+            break
+    return out + [-difference for difference in reversed(out)]  # swapping the others only calls a what was b
+
+
+PAIRS = [
+    ("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("bandwidth", "deficit"), ("excess", "deficit"),
+    ("deficit", "overshoot"), ("excess", "miss_rate"), ("deficit", "miss_rate"), ("miss_rate", "deficit"),
+    ("deficit", "deficit"), ("bandwidth", "excess"),
+]  # fmt: skip
+ASKED = [
+    *(Asked("area", x, y, vary) for vary in ("scale", "shift") for x, y in PAIRS),
+    *(Asked("gain", x, y) for x, y in [PAIRS[0], PAIRS[2], PAIRS[3], ("overshoot", "deficit")]),
+    Asked("gain", "excess", "deficit", "shift"),
+    Asked("area", within=("miss_rate", 0.25, 0.75)),
+    Asked("area", "miss_rate", "excess", "shift", within=("miss_rate", 0.25, 0.75)),
+    Asked("area", "excess", "deficit", within=("bandwidth", 0.5, 2.25)),
+    Asked("area", "miss_rate", "excess", within=("bandwidth", 0.5, 2.25)),
+    Asked("area", "miss_rate", "miss_rate", within=("deficit", 0.5, 1)),
+    Asked("area", "miss_rate", "miss_rate", within=("miss_rate", 0.25, 0.75)),
+    Asked("area", "bandwidth", "excess", "shift", within=("bandwidth", 0.5, 40)),
+    Asked("gain", within=("miss_rate", 0.0, 0.5)),
+    Asked("gain", "excess", "deficit", within=("deficit", 0.25, 0.5)),
+    Asked("cheapest", c=0.25),
+    Asked("cheapest", "excess", "deficit", "shift", c=0.5),
+    Asked("cost", c=0.25),
+    Asked("cost", "excess", "deficit", "shift", c=0.25),
+    Asked("interval_score", alpha=0.25),
+    *(Asked(name) for name in ("miss_rate", "bandwidth", "excess", "overshoot")),
+]
+EXTREME: dict[Any, Callable[[Fraction, Fraction], bool]] = {
+    "two-sided": lambda difference, observed: abs(difference) >= abs(observed),
+    "less": lambda difference, observed: difference <= observed,
+    "greater": lambda difference, observed: difference >= observed,
+}
+
+
+@pytest.mark.parametrize("setting", ["plain", "weighted", "other y_pred", "blocks"])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_every_swap_agrees_with_swapping_by_hand(setting: str, asked: Asked) -> None:
+    a, b = models(weight=WEIGHT if setting == "weighted" else None, y_pred=P_B if setting == "other y_pred" else P)
+    blocks = BLOCKS if setting == "blocks" else None
+    expected = by_hand(a, b, blocks or range(5), asked)
+    for alternative, is_extreme in EXTREME.items():
+        test = permutation_test(a, b, alternative=alternative, block=blocks, **asked.options)
+        assert test.exact
+        size = float(max(map(abs, expected)))
+        assert_allclose(test.statistic, float(expected[0]), rtol=1e-12, atol=1e-14)
+        assert_allclose(test.null_distribution, [float(d) for d in expected], rtol=1e-11, atol=1e-13 + 1e-12 * size)
+        assert test.pvalue == sum(is_extreme(d, expected[0]) for d in expected) / len(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("excess", "deficit")])
+def test_twelve_rows_agree_with_all_4096_swaps_of_intervals(axes: Any) -> None:
+    rng = np.random.default_rng(5)
+    y, p = rng.integers(-8, 9, 12) / 4, rng.integers(-2, 3, 12) / 4
+    bands, weight = rng.integers(1, 9, (4, 12)) / 4, rng.integers(1, 4, 12) / 1
+    a, b = (ucc.Intervals.from_bands(y, p, *pair, weight=weight) for pair in (bands[:2], 4 * bands[2:]))
+    as_wide = b.calibrated(scale=ucc.UCC(a).at(1.0).bandwidth / ucc.UCC(b).at(1.0).bandwidth)
+    differences = np.empty(4096)
+    for place in range(2048):
+        swapped = (place >> np.arange(12) & 1).astype(bool)
+        areas = []
+        for one, two in ((a, as_wide), (as_wide, a)):
+            mixed = (np.where(swapped, getattr(two, side), getattr(one, side)) for side in ("lower_band", "upper_band"))
+            areas.append(ucc.UCC(ucc.Intervals.from_bands(y, p, *mixed, weight=weight)).area(axes=axes))
+        differences[[place, 4095 - place]] = areas[0] - areas[1], areas[1] - areas[0]
+    test = permutation_test(a, b, axes=axes, n_resamples=4095)
+    assert_allclose(test.null_distribution, differences, rtol=1e-11, atol=1e-13)
+    assert test.pvalue == np.mean(np.abs(differences) >= abs(differences[0]) - 1e-12)
+    assert not permutation_test(a, b, axes=axes, n_resamples=4094, seed=0).exact
+
+
+def test_under_the_null_p_values_are_uniform() -> None:
+    """400 pairs of equally good models, one five times as wide: Kolmogorov-Smirnov distance below its 1 % bound."""
+    rng = np.random.default_rng(1)
+    pvalues = []
+    for _ in range(400):
+        y, bands = rng.normal(size=60) * 2, rng.gamma(2, size=(2, 60))
+        a, b = (ucc.Intervals.from_bands(y, np.zeros(60), band) for band in (bands[0], 5 * bands[1]))
+        pvalues.append(permutation_test(a, b, n_resamples=199, seed=rng).pvalue)
+    distance = np.max(np.abs(np.sort(pvalues) - (np.arange(400) + 0.5) / 400))
+    assert distance < 1.63 / np.sqrt(400)
+
+
+def test_power_does_not_depend_on_either_scale() -> None:
+    """The oracle band against the constant one finds the difference in more than 95 of 100 data sets at any scale."""
+    pvalues: dict[float, list[float]] = {}
+    for factor in (0.01, 1.0, 5.0, 1e6):
+        rng = np.random.default_rng(2)
+        pvalues[factor] = []
+        for _ in range(100):
+            sigma = rng.lognormal(0, 0.7, 150)
+            good = ucc.Intervals.from_bands(sigma * rng.normal(size=150), np.zeros(150), sigma * factor)
+            flat = good.constant().calibrated(scale=5 / factor)
+            test = permutation_test(good, flat, axes=("bandwidth", "deficit"), n_resamples=199, seed=rng)
+            pvalues[factor].append(test.pvalue)
+        assert_array_equal(pvalues[factor], pvalues[0.01])
+    assert np.mean(np.array(pvalues[1.0]) <= 0.05) > 0.95
+
+
+def test_random_swaps_agree_with_every_swap() -> None:
+    rng = np.random.default_rng(3)
+    y, bands = rng.normal(size=12), rng.gamma(2, size=(4, 12))
+    a, b = (ucc.Intervals.from_bands(y, y * 0.1, *pair) for pair in (bands[:2], bands[2:]))
+    every_kind: list[dict[str, Any]] = [
+        {},
+        {"miss_rate": (0.0, 0.5)},
+        {"statistic": "gain", "axes": ("excess", "deficit")},
+    ]
+    for options in every_kind:
+        every = permutation_test(a, b, n_resamples=5000, **options)
+        some = permutation_test(a, b, n_resamples=4000, seed=4, **options)
+        assert every.exact
+        assert not some.exact
+        assert abs(every.pvalue - some.pvalue) < 4 * np.sqrt(every.pvalue * (1 - every.pvalue) / 4000)
+        gaps = np.abs(some.null_distribution[:, None] - every.null_distribution).min(axis=1)
+        assert gaps.max() < 1e-12
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    a, b = many(200)
+    first, again, other = (permutation_test(a, b, seed=seed, n_resamples=99) for seed in (1, 1, 2))
+    assert_array_equal(first.null_distribution, again.null_distribution)
+    assert not np.array_equal(first.null_distribution, other.null_distribution)
+    assert permutation_test(a, b, n_resamples=9, seed=0).pvalue >= 0.1
+
+
+def many(n: int, seed: int = 0) -> tuple[ucc.Intervals, ucc.Intervals]:
+    rng = np.random.default_rng(seed)
+    y, bands = rng.normal(size=n), rng.gamma(2, size=(4, n))
+    return (
+        ucc.Intervals.from_bands(y, np.zeros(n), bands[0], bands[1]),
+        ucc.Intervals.from_bands(y, np.zeros(n), bands[2], bands[3]),
+    )
+
+
+def test_the_outputs_of_a_row_are_swapped_together() -> None:
+    a, b = many(40)
+    two = [
+        ucc.Intervals.from_bands(*(v.reshape(20, 2) for v in (m.y_true, m.y_pred, m.lower_band, m.upper_band)))
+        for m in (a, b)
+    ]
+    grouped = permutation_test(a, b, block=2, seed=3, n_resamples=99)
+    rows = permutation_test(*two, seed=3, n_resamples=99)
+    assert rows.units == grouped.units == 20
+    assert_allclose(rows.null_distribution, grouped.null_distribution, rtol=1e-12)
+
+
+def test_rows_repeated_within_blocks_are_no_more_evidence() -> None:
+    a, b = many(8)
+    repeated = [
+        ucc.Intervals.from_bands(*(np.repeat(v, 5) for v in (m.y_true, m.y_pred, m.lower_band, m.upper_band)))
+        for m in (a, b)
+    ]
+    once = permutation_test(a, b)
+    assert_allclose(permutation_test(*repeated, block=5).pvalue, once.pvalue)
+    assert_allclose(permutation_test(*repeated, block=np.repeat(list("hgfedcba"), 5)).pvalue, once.pvalue)
+
+
+def test_a_constant_statistic_has_p_value_1_and_says_so() -> None:
+    a, _ = many(30)
+    for other in (a, a.calibrated(scale=3.0)):
+        test = permutation_test(a, other, seed=0, n_resamples=99)
+        assert test.pvalue == 1
+        assert "the same however rows are swapped" in test.note
+    assert permutation_test(*many(30), seed=0).note == ""
+
+
+def test_different_predictions_are_noted_where_the_statistic_judges_them() -> None:
+    a, b = models(y_pred=P_B)
+    assert "y_pred differ" in permutation_test(a, b).note
+    assert permutation_test(a, b, statistic="gain").note == ""
+
+
+def test_progress_is_told_to_a_callable() -> None:
+    seen: list[tuple[int, int]] = []
+    permutation_test(*many(3000), n_resamples=999, seed=0, progress=lambda done, total: seen.append((done, total)))
+    permutation_test(*many(300), n_resamples=999, seed=0, miss_rate=(0, 0.5), progress=lambda *at: seen.append(at))
+    assert seen[-1] == (999, 999)
+    assert all(done <= total for done, total in seen)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"block": 41}, r"`block` must not be longer than the data: 41 against 40 rows\."),
+        ({"block": 0}, r"`block` must be a whole number of at least 1; got 0\."),
+        ({"block": 2.5}, r"`block` must be a whole number of at least 1; got 2\.5\."),
+        ({"block": [1, 2, 3]}, r"`block` must hold one label a row: 3 labels against 40 rows\."),
+        ({"block": ["x", None] * 20}, r"`block` must hold a label in each row: 20 of 40 have none, first row 1\."),
+        ({"n_resamples": 0}, r"`n_resamples` must be a whole number of at least 1; got 0\."),
+        ({"alternative": "lesser"}, r"`alternative` must be one of .*'lesser' is none of them \(less\?\)\."),
+        ({"statistic": "gains"}, r"`statistic` must be one of area, gain, .*\(gain\?\)\."),
+        ({"statistic": "cost"}, r"`c` must be given for cost, such as c=0\.1\."),
+        ({"c": 0.1}, r"`c` goes with cost or cheapest, not with area\."),
+        ({"statistic": "cost", "c": 0.1, "miss_rate": (0, 1)}, r"`miss_rate` as a range goes with an area or a gain"),
+        ({"statistic": "interval_score"}, r"`alpha` must be given for interval_score"),
+        ({"statistic": "interval_score", "alpha": 0}, r"`alpha` must be above 0"),
+    ],
+)
+def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        permutation_test(*many(40), **options)
+
+
+def test_other_rows_are_refused_in_a_sentence() -> None:
+    a, b = many(40)
+    with pytest.raises(ValueError, match=r"`a` and `b` must have the same rows: 40 against 39\."):
+        permutation_test(a, many(39)[1])
+    shuffled = ucc.Intervals.from_bands(b.y_true[::-1], b.y_pred, b.lower_band, b.upper_band)
+    with pytest.raises(ValueError, match=r"same y_true: 40 of 40 rows differ, first row 0\. Hint: put the rows"):
+        permutation_test(a, shuffled)
+    weighted = ucc.Intervals.from_bands(b.y_true, b.y_pred, b.lower_band, weight=np.arange(40))
+    with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights"):
+        permutation_test(a, weighted)
+    with pytest.raises(TypeError, match=r"`b` must be Intervals; got list"):
+        permutation_test(a, [1, 2])  # type: ignore[arg-type]
+
+
+def test_an_infinite_area_is_refused_but_not_a_range_that_leaves_it_out() -> None:
+    rng = np.random.default_rng(7)
+    y, bands = rng.normal(size=20), rng.gamma(2, size=(2, 20))
+    bands[:, :2] = 0
+    a, b = (ucc.Intervals.from_bands(y, np.zeros(20), band) for band in bands)
+    with pytest.raises(
+        ValueError, match=r"`a` must have a finite area: 2 of 20 rows have an error on the side of a zero"
+    ):
+        permutation_test(a, b)
+    assert np.isfinite(permutation_test(a, b, miss_rate=(0.2, 0.6), seed=0, n_resamples=99).null_distribution).all()
+    with pytest.raises(ValueError, match=r"`bandwidth` as a range needs rows that some scale covers: 4 of 40 rows"):
+        permutation_test(a, b, bandwidth=(0.2, 0.6))
