@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import checks
 from .checks import HEADLINE, Array, Axes, Metric
 from .curve import UCC, Range, Unit
-from .drawing import GREY, curve, dress, new_axes, path, percent, spoken, view, visible
+from .drawing import GREY, REFERENCE, curve, dress, key, new_axes, path, percent, spoken, view, visible
 from .intervals import Intervals
 from .points import OperatingPoint
 from .profile import FALLING, Vary
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 Part = tuple[Metric, Range]
-REFERENCE = "uccurve-reference"
 
 
 class UCCDisplay:
@@ -157,7 +156,7 @@ class UCCDisplay:
         self.name = self.name if name is None else name
         if reference:
             self._draw_reference(ax)
-        self.line_ = self._draw_curve(ax, part, line)
+        self.line_ = self._draw_curve(ax, part, delivered, line)
         color = self.line_.get_color()
         if shade or part:
             self._shade(ax, part, color)
@@ -169,18 +168,15 @@ class UCCDisplay:
             self._draw_delivered(ax, color)
         dress(ax, self.axes, self.unit)
         if legend:
-            ax.legend(loc="upper right", frameon=False)
+            key(ax)
         return self
 
-    def _draw_curve(self, ax: PlotAxes, part: Part | None, options: dict[str, Any]) -> Line2D:
+    def _draw_curve(self, ax: PlotAxes, part: Part | None, delivered: bool, options: dict[str, Any]) -> Line2D:
         only: dict[str, Any] = dict([part] if part else [])
         gain = self.ucc.gain(axes=self.axes, unit=self.unit, **only)
-        corner = view(self.axes, self.x, self.y, self._at_delivery())
-        what = f"gain at {spoken(part)}" if part else "gain"
-        notes = [] if np.isnan(gain) else [f"{what} {percent(gain)}"]
-        ends = zip((self.x, self.y), corner, strict=True)
-        notes += [f"ends at {values[-1]:.3g}" for values, edge in ends if values[-1] > edge]
-        label = f"{self.name} ({', '.join(notes)})" if self.name and notes else self.name or ", ".join(notes)
+        corner = view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
+        note = "" if np.isnan(gain) else f"gain {f'at {spoken(part)} ' if part else ''}{percent(gain)}"
+        label = f"{self.name} ({note})" if self.name and note else self.name or note
         return curve(ax, *path(self.axes, self.x, self.y), corner, **{"label": label, "zorder": 2.5, **options})
 
     def _draw_reference(self, ax: PlotAxes) -> None:

@@ -19,8 +19,10 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 """Line styles once the colours are used up."""
 GREY = "#6E6E6E"
-_CURVE = "uccurve"
+CURVE = "uccurve"
 """Group id of the curves, by which the next one on the same axes finds its colour."""
+REFERENCE = "uccurve-reference"
+"""Start of the group id of the constant bands' curves."""
 
 
 def new_axes(ax: PlotAxes | None, *, size: tuple[float, float] = (6.4, 4.2)) -> PlotAxes:
@@ -52,8 +54,8 @@ def curve(ax: PlotAxes, x: Array, y: Array, corner: tuple[float, float], **optio
     """
     from matplotlib.lines import Line2D
 
-    index = sum(line.get_gid() == _CURVE for line in ax.get_lines())
-    look = {**style(index), "gid": _CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
+    index = sum(line.get_gid() == CURVE for line in ax.get_lines())
+    look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
     line = Line2D([], [], **{**look, **options})
     return follow_view(ax, line, x, y, corner)
 
@@ -125,6 +127,18 @@ def dress(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
     ax.set_xlim(left=0, auto=None)
     ax.set_ylim(bottom=0, auto=None)
     tidy(ax)
+
+
+def key(ax: PlotAxes) -> None:
+    """Legend: the models first, then what they are compared with, then points and areas."""
+
+    def rank(handle: Any) -> int:
+        gid = handle.get_gid() or ""
+        return 0 if gid == CURVE else 1 if gid.startswith(REFERENCE) else 2
+
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(handles)), key=lambda i: rank(handles[i]))
+    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc="upper right", frameon=False)
 
 
 def title(name: Metric, unit: str | float) -> str:
