@@ -47,7 +47,8 @@ def closed_form(intervals: Intervals, vary: Vary, axes: Axes) -> tuple[float, fl
         return float(mass.sum() / total.sum() * (rest.sum() / total.sum())), sums[0].size
     if mass.sum() == 0:
         return 0.0, 1.0
-    spread = rest.sum() + np.sum(mass * (middle - np.sum(mass * middle) / mass.sum()) ** 2)
+    off = middle - np.sum(mass * middle) / mass.sum()
+    spread = rest.sum() + np.sum(mass * off * off)
     return float(mass.sum() / total.sum() * (spread / total.sum()) / 2), sums[0].size
 
 
@@ -70,7 +71,8 @@ def _sums(profile: Profile, names: frozenset[Metric]) -> _Sums:
         return _Sums(total, 0.0, 0.0, np.inf, profile.size)
     active = profile.mean(profile.active)
     middle = profile.mean(profile.error) / active if active else 0.0
-    spread = profile.mean(profile.active * (profile.critical - middle) ** 2)
+    off = profile.critical - middle
+    spread = profile.mean(profile.active * off * off)  # in this order: the square alone may overflow
     return _Sums(total, total * active, middle, total * spread, profile.size)
 
 
