@@ -4,6 +4,7 @@ from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
+from .levels import LevelPoint, LevelsUCC
 from .permutation import PermutationTest, permutation_test
 from .points import CurvePoints, OperatingPoint
 from .scores import (
@@ -25,6 +26,8 @@ __all__ = [
     "DroppedRowsWarning",
     "IntervalCalibrator",
     "Intervals",
+    "LevelPoint",
+    "LevelsUCC",
     "OperatingPoint",
     "PermutationTest",
     "auucc_gain_score",

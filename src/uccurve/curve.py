@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +19,7 @@ from .track import Track, kinks
 
 if TYPE_CHECKING:
     from .display import UCCDisplay
+    from .levels import LevelsUCC
 
 Range = tuple[float, float]
 Unit = str | float
@@ -70,6 +72,21 @@ class UCC:
         object.__setattr__(self, "vary", vary)
         object.__setattr__(self, "_tracks", {})
         object.__setattr__(self, "_constant", None)
+
+    @classmethod
+    def from_levels(cls, levels: Mapping[float, Intervals]) -> LevelsUCC:
+        """Curve of a model that delivers nested intervals at several levels: its own levels instead of scaling one.
+
+        Examples
+        --------
+        >>> inner = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
+        >>> outer = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[2, 3, 2])
+        >>> UCC.from_levels({0.5: inner, 0.9: outer})
+        LevelsUCC(3 rows, 2 levels 0.5 to 0.9, miss_rate 0.6667 to 0.3333)
+        """
+        from .levels import LevelsUCC
+
+        return LevelsUCC(levels)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a UCC is frozen; `{name}` cannot be set.")
@@ -253,12 +270,12 @@ class UCC:
         >>> UCC(Intervals.from_bands([1, 1, 1, 9], y_pred=[0] * 4, lower_band=[1, 1, 1, 0.01])).concentration()
         1
         """
-        axes, share, profile = checks.axes(axes), checks.real("share", share, 0, 1), self._profile()
+        axes, share = checks.axes(axes), checks.real("share", share, 0, 1)
         falling = [name for name in (axes[1], axes[0]) if name in FALLING]
         if not falling:
             raise ValueError(f"`axes` must hold miss_rate or deficit to tell rows apart; got {axes!r}.")
         other = axes[0] if falling[0] == axes[1] else axes[1]
-        parts = shares(self._track(axes), profile, falling[0], other)
+        parts = self._shares(axes, falling[0], other)
         running = np.cumsum(-np.sort(-parts))
         return int(np.searchsorted(running, share * running[-1])) + 1 if running[-1] > 0 else 0
 
@@ -297,6 +314,9 @@ class UCC:
             if self._tracks[kinds].plain:
                 self._tracks.setdefault(frozenset(), self._tracks[kinds])
         return self._tracks[kinds]
+
+    def _shares(self, axes: Axes, falling: Metric, other: Metric) -> Array:
+        return shares(self._track(axes), self._profile(), falling, other)
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
