@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from . import checks
+
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
@@ -17,13 +19,15 @@ def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
         native = nw.from_native(frame)
     except TypeError:
         raise TypeError(f"`frame` must be a data frame that narwhals knows; got {type(frame).__name__}.") from None
+    except nw.exceptions.DuplicateError:
+        raise ValueError("`frame` must not have two columns of one name. Hint: rename or drop one.") from None
     found = native.collect_schema().names()
-    absent = [name for name in names.values() if name not in found]
-    if absent:
-        raise ValueError(
-            f"`frame` must have the columns {', '.join(names.values())}: {', '.join(absent)} not found. "
-            f"It has {', '.join(map(str, found))}."
-        )
+    for role, name in names.items():
+        if name not in found:
+            raise ValueError(
+                f"`{role}` must name a column of `frame`; {name!r} is none of {', '.join(map(str, found))}"
+                f"{checks.nearest(name, found)}."
+            )
     chosen = native.select(*dict.fromkeys(names.values()))
     eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
     return {role: eager[name].to_numpy() for role, name in names.items()}

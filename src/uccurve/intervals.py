@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from . import checks
+from . import arrays, bands, checks
+from .arrays import Flags
 from .checks import Array
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 Missing = Literal["raise", "drop"]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -102,20 +102,19 @@ class Intervals:
         ([1.0, 0.5], [2.0, 5.5], 1)
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper}
-        (y, p, lo, up), w, dropped = checks.table(columns, weight, missing)
-        checks.ascending(lo, up)
+        (y, p, lo, up), w, dropped = arrays.columns(columns, weight, missing)
+        arrays.ascending(lo, up)
         with np.errstate(over="ignore"):
-            below, above = p - lo, up - p
-            checks.finite_differences(y - p, below, above)
+            error, below, above = y - p, p - lo, up - p
+        arrays.within_range(error, y_true=y, y_pred=p)
+        arrays.within_range(below, lower=lo, y_pred=p)
+        arrays.within_range(above, upper=up, y_pred=p)
+        raised = 0
         if min_band is None:
-            checks.contained(p, lo, up, (below < 0) | (above < 0))
-            return cls._of(w, 0, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
-        least = checks.floor(min_band, _mean_half_width(below, above, w))
-        low, high = below < least, above < least
-        below[low], above[high] = least, least
-        lo[low], up[high] = p[low] - least, p[high] + least
-        _follow_bands(y, p, (lo, up), (below, above), (low, high))
-        raised = int(low.sum() + high.sum())
+            arrays.contained(p, lo, up, (below < 0) | (above < 0))
+        else:
+            least = checks.floor(min_band, bands.mean_half_width(below, above, w))
+            raised = bands.raise_to_least(y, p, (lo, up), (below, above), least)
         return cls._of(w, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
@@ -140,26 +139,45 @@ class Intervals:
         columns = {"y_true": y_true, "y_pred": y_pred, "lower_band": lower_band}
         if upper_band is not None:
             columns["upper_band"] = upper_band
-        (y, p, *bands), w, dropped = checks.table(columns, weight, missing)
+        return cls._from_columns(columns, weight, min_band, missing)
+
+    @classmethod
+    def _from_columns(
+        cls, columns: dict[str, Any], weight: Any, min_band: float | str | None, missing: Missing
+    ) -> Self:
+        """Intervals from observations, predictions and one or two bands, under the names their caller uses."""
+        (y, p, *given), w, dropped = arrays.columns(columns, weight, missing)
+        names = (*columns, list(columns)[-1])[:4]
         raised = 0
         if min_band is not None:
-            least = checks.floor(min_band, _mean_half_width(bands[0], bands[-1], w))
-            for band in bands:
-                raised += int((band < least).sum()) * (3 - len(bands))
+            least = checks.floor(min_band, bands.mean_half_width(given[0], given[-1], w))
+            for band in given:
+                raised += int(np.count_nonzero(band < least)) * (3 - len(given))
                 np.maximum(band, least, out=band)
-        for name, band in zip(("lower_band", "upper_band"), bands, strict=False):
+        for name, band in zip(names[2:], given, strict=False):
             rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
             checks.rows(band < 0, rule, band.__getitem__)
-        return cls._from_checked(y, p, bands[0], bands[-1], weight=w, raised=raised, dropped=dropped)
+        return cls._from_checked(y, p, given[0], given[-1], names, weight=w, raised=raised, dropped=dropped)
 
     @classmethod
     def _from_checked(
-        cls, y: Array, p: Array, below: Array, above: Array, *, weight: Array | None, raised: int = 0, dropped: int = 0
+        cls,
+        y: Array,
+        p: Array,
+        below: Array,
+        above: Array,
+        names: tuple[str, ...] = ("y_true", "y_pred", "lower_band", "upper_band"),
+        *,
+        weight: Array | None,
+        raised: int = 0,
+        dropped: int = 0,
     ) -> Self:
+        """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
         with np.errstate(over="ignore"):
-            lo, up = p - below, p + above
-            checks.finite_differences(y - p, lo, up)
-        _follow_bands(y, p, (lo, up), (below, above))
+            error, lo, up = y - p, p - below, p + above
+        for i, values, result in ((0, y, error), (2, below, lo), (3, above, up)):
+            arrays.within_range(result, **{names[i]: values, names[1]: p})
+        bands.follow(y, p, (lo, up), (below, above))
         return cls._of(
             weight, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
         )
@@ -182,7 +200,7 @@ class Intervals:
         >>> Intervals.from_std([1, 2], mean=[1, 5], std=[0.5, 2]).lower.tolist()
         [0.5, 3.0]
         """
-        return cls.from_bands(y_true, mean, std, weight=weight, min_band=min_band, missing=missing)
+        return cls._from_columns({"y_true": y_true, "mean": mean, "std": std}, weight, min_band, missing)
 
     @classmethod
     def from_samples(
@@ -211,15 +229,13 @@ class Intervals:
         ([2.0], [1.0], [3.0])
         """
         level = checks.real("level", level, 0, 1)
-        draws, observed = np.asarray(samples), np.asarray(y_true)
+        draws, observed = arrays.floats("samples", samples), arrays.numbers("y_true", y_true)
         if draws.ndim < 2 or draws.shape[1:] != observed.shape or not len(draws):
             raise ValueError(
                 f"`samples` must have draws on the first axis, then the shape of `y_true`: "
                 f"{draws.shape} against (draws, {', '.join(map(str, observed.shape))})."
             )
-        flat = checks.numbers("samples", draws.reshape(len(draws), -1))
-        quantiles = np.quantile(flat, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
-        lower, middle, upper = (q.reshape(observed.shape) for q in quantiles)
+        lower, middle, upper = _quantiles(draws, level, missing)
         return cls.from_bounds(y_true, middle, lower, upper, weight=weight, min_band=min_band, missing=missing)
 
     @classmethod
@@ -254,11 +270,20 @@ class Intervals:
         return len(self.y_true)
 
     def __getitem__(self, rows: slice | Flags | npt.NDArray[np.intp]) -> Self:
-        """Some of the rows, by a slice, a mask or their numbers."""
-        names = ("y_true", "y_pred", "lower", "upper", "lower_band")
-        arrays = {name: getattr(self, name)[rows] for name in names}
-        arrays["upper_band"] = arrays["lower_band"] if self.symmetric else self.upper_band[rows]
-        return self._of(None if self._weight is None else self._weight[rows], self.raised, self.dropped, **arrays)
+        """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
+        chosen = rows if isinstance(rows, slice) else arrays.row_numbers(rows, len(self))
+        parts = {name: getattr(self, name)[chosen] for name in ("y_true", "y_pred", "lower", "upper", "lower_band")}
+        if not len(parts["y_true"]):
+            raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
+        parts["upper_band"] = parts["lower_band"] if self.symmetric else self.upper_band[chosen]
+        return self._of(None if self._weight is None else self._weight[chosen], self.raised, self.dropped, **parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are frozen too."""
+        parts = {name: getattr(self, name) for name in ("y_true", "y_pred", "lower", "upper", "lower_band")}
+        if not self.symmetric:
+            parts["upper_band"] = self.upper_band
+        return _restored, (type(self), self._weight, self.raised, self.dropped, parts)
 
     @property
     def symmetric(self) -> bool:
@@ -282,7 +307,7 @@ class Intervals:
         >>> Intervals.from_bands([1, 2], y_pred=[1, 5], lower_band=[1, 2], upper_band=[3, 4]).constant().lower_band
         array([2.5, 2.5])
         """
-        width = _mean_half_width(self.lower_band, self.upper_band, self._weight) or 1.0
+        width = bands.mean_half_width(self.lower_band, self.upper_band, self._weight) or 1.0
         band = np.broadcast_to(width, self.y_true.shape)
         return self._from_checked(self.y_true, self.y_pred, band, band, weight=self._weight)
 
@@ -301,7 +326,10 @@ class Intervals:
         scale, shift = checks.real("scale", scale, 0), checks.real("shift", shift)
         if scale == 1 and shift == 0:
             return self
-        below, above = (self._moved(side, scale, shift) for side in (-1, 1))
+        given = ((-1, self.lower_band), (1, self.upper_band))
+        below, above = (
+            bands.moved(self.y_true, self.y_pred, side, band, scale=scale, shift=shift) for side, band in given
+        )
         symmetric = self.symmetric and np.array_equal(below, above)
         return self._from_checked(
             *(self.y_true, self.y_pred, below, below if symmetric else above),
@@ -309,19 +337,6 @@ class Intervals:
             raised=self.raised,
             dropped=self.dropped,
         )
-
-    def _moved(self, side: int, scale: float, shift: float) -> Array:
-        """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
-        band = self.upper_band if side > 0 else self.lower_band
-        moved = np.maximum(scale * band + shift, 0)
-        error = side * (self.y_true - self.y_pred)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            covered = error - scale * band <= shift if shift else ~(error / band > scale)
-        active = error > 0
-        moved[active & covered] = np.maximum(moved, error)[active & covered]
-        missed = active & ~covered
-        moved[missed] = np.minimum(moved, np.nextafter(error, 0))[missed]
-        return moved
 
     def sides(self) -> tuple[Array, Flags | None, Array, Array]:
         """Return |error|, whether it lies above the prediction (None: symmetric bands), and both bands, flattened."""
@@ -333,34 +348,31 @@ class Intervals:
     def __repr__(self) -> str:
         outside = (self.y_true < self.lower) | (self.y_true > self.upper)
         miss_rate = np.average(outside, weights=self._weight)
-        half_width = _mean_half_width(self.lower_band, self.upper_band, self._weight)
+        half_width = bands.mean_half_width(self.lower_band, self.upper_band, self._weight)
         rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
         if self.y_true.ndim == 2:
             rows += f" x {self.y_true.shape[1]} outputs"
-        notes = [f"{self.raised} bands raised"] * bool(self.raised) + [f"{self.dropped} rows dropped"] * bool(
-            self.dropped
-        )
-        return (
-            ", ".join([f"Intervals({rows}", f"miss_rate {miss_rate:.4g}", f"bandwidth {half_width:.4g}", *notes]) + ")"
-        )
+        values = [f"Intervals({rows}", f"miss_rate {miss_rate:.4g}", f"bandwidth {half_width:.4g}"]
+        for count, what, deed in ((self.raised, "band", "raised"), (self.dropped, "row", "dropped")):
+            values += [f"{count} {what}{'s' if count > 1 else ''} {deed}"] if count else []
+        return ", ".join(values) + ")"
 
 
-def _follow_bands(
-    y: Array,
-    p: Array,
-    bounds: tuple[Array, Array],
-    bands: tuple[Array, Array],
-    rows: tuple[Flags, Flags] | None = None,
-) -> None:
-    """Move a bound by one step of float64 where rounding left an observation on another side of it than of its band."""
-    for side, bound, band, some in zip((-1, 1), bounds, bands, rows or (True, True), strict=True):
-        error = side * (y - p)
-        covered = error <= band
-        wrong = np.nonzero((error > 0) & (covered != (side * y <= side * bound)) & some)
-        bound[wrong] = np.where(covered, y, np.nextafter(y, -side * np.inf))[wrong]
+def _restored(
+    cls: type[Intervals], weight: Array | None, raised: int, dropped: int, parts: dict[str, Array]
+) -> Intervals:
+    return cls._of(weight, raised, dropped, **{"upper_band": parts["lower_band"], **parts})
 
 
-def _mean_half_width(below: Array, above: Array, weight: Array | None) -> float:
-    """Mean of (below + above) / 2, formed so that huge bands do not overflow."""
-    half = below / 2 + above / 2
-    return float(np.mean(half) if weight is None else np.sum(half * (weight / weight.sum())))
+def _quantiles(draws: Array, level: float, missing: Missing) -> tuple[Array, Array, Array]:
+    """Bounds and median of draws; NaN in rows that have a draw which is not finite, where these are to be dropped."""
+    bad: Flags = np.asarray(~np.isfinite(draws).all(axis=0))
+    if missing != "drop":
+        verbs = ("has a draw that is not", "have a draw that is not")
+        rule = checks.Rule("samples", "be finite", verbs, arrays.DROP_HINT)
+        checks.rows(bad, rule, lambda at: next(draw for draw in draws[:, *at] if not np.isfinite(draw)))
+    size = 2.0 if np.abs(draws, where=~bad, out=np.zeros_like(draws)).max() > 2.0**1000 else 1.0
+    draws[:, bad] = np.nan
+    draws /= size  # so that the distance between two draws fits float64
+    lower, middle, upper = size * np.quantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
+    return np.minimum(lower, middle), middle, np.maximum(middle, upper)

@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Flags
 from .checks import Array, Metric
-from .intervals import Flags, Intervals
+from .intervals import Intervals
 
 Vary = Literal["scale", "shift"]
 Indices = npt.NDArray[np.intp]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import checks
+from .arrays import ascending, columns, floats, within_range
 from .checks import HEADLINE, Array, Axes, Metric
 from .curve import UCC, Range, Unit
 from .intervals import Intervals
@@ -123,13 +124,14 @@ def bandwidth_score(
     *,
     sample_weight: npt.ArrayLike | None = None,
     multioutput: Multioutput = "uniform_average",
+    min_band: float | str | None = None,
 ) -> Score:
     """Half the mean width of the intervals. O(n).
 
     >>> bandwidth_score([1, 2], y_pred=[0, 0], lower=[-1, -2], upper=[1, 4])
     2.0
     """
-    return _metric("bandwidth", (y_true, y_pred, lower, upper), sample_weight, multioutput)
+    return _metric("bandwidth", (y_true, y_pred, lower, upper), sample_weight, multioutput, min_band)
 
 
 def excess_score(
@@ -140,13 +142,14 @@ def excess_score(
     *,
     sample_weight: npt.ArrayLike | None = None,
     multioutput: Multioutput = "uniform_average",
+    min_band: float | str | None = None,
 ) -> Score:
     """Mean distance from covered observations to their nearer bound; missed ones count 0. O(n).
 
     >>> excess_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # 2 to the lower bound; the 5 is missed
     1.0
     """
-    return _metric("excess", (y_true, y_pred, lower, upper), sample_weight, multioutput)
+    return _metric("excess", (y_true, y_pred, lower, upper), sample_weight, multioutput, min_band)
 
 
 def deficit_score(
@@ -157,13 +160,14 @@ def deficit_score(
     *,
     sample_weight: npt.ArrayLike | None = None,
     multioutput: Multioutput = "uniform_average",
+    min_band: float | str | None = None,
 ) -> Score:
     """Mean distance from missed observations to their nearer bound; covered ones count 0. O(n).
 
     >>> deficit_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # the 5 lies 1 above its bound
     0.5
     """
-    return _metric("deficit", (y_true, y_pred, lower, upper), sample_weight, multioutput)
+    return _metric("deficit", (y_true, y_pred, lower, upper), sample_weight, multioutput, min_band)
 
 
 def miss_rate_score(
@@ -214,39 +218,41 @@ def interval_score(
         raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
 
     def score(y: Array, low: Array, high: Array) -> Array:
-        return (high - low) + 2 / alpha * (np.maximum(low - y, 0) + np.maximum(y - high, 0))
+        with np.errstate(over="ignore"):
+            width, outside = high - low, np.maximum(low - y, 0) + np.maximum(y - high, 0)
+            within_range(width, upper=high, lower=low)
+            within_range(outside, y_true=y, lower=low)
+            return width + 2 * (outside / alpha)
 
     return _per_row(score, (y_true, lower, upper), sample_weight, multioutput)
 
 
 def _metric(
-    name: Metric, data: tuple[npt.ArrayLike, ...], weight: npt.ArrayLike | None, multioutput: Multioutput
-) -> Score:
-    def one(intervals: Intervals) -> float:
-        return float(getattr(UCC(intervals).at(1.0), name))
-
-    return _each_output(one, data, weight, multioutput, None)
-
-
-def _each_output(
-    one: Callable[[Intervals], float],
+    name: Metric,
     data: tuple[npt.ArrayLike, ...],
     weight: npt.ArrayLike | None,
     multioutput: Multioutput,
     min_band: float | str | None,
 ) -> Score:
+    def one(intervals: Intervals) -> float:
+        return float(getattr(UCC(intervals).at(1.0), name))
+
+    return _each_output(one, data, weight, multioutput, min_band)
+
+
+def _each_output(
+    one: Callable[[Intervals], float],
+    data: tuple[npt.ArrayLike, ...],
+    sample_weight: npt.ArrayLike | None,
+    multioutput: Multioutput,
+    min_band: float | str | None,
+) -> Score:
     """Score each column of two-dimensional data by itself, then average as asked."""
-    if np.ndim(data[0]) < 2:
-        intervals = Intervals.from_bounds(*data, weight=weight, min_band=min_band)
-        return _averaged([one(intervals)], multioutput)
-    (y, *others), _, _ = checks.table(
-        dict(zip(("y_true", "y_pred", "lower", "upper"), data, strict=True)), None, "raise"
+    arrays, weight = _checked(("y_true", "y_pred", "lower", "upper"), data, sample_weight)
+    each = zip(*(array.reshape(len(array), -1).T for array in arrays), strict=True)
+    return _averaged(
+        [one(Intervals.from_bounds(*one_output, weight=weight, min_band=min_band)) for one_output in each], multioutput
     )
-    columns = [
-        Intervals.from_bounds(*(array[:, j] for array in (y, *others)), weight=weight, min_band=min_band)
-        for j in range(y.shape[1])
-    ]
-    return _averaged([one(column) for column in columns], multioutput)
 
 
 def _per_row(
@@ -255,22 +261,40 @@ def _per_row(
     sample_weight: npt.ArrayLike | None,
     multioutput: Multioutput,
 ) -> Score:
-    columns = dict(zip(("y_true", "lower", "upper"), data, strict=True))
-    (y, low, high), weight, _ = checks.table(columns, sample_weight, "raise")
-    checks.ascending(low, high)
+    (y, low, high), weight = _checked(("y_true", "lower", "upper"), data, sample_weight)
+    ascending(low, high)
     values = score(y, low, high).reshape(len(y), -1)
-    weight = None if weight is None else weight.reshape(len(y), -1)
-    means = np.mean(values, axis=0) if weight is None else np.sum(values * weight, axis=0) / np.sum(weight, axis=0)
-    return _averaged(means.tolist(), multioutput)
+    return _averaged(np.average(values, axis=0, weights=weight).tolist(), multioutput)
+
+
+def _checked(
+    names: tuple[str, ...], data: tuple[npt.ArrayLike, ...], sample_weight: npt.ArrayLike | None
+) -> tuple[list[Array], Array | None]:
+    """Columns of one shape, and one weight a row."""
+    arrays, weight, _ = columns(
+        dict(zip(names, data, strict=True)),
+        sample_weight,
+        "raise",
+        weight_name="sample_weight",
+        hint="leave such rows out first",
+    )
+    if weight is None:
+        return arrays, None
+    if np.asarray(sample_weight).ndim > 1:
+        raise ValueError(
+            "`sample_weight` must have one dimension, one value a row; it has 2. Hint: weigh outputs by `multioutput`."
+        )
+    return arrays, weight.reshape(len(weight), -1)[:, 0]
 
 
 def _averaged(scores: list[float], multioutput: Multioutput) -> Score:
     if isinstance(multioutput, str):
         checks.choice("multioutput", multioutput, ("uniform_average", "raw_values"))
         return np.array(scores) if multioutput == "raw_values" else float(np.mean(scores))
-    weights = checks.numbers("multioutput", multioutput)
-    if weights.shape != (len(scores),) or (weights < 0).any() or not weights.any():
+    weights = floats("multioutput", multioutput)
+    if weights.shape != (len(scores),) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
         raise ValueError(
-            f"`multioutput` must hold one weight of at least 0 for each of the {len(scores)} outputs, not all 0."
+            f"`multioutput` must be uniform_average, raw_values, or one weight of at least 0 for each of the "
+            f"{len(scores)} outputs, not all 0; got {checks.shown(multioutput)}."
         )
     return float(np.average(scores, weights=weights))

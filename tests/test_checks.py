@@ -1,0 +1,328 @@
+"""Settings that cannot be are refused in one sentence, wherever they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import uccurve as ucc
+from refusal import (
+    FLOOR,
+    HUGE,
+    LOWER,
+    METRICS,
+    REACH,
+    UNIT,
+    UPPER,
+    P,
+    Y,
+    bands,
+    bounds,
+    refused,
+    two,
+    with_value,
+)
+
+# ---- min_band
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("5", "'5'"),
+        ("-5%", "'-5%'"),
+        ("%", "'%'"),
+        ("nan%", "'nan%'"),
+        ("1e400%", "'1e400%'"),
+        ("five", "'five'"),
+        (-1, "-1"),
+        (np.nan, "nan"),
+        (np.inf, "inf"),
+        (True, "True"),
+        (1j, "1j"),
+        ([1], "[1]"),
+        ({}, "{}"),
+        (np.array([1.0, 2.0]), "array([1., 2.])"),
+        (np.array([1.0]), "array([1.])"),
+        (b"5%", "b'5%'"),
+        (10**400, f"1{'0' * 47}... (401 characters)"),
+    ],
+)
+def test_an_unclear_least_band_is_refused(value: Any, shown: str) -> None:
+    sentence = (
+        "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
+        f'such as "5%"; {shown} is neither.'
+    )
+    refused(sentence, bounds, min_band=value)
+    refused(sentence, bands, min_band=value)
+
+
+def test_a_share_of_a_negative_mean_half_width_is_refused() -> None:
+    sentence = (
+        "`min_band` must be a number here: the mean half-width, of which it is 5%, is -1. "
+        "Hint: pass a number in units of y_true."
+    )
+    refused(sentence, bands, lower_band=[1.0, 1.0, -5.0], min_band="5%")
+
+
+def test_a_least_band_beyond_float64_is_refused() -> None:
+    sentence = (
+        "`min_band` must keep the bounds within float64 range: 1 of 1 row leaves it, first row 0 (inf). "
+        "Hint: pass a smaller number."
+    )
+    refused(sentence, ucc.Intervals.from_bounds, [0.0], [HUGE], [1e308], [HUGE], min_band=1e307)
+
+
+# ---- other ways to make or change intervals
+
+
+def test_intervals_are_built_by_name() -> None:
+    sentence = "build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples or from_frame."
+    refused(sentence, ucc.Intervals, Y, P, LOWER, UPPER, error=TypeError)
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ({"scale": -1}, "`scale` must be a finite number of at least 0; got -1."),
+        ({"scale": np.nan}, "`scale` must be a finite number of at least 0; got nan."),
+        ({"shift": np.inf}, "`shift` must be a finite number; got inf."),
+        ({"scale": 10**400}, f"`scale` must be a finite number of at least 0; got 1{'0' * 47}... (401 characters)."),
+        (
+            {"scale": 1e308},
+            (
+                "`scale` must keep the bounds within float64 range: 2 of 3 rows leave it, first row 1 (inf). "
+                "Hint: pass a smaller number."
+            ),
+        ),
+        (
+            {"shift": HUGE},
+            (
+                "`shift` must keep the bounds within float64 range: 1 of 3 rows leaves it, first row 2 (inf). "
+                "Hint: pass a smaller number."
+            ),
+        ),
+    ],
+)
+def test_a_calibration_beyond_float64_is_refused(option: dict[str, Any], sentence: str) -> None:
+    iv = ucc.Intervals.from_bands([0.0, 1.0, 2.0], [0.0, 1.0, 1e308], [1.0, 1.0, 1.0], [0.5, 2.0, 1e300])
+    refused(sentence, iv.calibrated, **option)
+
+
+@pytest.mark.parametrize("value", ["2", None, [2.0], np.array([2.0]), 2j, True, b"2"])
+def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
+    refused(f"`scale` must be a number; got {value!r}.", bounds().calibrated, error=TypeError, scale=value)
+    refused(f"`shift` must be a number; got {value!r}.", bounds().calibrated, error=TypeError, shift=value)
+    refused(f"`scale` must be a number; got {value!r}.", ucc.UCC(bounds()).at, value, error=TypeError)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "sentence"),
+    [
+        (0, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got 0."),
+        ("a", TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got 'a'."),
+        ([0.5], TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got [0.5]."),
+        ([[0, 1]], TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got [[0, 1]]."),
+        (None, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got None."),
+        ([0, 3], IndexError, "row 3 is out of range: there are 3 rows."),
+        ([-4], IndexError, "row -4 is out of range: there are 3 rows."),
+        ([True, False], ValueError, "a mask of rows must have one flag a row: 2 against 3."),
+        ([], ValueError, "at least one row must be chosen: [] chooses none of 3."),
+        (slice(2, 1), ValueError, "at least one row must be chosen: slice(2, 1, None) chooses none of 3."),
+        ([False] * 3, ValueError, "at least one row must be chosen: [False, False, False] chooses none of 3."),
+    ],
+)
+def test_rows_that_cannot_be_chosen_are_refused(rows: Any, error: type[Exception], sentence: str) -> None:
+    refused(sentence, bounds().__getitem__, rows, error=error)
+
+
+# ---- what is asked of a curve
+
+
+def test_a_curve_is_made_of_intervals() -> None:
+    sentence = "`intervals` must be Intervals; got list. Hint: see Intervals.from_bounds."
+    refused(sentence, ucc.UCC, Y, error=TypeError)
+    refused("`vary` must be one of scale, shift; 'scal' is none of them (scale?).", ucc.UCC, bounds(), vary="scal")
+
+
+@pytest.mark.parametrize(
+    ("axes", "sentence"),
+    [
+        (("exces", "deficit"), f"`axes` must be two of {METRICS}; 'exces' is none of them (excess?)."),
+        (("deficit", "Bandwith"), f"`axes` must be two of {METRICS}; 'Bandwith' is none of them (bandwidth?)."),
+        (("MISS RATE", "deficit"), f"`axes` must be two of {METRICS}; 'MISS RATE' is none of them (miss_rate?)."),
+        (("price", "deficit"), f"`axes` must be two of {METRICS}; 'price' is none of them."),
+        ((1, "deficit"), f"`axes` must be two of {METRICS}; 1 is none of them."),
+        ("excess", f"`axes` must be two of {METRICS}, first x, then y; got 'excess'."),
+        (("excess",), f"`axes` must be two of {METRICS}, first x, then y; got ('excess',)."),
+        (None, f"`axes` must be two of {METRICS}, first x, then y; got None."),
+    ],
+)
+def test_unknown_axes_are_refused_with_the_nearest_name(axes: Any, sentence: str) -> None:
+    c = ucc.UCC(bounds())
+    for ask in (
+        c.area,
+        c.gain,
+        c.points,
+        c.concentration,
+        lambda axes: c.cost(0.1, axes=axes),
+        lambda axes: c.cheapest(0.1, axes=axes),
+    ):
+        refused(sentence, ask, axes=axes)
+    refused(sentence, ucc.auucc_score, Y, P, LOWER, UPPER, axes=axes)
+
+
+@pytest.mark.parametrize(
+    ("span", "sentence"),
+    [
+        ((0.5, 0), "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (0.5, 0)."),
+        ((-1, 1), "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (-1, 1)."),
+        ((np.nan, 1), "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (nan, 1)."),
+        ((0,), "`miss_rate` must be a range (low, high); got (0,)."),
+        (0.5, "`miss_rate` must be a range (low, high); got 0.5."),
+        ("01", "`miss_rate` must be a range (low, high); got '01'."),
+        (("a", "b"), "`miss_rate` must be a range (low, high); got ('a', 'b')."),
+    ],
+)
+def test_a_range_that_is_none_is_refused(span: Any, sentence: str) -> None:
+    refused(sentence, ucc.UCC(bounds()).area, miss_rate=span)
+    refused(sentence, ucc.UCC(bounds()).gain, miss_rate=span)
+
+
+def test_several_ranges_or_targets_are_refused() -> None:
+    c = ucc.UCC(bounds())
+    refused("give one range only; got `miss_rate` and `deficit`.", c.area, miss_rate=(0, 1), deficit=(0, 1))
+    refused("give one target only; got `miss_rate` and `excess`.", c.find, miss_rate=0.1, excess=1)
+    refused("give one target to find, such as miss_rate=0.05.", c.find)
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ({"miss_rate": 5}, "`miss_rate` must be a finite number from 0 to 1; got 5."),
+        ({"miss_rate": np.nan}, "`miss_rate` must be a finite number from 0 to 1; got nan."),
+        ({"bandwidth": -0.1}, "`bandwidth` must be a finite number of at least 0; got -0.1."),
+        ({"excess": np.inf}, "`excess` must be a finite number of at least 0; got inf."),
+    ],
+)
+def test_a_target_outside_the_metric_is_refused(target: dict[str, Any], sentence: str) -> None:
+    refused(sentence, ucc.UCC(bounds()).find, **target)
+
+
+def test_a_target_that_no_scale_reaches_is_refused() -> None:
+    hint = "Hint: raise zero bands by `min_band`."
+    c = ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0]))  # the third error has no band on its side
+    refused(f"no scale reaches miss_rate=0.25: the least is 0.3333. {hint}", c.find, miss_rate=0.25)
+    refused(f"no scale reaches deficit=2: the least is 2.333. {hint}", c.find, deficit=2)
+    flat = ucc.UCC(bands(lower_band=[0.0, 0.0, 0.0]))
+    refused(f"no scale reaches bandwidth=0.5: the greatest is 0. {hint}", flat.find, bandwidth=0.5)
+    refused(f"no scale reaches overshoot=1: the greatest is 0. {hint}", flat.find, overshoot=1)
+
+
+def test_too_few_rows_for_a_conformal_rank_are_refused() -> None:
+    c = ucc.UCC(bounds())
+    hint = "Hint: use more calibration rows or a larger miss_rate."
+    sentence = f"`conformal` at miss_rate=0.05 needs at least 19 rows; there are 3. {hint}"
+    refused(sentence, c.find, miss_rate=0.05, conformal=True)
+    refused(sentence, c.find, miss_rate=Fraction(1, 20), conformal=True)
+    refused(sentence, ucc.UCC(bounds(), vary="shift").find, miss_rate=0.05, conformal=True)
+
+
+def test_a_conformal_target_that_cannot_be_counted_is_refused() -> None:
+    c, weighted = ucc.UCC(bounds()), ucc.UCC(bounds(weight=[1, 2, 3]))
+    refused("`conformal` goes with a target miss_rate, not deficit.", c.find, deficit=1, conformal=True)
+    sentence = "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
+    refused(sentence, weighted.find, miss_rate=0.3, conformal=True)
+    sentence = (
+        "no scale reaches miss_rate=0.25 with conformal rank 3 of 3: too many errors lie on the side of a zero band. "
+        "Hint: raise them by `min_band`."
+    )
+    refused(sentence, ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0])).find, miss_rate=0.25, conformal=True)
+
+
+def test_costs_and_shares_outside_0_to_1_are_refused() -> None:
+    c = ucc.UCC(bounds())
+    refused("`c` must be a finite number from 0 to 1; got 2.", c.cost, 2)
+    refused("`c` must be a finite number from 0 to 1; got -1.", c.cheapest, -1)
+    refused("`share` must be a finite number from 0 to 1; got 50.", c.concentration, share=50)
+    sentence = "`axes` must hold miss_rate or deficit to tell rows apart; got ('bandwidth', 'excess')."
+    refused(sentence, c.concentration, axes=("bandwidth", "excess"))
+
+
+def test_a_unit_of_constant_observations_is_refused() -> None:
+    c = ucc.UCC(bands(y_true=[1.0, 1.0, 1.0]))
+    refused('`unit="std"` needs a y_true that varies; all values are equal.', c.area, unit="std")
+
+
+def test_a_reference_of_other_rows_is_refused() -> None:
+    sentence = "`reference` must have the same y_true: a gain compares intervals of the same rows."
+    refused(sentence, ucc.UCC(bounds()).gain, reference=bands(y_true=[0.0, 1.0, 8.0]))
+    refused(sentence, ucc.UCC(bounds()).gain, reference=ucc.UCC(bounds()[:2]))
+
+
+# ---- scores
+
+
+METRIC_SCORES = [ucc.auucc_score, ucc.auucc_gain_score, ucc.bandwidth_score, ucc.excess_score, ucc.deficit_score]
+
+
+@pytest.mark.parametrize("score", METRIC_SCORES)
+def test_scores_name_their_own_arguments(score: Callable[..., Any]) -> None:
+    sentence = (
+        "`sample_weight` must not be negative: 1 of 3 rows is, first row 2 (-1.0). "
+        "Hint: leave such rows out or give them weight 0."
+    )
+    refused(sentence, score, Y, P, LOWER, UPPER, sample_weight=[1, 2, -1])
+    refused(sentence, score, two(Y), two(P), two(LOWER), two(UPPER), sample_weight=[1, 2, -1])
+    sentence = "`y_true` must be finite: 1 of 3 rows is not, first row 0 (nan). Hint: leave such rows out first."
+    refused(sentence, score, [np.nan, 1, 2], P, LOWER, UPPER)
+    sentence = (
+        "`y_pred` must lie between `lower` and `upper`: 1 of 3 rows does not, first row 0 (7.0 outside [-1.0, 1.0]). "
+        f"{FLOOR}"
+    )
+    refused(sentence, score, Y, with_value(P, 0, 7.0), LOWER, UPPER)
+    assert np.isfinite(score(Y, with_value(P, 0, 7.0), LOWER, UPPER, min_band="5%"))
+
+
+@pytest.mark.parametrize("score", [ucc.miss_rate_score, lambda *a, **k: ucc.interval_score(*a, alpha=0.1, **k)])
+def test_scores_without_a_prediction_refuse_alike(score: Callable[..., Any]) -> None:
+    sentence = (
+        "`lower` must not exceed `upper`: 1 of 3 rows does, first row 2 (5.0 > 3.0). "
+        "Hint: sort crossing quantiles first."
+    )
+    refused(sentence, score, Y, with_value(LOWER, 2, 5.0), UPPER)
+    sentence = (
+        "`sample_weight` must have one value a row: its shape is (2,) where `y_true` has (3, 2). "
+        "Hint: leave `sample_weight` out to count rows alike."
+    )
+    refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=[1, 2])
+    sentence = (
+        "`sample_weight` must have one dimension, one value a row; it has 2. Hint: weigh outputs by `multioutput`."
+    )
+    refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 2, 3], [-1, 2], [0, 0], [np.nan, 1], [np.inf, 1], 1])
+def test_weights_of_outputs_must_fit_the_outputs(weights: Any) -> None:
+    sentence = (
+        "`multioutput` must be uniform_average, raw_values, or one weight of at least 0 for each of the 2 outputs, "
+        f"not all 0; got {weights}."
+    )
+    refused(sentence, ucc.auucc_score, two(Y), two(P), two(LOWER), two(UPPER), multioutput=weights)
+    refused(sentence, ucc.miss_rate_score, two(Y), two(LOWER), two(UPPER), multioutput=weights)
+    sentence = "`multioutput` must be one of uniform_average, raw_values; 'raw_value' is none of them (raw_values?)."
+    refused(sentence, ucc.miss_rate_score, Y, LOWER, UPPER, multioutput="raw_value")
+
+
+def test_an_interval_score_needs_a_share_and_a_width_that_float64_holds() -> None:
+    sentence = "`alpha` must be above 0: it is the share of observations that the intervals may miss."
+    refused(sentence, ucc.interval_score, Y, LOWER, UPPER, alpha=0)
+    refused("`alpha` must be a finite number from 0 to 1; got 5.", ucc.interval_score, Y, LOWER, UPPER, alpha=5)
+    sentence = f"`upper` {REACH.replace('y_pred', 'lower')} (1.7e+308 against -1.7e+308). {UNIT}"
+    refused(sentence, ucc.interval_score, [0.0], [-HUGE], [HUGE], alpha=0.1)
+    sentence = f"`y_true` {REACH.replace('y_pred', 'lower')} (-1.7e+308 against 1.7e+308). {UNIT}"
+    refused(sentence, ucc.interval_score, [-HUGE], [HUGE], [HUGE], alpha=0.1)
