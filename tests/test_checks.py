@@ -234,6 +234,8 @@ def test_too_few_rows_for_a_conformal_rank_are_refused() -> None:
 
 def test_a_conformal_target_that_cannot_be_counted_is_refused() -> None:
     c, weighted = ucc.UCC(bounds()), ucc.UCC(bounds(weight=[1, 2, 3]))
+    sentence = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
+    refused(sentence, c.find, miss_rate=0, conformal=True)
     refused("`conformal` goes with a target miss_rate, not deficit.", c.find, deficit=1, conformal=True)
     sentence = "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
     refused(sentence, weighted.find, miss_rate=0.3, conformal=True)
@@ -253,15 +255,29 @@ def test_costs_and_shares_outside_0_to_1_are_refused() -> None:
     refused(sentence, c.concentration, axes=("bandwidth", "excess"))
 
 
-def test_a_unit_of_constant_observations_is_refused() -> None:
-    c = ucc.UCC(bands(y_true=[1.0, 1.0, 1.0]))
-    refused('`unit="std"` needs a y_true that varies; all values are equal.', c.area, unit="std")
+@pytest.mark.parametrize("unit", ["Std", 0, -1.0, np.nan, np.inf, None, [2.0], np.array([1.0, 2.0]), True])
+def test_an_unknown_unit_is_refused(unit: Any) -> None:
+    sentence = f"`unit` must be 'raw', 'std' or a finite number above 0; got {unit!r}."
+    c = ucc.UCC(bounds())
+    refused(sentence, c.area, unit=unit)
+    refused(sentence, c.table, unit=unit)
+    refused(sentence, c.find, bandwidth=1, unit=unit)
+
+
+@pytest.mark.parametrize("constant", [1.0, 0.1, 1e300])
+def test_a_unit_of_constant_observations_is_refused(constant: float) -> None:
+    sentence = '`unit="std"` needs a y_true that varies; all values are equal.'
+    refused(sentence, ucc.UCC(bands(y_true=[constant] * 3)).area, unit="std")
+    weighted = bands(y_true=[constant, constant, 5.0], weight=[1, 3, 0])
+    refused(sentence, ucc.UCC(weighted).area, unit="std")
 
 
 def test_a_reference_of_other_rows_is_refused() -> None:
     sentence = "`reference` must have the same y_true: a gain compares intervals of the same rows."
     refused(sentence, ucc.UCC(bounds()).gain, reference=bands(y_true=[0.0, 1.0, 8.0]))
     refused(sentence, ucc.UCC(bounds()).gain, reference=ucc.UCC(bounds()[:2]))
+    sentence = "`reference` must be Intervals or a UCC; got list."
+    refused(sentence, ucc.UCC(bounds()).gain, reference=[1.0], error=TypeError)
 
 
 # ---- scores

@@ -22,6 +22,16 @@ def _mean(values: Array, weight: Array | None) -> float:
     return float(np.mean(values) if weight is None else np.sum(values * (weight / weight.sum())))
 
 
+def deviation(y: Array, weight: Array) -> float:
+    """Weighted population standard deviation of y_true, formed so that huge values do not overflow."""
+    seen = y[weight > 0]
+    if seen.min() == seen.max():
+        raise ValueError('`unit="std"` needs a y_true that varies; all values are equal.')
+    exponent = int(np.frexp(np.abs(seen).max())[1])
+    y = np.ldexp(y, -exponent)
+    return float(np.ldexp(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)), exponent))
+
+
 def raise_to_least(y: Array, p: Array, bounds: tuple[Array, Array], bands: tuple[Array, Array], least: float) -> int:
     """Raise smaller bands to `least`, in place, and their bounds with them; return how many they were."""
     small = (bands[0] < least, bands[1] < least)

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import checks
 from .area import Piece, closed_form, integral, piece, shares
+from .bands import deviation
 from .checks import HEADLINE, Array, Axes, Metric
 from .intervals import Intervals
 from .points import CurvePoints, OperatingPoint
@@ -90,6 +91,15 @@ class UCC:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a UCC is frozen; `{name}` cannot be set.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles carry the data and sort again when asked."""
+        slots = (name for kind in type(self).__mro__[:-1] for name in getattr(kind, "__slots__", ()))
+        return {name: getattr(self, name) for name in slots} | {"_tracks": {}, "_constant": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
 
     def at(self, value: float, *, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point at one scale (or shift); the model as delivered is scale 1, shift 0. O(n)."""
@@ -347,21 +357,22 @@ class UCC:
             if self._constant is None:
                 object.__setattr__(self, "_constant", UCC(self.intervals.constant(), vary=self.vary))
             return cast(UCC, self._constant)
+        if not isinstance(reference, Intervals | UCC):
+            raise TypeError(f"`reference` must be Intervals or a UCC; got {type(reference).__name__}.")
         other = reference if isinstance(reference, UCC) else UCC(reference, vary=self.vary)
         if not np.array_equal(other.intervals.y_true, self.intervals.y_true):
             raise ValueError("`reference` must have the same y_true: a gain compares intervals of the same rows.")
         return other
 
     def _unit(self, unit: Unit) -> float:
-        if unit == "raw":
-            return 1.0
-        if unit == "std":
-            return _deviation(self.intervals)
-        if isinstance(unit, str):
-            raise ValueError(f"`unit` must be 'raw', 'std' or a number above 0; got {unit!r}.")
-        value = checks.real("unit", unit, 0)
-        if value == 0:
-            raise ValueError("`unit` must be 'raw', 'std' or a number above 0; got 0.")
+        if isinstance(unit, str) and unit in ("raw", "std"):
+            return 1.0 if unit == "raw" else deviation(self.intervals.y_true, self.intervals.weight)
+        try:
+            value = checks.real("unit", unit)
+        except (TypeError, ValueError):
+            value = 0.0
+        if value <= 0:
+            raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {checks.shown(unit)}.")
         return value
 
     def _sizes(self, size: float, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
@@ -382,14 +393,3 @@ def _times(values: Array, size: float) -> Array:
     product = values * size
     product.setflags(write=False)
     return product
-
-
-def _deviation(intervals: Intervals) -> float:
-    """Weighted population standard deviation of y_true, formed so that huge values do not overflow."""
-    y, weight = intervals.y_true.ravel(), intervals.weight.ravel()
-    size = float(np.ldexp(1.0, int(np.frexp(np.abs(y).max())[1])))
-    y = y / size
-    value = size * float(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)))
-    if value == 0:
-        raise ValueError('`unit="std"` needs a y_true that varies; all values are equal.')
-    return value

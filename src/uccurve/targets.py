@@ -50,13 +50,11 @@ def conformal_t(profile: Profile, target: float | Fraction) -> float:
     alpha, n = as_written(target), len(profile.critical)
     rank = ceil((n + 1) * (1 - alpha))
     if rank > n:
-        need = (
-            f"needs at least {ceil(1 / alpha) - 1} rows; there are {n}"
-            if alpha
-            else "is out of reach for any number of rows"
-        )
+        if not alpha:
+            raise ValueError("`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure.")
         raise ValueError(
-            f"`conformal` at miss_rate={float(target):g} {need}. Hint: use more calibration rows or a larger miss_rate."
+            f"`conformal` at miss_rate={float(target):g} needs at least {ceil(1 / alpha) - 1} rows; there are {n}. "
+            "Hint: use more calibration rows or a larger miss_rate."
         )
     t = float(np.partition(profile.critical, rank - 1)[rank - 1]) if rank else profile.start
     if np.isinf(t):
