@@ -139,3 +139,7 @@ async def later():
     assert [one.name for one in found if one.on_load] == on_load
     assert [one.name for one in found if not one.on_load] == ["uccurve.display", "typer"]
     assert list(imports("from ..curve import UCC", "uccurve.experiments")) == [Import("uccurve.curve", on_load=True)]
+
+
+if __name__ == "__main__":  # `make test-fast` asks for the core's modules
+    sys.stdout.write(" ".join(core_modules()))
