@@ -1,0 +1,90 @@
+"""Rows that tell right from wrong: asymmetric, tied, weighted, off-centre, zero-banded, tiny and huge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+import uccurve as ucc
+from oracle import PAIRS, Oracle, rows
+
+Cell = tuple[float, float, float, float]  # y_pred, error, lower band, upper band
+
+
+@dataclass(frozen=True)
+class Data:
+    """Columns for the package and for the oracle alike."""
+
+    y_true: tuple[float, ...]
+    y_pred: tuple[float, ...]
+    lower_band: tuple[float, ...]
+    upper_band: tuple[float, ...]
+    weight: tuple[float, ...] | None = None
+
+    def intervals(self) -> ucc.Intervals:
+        return ucc.Intervals.from_bands(self.y_true, self.y_pred, self.lower_band, self.upper_band, weight=self.weight)
+
+    def oracle(self, vary: str = "scale") -> Oracle:
+        return Oracle(rows(self.y_true, self.y_pred, self.lower_band, self.upper_band, self.weight), vary)
+
+
+def _data(cells: Sequence[Cell], weight: Sequence[float] | None, never: bool) -> Data:
+    pred, error, lower, upper = (list(column) for column in zip(*cells, strict=True))
+    true = [p + z for p, z in zip(pred, error, strict=True)]
+    if not never:  # a row off its prediction gets the least positive band of the set on the side of its error
+        spare = min([band for band in lower + upper if band > 0], default=1.0)
+        for i, (y, p) in enumerate(zip(true, pred, strict=True)):
+            upper[i] = upper[i] or (spare if y > p else 0.0)
+            lower[i] = lower[i] or (spare if y < p else 0.0)
+    return Data(tuple(true), tuple(pred), tuple(lower), tuple(upper), None if weight is None else tuple(weight))
+
+
+def _weights(n: int) -> st.SearchStrategy[Sequence[float]]:
+    whole = st.lists(st.integers(0, 4).map(float), min_size=n, max_size=n)
+    real = st.lists(st.one_of(st.just(0.0), st.floats(1e-3, 1e3)), min_size=n, max_size=n)
+    return st.one_of(whole, real, whole).filter(any)
+
+
+@st.composite
+def _filled(draw: st.DrawFn, cell: st.SearchStrategy[Cell], max_size: int, weighted: bool, never: bool) -> Data:
+    cells = draw(st.lists(cell, min_size=1, max_size=max_size))
+    weight = draw(st.one_of(st.none(), _weights(len(cells)))) if weighted else None
+    return _data(cells, weight, never)
+
+
+def dyadic(max_size: int = 8, *, weighted: bool = True, never: bool = False) -> st.SearchStrategy[Data]:
+    """Quarters: every error, band and shift is a float without rounding, and ties and hits on a bound abound."""
+    quarter = st.integers(-12, 12).map(lambda n: n / 4)
+    band = st.integers(0, 10).map(lambda n: n / 4)
+    return _filled(st.tuples(quarter, quarter, band, band), max_size, weighted, never)
+
+
+def real(max_size: int = 8, *, weighted: bool = True, never: bool = False) -> st.SearchStrategy[Data]:
+    """Floats in general position, some bands zero or equal."""
+    size = st.floats(1e-3, 1e3)
+    band = st.one_of(size, size, st.sampled_from([0.0, 0.1, 0.3, 1.0]))
+    error = st.one_of(size, size.map(lambda v: -v), st.sampled_from([0.0, 0.1, -0.3]))
+    return _filled(st.tuples(st.floats(-1e3, 1e3), error, band, band), max_size, weighted, never)
+
+
+@st.composite
+def extreme(draw: st.DrawFn, max_size: int = 6, *, weighted: bool = True) -> Data:
+    """From 1e-300 to 1e300, about one magnitude or spread over many."""
+    centre, spread = draw(st.integers(-300, 299)), draw(st.sampled_from([1, 10, 100]))
+    power = st.integers(max(-300, centre - spread), min(299, centre + spread))
+    size = st.builds(lambda head, p: float(f"{head}e{p}"), st.floats(1.0, 9.9), power)
+    band = st.one_of(size, size, size, st.just(0.0))
+    error = st.one_of(size, size.map(lambda v: -v), st.just(0.0))
+    return draw(_filled(st.tuples(st.just(0.0), error, band, band), max_size, weighted, False))
+
+
+def mixed(max_size: int = 8, *, weighted: bool = True, never: bool = False) -> st.SearchStrategy[Data]:
+    return st.one_of(dyadic(max_size, weighted=weighted, never=never), real(max_size, weighted=weighted, never=never))
+
+
+varies = st.sampled_from(["scale", "shift"])
+pairs = st.sampled_from(PAIRS)
+fractions = st.integers(0, 64).map(lambda n: Fraction(n, 64))
