@@ -74,8 +74,8 @@ def test_a_file_is_fetched_once_and_read_from_the_cache_after_that(
     publish(monkeypatch, "housing", HOUSING, shelf.url("housing.csv"))
     for _ in range(2):
         X, y = loaders.housing()
-        assert_allclose(X, [[0.5, 6], [0.25, 7]])
-        assert_allclose(y, [24, 31.5])
+        assert_allclose(X, [[0.5, 6.0], [0.25, 7.0]])
+        assert_allclose(y, [24.0, 31.5])
     assert shelf.visits == 1
     assert [path.name for path in (cache / "data").iterdir()] == ["data.csv"]
 
@@ -86,7 +86,7 @@ def test_a_packed_file_is_unpacked_before_it_is_checked(
     shelf.files["wine.csv.gz"] = gzip.compress(WINE)
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv.gz"))
     X, y = loaders.wine()
-    assert_allclose(X, [[7, 3], [6.3, 3.3]])
+    assert_allclose(X, [[7.0, 3.0], [6.3, 3.3]])
     assert_allclose(y, [6, 5])
     assert (cache / "data" / "data.csv").read_bytes() == WINE
 
@@ -151,38 +151,28 @@ def test_a_page_that_is_gone_is_named(shelf: Shelf, cache: Path, monkeypatch: py
     assert not cache.exists()
 
 
-def published_or_skip(name: str) -> None:
-    try:
-        loaders.data_file(name)
-    except loaders.DataError as error:
-        pytest.skip(str(error))
+@pytest.fixture
+def published(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCCURVE_DATA", str(shared_data))
 
 
+@pytest.mark.usefixtures("published")
 def test_the_published_housing_data_have_the_known_shape_and_deviation() -> None:
-    published_or_skip("housing")
     X, y = loaders.housing()
     assert X.shape == (506, 13)
     assert_allclose([y.mean(), y.std()], [22.5328, 9.1880], atol=5e-5)
 
 
+@pytest.mark.usefixtures("published")
 def test_the_published_wine_data_have_the_known_shape_and_deviation() -> None:
-    published_or_skip("wine")
     X, y = loaders.wine()
     assert X.shape == (4898, 11)
     assert_allclose([y.mean(), y.std()], [5.8779, 0.8855], atol=5e-5)
     assert set(np.unique(y)) == {3, 4, 5, 6, 7, 8, 9}
 
 
-def test_the_published_traffic_data_become_a_gap_free_grid() -> None:
-    published_or_skip("traffic")
-    data = pytest.importorskip("uccurve.experiments.traffic_data")
+@pytest.mark.usefixtures("published")
+def test_the_published_traffic_data_are_read_whole() -> None:
     raw = loaders.traffic()
-    grid = data.hourly(raw)
-    steps = np.diff(grid["date_time"].to_numpy())
     assert raw.height == 48_204
     assert raw["date_time"].n_unique() == 48_204 - 7_629
-    assert (steps == np.timedelta64(1, "h")).all()
-    assert int((~grid["observed"]).sum()) == 11_976
-    assert grid["temp"].min() > 200
-    assert grid["rain_1h"].max() < 300
-    assert (grid.filter("holiday").group_by(grid.filter("holiday")["date_time"].dt.date()).len()["len"] == 24).all()

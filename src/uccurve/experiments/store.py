@@ -94,7 +94,7 @@ def packed(arrays: Arrays) -> bytes:
 def unpacked(path: Path) -> Arrays | None:
     """The arrays of a kept part, or None where the file is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             return {name: kept[name] for name in kept.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return None

@@ -1,0 +1,112 @@
+"""Drawing helpers of the experiments: curves, fits and files, without any state of pyplot."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uccurve import UCC, Intervals
+from uccurve.drawing import GREY, PALETTE
+
+from .store import write_whole
+from .summary import BM, Axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as PlotAxes
+    from matplotlib.figure import Figure
+
+COLORS = {"Constant": GREY, "Model": PALETTE[0]}
+LABELS = {
+    "bandwidth": "bandwidth",
+    "miss_rate": "miss rate",
+    "excess": "excess",
+    "overshoot": "excess (error's side)",
+    "deficit": "deficit",
+}
+MOST_POINTS = 1500
+
+
+def canvas(columns: int, *, width: float = 4.2, height: float = 3.4, rows: int = 1) -> tuple["Figure", Sequence[Any]]:
+    """A figure with a row of axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def vertices(curve: UCC, axes: Axes, unit: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The curve's vertices, thinned evenly along its length where there are more than a plot can show."""
+    points = curve.points(axes=axes, unit=unit)
+    if len(points.x) <= MOST_POINTS:
+        return points.x, points.y
+    along = np.cumsum(
+        np.hypot(
+            np.diff(points.x, prepend=points.x[0]) / np.ptp(points.x),
+            np.diff(points.y, prepend=points.y[0]) / np.ptp(points.y),
+        )
+    )
+    keep = np.unique(np.searchsorted(along, np.linspace(0, along[-1], MOST_POINTS)).clip(max=len(along) - 1))
+    return points.x[keep], points.y[keep]
+
+
+def draw_curve(ax: "PlotAxes", iv: Intervals, *, axes: Axes = BM, unit: float = 1.0, **line: Any) -> UCC:
+    """One curve; a miss rate keeps its value between vertices, so it is drawn as steps."""
+    curve = UCC(iv)
+    x, y = vertices(curve, axes, unit)
+    drawstyle = "steps-post" if axes[1] == "miss_rate" else "default"
+    ax.plot(x, y, linewidth=1.6, drawstyle=drawstyle, **line)
+    return curve
+
+
+def draw_curves(
+    ax: "PlotAxes", models: Mapping[str, Intervals], *, axes: Axes = BM, unit: float = 1.0, unit_name: str = "",
+    scales: Mapping[str, float] | None = None, xmax: float | None = None,
+) -> None:  # fmt: skip
+    """Curves of several models with the areas in the legend and hollow circles at the given scales."""
+    palette = iter(PALETTE)
+    for name, iv in models.items():
+        color = COLORS.get(name) or next(palette)
+        dashed = {"linestyle": "--"} if name.startswith("Constant") else {}
+        area = UCC(iv).area(axes=axes, unit=unit)
+        curve = draw_curve(ax, iv, axes=axes, unit=unit, color=color, label=f"{name} (area {area:.3g})", **dashed)
+        if scales:
+            point = curve.at(scales[name], unit=unit)
+            place = getattr(point, axes[0]), getattr(point, axes[1])
+            ax.plot(*place, "o", markerfacecolor="white", markeredgecolor=color, markersize=7, zorder=4)
+    suffix = f", {unit_name}" if unit_name else ""
+    ax.set_xlabel(LABELS[axes[0]] + suffix)
+    ax.set_ylabel(LABELS[axes[1]] + ("" if axes[1] == "miss_rate" else suffix))
+    ax.set_xlim(0, xmax)
+    ax.set_ylim(0, None)
+    ax.legend(frameon=False, fontsize=8)
+
+
+def draw_band(
+    ax: "PlotAxes",
+    x: np.ndarray[Any, Any],
+    iv: Intervals,
+    *,
+    color: str,
+    label: str,
+    line: bool = True,
+    alpha: float = 0.25,
+) -> None:
+    """Prediction and interval over x."""
+    order = np.argsort(x)
+    ax.fill_between(x[order], iv.lower[order], iv.upper[order], color=color, alpha=alpha, linewidth=0, label=label)
+    if line:
+        ax.plot(x[order], iv.y_pred[order], color=color, linewidth=1.4, label="prediction")
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Write the figure as SVG and PNG, each whole or not at all and the same for the same data."""
+    import matplotlib as mpl
+
+    kinds: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 130}}
+    for kind, options in kinds.items():
+        buffer = io.BytesIO()
+        with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+            figure.savefig(buffer, format=kind, **options)
+        write_whole(path.with_suffix(f".{kind}"), buffer.getvalue())

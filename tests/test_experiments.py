@@ -1,0 +1,273 @@
+"""The machinery behind the experiments: parts are kept, verdicts become results, results become files."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+from uccurve import UCC, Intervals
+from uccurve.experiments import NAMES, load, run
+from uccurve.experiments.experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
+from uccurve.experiments.figures import canvas, draw_curves
+from uccurve.experiments.results import as_text, claims, ours, result, rows, tables
+from uccurve.experiments.runner import chosen_seeds, run_all
+from uccurve.experiments.store import Arrays, Part, finished, packed, write_whole
+from uccurve.experiments.summary import (
+    BM,
+    ED,
+    GAINS,
+    SUMMARY,
+    crossing,
+    flat,
+    models_of,
+    published,
+    squared_error,
+    summary_cells,
+    tuned,
+)
+
+
+def counted(value: float = 1.0, **depends: Any) -> tuple[Part, list[int]]:
+    """A part that notes each time it is computed."""
+    calls: list[int] = []
+
+    def compute() -> Arrays:
+        calls.append(1)
+        return {"value": np.array(value), "text": np.array("plain")}
+
+    return Part("demo", "part", depends, compute), calls
+
+
+def test_a_finished_part_is_not_computed_again(tmp_path: Path) -> None:
+    part, calls = counted(3.5, seed=1)
+    for _ in range(3):
+        assert_allclose(finished(part, tmp_path)["value"], 3.5)
+    assert len(calls) == 1
+
+
+def test_other_settings_are_another_part(tmp_path: Path) -> None:
+    first, _ = counted(1.0, seed=1)
+    second, calls = counted(2.0, seed=2)
+    finished(first, tmp_path)
+    assert_allclose(finished(second, tmp_path)["value"], 2.0)
+    assert calls
+    assert len(list(tmp_path.rglob("*.npz"))) == 2
+
+
+@pytest.mark.parametrize("keep", [0, 10, 200])
+def test_a_damaged_part_is_computed_again(keep: int, tmp_path: Path) -> None:
+    part, calls = counted()
+    finished(part, tmp_path)
+    path = part.path(tmp_path)
+    path.write_bytes(path.read_bytes()[:keep])
+    assert_allclose(finished(part, tmp_path)["value"], 1.0)
+    assert len(calls) == 2
+
+
+def test_a_part_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    def fail() -> Arrays:
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        finished(Part("demo", "part", {}, fail), tmp_path)
+    assert not list(tmp_path.rglob("*"))
+
+
+def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept.txt"
+    write_whole(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_a_part_never_holds_a_pickle() -> None:
+    with pytest.raises(TypeError, match="'bad' holds Python objects"):
+        packed({"bad": np.array([{}], dtype=object)})
+
+
+def test_rows_carry_mean_deviation_and_the_papers_value() -> None:
+    verdicts = [Verdict({("t", "A", "area"): v, ("t", "A", "extra"): np.inf}) for v in (1.0, 2.0, 6.0)]
+    area, extra = rows(verdicts, {("t", "A", "area"): 2.5})
+    assert area["paper"] == 2.5
+    assert_allclose([area["ours"]["mean"], area["ours"]["sd"]], [3.0, np.sqrt(7.0)])
+    assert area["ours"]["values"] == [1.0, 2.0, 6.0]
+    assert extra["ours"] == {"mean": None, "sd": None, "values": [None] * 3}
+    assert extra["paper"] is None
+
+
+def test_one_seed_has_no_deviation() -> None:
+    assert ours([2.0]) == {"mean": 2.0, "sd": None, "values": [2.0]}
+
+
+def test_claims_count_the_seeds_in_which_they_hold() -> None:
+    verdicts = [Verdict({}, (Claim("a", "Sec. 1", holds), Claim("b", "Sec. 2", True))) for holds in (True, False, True)]
+    assert claims(verdicts) == [
+        {"text": "a", "where": "Sec. 1", "holds": 2, "seeds": 3},
+        {"text": "b", "where": "Sec. 2", "holds": 3, "seeds": 3},
+    ]
+
+
+def toy(work: Callable[[int, Settings], dict[str, Callable[[], Arrays]]]) -> Experiment:
+    """An experiment in miniature: each part holds one number."""
+
+    def judge(parts: Parts, seed: int) -> Verdict:
+        total = float(sum(float(part["value"]) for part in parts.values()))
+        return Verdict({("Sums", "A", "total"): total + seed}, (Claim("total is positive", "Sec. 1", total > 0),))
+
+    def draw(parts: Parts) -> Iterator[Drawing]:
+        figure, (ax,) = canvas(1)
+        iv = Intervals.from_bands([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [1.0, 2.0, float(parts["one"]["value"])])
+        draw_curves(ax, {"A": iv, "Constant": flat(iv)})
+        yield Drawing("toy-ucc", figure, "A toy <curve>.")
+
+    return Experiment(
+        name="synthetic", title="Toy", work=work, judge=judge, draw=draw, paper={("Sums", "A", "total"): 3.0},
+        seeds=(0, 1), quick_seeds=(7,), settings={"size": 2}, quick_settings={"size": 1}, stack=("numpy",),
+        reasons={"Sums": "Because."},
+    )  # fmt: skip
+
+
+def test_a_run_that_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
+    done: list[tuple[str, int]] = []
+    broken = True
+
+    def work(seed: int, settings: Settings) -> dict[str, Callable[[], Arrays]]:
+        def compute(name: str) -> Arrays:
+            if name == "two" and seed == 1 and broken:
+                raise KeyboardInterrupt
+            done.append((name, seed))
+            return {"value": np.array(settings["size"])}
+
+        return {name: lambda name=name: compute(name) for name in ("one", "two")}  # type: ignore[misc]
+
+    steps: list[tuple[int, int]] = []
+    start: dict[str, Any] = {"quick": False, "seeds": None, "folder": tmp_path / "out"}
+    with pytest.raises(KeyboardInterrupt):
+        run_all([toy(work)], **start, progress=lambda *_: None)
+    assert not (tmp_path / "out").exists()
+    broken = False
+    found = run_all([toy(work)], **start, progress=lambda _, i, n: steps.append((i, n)))
+    assert sorted(done) == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
+    assert steps == [(i, 7) for i in range(8)]
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["index.html", "synthetic.json", "toy-ucc.png", "toy-ucc.svg"]
+    assert json.loads((tmp_path / "out" / "synthetic.json").read_text()) == found["synthetic"]
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "4.500 ± 0.707 (3.000)" in page
+    assert "2 of 2" in page
+    assert "A toy &lt;curve&gt;." in page
+    assert "4.500 ± 0.707 (3.000)" in as_text(found["synthetic"])
+
+
+def test_the_page_keeps_the_results_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
+    run(["concepts"], quick=True, out=tmp_path)
+    earlier = json.loads((tmp_path / "concepts.json").read_text()) | {"experiment": "wine", "title": "An earlier wine"}
+    (tmp_path / "wine.json").write_text(json.dumps(earlier))
+    run(["concepts"], quick=True, out=tmp_path)
+    assert "An earlier wine" in (tmp_path / "index.html").read_text()
+
+
+def test_seeds_are_cut_or_continued() -> None:
+    experiment = toy(lambda *_: {})
+    assert chosen_seeds(experiment, quick=False, seeds=None) == (0, 1)
+    assert chosen_seeds(experiment, quick=False, seeds=1) == (0,)
+    assert chosen_seeds(experiment, quick=True, seeds=3) == (7, 8, 9)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'trafic' is none of them \(traffic\?\)"):
+        run(["trafic"], out=tmp_path)
+    with pytest.raises(ValueError, match="`seeds` must be at least 1; got 0"):
+        run(["concepts"], seeds=0, out=tmp_path)
+
+
+def test_figures_are_the_same_for_the_same_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
+    for name in ("first", "second"):
+        run(["concepts"], quick=True, out=tmp_path / name)
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def two_models() -> Arrays:
+    """An asymmetric model, a symmetric one and their held-out rows, with errors on both sides."""
+    y_true, y_pred = np.array([1.0, -2.0, 0.5, 3.0]), np.zeros(4)
+    lower, upper = -np.array([1.0, 1.0, 2.0, 2.0]), np.array([2.0, 1.0, 1.0, 4.0])
+    wide = np.array([1.0, 2.5, 1.0, 2.0])
+    sets = {"GBR": np.stack([y_true, y_pred, lower, upper]), "Meta": np.stack([y_true, y_pred, -wide, wide])}
+    return {f"{period} {name}": array for period in ("test", "held out") for name, array in sets.items()}
+
+
+def test_summary_cells_follow_their_definitions() -> None:
+    test, held_out = (models_of(two_models(), ("GBR", "Meta"), period) for period in ("test", "held out"))
+    assert list(test) == ["GBR", "Constant", "Meta"]
+    scales = tuned(held_out, BM, 2.0)
+    cells = summary_cells(test, scales, unit=2.0, error="squared")
+    error, active = np.array([1.0, 2.0, 0.5, 3.0]), np.array([2.0, 1.0, 1.0, 4.0])
+    curve = UCC(test["GBR"])
+    # critical scales 1/2, 2, 1/2, 3/4; bandwidth 7/4 at scale 1; miss rates 1/2, 1/4 and 0 after them
+    by_hand = [0.1 * 1.75 * k / 2 + 0.9 * m for k, m in ((0.0, 1.0), (0.5, 0.5), (0.75, 0.25), (2.0, 0.0))]
+    assert_allclose(cells[SUMMARY, "GBR", "BM optimal cost"], min(by_hand))
+    assert_allclose(scales["GBR"], (0.0, 0.5, 0.75, 2.0)[int(np.argmin(by_hand))])
+    assert_allclose(cells[SUMMARY, "GBR", "BM area"], 1.75 / 2 * np.mean(error / active))
+    assert_allclose(cells[SUMMARY, "GBR", "MAE"], np.mean((error - scales["GBR"] * active) ** 2))
+    assert_allclose(squared_error(test["GBR"], 0.0), np.mean(error**2))
+    assert_allclose(cells[GAINS, "GBR", "ED"], 100 * curve.gain(axes=ED))
+    assert (GAINS, "Constant", "ED") not in cells
+
+
+def test_the_papers_gains_follow_from_its_areas() -> None:
+    cells = published({"GBR": (1, 0, 0, 3, 0, 0, 0), "Constant": (2, 0, 0, 4, 0, 0, 0)})
+    assert_allclose([cells[GAINS, "GBR", "ED"], cells[GAINS, "GBR", "BM"]], [50.0, 25.0])
+
+
+def test_the_constant_band_is_the_same_width_on_both_sets() -> None:
+    part = two_models()
+    part["held out GBR"] = part["held out GBR"] * np.array([[1.0], [1.0], [5.0], [5.0]])
+    test, held_out = (models_of(part, ("GBR", "Meta"), period) for period in ("test", "held out"))
+    assert_array_equal(test["Constant"].upper_band, held_out["Constant"].upper_band)
+
+
+def test_curves_cross_only_where_each_is_clearly_lower_somewhere() -> None:
+    rng = np.random.default_rng(0)
+    sigma = np.linspace(0.2, 2.0, 400)
+    y_true = sigma * rng.standard_normal(400)
+    follows, against = (
+        Intervals.from_std(y_true, np.zeros(400), sigma),
+        Intervals.from_std(y_true, np.zeros(400), sigma**-1),
+    )
+    assert crossing(follows, flat(follows), axes=BM)
+    assert not crossing(follows, follows, axes=BM)
+    assert not crossing(follows, against, axes=ED)
+
+
+def test_every_experiment_names_its_tables_alike_in_ours_and_the_papers() -> None:
+    for name in NAMES:
+        experiment = load(name)
+        assert experiment.name == name
+        assert set(experiment.quick_settings) == set(experiment.settings)
+        assert json.loads(json.dumps(dict(experiment.settings)))
+
+
+def test_results_of_a_toy_have_tables_in_the_order_of_the_cells() -> None:
+    verdict = Verdict({("one", "A", "x"): 1.0, ("one", "B", "y"): 2.0, ("two", "A", "x"): 3.0})
+    found = tables(result(toy(lambda *_: {}), [0], [verdict], [], quick=False))
+    assert list(found) == ["one", "two"]
+    models, measures, cells = found["one"]
+    assert (models, measures, len(cells)) == (["A", "B"], ["x", "y"], 2)
