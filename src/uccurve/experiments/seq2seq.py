@@ -1,0 +1,227 @@
+"""Sequence-to-sequence LSTM forecasters that also say how wrong they may be, in JAX and optax.
+
+An encoder reads the past hours, a decoder writes the coming ones from the calendar and its own previous prediction.
+Three kinds share that body: `meta` learns its absolute error with a second LSTM, `variance` predicts a log-variance
+under the Gaussian likelihood, `dropout` keeps its dropout masks on and takes the spread of many passes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+
+Kind = Literal["meta", "variance", "dropout"]
+Params = dict[str, dict[str, Array]]
+LOG_VARIANCE = (-9.0, 4.0)
+SMALLEST_BAND = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one training run depends on besides the data and the seed."""
+
+    hidden: int = 64
+    meta_hidden: int = 32
+    updates: int = 590
+    batch: int = 128
+    peak_rate: float = 3e-3
+    clip: float = 1.0
+    weight_decay: float = 1e-4
+    dropout: float = 0.1
+    passes: int = 50
+
+
+class Windows(NamedTuple):
+    """A batch: what the encoder reads, the calendar of the coming hours, their values and which were observed."""
+
+    past: Array
+    calendar: Array
+    target: Array
+    observed: Array
+
+
+class Masks(NamedTuple):
+    """One dropout mask a sequence for the inputs, the states and the outputs, as Gal and Ghahramani keep them."""
+
+    past: Array | float = 1.0
+    encoder: Array | float = 1.0
+    calendar: Array | float = 1.0
+    decoder: Array | float = 1.0
+    output: Array | float = 1.0
+
+
+def lstm_weights(key: Array, inputs: int, hidden: int) -> dict[str, Array]:
+    """Weights of one LSTM layer; the forget gate starts open."""
+    left, right = jax.random.split(key)
+    return {
+        "x": jax.random.normal(left, (inputs, 4 * hidden)) * (1.0 / inputs) ** 0.5,
+        "h": jax.random.normal(right, (hidden, 4 * hidden)) * (1.0 / hidden) ** 0.5,
+        "b": jnp.zeros(4 * hidden).at[hidden : 2 * hidden].set(1.0),
+    }
+
+
+def head_weights(key: Array, hidden: int) -> dict[str, Array]:
+    """Weights of one linear output."""
+    return {"w": jax.random.normal(key, (hidden,)) * (1.0 / hidden) ** 0.5, "b": jnp.zeros(())}
+
+
+def initial(key: Array, kind: Kind, settings: Settings, *, past: int, calendar: int) -> Params:
+    """Fresh weights of a forecaster of the given kind for the given numbers of input columns."""
+    keys = jax.random.split(key, 5)
+    hidden = settings.hidden
+    params = {
+        "encoder": lstm_weights(keys[0], past, hidden),
+        "decoder": lstm_weights(keys[1], calendar + 1, hidden),
+        "mean": head_weights(keys[2], hidden),
+    }
+    if kind == "variance":
+        params["log_variance"] = head_weights(keys[3], hidden)
+    if kind == "meta":
+        params["meta"] = lstm_weights(keys[3], hidden + calendar + 1, settings.meta_hidden)
+        params["band"] = head_weights(keys[4], settings.meta_hidden)
+    return params
+
+
+def step(
+    weights: dict[str, Array], state: tuple[Array, Array], drive: Array, mask: Array | float
+) -> tuple[Array, Array]:
+    """One LSTM step: `drive` is the input's share of the gates, `mask` acts on the state that comes back."""
+    h, c = state
+    forget_in, forget, candidate, out = jnp.split(drive + (h * mask) @ weights["h"], 4, axis=-1)
+    c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(forget_in) * jnp.tanh(candidate)
+    return jax.nn.sigmoid(out) * jnp.tanh(c), c
+
+
+def run_lstm(weights: dict[str, Array], inputs: Array, mask: Array | float = 1.0) -> tuple[tuple[Array, Array], Array]:
+    """The last state and all outputs (time first) of a layer over `inputs` (batch, time, columns)."""
+    drive = jnp.swapaxes(inputs @ weights["x"] + weights["b"], 0, 1)
+    zero = jnp.zeros((inputs.shape[0], weights["h"].shape[0]))
+
+    def tick(state: tuple[Array, Array], x: Array) -> tuple[tuple[Array, Array], Array]:
+        state = step(weights, state, x, mask)
+        return state, state[0]
+
+    return jax.lax.scan(tick, (zero, zero), drive)
+
+
+def decode(
+    params: Params, state: tuple[Array, Array], last: Array, calendar: Array, masks: Masks
+) -> tuple[Array, Array]:
+    """Decoder outputs and predictions (both time first); each step sees the calendar and the previous prediction."""
+    weights, head = params["decoder"], params["mean"]
+    drive = jnp.swapaxes((calendar * masks.calendar) @ weights["x"][:-1] + weights["b"], 0, 1)
+
+    def tick(carry: tuple[tuple[Array, Array], Array], x: Array) -> tuple[Any, tuple[Array, Array]]:
+        state, previous = carry
+        state = step(weights, state, x + previous[:, None] * weights["x"][-1], masks.decoder)
+        value = (state[0] * masks.output) @ head["w"] + head["b"]
+        return (state, value), (state[0], value)
+
+    _, (outputs, values) = jax.lax.scan(tick, (state, last), drive)
+    return outputs, values
+
+
+def forecast(params: Params, past: Array, calendar: Array, masks: Masks) -> tuple[Array, Array | None]:
+    """Predictions and bands, both (batch, hours); a plain body (dropout) has no band of its own."""
+    state, _ = run_lstm(params["encoder"], past * masks.past, masks.encoder)
+    outputs, values = decode(params, state, past[:, -1, 0], calendar, masks)
+    band = None
+    if "log_variance" in params:
+        head = params["log_variance"]
+        band = jnp.exp(0.5 * jnp.clip(outputs @ head["w"] + head["b"], *LOG_VARIANCE)).T
+    if "meta" in params:
+        seen = jnp.concatenate([jnp.swapaxes(outputs, 0, 1), calendar, values.T[..., None]], axis=-1)
+        _, hidden = run_lstm(params["meta"], seen)
+        band = (jax.nn.softplus(hidden @ params["band"]["w"] + params["band"]["b"]) + SMALLEST_BAND).T
+    return values.T, band
+
+
+def draw_masks(key: Array, past: Array, calendar: Array, settings: Settings) -> Masks:
+    """Fresh dropout masks for a batch, scaled so that their mean is 1."""
+    batch, hidden, rate = past.shape[0], settings.hidden, settings.dropout
+    state = batch, hidden
+    shapes = [(batch, 1, past.shape[2]), state, (batch, 1, calendar.shape[2]), state, state]
+    keys = jax.random.split(key, len(shapes))
+    keep = 1.0 - rate
+    return Masks(*(jax.random.bernoulli(k, keep, s) / keep for k, s in zip(keys, shapes, strict=True)))
+
+
+def row_loss(kind: Kind, target: Array, value: Array, band: Array | None) -> Array:
+    """Loss of each hour. `meta`: error weighted by the inverse band, and the squared miss of the band."""
+    error = target - value
+    if kind == "dropout" or band is None:
+        return error**2
+    if kind == "variance":
+        return 0.5 * (error / band) ** 2 + jnp.log(band)
+    size = jnp.abs(error)
+    return 0.1 * size / jax.lax.stop_gradient(band) + (band - jax.lax.stop_gradient(size)) ** 2
+
+
+def loss(params: Params, key: Array, windows: Windows, kind: Kind, settings: Settings) -> Array:
+    """Mean loss over the observed hours of a batch."""
+    masks = Masks()
+    if kind == "dropout":
+        masks = draw_masks(key, windows.past, windows.calendar, settings)
+    value, band = forecast(params, windows.past, windows.calendar, masks)
+    rows = row_loss(kind, windows.target, value, band)
+    return jnp.sum(rows * windows.observed) / jnp.sum(windows.observed)
+
+
+def optimiser(settings: Settings) -> optax.GradientTransformation:
+    """AdamW under a one-cycle rate with clipped gradients."""
+    rate = optax.cosine_onecycle_schedule(settings.updates, settings.peak_rate)
+    decay = optax.adamw(rate, weight_decay=settings.weight_decay)
+    return optax.chain(optax.clip_by_global_norm(settings.clip), decay)
+
+
+@partial(jax.jit, static_argnames=("kind", "settings"))
+def update(
+    params: Params, memory: optax.OptState, key: Array, windows: Windows, *, kind: Kind, settings: Settings
+) -> tuple[Params, optax.OptState, Array]:
+    """One training update."""
+    value, slope = jax.value_and_grad(loss)(params, key, windows, kind, settings)
+    change, memory = optimiser(settings).update(slope, memory, params)
+    return optax.apply_updates(params, change), memory, value
+
+
+def train(batches: Iterator[Windows], kind: Kind, settings: Settings, *, seed: int) -> Params:
+    """Weights after `settings.updates` updates over `batches`."""
+    key = jax.random.key(seed)
+    first = next(batches)
+    params = initial(key, kind, settings, past=first.past.shape[2], calendar=first.calendar.shape[2])
+    memory = optimiser(settings).init(params)
+    windows = first
+    for index in range(settings.updates):
+        params, memory, _ = update(
+            params, memory, jax.random.fold_in(key, index), windows, kind=kind, settings=settings
+        )
+        windows = next(batches)
+    return params
+
+
+@partial(jax.jit, static_argnames="settings")
+def sample(params: Params, key: Array, past: Array, calendar: Array, settings: Settings) -> tuple[Array, Array]:
+    """Mean and spread of many passes with fresh dropout masks."""
+
+    def once(key: Array) -> Array:
+        return forecast(params, past, calendar, draw_masks(key, past, calendar, settings))[0]
+
+    values = jax.lax.map(once, jax.random.split(key, settings.passes))
+    return values.mean(axis=0), values.std(axis=0)
+
+
+def predict(
+    params: Params, windows: Windows, kind: Kind, settings: Settings, *, seed: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Predictions and bands (windows, hours) of a trained forecaster."""
+    if kind == "dropout":
+        value, band = sample(params, jax.random.key(seed), windows.past, windows.calendar, settings)
+    else:
+        value, band = jax.jit(forecast)(params, windows.past, windows.calendar, Masks())
+    return np.asarray(value, dtype=np.float64), np.asarray(band, dtype=np.float64)

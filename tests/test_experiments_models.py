@@ -1,0 +1,197 @@
+"""The experiments' data and models: what goes in is clean, what comes out is what the recipe says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+pytest.importorskip("sklearn")
+pytest.importorskip("jax")
+pytest.importorskip("numpyro")
+pytest.importorskip("polars")
+
+import jax
+import polars as pl
+
+from uccurve.experiments import bayes_net, bnn, folds, gap, housing, seq2seq, synthetic, traffic_data, trees
+
+
+def test_noise_around_the_sine_has_a_deviation_between_its_bounds() -> None:
+    x, y = synthetic.noisy(np.random.default_rng(0), 200_000)
+    error = y - synthetic.truth(x)
+    # A deviation 1.5 + U(0, 1) has the mean square 4 + 1/12.
+    assert_allclose(error.std(), np.sqrt(4 + 1 / 12), rtol=0.01)
+    assert 0 <= x.min() < x.max() <= 20
+
+
+def test_gap_points_lie_in_the_regions_and_on_one_function() -> None:
+    x, y, even, f = gap.sample(3, gap.SETTINGS)
+    inside = np.any([(low <= x) & (x <= high) for low, high in gap.REGIONS], axis=0)
+    assert inside.all()
+    assert len(x) == 400
+    assert_allclose((y - np.interp(x, even, f)).std(), 0.1, rtol=0.15)
+
+
+def test_folds_use_every_row_once_for_the_test_and_none_twice_in_a_fold() -> None:
+    seen = []
+    for train, held_out, test in folds.splits(100, housing.SETTINGS, seed=0):
+        assert_array_equal(np.sort(np.concatenate([train, held_out, test])), np.arange(100))
+        assert len(held_out) == 9
+        seen.append(test)
+    assert_array_equal(np.sort(np.concatenate(seen)), np.repeat(np.arange(100), 2))
+
+
+def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (2000, 1))
+    y_pred = np.zeros(2000)
+    y = 2 * X[:, 0] * rng.standard_normal(2000)
+    meta = trees.MetaBand({"n_estimators": 50, "max_depth": 2}, seed=0).fit(X, y, y_pred)
+    band = meta.half_width(np.array([[0.02], [0.5], [0.95]]), np.zeros(3))
+    # The 0.95 quantile of |N(0, 2x)| is 1.96 * 2x.
+    assert_allclose(band[1:], [1.96, 3.72], rtol=0.2)
+    assert 0 <= band[0] < 0.5
+
+
+def raw_hours() -> pl.DataFrame:
+    """Six days of hours with a repeated hour, a gap of two hours, one of four, a holiday and impossible weather."""
+    hours = [h for h in range(144) if h not in (30, 31, 60, 61, 62, 63)]
+    times = [str(np.datetime64("2016-12-29T00") + np.timedelta64(h, "h")).replace("T", " ") + ":00:00" for h in hours]
+    table = pl.DataFrame(
+        {
+            "holiday": ["New Years Day" if t.startswith("2017-01-01 00") else "None" for t in times],
+            "temp": [0.0 if h == 5 else 280.0 + h for h in hours],
+            "rain_1h": [9831.3 if h == 7 else 0.5 for h in hours],
+            "snow_1h": [0.0] * len(hours),
+            "clouds_all": [40] * len(hours),
+            "date_time": times,
+            "traffic_volume": [100 + h for h in hours],
+        }
+    )
+    return pl.concat([table, table[10:11]])
+
+
+def test_the_hourly_grid_mends_what_can_be_and_flags_the_rest() -> None:
+    grid = traffic_data.hourly(raw_hours())
+    assert grid.height == 144
+    assert_array_equal(np.flatnonzero(~grid["observed"].to_numpy()), [30, 31, 60, 61, 62, 63])
+    assert_array_equal(np.flatnonzero(~grid["usable"].to_numpy()), [60, 61, 62, 63])
+    assert_allclose(grid["volume"].to_numpy(), 100 + np.arange(144))
+    assert_allclose(grid["temp"].to_numpy()[[4, 5, 6]], [284, 285, 286])
+    assert_allclose(grid["rain_1h"].to_numpy()[7], 0.0)
+    assert_array_equal(np.flatnonzero(grid["holiday"].to_numpy()), np.arange(72, 96))
+
+
+def test_no_window_reaches_over_a_long_gap() -> None:
+    starts = traffic_data.window_starts(traffic_data.hourly(raw_hours()))
+    # Rows 64 to 143 are usable, 80 in a row: no window of 96 hours fits.
+    assert all(len(found) == 0 for found in starts.values())
+
+
+def test_windows_of_the_real_data_stay_in_their_periods(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from uccurve.experiments.loaders import traffic
+
+    monkeypatch.setenv("UCCURVE_DATA", str(shared_data))
+    raw = traffic()
+    data, time = traffic_data.series(raw), traffic_data.hourly(raw)["date_time"].to_numpy()
+    assert np.isfinite(data.past).all()
+    ends = {
+        name: (time[s + traffic_data.PAST].min(), time[s + traffic_data.PAST + traffic_data.AHEAD - 1].max())
+        for name, s in data.starts.items()
+    }
+    assert ends["train"][1] < traffic_data.SPLIT[0] <= ends["held out"][0]
+    assert ends["held out"][1] < traffic_data.SPLIT[1] <= ends["test"][0]
+    windows = data.windows(data.starts["test"][:3])
+    assert windows.past.shape == (3, 72, data.past.shape[1])
+    assert_allclose(
+        windows.target[0] * data.unit + data.center, data.volume[data.starts["test"][0] + np.arange(72, 96)], rtol=1e-5
+    )
+
+
+def test_an_lstm_step_follows_the_textbook() -> None:
+    rng = np.random.default_rng(0)
+    weights = {name: rng.standard_normal(shape) for name, shape in {"x": (3, 8), "h": (2, 8), "b": (8,)}.items()}
+    x, h, c = rng.standard_normal((1, 3)), rng.standard_normal((1, 2)), rng.standard_normal((1, 2))
+    found_h, found_c = seq2seq.step(weights, (h, c), x @ weights["x"] + weights["b"], 1.0)  # type: ignore[arg-type]
+    gates = x @ weights["x"] + h @ weights["h"] + weights["b"]
+    take, keep, out = (1 / (1 + np.exp(-gates[:, i : i + 2])) for i in (0, 2, 6))
+    cell = keep * c + take * np.tanh(gates[:, 4:6])
+    assert_allclose(found_c, cell, rtol=1e-5)
+    assert_allclose(found_h, out * np.tanh(cell), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["meta", "variance", "dropout"])
+def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> None:
+    effort = seq2seq.Settings(hidden=16, meta_hidden=8, updates=150, batch=64, passes=10, peak_rate=1e-2)
+
+    def windows(rng: np.random.Generator) -> seq2seq.Windows:
+        loud = rng.choice([0.0, 1.0], (64, 1, 1)) * np.ones((64, 4, 1))
+        target = loud[..., 0] + (0.05 + 0.8 * loud[..., 0]) * rng.standard_normal((64, 4))
+        past = np.concatenate([rng.standard_normal((64, 6, 1)), loud[:, :1] * np.ones((64, 6, 1))], axis=2)
+        arrays = past, loud, target, np.ones((64, 4))
+        return seq2seq.Windows(*(np.asarray(a, dtype=np.float32) for a in arrays))  # type: ignore[arg-type]
+
+    rng = np.random.default_rng(0)
+    params = seq2seq.train(iter(lambda: windows(rng), None), kind, effort, seed=0)
+    fresh = windows(np.random.default_rng(1))
+    value, band = seq2seq.predict(params, fresh, kind, effort, seed=0)
+    loud = np.asarray(fresh.calendar)[..., 0] > 0.5
+    assert value.shape == band.shape == (64, 4)
+    assert (band > 0).all()
+    assert_allclose([value[loud].mean(), value[~loud].mean()], [1.0, 0.0], atol=0.25)
+    if kind != "dropout":  # the spread of dropout passes knows the model's doubt, not the noise
+        assert band[loud].mean() > 2 * band[~loud].mean()
+
+
+def test_dropout_masks_have_the_mean_one_and_one_draw_a_sequence() -> None:
+    settings = seq2seq.Settings(hidden=400, dropout=0.25)
+    masks = seq2seq.draw_masks(jax.random.key(0), np.zeros((50, 6, 3)), np.zeros((50, 4, 2)), settings)  # type: ignore[arg-type]
+    assert_allclose(np.asarray(masks.decoder).mean(), 1.0, atol=0.02)
+    assert_allclose(np.unique(np.asarray(masks.decoder)), [0, 4 / 3], rtol=1e-6)
+    assert np.asarray(masks.past).shape == (50, 1, 3)
+
+
+SMALL = bayes_net.Settings(hidden=10, chains=1, warmup=100, draws=200, tree_depth=6, steps=1500, restarts=2)
+
+
+def test_both_inferences_fit_the_data_and_nuts_doubts_more_in_the_gap() -> None:
+    data = bnn.data(8, 0.5)
+    x, y = data["train"]
+    at = np.array([-2.0, 0.0, 2.0])
+    draws = bayes_net.posterior_draws(x, y, SMALL, seed=0, kernel="nuts")
+    values = bayes_net.functions(draws, at)
+    assert values.shape == (200, 3)
+    assert_allclose(values.mean(axis=0)[[0, 2]], [-0.8, 0.8], atol=0.35)
+    assert values.std(axis=0)[1] > values.std(axis=0)[[0, 2]].max()
+    factors, bounds = bayes_net.variational(x, y, SMALL, seed=0)
+    assert bounds.shape == (2,)
+    fitted = bayes_net.functions(bayes_net.variational_draws(factors, draws=500, key=jax.random.key(1)), at)
+    assert_allclose(fitted.mean(axis=0)[[0, 2]], [-0.8, 0.8], atol=0.5)
+
+
+def test_plain_hmc_obeys_its_step_and_number_of_steps() -> None:
+    # 20 steps of 1e-4 move a weight by about 2e-3; NumPyro's default trajectory of 2 pi would move it by more than 1.
+    settings = bayes_net.Settings(
+        hidden=5, hmc_iterations=6, hmc_burn_in=2, hmc_thinning=1, hmc_step=1e-4, hmc_leapfrog=20
+    )
+    x, y = bnn.data(0, 0.5)["train"]
+    draws = bayes_net.posterior_draws(x, y, settings, seed=0, kernel="hmc")
+    moves = np.abs(np.diff(np.asarray(draws["w1"]), axis=0))
+    assert draws["w1"].shape == (4, 5)
+    assert 1e-5 < moves.mean() < 1e-2
+
+
+def test_the_evidence_bound_of_the_prior_has_no_divergence() -> None:
+    prior = {"w1": np.zeros(3), "b1": np.zeros(3), "w2": np.zeros(3), "b2": np.zeros(())}
+    zeros = {name: np.zeros_like(value) for name, value in prior.items()}
+    settings = bayes_net.Settings(hidden=3, samples=4000)
+    nothing = np.zeros(0)
+    bound = bayes_net.elbo((prior, zeros), jax.random.key(0), nothing, nothing, settings)  # type: ignore[arg-type]
+    assert_allclose(bound, 0.0, atol=1e-6)
+
+
+def test_log_likelihood_of_one_draw_is_the_normal_density() -> None:
+    values, y = np.array([[0.5, 1.0]]), np.array([1.0, 1.0])
+    expected = np.mean(-0.5 * ((y - values[0]) / 0.5) ** 2 - np.log(0.5 * np.sqrt(2 * np.pi)))
+    assert_allclose(bayes_net.log_likelihood(values, y, 0.5), expected)
