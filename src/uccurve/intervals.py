@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -269,7 +270,7 @@ class Intervals:
     def __len__(self) -> int:
         return len(self.y_true)
 
-    def __getitem__(self, rows: slice | Flags | npt.NDArray[np.intp]) -> Self:
+    def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
         chosen = rows if isinstance(rows, slice) else arrays.row_numbers(rows, len(self))
         parts = {name: getattr(self, name)[chosen] for name in ("y_true", "y_pred", "lower", "upper", "lower_band")}
