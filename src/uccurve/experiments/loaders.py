@@ -55,7 +55,7 @@ SOURCES: dict[Name, Source] = {
 }
 
 
-class DataError(RuntimeError):
+class DataError(OSError):
     """A data file is missing, damaged, or cannot be fetched."""
 
 

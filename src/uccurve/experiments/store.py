@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from uccurve.outputs import written
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -30,17 +31,10 @@ def cache_folder() -> Path:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write `content` to `path` so that no reader ever sees half of it."""
+    """Write `content` to `path`, in a new folder if need be, so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with written(path, force=True) as beside:
+        beside.write_bytes(content)
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

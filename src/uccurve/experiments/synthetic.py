@@ -33,7 +33,7 @@ MODELS = ("GBR", "GBR-Weak", "Random", "Eps-Perfect")
 QUANTILES = ("GBR", "GBR-Weak")
 REACH = "Where the curve meets the axis"
 SETTINGS: Settings = {"train": 4000, "held_out": 1000, "test": 1000, "strong": STRONG, "weak": WEAK}
-QUICK: Settings = {**SETTINGS, "train": 1200, "strong": {"n_estimators": 120, "max_depth": 6}}
+QUICK: Settings = {**SETTINGS, "train": 2000, "strong": {"n_estimators": 200, "max_depth": 10}}
 
 
 def truth(x: Floats) -> Floats:
