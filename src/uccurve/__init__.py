@@ -1,5 +1,6 @@
 """Say whether prediction intervals are any good, which model has the better ones, and which calibration to ship."""
 
+from . import adapters
 from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
 from .curve import UCC
@@ -30,6 +31,7 @@ __all__ = [
     "LevelsUCC",
     "OperatingPoint",
     "PermutationTest",
+    "adapters",
     "auucc_gain_score",
     "auucc_score",
     "bandwidth_score",

@@ -1,0 +1,39 @@
+"""Adapters: what other libraries predict, as Intervals.
+
+``from_X`` gives one interval a row, as `Intervals` (a frame that names many models: a dict from name to Intervals).
+``levels_from_X`` gives all levels that X delivers, as a dict from level to Intervals for `UCC.from_levels`. Each only
+translates: nothing is fitted, sorted or repaired, rows are matched by position, and none imports the library it serves.
+"""
+
+from .boosting import from_quantile_models, levels_from_quantile_models
+from .crepes import from_crepes, levels_from_crepes
+from .estimator import from_estimator
+from .mapie import from_mapie, levels_from_mapie
+from .nixtla import from_nixtla, levels_from_nixtla
+from .posterior import from_posterior, levels_from_posterior
+from .quantiles import from_quantiles, levels_from_quantiles
+from .scipy_dist import from_scipy, levels_from_scipy
+from .skpro import from_skpro, levels_from_skpro
+from .statsmodels import from_statsmodels, levels_from_statsmodels
+
+__all__ = [
+    "from_crepes",
+    "from_estimator",
+    "from_mapie",
+    "from_nixtla",
+    "from_posterior",
+    "from_quantile_models",
+    "from_quantiles",
+    "from_scipy",
+    "from_skpro",
+    "from_statsmodels",
+    "levels_from_crepes",
+    "levels_from_mapie",
+    "levels_from_nixtla",
+    "levels_from_posterior",
+    "levels_from_quantile_models",
+    "levels_from_quantiles",
+    "levels_from_scipy",
+    "levels_from_skpro",
+    "levels_from_statsmodels",
+]

@@ -1,0 +1,86 @@
+"""Frames in Nixtla's form, of many models and levels, come through from any library that narwhals knows."""
+
+from typing import Any
+
+import pytest
+
+import uccurve as ucc
+from adapted import assert_same
+from uccurve.adapters import from_nixtla, levels_from_nixtla
+
+COLUMNS = {
+    "unique_id": ["a", "a", "b"],
+    "ds": [1, 2, 1],
+    "y": [10.0, 12.0, 7.0],
+    "AutoARIMA": [9.0, 11.0, 8.0],
+    "AutoARIMA-lo-90": [5.0, 8.0, 6.5],
+    "AutoARIMA-lo-50": [8.0, 10.0, 7.5],
+    "AutoARIMA-hi-50": [10.0, 13.0, 9.0],
+    "AutoARIMA-hi-90": [14.0, 15.0, 9.5],
+    "N-HiTS-lo-90.0": [6.0, 9.0, 5.0],
+    "N-HiTS-median": [9.5, 12.5, 6.0],
+    "N-HiTS-hi-90.0": [15.0, 16.0, 9.0],
+    "Naive": [9.0, 10.0, 7.0],
+}
+
+
+@pytest.fixture(params=["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+def frame(request: pytest.FixtureRequest) -> Any:
+    library, _, lazy = request.param.partition("-")
+    module = pytest.importorskip(library)
+    if library == "duckdb":
+        pandas = pytest.importorskip("pandas")
+        return module.from_df(pandas.DataFrame(COLUMNS))
+    made = module.table(COLUMNS) if library == "pyarrow" else module.DataFrame(COLUMNS)
+    return made.lazy() if lazy else made
+
+
+def test_every_model_comes_by_name_at_one_level(frame: Any) -> None:
+    found = from_nixtla(frame, level=0.9)
+    assert list(found) == ["AutoARIMA", "N-HiTS"]
+    true = COLUMNS["y"]
+    assert_same(found["AutoARIMA"], true, *(COLUMNS[f"AutoARIMA{end}"] for end in ("", "-lo-90", "-hi-90")))
+    assert_same(found["N-HiTS"], true, *(COLUMNS[f"N-HiTS-{end}"] for end in ("median", "lo-90.0", "hi-90.0")))
+
+
+def test_all_levels_come_by_model_and_level(frame: Any) -> None:
+    found = levels_from_nixtla(frame)
+    assert {model: list(levels) for model, levels in found.items()} == {"AutoARIMA": [0.5, 0.9], "N-HiTS": [0.9]}
+    assert_same(
+        found["AutoARIMA"][0.5], COLUMNS["y"], *(COLUMNS[f"AutoARIMA{end}"] for end in ("", "-lo-50", "-hi-50"))
+    )
+    assert ucc.UCC.from_levels(found["AutoARIMA"]).levels == (0.5, 0.9)
+
+
+def pandas_frame(**changes: Any) -> Any:
+    pandas = pytest.importorskip("pandas")
+    data = {name: values for name, values in {**COLUMNS, **changes}.items() if values is not None}
+    return pandas.DataFrame(data)
+
+
+def test_levels_of_other_sizes_are_read_as_written() -> None:
+    frame = pandas_frame(**{"AutoARIMA-lo-99.5": [0.0] * 3, "AutoARIMA-hi-99.5": [20.0] * 3})
+    assert list(levels_from_nixtla(frame)["AutoARIMA"]) == [0.5, 0.9, 0.995]
+
+
+def test_weights_and_floors_go_through() -> None:
+    found = from_nixtla(pandas_frame(), level=0.9, weight=[1, 0, 1], min_band=2.0)
+    assert found["AutoARIMA"].weight.tolist() == [0.5, 0.0, 0.5]
+    assert found["AutoARIMA"].raised == 2
+
+
+def test_a_frame_without_the_columns_says_which_it_has() -> None:
+    with pytest.raises(ValueError, match=r"`frame` must have columns such as MODEL-lo-90 .* It has y, Naive"):
+        from_nixtla(pytest.importorskip("pandas").DataFrame({"y": [1.0], "Naive": [1.0]}))
+    with pytest.raises(ValueError, match=r"both bounds of a level: AutoARIMA-lo-90 has no AutoARIMA-hi-90. It has"):
+        from_nixtla(pandas_frame(**{"AutoARIMA-hi-90": None}))
+    with pytest.raises(ValueError, match=r"'AutoARIMA' is none of .*unique_id, ds, y"):
+        from_nixtla(pandas_frame(AutoARIMA=None), level=0.9)
+    with pytest.raises(ValueError, match=r"'target' is none of .*unique_id, ds, y"):
+        from_nixtla(pandas_frame(), y_true="target", level=0.9)
+    with pytest.raises(ValueError, match=r"`level` must say which of the levels 0.5, 0.9 to take"):
+        from_nixtla(pandas_frame())
+    with pytest.raises(ValueError, match=r"`level` must be one of 0.9; got 0.5"):
+        from_nixtla(pandas_frame(), level=0.5)
+    with pytest.raises(TypeError, match="`frame` must be a data frame that narwhals knows; got list"):
+        from_nixtla([1, 2])  # type: ignore[arg-type]

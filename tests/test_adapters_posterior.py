@@ -1,0 +1,106 @@
+"""Posterior draws of ArviZ, xarray and NumPyro come through as central intervals around their median."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import uccurve as ucc
+from adapted import assert_same
+from uccurve.adapters import from_posterior, levels_from_posterior
+
+RNG = np.random.default_rng(0)
+OBSERVED, DRAWS = RNG.normal(size=20), RNG.normal(size=(4, 50, 20))
+
+
+def assert_central(found: ucc.Intervals, y_true: Any, draws: Any, level: float = 0.9) -> None:
+    lower, middle, upper = np.quantile(np.asarray(draws), [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
+    assert_same(found, y_true, middle, lower, upper)
+
+
+def test_arviz_brings_draws_and_observations() -> None:
+    arviz = pytest.importorskip("arviz")
+    data = arviz.from_dict(
+        posterior={"slope": RNG.normal(size=(4, 50))},
+        posterior_predictive={"y": DRAWS},
+        observed_data={"y": OBSERVED},
+    )
+    flat = DRAWS.reshape(200, 20)
+    assert_central(from_posterior(None, data), OBSERVED, flat)
+    assert_central(from_posterior(OBSERVED, data, level=0.5), OBSERVED, flat, 0.5)
+    assert_central(from_posterior(OBSERVED, data.posterior_predictive), OBSERVED, flat)
+    assert_central(from_posterior(OBSERVED, data.posterior_predictive["y"]), OBSERVED, flat)
+    with pytest.raises(
+        ValueError, match=r"must have the group predictions: not found. It has posterior, posterior_pred"
+    ):
+        from_posterior(None, data, group="predictions")
+    with pytest.raises(ValueError, match=r"`y_true` must be given: 'slope' is not observed. Observed: y"):
+        from_posterior(None, data, group="posterior")
+
+
+def test_a_data_tree_is_read_like_inference_data() -> None:
+    xarray = pytest.importorskip("xarray")
+    dims = ("chain", "draw", "row")
+    tree = xarray.DataTree.from_dict(
+        {
+            "posterior_predictive": xarray.Dataset({"y": (dims, DRAWS)}),
+            "observed_data": xarray.Dataset({"y": ("row", OBSERVED)}),
+        }
+    )
+    assert_central(from_posterior(None, tree), OBSERVED, DRAWS.reshape(200, 20))
+
+
+def test_xarray_dimensions_are_found_wherever_they_stand() -> None:
+    xarray = pytest.importorskip("xarray")
+    array = xarray.DataArray(DRAWS, dims=("chain", "draw", "row")).transpose("row", "draw", "chain")
+    ours = from_posterior(OBSERVED, array)
+    assert_central(ours, OBSERVED, np.asarray(array.transpose("draw", "chain", "row")).reshape(200, 20))
+    stacked = array.stack(sample=("chain", "draw"))
+    np.testing.assert_allclose(from_posterior(OBSERVED, stacked).upper, ours.upper, rtol=1e-14)
+    two = xarray.DataArray(DRAWS.reshape(4, 50, 5, 4), dims=("chain", "draw", "time", "site"))
+    assert from_posterior(OBSERVED.reshape(5, 4), two).upper.shape == (5, 4)
+    with pytest.raises(ValueError, match="must have a dimension chain, draw or sample; it has row"):
+        from_posterior(OBSERVED, xarray.DataArray(OBSERVED, dims=("row",)))
+
+
+def test_numpyro_samples_come_through() -> None:
+    numpyro = pytest.importorskip("numpyro")
+    jax, arviz = pytest.importorskip("jax"), pytest.importorskip("arviz")
+    from numpyro import distributions as dist
+    from numpyro.infer import MCMC, NUTS, Predictive
+
+    x = np.linspace(-1, 1, 20)
+
+    def model(x: Any, y: Any = None) -> None:
+        slope, spread = numpyro.sample("slope", dist.Normal(0, 5)), numpyro.sample("spread", dist.HalfNormal(2))
+        with numpyro.plate("row", len(x)):
+            numpyro.sample("y", dist.Normal(slope * x, spread), obs=y)
+
+    mcmc = MCMC(NUTS(model), num_warmup=50, num_samples=50, progress_bar=False)
+    mcmc.run(jax.random.PRNGKey(0), x, OBSERVED)
+    drawn = Predictive(model, mcmc.get_samples())(jax.random.PRNGKey(1), x)
+    assert_central(from_posterior(OBSERVED, drawn), OBSERVED, np.asarray(drawn["y"], dtype=np.float64))
+    data = arviz.from_numpyro(mcmc, posterior_predictive=drawn)
+    ours = from_posterior(None, data)
+    np.testing.assert_allclose(ours.y_true, OBSERVED, rtol=1e-6)  # jax observes in float32
+    assert_central(ours, ours.y_true, np.asarray(drawn["y"], dtype=np.float64))
+
+
+def test_all_levels_make_a_curve() -> None:
+    found = levels_from_posterior(OBSERVED, DRAWS[0], levels=[0.9, 0.5])
+    assert list(found) == [0.5, 0.9]
+    for level, iv in found.items():
+        assert_central(iv, OBSERVED, DRAWS[0], level)
+    assert ucc.UCC.from_levels(levels_from_posterior(OBSERVED, DRAWS[0])).levels[-1] == 0.99
+
+
+def test_which_variable_is_not_guessed() -> None:
+    with pytest.raises(ValueError, match=r"`name` must say which variable to take. There are a, b"):
+        from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]})
+    with pytest.raises(ValueError, match=r"`name` must be one of the variables; 'c' is none. There are a, b"):
+        from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]}, name="c")
+    assert_central(from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]}, name="b"), OBSERVED, DRAWS[1])
+    with pytest.raises(ValueError, match="`y_true` must be given: `draws` have no group observed_data"):
+        from_posterior(None, {"a": DRAWS[0]})
+    with pytest.raises(ValueError, match="`samples` must have draws on the first axis"):
+        from_posterior(OBSERVED, DRAWS)

@@ -1,0 +1,171 @@
+"""statsmodels' frames, scipy's frozen distributions and estimators with a standard deviation come through."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import uccurve as ucc
+from adapted import assert_same, diabetes
+from uccurve.adapters import (
+    from_estimator,
+    from_scipy,
+    from_statsmodels,
+    levels_from_scipy,
+    levels_from_statsmodels,
+)
+
+# ---- statsmodels
+
+
+def ols() -> tuple[Any, Any]:
+    api = pytest.importorskip("statsmodels.api")
+    X, X_new, y, y_new = diabetes()
+    return api.OLS(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new)), y_new
+
+
+def test_a_regression_frame_gives_the_interval_of_the_observation() -> None:
+    prediction, y_new = ols()
+    frame = prediction.summary_frame(alpha=0.1)
+    columns = [frame[name] for name in ("mean", "obs_ci_lower", "obs_ci_upper")]
+    assert_same(from_statsmodels(y_new, frame), y_new, *columns)
+
+
+def test_levels_ask_the_prediction_once_each() -> None:
+    prediction, y_new = ols()
+    found = levels_from_statsmodels(y_new, prediction, levels=[0.9, 0.5])
+    assert list(found) == [0.5, 0.9]
+    frame = prediction.summary_frame(alpha=1 - 0.9)
+    assert_same(found[0.9], y_new, frame["mean"], frame["obs_ci_lower"], frame["obs_ci_upper"])
+    assert ucc.UCC.from_levels(levels_from_statsmodels(y_new, prediction)).at(level=0.5).miss_rate > 0.3
+
+
+def test_forecasts_name_their_bounds_otherwise() -> None:
+    pytest.importorskip("statsmodels")
+    import pandas as pd
+    from statsmodels.tsa.arima.model import ARIMA
+    from statsmodels.tsa.exponential_smoothing.ets import ETSModel
+
+    series = pd.Series(10 + np.random.default_rng(0).normal(size=120))
+    future = series.to_numpy()[:5]
+    smooth = ETSModel(series).fit(disp=False).get_prediction(start=120, end=124).summary_frame(alpha=0.1)
+    assert_same(from_statsmodels(future, smooth), future, smooth["mean"], smooth["pi_lower"], smooth["pi_upper"])
+    arima = ARIMA(series, order=(1, 0, 0)).fit().get_forecast(5)
+    frame = arima.summary_frame(alpha=0.1)
+    with pytest.raises(
+        ValueError, match=r'It has mean, mean_se, mean_ci_lower.*state space models pass bounds="mean_ci"'
+    ):
+        from_statsmodels(future, frame)
+    found = from_statsmodels(future, frame, bounds="mean_ci")
+    assert_same(found, future, frame["mean"], frame["mean_ci_lower"], frame["mean_ci_upper"])
+    assert list(levels_from_statsmodels(future, arima, levels=[0.5, 0.9], bounds="mean_ci")) == [0.5, 0.9]
+
+
+def test_the_confidence_interval_of_a_mean_is_not_taken_for_a_prediction_interval() -> None:
+    api = pytest.importorskip("statsmodels.api")
+    X, X_new, y, y_new = diabetes()
+    frame = api.GLM(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new)).summary_frame()
+    with pytest.raises(ValueError, match="`frame` must have mean, obs_ci_lower and obs_ci_upper: not all found"):
+        from_statsmodels(y_new, frame)
+
+
+def test_the_results_themselves_are_no_frame() -> None:
+    prediction, y_new = ols()
+    with pytest.raises(TypeError, match=r"got PredictionResults\. Hint: call summary_frame"):
+        from_statsmodels(y_new, prediction)
+    with pytest.raises(TypeError, match=r"`prediction` must have summary_frame.*got list"):
+        levels_from_statsmodels(y_new, [1, 2])
+
+
+# ---- scipy
+
+
+def test_frozen_distributions_give_their_central_intervals() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    y, mean, std = [1.0, 2.0, 9.0], np.array([0.0, 2.5, 6.0]), np.array([1.0, 0.5, 2.0])
+    for dist in (stats.norm(loc=mean, scale=std), stats.gamma(a=2 + mean, scale=std), stats.t(df=3, loc=mean)):
+        found = from_scipy(y, dist, level=0.8)
+        assert_same(found, y, dist.median(), dist.ppf(0.1), dist.ppf(0.9))
+        assert_allclose(found.upper, dist.interval(0.8)[1], rtol=1e-14)
+    new = from_scipy(y, stats.Normal(mu=mean, sigma=std), level=0.8)
+    assert_allclose(new.upper, stats.norm(loc=mean, scale=std).ppf(0.9), rtol=1e-13)
+
+
+def test_levels_of_a_distribution_make_a_curve() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(0)
+    size = np.exp(rng.normal(size=2000))
+    levels = levels_from_scipy(size * rng.normal(size=2000), stats.norm(scale=size))
+    curve = ucc.UCC.from_levels(levels)
+    assert_allclose(curve.at(level=0.95).miss_rate, 0.05, atol=4 * (0.05 * 0.95 / 2000) ** 0.5)
+
+
+def test_a_skewed_mean_may_lie_outside() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    dist = stats.lognorm(s=np.array([2.0, 2.0]))
+    assert_same(
+        from_scipy([1.0, 2.0], dist, level=0.9, y_pred="mean"), [1.0, 2.0], dist.mean(), dist.ppf(0.05), dist.ppf(0.95)
+    )
+    with pytest.raises(ValueError, match="`y_pred` must lie between `lower` and `upper`"):
+        from_scipy([1.0, 2.0], dist, level=0.5, y_pred="mean")
+
+
+def test_what_is_not_frozen_row_by_row_is_refused() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    with pytest.raises(ValueError, match=r"one set of parameters a row: \(\) against \(2,\)"):
+        from_scipy([1.0, 2.0], stats.norm)
+    with pytest.raises(TypeError, match="`dist` must be a frozen distribution with ppf or icdf; got list"):
+        from_scipy([1.0, 2.0], [1, 2])
+    with pytest.raises(ValueError, match="`y_pred` must be 'median' or 'mean'; got 'mode'"):
+        from_scipy([1.0], stats.norm(loc=[1.0]), y_pred="mode")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"`level` must lie between 0 and 1|`levels` must lie between 0 and 1"):
+        from_scipy([1.0], stats.norm(loc=[1.0]), level=90)
+
+
+# ---- estimators
+
+
+def test_regressors_with_a_standard_deviation_give_one_of_it() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.linear_model import BayesianRidge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, X_new, y, y_new = diabetes()
+    for model in (BayesianRidge(), GaussianProcessRegressor(alpha=1.0, optimizer=None)):
+        found, (mean, std) = from_estimator(model.fit(X, y), X_new, y_new), model.predict(X_new, return_std=True)
+        assert found.y_pred.tolist() == mean.tolist()
+        assert found.lower_band.tolist() == found.upper_band.tolist() == std.tolist()
+    pipeline = make_pipeline(StandardScaler(), BayesianRidge()).fit(X, y)
+    mean, std = pipeline.predict(X_new, return_std=True)
+    assert from_estimator(pipeline, X_new, y_new).upper.tolist() == (mean + std).tolist()
+
+
+def test_estimators_without_intervals_are_told_what_to_do() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.linear_model import LinearRegression
+    from sklearn.preprocessing import StandardScaler
+
+    X, X_new, y, y_new = diabetes()
+    with pytest.raises(TypeError, match=r"LinearRegression has neither\. Hint: wrap it, IntervalRegressor"):
+        from_estimator(LinearRegression().fit(X, y), X_new, y_new)
+    with pytest.raises(TypeError, match="`estimator` must have predict; StandardScaler has none"):
+        from_estimator(StandardScaler(), X_new, y_new)
+
+    class Two:
+        def predict(self, X: Any) -> Any:
+            return np.zeros(len(X))
+
+        def predict_interval(self, X: Any) -> Any:
+            return np.column_stack([np.full(len(X), -1.0), np.full(len(X), 2.0)])
+
+    assert_same(from_estimator(Two(), X_new, y_new), y_new, np.zeros(142), np.full(142, -1.0), np.full(142, 2.0))
+
+    class Three(Two):
+        def predict_interval(self, X: Any) -> Any:
+            return np.zeros((len(X), 3))
+
+    with pytest.raises(ValueError, match=r"predict_interval must return \(lower, upper\) or two columns.*\(142, 3\)"):
+        from_estimator(Three(), X_new, y_new)
