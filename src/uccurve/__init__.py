@@ -1,8 +1,12 @@
 """Say whether prediction intervals are any good, which model has the better ones, and which calibration to ship."""
 
 from . import adapters
+from .assess import assess
+from .assessment import Assessment
+from .bootstrap import BootstrapInterval, bootstrap
 from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
+from .crossings import Crossings, crossings
 from .curve import UCC
 from .intervals import Intervals
 from .levels import LevelPoint, LevelsUCC
@@ -22,7 +26,10 @@ from .scores import (
 __version__ = "0.1.0"
 __all__ = [
     "UCC",
+    "Assessment",
+    "BootstrapInterval",
     "Calibration",
+    "Crossings",
     "CurvePoints",
     "DroppedRowsWarning",
     "IntervalCalibrator",
@@ -32,9 +39,12 @@ __all__ = [
     "OperatingPoint",
     "PermutationTest",
     "adapters",
+    "assess",
     "auucc_gain_score",
     "auucc_score",
     "bandwidth_score",
+    "bootstrap",
+    "crossings",
     "deficit_score",
     "excess_score",
     "interval_score",

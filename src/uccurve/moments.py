@@ -11,13 +11,16 @@ from .checks import Array
 from .profile import Profile
 from .question import CURVE_STATISTICS, Question
 
+ROUNDING = 1e-14
+"""Share of two equal terms that their difference may be off; less is taken for nothing."""
+
 
 class Moments:
-    """Columns whose weighted sums answer a question, and the answer from the sums.
+    """Columns whose weighted sums answer a question, by name, and the answer from the sums.
 
-    The first column is the weight itself. Areas and gains of whole curves over the scale on bandwidth/miss_rate,
-    bandwidth/deficit and overshoot/deficit (excess/deficit where no other bound is ever the nearer one) have this form,
-    and all statistics of the intervals as delivered.
+    Areas and gains of whole curves over the scale on bandwidth/miss_rate, bandwidth/deficit and overshoot/deficit
+    (excess/deficit where no other bound is ever the nearer one) have this form, and all statistics of the intervals
+    as delivered.
     """
 
     __slots__ = ("_factor", "_kind", "_question", "columns")
@@ -25,9 +28,11 @@ class Moments:
     def __init__(self, profile: Profile, question: Question, kind: str) -> None:
         self._question, self._kind = question, kind
         self._factor = 1.0 if kind == "rows" else question.size(profile, *question.axes)
-        columns = [question.per_row(profile)] if kind == "rows" else _columns(profile, kind)
         weight = np.ones(len(profile.error)) if profile.weight is None else profile.weight
-        self.columns = np.column_stack([weight, *(column * weight for column in columns)])
+        columns = {repr(question): question.per_row(profile)} if kind == "rows" else _columns(profile, kind)
+        self.columns = {"weight": weight}
+        for name, column in columns.items():
+            self.columns[name] = column if profile.weight is None else column * weight
 
     @classmethod
     def of(cls, profile: Profile, question: Question) -> Moments | None:
@@ -64,14 +69,16 @@ def _kind(profile: Profile, question: Question) -> str | None:
     return None
 
 
-def _columns(profile: Profile, kind: str) -> list[Array]:
-    half_width = profile.lower_band / 2 + profile.upper_band / 2
-    if kind == "bandwidth/miss_rate":
-        return [half_width, profile.critical, profile.error]
+def _columns(profile: Profile, kind: str) -> dict[str, Array]:
     square = profile.error * profile.critical
+    symmetric = profile.above is None
+    half_width = profile.active if symmetric else profile.lower_band / 2 + profile.upper_band / 2
+    if kind == "bandwidth/miss_rate":
+        return {"half_width": half_width, "critical": profile.critical, "error": profile.error}
     if kind == "bandwidth/deficit":
-        return [half_width, square, profile.error**2]
-    return [profile.active, square, profile.error**2, profile.error]
+        return {"half_width": half_width, "square": square, "squared error": profile.error**2}
+    band = {"half_width" if symmetric else "active": profile.active}
+    return {**band, "square": square, "squared error": profile.error**2, "error": profile.error}
 
 
 def _areas(means: Sequence[Array], kind: str) -> tuple[Array, Array]:
@@ -82,4 +89,6 @@ def _areas(means: Sequence[Array], kind: str) -> tuple[Array, Array]:
     if kind == "bandwidth/deficit":
         return width * critical / 2, error / 2
     (first,) = rest
-    return (width * critical - first**2) / 2, (error - first**2) / 2
+    spread, constant = width * critical - first**2, error - first**2
+    rounding = ROUNDING * first**2
+    return np.where(spread > rounding, spread, 0) / 2, np.where(constant > rounding, constant, 0) / 2

@@ -181,12 +181,13 @@ class _Swaps:
     def sums(self, columns: Array, tick: Tick | None) -> Array:
         """Sum of the rows' columns over the swapped units, for each swap."""
         per_unit = np.column_stack([self.units.sums(column) for column in columns.T])
-        length = subsets.byte_count(self.units.count)
-        if self.exact:
-            slabs = subsets.all_bytes(length, self.units.count)
-        else:
-            slabs = subsets.random_bytes(self._rng, length, self.count)
-        return subsets.sums(per_unit, slabs, self.count, tick)
+        subset = (
+            subsets.every(self.units.count) if self.exact else subsets.slabs(self._coins, self.units.count, self.count)
+        )
+        return subsets.sums(per_unit, subset, self.count, tick)
+
+    def _coins(self, length: int) -> subsets.Bytes:
+        return subsets.coins(self._rng, length)
 
     def batches(self, size: int) -> Iterator[npt.NDArray[np.bool_]]:
         """Which rows are swapped, for at most `size` swaps at a time."""
@@ -245,7 +246,7 @@ def _by_rows(amounts: Array, weight: Array, swaps: _Swaps, tick: Tick | None) ->
 
 def _by_sums(moments: Moments, swaps: _Swaps, tick: Tick | None) -> _Null:
     """Differences of answers that depend on each half of the pool through a few sums."""
-    first, second = np.split(moments.columns, 2)
+    first, second = np.split(np.column_stack(list(moments.columns.values())), 2)
     totals = first.sum(axis=0), second.sum(axis=0)
     moved = swaps.sums(second - first, tick)
     values = moments.answers(totals[0] + moved) - moments.answers(totals[1] - moved)

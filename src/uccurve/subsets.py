@@ -7,45 +7,57 @@ eighth of the additions, and a 64th of the memory, of a product with a matrix of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .checks import Array
+from .progress import Tick
 
 Bytes = npt.NDArray[np.uint8]
-Tick = Callable[[int, int], None]
-SLAB = 1 << 21
+Real = TypeVar("Real", np.float32, np.float64)
+SLAB = 1 << 20
 """Bytes of randomness that are held at a time."""
-GROUPS = 512
-"""Groups of eight rows whose tables are held at a time."""
-ROWS_IN_BYTE = 8
+TABLES = 1 << 20
+"""Entries of tables that are held at a time."""
+ROWS = 8
+"""Rows to a byte."""
 
 
-def random_bytes(rng: np.random.Generator, length: int, count: int) -> Iterator[Bytes]:
-    """Slabs of `length` rows of `count` bytes each in which every bit is a fair coin."""
-    step = min(GROUPS, max(1, SLAB // count))
-    for start in range(0, length, step):
-        size = (min(step, length - start), count)
-        words = rng.integers(0, 2**64, size=-(-size[0] * size[1] // 8), dtype=np.uint64)
-        yield words.view(np.uint8)[: size[0] * size[1]].reshape(size)
+def coins(rng: np.random.Generator, length: int) -> Bytes:
+    """Bytes in which every bit is a fair coin."""
+    return rng.integers(0, 2**64, size=-(-length // 8), dtype=np.uint64).view(np.uint8)[:length]
 
 
-def all_bytes(length: int, rows: int) -> Iterator[Bytes]:
-    """One slab in which each of the ``2**rows`` subsets comes once."""
-    every = np.arange(1 << rows)
-    yield np.stack([(every >> (ROWS_IN_BYTE * i) & 255).astype(np.uint8) for i in range(length)])
+def byte_count(rows: int) -> int:
+    """How many bytes hold one bit a row."""
+    return -(-rows // ROWS)
 
 
-def sums(values: Array, slabs: Iterator[Bytes], count: int, tick: Tick | None = None) -> Array:
-    """Sum of the columns of `values` (rows, columns) over each of `count` subsets: an array (count, columns)."""
-    rows, columns = values.shape
+def slabs(source: Callable[[int], Bytes], rows: int, count: int, columns: int = 1) -> Iterator[Bytes]:
+    """Random bytes for `count` subsets of `rows` rows: a slab has a line for each of the next groups of eight rows."""
     length = byte_count(rows)
-    padded = np.zeros((length * ROWS_IN_BYTE, columns))
-    padded[:rows] = values
-    groups = padded.reshape(length, ROWS_IN_BYTE, columns)
-    total, done = np.zeros((count, columns)), 0
-    for slab in slabs:
+    step = max(1, min(SLAB // count, TABLES // (256 * columns)))
+    for start in range(0, length, step):
+        lines = min(step, length - start)
+        yield source(lines * count).reshape(lines, count)
+
+
+def every(rows: int) -> Iterator[Bytes]:
+    """One slab in which each of the ``2**rows`` subsets comes once."""
+    numbers = np.arange(1 << rows)
+    yield np.stack([(numbers >> (ROWS * i) & 255).astype(np.uint8) for i in range(byte_count(rows))])
+
+
+def sums(
+    values: npt.NDArray[Real], subsets: Iterator[Bytes], count: int, tick: Tick | None = None
+) -> npt.NDArray[Real]:
+    """Sum of the columns of `values` (rows, columns) over each of `count` subsets: an array (count, columns)."""
+    length, columns = byte_count(len(values)), values.shape[1]
+    groups = np.zeros((length, ROWS, columns), values.dtype)
+    groups.reshape(-1, columns)[: len(values)] = values
+    total, done = np.zeros((count, columns), values.dtype), 0
+    for slab in subsets:
         for table, byte in zip(_tables(groups[done : done + len(slab)]), slab, strict=True):
             total += table.take(byte, axis=0)
         done += len(slab)
@@ -54,14 +66,10 @@ def sums(values: Array, slabs: Iterator[Bytes], count: int, tick: Tick | None = 
     return total
 
 
-def byte_count(rows: int) -> int:
-    """How many bytes hold one bit a row."""
-    return -(-rows // ROWS_IN_BYTE)
-
-
-def _tables(values: Array) -> Array:
+def _tables(groups: npt.NDArray[Real]) -> npt.NDArray[Real]:
     """Return the 256 sums of each group of eight rows: (groups, 256, columns)."""
-    table = np.zeros((len(values), 1, values.shape[2]))
-    for bit in range(ROWS_IN_BYTE):
-        table = np.concatenate([table, table + values[:, bit : bit + 1]], axis=1)
+    table = np.zeros((len(groups), 1 << ROWS, groups.shape[2]), groups.dtype)
+    for row in range(ROWS):
+        half = 1 << row
+        np.add(table[:, :half], groups[:, row : row + 1], out=table[:, half : 2 * half])
     return table

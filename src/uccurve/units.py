@@ -15,40 +15,53 @@ from .profile import Indices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """Unit of each flattened row that carries weight; `each` where every row is its own."""
+    """What each flattened row that carries weight belongs to."""
 
     of_row: Indices
+    """Unit of the row: what is swapped or drawn as a whole."""
     count: int
     each: bool
-    length: int | None
+    """Whether every flattened row is a unit of its own, in order."""
+    row: Indices
+    """Row of the data, of which two-dimensional data have several flattened ones."""
+    rows: int
+    length: int | None = None
     """Length of blocks of consecutive rows, where that is what makes the units."""
 
     @classmethod
     def of(cls, intervals: Intervals, block: Any) -> Units:
         """Rows by themselves (None), consecutive blocks of a length (int), or groups of equal labels."""
-        rows = len(intervals)
-        length = None
+        rows, length = len(intervals), None
+        row = np.arange(rows)
+        if intervals.y_true.ndim == 2:
+            row = np.repeat(row, intervals.y_true.shape[1])
+        weight = intervals._weight
+        if weight is not None and not weight.all():
+            row = row[weight.ravel() > 0]
         if block is None:
-            labels = np.arange(rows)
+            labels = row
         elif np.ndim(block) == 0:
             length = _length(block, rows)
-            labels = np.arange(rows) // length
+            labels = row // length
         else:
-            labels = _labels(block, rows)
-        weight = intervals._weight
-        if intervals.y_true.ndim == 2:
-            labels = np.repeat(labels, intervals.y_true.shape[1])
+            labels = _labels(block, rows)[row]
         if weight is not None and not weight.all():
-            labels = labels[weight.ravel() > 0]
             labels = np.unique(labels, return_inverse=True)[1]
         count = int(labels.max()) + 1
-        return cls(labels, count, count == len(labels), length)
+        return cls(labels, count, block is None and count == len(labels), row, rows, length)
 
     def sums(self, values: Array) -> Array:
         """Sum of the rows' values over each unit."""
         if self.each:
             return values
         return np.bincount(self.of_row, weights=values, minlength=self.count).astype(np.float64, copy=False)
+
+    def effective(self, weight: Array | None) -> float:
+        """Effective number of units under their weights; of equal ones their number."""
+        if weight is None and self.each:
+            return float(self.count)
+        weights = self.sums(np.ones(len(self.of_row)) if weight is None else weight)
+        return float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 def positive(name: str, value: Any) -> int:
