@@ -25,7 +25,7 @@ LABELS = {
     "overshoot": "excess (error's side)",
     "deficit": "deficit",
 }
-MOST_POINTS = 1500
+MOST_POINTS = 600
 
 
 def canvas(columns: int, *, width: float = 4.2, height: float = 3.4, rows: int = 1) -> tuple["Figure", Sequence[Any]]:

@@ -18,6 +18,7 @@ MODELS: dict[str, seq2seq.Kind] = {"JMS": "meta", "JMV": "variance", "DOMS": "dr
 BANDWIDTH, EXCESS = "Gains on bandwidth/miss rate, %", "Gains on excess/deficit, %"
 FORECAST, EARLIER = "Forecast error, vehicles an hour", "Gains in the held-out half-year, %"
 WEEK = 7 * 24
+WHERE = "App., Traffic Volume Data"
 SETTINGS: Settings = {**asdict(seq2seq.Settings()), "stride": 5}
 QUICK: Settings = {
     **asdict(seq2seq.Settings(hidden=16, meta_hidden=8, updates=60, batch=48, passes=8, peak_rate=1e-2)),
@@ -113,46 +114,25 @@ def judge(parts: Parts, seed: int) -> Verdict:
     low, high = (
         {name: cells[BANDWIDTH, name, f"miss rate {side} 0.2"] for name in MODELS} for side in ("below", "above")
     )
-    crossed = [crossing(intervals(part), flat(intervals(part)), axes=BM) for part in parts.values()]
+    crossed = {name: crossing(intervals(part), flat(intervals(part)), axes=BM) for name, part in parts.items()}
+    apart = {(n, a): differs(part, a, seed) for n, part in parts.items() for a in (BM, ED)}
+    tuned_gains = [cells[EXCESS, "DOMS", measure] for measure in ("cost", "MAE")]
+    blocks = "at p < 0.01 (weeks swapped as blocks)"
     claims = (
         Claim("JMS and JMV gain over their constant bands", "Sec. 4.2", area["JMS"] > 0 and area["JMV"] > 0),
         Claim("DOMS loses against its constant band", "Sec. 4.2", area["DOMS"] < 0),
         Claim("The gains rank JMS, JMV, DOMS", "Sec. 4.2", area["JMS"] > area["JMV"] > area["DOMS"]),
-        Claim(
-            "Below a miss rate of 0.2, JMS and JMV outperform their constant bands",
-            "Sec. 4.2",
-            min(low["JMS"], low["JMV"]) > 0,
-        ),
-        Claim(
-            "Above it, the constant bands outperform JMS and JMV",
-            "App., Traffic Volume Data",
-            max(high["JMS"], high["JMV"]) < 0,
-        ),
-        Claim("The curves cross their constant bands' in all cases", "Sec. 4.2", all(crossed)),
-        Claim(
-            "On excess/deficit all gain, DOMS least", "Table 6", 0 < excess["DOMS"] < min(excess["JMS"], excess["JMV"])
-        ),
-        Claim("On excess/deficit JMS gains most", "Table 6", excess["JMS"] > excess["JMV"]),
-        Claim(
-            "DOMS has negative gains in cost and MAE at the held-out calibration",
-            "Table 6",
-            max(cells[EXCESS, "DOMS", m] for m in ("cost", "MAE")) < 0,
-        ),
-        Claim(
-            "On BM, JMS and JMV differ from their constant bands at p < 0.01 (weeks swapped as blocks)",
-            "App., Traffic Volume Data",
-            all(differs(parts[n], BM, seed) for n in ("JMS", "JMV")),
-        ),
-        Claim(
-            "On BM, DOMS differs from its constant band at p < 0.01 (weeks swapped as blocks)",
-            "App., Traffic Volume Data",
-            differs(parts["DOMS"], BM, seed),
-        ),
-        Claim(
-            "On ED, all differ from their constant bands at p < 0.01 (weeks swapped as blocks)",
-            "App., Traffic Volume Data",
-            all(differs(part, ED, seed) for part in parts.values()),
-        ),
+        Claim("Below a miss rate of 0.2, JMS and JMV outperform constant", "Sec. 4.2", min(low["JMS"], low["JMV"]) > 0),
+        Claim("Above it, constant outperforms JMS and JMV", WHERE, max(high["JMS"], high["JMV"]) < 0),
+        Claim("The curves of JMS and JMV cross their constant bands'", "Sec. 4.2", crossed["JMS"] and crossed["JMV"]),
+        Claim("The curve of DOMS crosses its constant band's", "Sec. 4.2", crossed["DOMS"]),
+        Claim("On ED all gain, DOMS least", "Table 6", 0 < excess["DOMS"] < min(excess["JMS"], excess["JMV"])),
+        Claim("On ED JMS gains most", "Table 6", excess["JMS"] > excess["JMV"]),
+        Claim("DOMS has negative gains in cost and MAE at the held-out scale", "Table 6", max(tuned_gains) < 0),
+        Claim(f"On BM, JMS and JMV differ from constant {blocks}", WHERE, apart["JMS", BM] and apart["JMV", BM]),
+        Claim(f"On BM, DOMS differs from constant {blocks}", WHERE, apart["DOMS", BM]),
+        Claim(f"On ED, JMS and JMV differ from constant {blocks}", WHERE, apart["JMS", ED] and apart["JMV", ED]),
+        Claim(f"On ED, DOMS differs from constant {blocks}", WHERE, apart["DOMS", ED]),
     )
     return Verdict(cells, claims)
 
@@ -190,5 +170,15 @@ EXPERIMENT = Experiment(
     settings=SETTINGS,
     quick_settings=QUICK,
     stack=("jax", "optax"),
-    reasons={},
+    reasons={
+        BANDWIDTH: "Reproduced: JMS and JMV gain where few hours may be missed and lose where many may, DOMS loses.",
+        EXCESS: "JMV is reproduced; JMS gains as much as JMV but not 75.5 %, and DOMS gains less than published. The "
+        "paper "
+        "refers for its networks to a manuscript that is not public. A worse forecast leaves more to gain: the quick "
+        "run, "
+        "whose forecasts err nearly three times as much, gains about 60 % with JMS.",
+        EARLIER: "In the half-year before the test period all gains on bandwidth/miss rate are negative: their sign "
+        "depends "
+        "on the period.",
+    },
 )
