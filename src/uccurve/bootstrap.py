@@ -213,9 +213,9 @@ class _Sums:
 
     def replicates(self, moments: Moments) -> _Replicates:
         own = [self._names.index(name) for name in moments.columns]
-        left_out = moments.answers(self._total[own] - self._units[:, own])
-        whole = float(moments.answers(self._total[own]))
-        return _Replicates(moments.answers(self._resampled[:, own]), left_out, whole)
+        left_out = moments.from_sums(self._total[own] - self._units[:, own])
+        whole = float(moments.from_sums(self._total[own]))
+        return _Replicates(moments.from_sums(self._resampled[:, own]), left_out, whole)
 
 
 def _swept(profile: Profile, question: Question, resamples: Resamples, tick: Tick | None) -> _Replicates:
@@ -223,14 +223,16 @@ def _swept(profile: Profile, question: Question, resamples: Resamples, tick: Tic
     weight = np.ones(len(profile.error)) if profile.weight is None else profile.weight
     values, done = np.empty(resamples.count), 0
     for batch in resamples.batches(ordered.batch):
-        values[done : done + len(batch)] = ordered.answers(batch * weight)
-        done += len(batch)
+        values[done : done + batch.shape[1]] = ordered.answers(batch * weight[:, None])
+        done += batch.shape[1]
         if tick:
             tick(done, resamples.count)
-    group = resamples.units.of_row % GROUPS
-    count = min(resamples.units.count, GROUPS)
-    left_out = [ordered.answers(np.where(group == one, 0.0, weight)[None])[0] for one in range(count)]
-    return _Replicates(values, np.array(left_out), float(ordered.answers(weight[None])[0]))
+    group, count = resamples.units.of_row[:, None] % GROUPS, min(resamples.units.count, GROUPS)
+    left_out = [
+        ordered.answers(np.where(group == np.arange(first, min(first + ordered.batch, count)), 0.0, weight[:, None]))
+        for first in range(0, count, ordered.batch)
+    ]
+    return _Replicates(values, np.concatenate(left_out), float(ordered.answers(weight[:, None])[0]))
 
 
 def _interval(estimate: float, replicates: _Replicates, settings: Settings) -> BootstrapInterval:

@@ -40,7 +40,11 @@ class Moments:
         kind = _kind(profile, question)
         return None if kind is None else cls(profile, question, kind)
 
-    def answers(self, sums: Array) -> Array:
+    def answers(self, weights: Array) -> Array:
+        """Answer for each column of `weights`, which multiply the rows' own."""
+        return self.from_sums(np.stack([column @ weights for column in self.columns.values()], axis=-1))
+
+    def from_sums(self, sums: Array) -> Array:
         """Answers from sums of the columns, which stand in the last dimension."""
         weight, *others = np.moveaxis(sums, -1, 0)
         means: list[Array] = [other / weight for other in others]

@@ -190,14 +190,14 @@ class _Swaps:
         return subsets.coins(self._rng, length)
 
     def batches(self, size: int) -> Iterator[npt.NDArray[np.bool_]]:
-        """Which rows are swapped, for at most `size` swaps at a time."""
+        """Which rows (lines) are swapped, for at most `size` swaps (columns) at a time."""
         for start in range(0, self.count, size):
             stop = min(start + size, self.count)
             if self.exact:
-                units = (np.arange(start, stop)[:, None] >> np.arange(self.units.count) & 1).astype(bool)
+                units = (np.arange(start, stop) >> np.arange(self.units.count)[:, None] & 1).astype(bool)
             else:
-                units = self._rng.integers(0, 2, size=(stop - start, self.units.count), dtype=np.bool_)
-            yield units if self.units.each else units[:, self.units.of_row]
+                units = self._rng.integers(0, 2, size=(self.units.count, stop - start), dtype=np.bool_)
+            yield units if self.units.each else units[self.units.of_row]
 
 
 class _Null(NamedTuple):
@@ -249,29 +249,29 @@ def _by_sums(moments: Moments, swaps: _Swaps, tick: Tick | None) -> _Null:
     first, second = np.split(np.column_stack(list(moments.columns.values())), 2)
     totals = first.sum(axis=0), second.sum(axis=0)
     moved = swaps.sums(second - first, tick)
-    values = moments.answers(totals[0] + moved) - moments.answers(totals[1] - moved)
-    answers = moments.answers(np.stack(totals))
+    values = moments.from_sums(totals[0] + moved) - moments.from_sums(totals[1] - moved)
+    answers = moments.from_sums(np.stack(totals))
     return _Null(values, float(answers[0] - answers[1]), 1 + float(np.abs(answers).sum()))
 
 
 def _by_order(pool: Profile, question: Question, swaps: _Swaps, tick: Tick | None) -> _Null:
     """Differences of answers that need the order of the pool."""
     ordered = Ordered(pool, question)
-    weight = _weight(pool)[: len(pool.error) // 2]
+    weight = _weight(pool)[: len(pool.error) // 2, None]
     values = np.empty(swaps.count)
 
-    def halves(swapped: npt.NDArray[np.bool_]) -> Array:
+    def halves(swapped: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
         kept, moved = np.where(swapped, 0, weight), np.where(swapped, weight, 0)
-        return np.stack([ordered.answers(np.hstack([kept, moved])), ordered.answers(np.hstack([moved, kept]))])
+        return ordered.answers(np.concatenate([kept, moved])), ordered.answers(np.concatenate([moved, kept]))
 
     done = 0
     for batch in swaps.batches(ordered.batch):
         one, two = halves(batch)
-        values[done : done + len(batch)] = one - two
-        done += len(batch)
+        values[done : done + len(one)] = one - two
+        done += len(one)
         if tick:
             tick(done, swaps.count)
-    (one,), (two,) = halves(np.zeros((1, len(weight)), bool))
+    (one,), (two,) = halves(np.zeros((len(weight), 1), bool))
     return _Null(values, float(one - two), float(abs(one) + abs(two)) + (question.statistic == "gain"))
 
 

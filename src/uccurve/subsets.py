@@ -22,6 +22,8 @@ TABLES = 1 << 20
 """Entries of tables that are held at a time."""
 ROWS = 8
 """Rows to a byte."""
+SUBSETS = np.arange(1 << ROWS)[:, None] >> np.arange(ROWS) & 1
+"""Which of eight rows each byte stands for."""
 
 
 def coins(rng: np.random.Generator, length: int) -> Bytes:
@@ -58,18 +60,10 @@ def sums(
     groups.reshape(-1, columns)[: len(values)] = values
     total, done = np.zeros((count, columns), values.dtype), 0
     for slab in subsets:
-        for table, byte in zip(_tables(groups[done : done + len(slab)]), slab, strict=True):
+        tables = SUBSETS.astype(values.dtype) @ groups[done : done + len(slab)]
+        for table, byte in zip(tables, slab, strict=True):
             total += table.take(byte, axis=0)
         done += len(slab)
         if tick:
             tick(done, length)
     return total
-
-
-def _tables(groups: npt.NDArray[Real]) -> npt.NDArray[Real]:
-    """Return the 256 sums of each group of eight rows: (groups, 256, columns)."""
-    table = np.zeros((len(groups), 1 << ROWS, groups.shape[2]), groups.dtype)
-    for row in range(ROWS):
-        half = 1 << row
-        np.add(table[:, :half], groups[:, row : row + 1], out=table[:, half : 2 * half])
-    return table

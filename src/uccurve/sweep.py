@@ -7,13 +7,14 @@ running sums over them. A row of weight 0 leaves a vertex without a bend, which 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .checks import FLOOR_HINT, Array, Metric
 from .curve import Range
+from .moments import Moments
 from .profile import FALLING, Indices, Profile
 from .question import Question
 from .track import BENDS, KINDS, _sum_error, _vertices, kinks
@@ -21,6 +22,15 @@ from .track import BENDS, KINDS, _sum_error, _vertices, kinks
 Flags = npt.NDArray[np.bool_]
 EVENTS = 1 << 18
 """Vertices that one batch of weightings goes through."""
+STRIDES = 64
+"""Into how many strides running sums are cut: one vectorised addition each."""
+
+
+class Column(NamedTuple):
+    """A metric at each vertex, times the sum of the weights, and its change since the vertex before."""
+
+    value: Array
+    step: Array
 
 
 class Places(NamedTuple):
@@ -31,17 +41,24 @@ class Places(NamedTuple):
 
 
 class Sweep:
-    """Area, partial area or least cost of any weighting of rows; O(n) each after one sort."""
+    """Area, partial area or least cost of any weighting of rows; O(n) each after one sort.
+
+    Arrays over vertices have the shape (strides, runs, weightings): vertex number ``run * strides + stride``, so that
+    neighbours in a running sum lie in neighbouring lines and lines are added at once.
+    """
 
     __slots__ = (
         "_bends",
-        "_critical",
+        "_gaps",
         "_half_width",
+        "_memory",
         "_never",
+        "_number",
         "_question",
         "_row",
         "_sizes",
-        "_start",
+        "_t",
+        "_uncovered",
         "_vary",
         "events",
         "t",
@@ -49,167 +66,183 @@ class Sweep:
 
     def __init__(self, profile: Profile, question: Question) -> None:
         names = {*question.axes, *([question.part[0]] if question.part else [])}
-        kinds = ["critical", *(kind for kind in KINDS if kind in kinks(profile.vary, names))]
-        position, mass, row, code = _events(profile, kinds)
-        order = np.argsort(position, kind="stable")
-        self.t = np.append(profile.start, position[order])
-        self.events = len(order)
-        self._row, code, mass = row[order], code[order], mass[order]
-        self._critical = None if len(kinds) == 1 else code == 0
-        self._bends = {name: mass * _bends(profile, name, kinds)[code] for name in names if name != "miss_rate"}
-        self._half_width = profile.lower_band / 2 + profile.upper_band / 2
-        self._start = int(np.searchsorted(self.t, profile.start, side="right")) - 1
-        never = np.flatnonzero(np.isinf(profile.critical))
-        if len(never) and question.part and question.part[0] != "miss_rate":
+        self._never = np.flatnonzero(np.isinf(profile.critical)), profile.error[np.isinf(profile.critical)]
+        if question.part and question.part[0] != "miss_rate" and len(self._never[0]):
             raise ValueError(
-                f"`{question.part[0]}` as a range needs rows that some {profile.vary} covers: {len(never)} of "
+                f"`{question.part[0]}` as a range needs rows that some {profile.vary} covers: {len(self._never[0])} of "
                 f"{len(profile.error)} rows have an error on the side of a zero band. Hint: {FLOOR_HINT}."
             )
-        self._never = (never, profile.error[never]) if len(never) else None
+        kinds = ["critical", *(kind for kind in KINDS if kind in kinks(profile.vary, names))]
+        self.t, row, mass, code = _events(profile, kinds)
+        self.events = len(self.t)
+        self._number = _strided(np.arange(self.events))
+        self._t, self._row = _strided(self.t), _strided(row)
+        self._gaps = _strided(np.diff(self.t, prepend=self.t[0]))
+        critical = (code == 0) & (self.t > profile.start)
+        bends = {name: [BENDS[profile.vary][name].get(kind, 0.0) for kind in kinds] for name in names}
+        self._bends = {name: _strided(mass * np.array([*bend, 0.0])[code]) for name, bend in bends.items()}
+        self._bends["miss_rate"] = _strided(np.where(critical, -1.0, 0.0))
+        self._memory: dict[str, Array] = {}
+        self._half_width = profile.lower_band / 2 + profile.upper_band / 2
+        self._uncovered = (profile.critical > profile.start).astype(np.float64)
         self._vary, self._question = profile.vary, question
         self._sizes = {name: question.size(profile, name) for name in names}
 
     def answers(self, weights: Array) -> Array:
-        """Answer for each row of `weights`, which has one column a row of the data."""
-        question, values = self._question, self._metrics(weights)
-        x, y = (values[name] for name in question.axes)
+        """Answer for each column of `weights`, which has one line a row of the data."""
+        question, total = self._question, weights.sum(axis=0)
+        columns = self._columns(weights)
+        x, y = (columns[name] for name in question.axes)
+        x_size, y_size = (self._sizes[name] / total for name in question.axes)
         if question.c is not None:
-            return np.asarray(np.min(question.c * x + (1 - question.c) * y, axis=1))
-        part = question.part
-        endless = self._endless(values)
-        if part and part[0] == question.axes[0] == "miss_rate":
-            cut = np.clip(x, *part[1])
-            area = (cut[:, 0] ** 2 - cut[:, -1] ** 2) / 2 if x is y else np.sum(self._cells(cut, y), axis=1)
-        elif not part and FALLING.intersection(question.axes) and x is not y:
-            area = np.sum(self._cells(x, y), axis=1)
-        else:
-            first, last = self._ends(weights, values, part)
-            area = self._until(x, y, last) - self._until(x, y, first)
-        return np.where(endless, np.inf, np.abs(area))
+            costs = question.c * x_size * x.value
+            costs += (1 - question.c) * y_size * y.value
+            return np.asarray(costs.min(axis=(0, 1)))
+        area = np.abs(self._area(weights, total, columns)) * x_size * y_size
+        return np.where(self._endless(weights, total), np.inf, area)
 
-    def _metrics(self, weights: Array) -> dict[Metric, Array]:
-        """Return the metrics at the start and at each vertex, in the question's unit; the miss rate after its step."""
-        total = weights.sum(axis=1, keepdims=True)
-        events = weights[:, self._row]
-        out: dict[Metric, Array] = {}
-        for name, size in self._sizes.items():
-            if name == "miss_rate":
-                out[name] = self._miss_rate(weights, events)
-            elif name == "bandwidth" and self._vary == "scale":
-                out[name] = (weights @ self._half_width)[:, None] / total * self.t * size
-            elif name == "deficit":
-                out[name] = self._falling(weights, events * self._bends[name]) / total * size
+    def _space(self, name: str, count: int) -> Array:
+        """Memory for an array over the vertices, the same at each call: fresh pages take longer than to fill them."""
+        shape = (*self._row.shape, count)
+        if name not in self._memory or self._memory[name].shape != shape:
+            self._memory[name] = np.empty(shape)
+        return self._memory[name]
+
+    def _columns(self, weights: Array) -> dict[Metric, Column]:
+        count = weights.shape[1]
+        events = np.take(weights, self._row, axis=0, out=self._space("events", count), mode="clip")
+        out: dict[Metric, Column] = {}
+        for name in self._sizes:
+            column = Column(self._space(f"{name} value", count), self._space(f"{name} step", count))
+            if name == "bandwidth" and self._vary == "scale":
+                width = _dot(self._half_width, weights)
+                np.multiply(self._t[:, :, None], width, out=column.value)
+                np.multiply(self._gaps[:, :, None], width, out=column.step)
+            elif name == "miss_rate":
+                np.multiply(events, self._bends[name][:, :, None], out=column.step)
+                _running(column.step, column.value)
+                np.add(column.value, _dot(self._uncovered, weights), out=column.value)
             else:
-                out[name] = self._rising(events * self._bends[name]) / total * size
+                np.multiply(events, self._bends[name][:, :, None], out=column.step)
+                self._ramps(name, weights, column)
+            out[name] = column
         return out
 
-    def _rising(self, slopes: Array) -> Array:
-        out = np.zeros((len(slopes), len(self.t)))
-        np.cumsum(slopes[:, :-1], axis=1, out=out[:, 2:])
-        out[:, 1:] *= np.diff(self.t)
-        return np.cumsum(out, axis=1, out=out)
+    def _ramps(self, name: Metric, weights: Array, column: Column) -> None:
+        """Turn changes of the slope, which stand in the steps, into the sum of ramps; falling ones for the deficit."""
+        value, step = column
+        start: Array | float = 0.0
+        if name == "deficit":
+            start = np.einsum("ijk,ij->k", step, self._t - self.t[0]) + _dot(self._never[1], weights[self._never[0]])
+        _running(step, value)
+        np.subtract(value, step, out=step)
+        if name == "deficit":
+            np.subtract(step, value[-1, -1], out=step)
+        np.multiply(step, self._gaps[:, :, None], out=step)
+        _running(step, value)
+        np.add(value, start, out=value)
 
-    def _falling(self, weights: Array, slopes: Array) -> Array:
-        out = np.zeros((len(slopes), len(self.t)))
-        np.cumsum(slopes[:, ::-1], axis=1, out=out[:, -2::-1])
-        out[:, :-1] *= np.diff(self.t)
-        np.cumsum(out[:, ::-1], axis=1, out=out[:, ::-1])
-        if self._never is not None:
-            out += (weights[:, self._never[0]] @ self._never[1])[:, None]
-        return out
-
-    def _miss_rate(self, weights: Array, events: Array) -> Array:
-        out = np.zeros((len(events), len(self.t)))
-        covered = events if self._critical is None else events * self._critical
-        np.cumsum(covered[:, ::-1], axis=1, out=out[:, -2::-1])
-        if self._never is not None:
-            out += weights[:, self._never[0]].sum(axis=1, keepdims=True)
-        out /= out[:, :1].copy()
-        out[:, : self._start] = out[:, self._start : self._start + 1]
-        return out
-
-    def _endless(self, values: dict[Metric, Array]) -> Flags | bool:
+    def _endless(self, weights: Array, total: Array) -> Flags | bool:
         """Whether a range of the miss rate reaches below the share of rows that nothing covers."""
         part = self._question.part
-        if self._never is None or part is None or FALLING.issuperset(self._question.axes):
+        if part is None or FALLING.issuperset(self._question.axes) or not len(self._never[0]):
             return False
-        return values["miss_rate"][:, -1] > part[1][0]
+        return np.asarray(weights[self._never[0]].sum(axis=0) > part[1][0] * total)
+
+    def _area(self, weights: Array, total: Array, columns: dict[Metric, Column]) -> Array:
+        part, axes = self._question.part, self._question.axes
+        x, y = (columns[name] for name in axes)
+        if part and part[0] == axes[0] == "miss_rate":
+            x = _cut(x, *(end * total for end in part[1]))
+            part, y = None, x if axes[1] == "miss_rate" else y
+        if part is None and FALLING.intersection(axes) and axes[0] != axes[1]:
+            return np.asarray(self._cells(x, y).sum(axis=(0, 1)))
+        first, last = self._ends(weights, total, columns, part)
+        if axes[0] == axes[1]:
+            return self._squared(x, last) - self._squared(x, first)
+        cells = self._cells(x, y)
+        cells *= self._number[:, :, None] > first.vertex
+        cells *= self._number[:, :, None] <= last.vertex
+        return np.asarray(cells.sum(axis=(0, 1)) + self._rest(x, y, last) - self._rest(x, y, first))
 
     def _ends(
-        self, weights: Array, values: dict[Metric, Array], part: tuple[Metric, Range] | None
+        self, weights: Array, total: Array, columns: dict[Metric, Column], part: tuple[Metric, Range] | None
     ) -> tuple[Places, Places]:
         """Return where the part of the curve begins and ends; without a part, the curve."""
-        nowhere = np.zeros(len(weights))
-        end = np.full(len(weights), self.events)
-        if not FALLING.intersection(self._question.axes):
-            end = self._last(weights)
+        zero, end = np.zeros(len(total)), np.full(len(total), self.events - 1)
+        if not FALLING.intersection(self._question.axes):  # else nothing changes after the last row is covered
+            present = weights[self._row] * self._bends["miss_rate"][:, :, None] < 0
+            end = np.max(present * self._number[:, :, None], axis=(0, 1))
         if part is None:
-            return Places(np.full(len(weights), self._start), nowhere), Places(end, nowhere)
+            return Places(np.zeros(len(total), np.intp), zero), Places(end, zero)
         name, (low, high) = part
-        targets = (high, low) if name in FALLING else (low, high)
-        first, last = (_earlier(self._reach(name, values[name], target), end) for target in targets)
-        return first, last
+        first, last = (high, low) if name in FALLING else (low, high)
+        scale = total / self._sizes[name]
+        places = (self._reach(name, columns[name], target, scale) for target in (first, last))
+        begin, stop = (_earlier(place, end) for place in places)
+        return begin, stop
 
-    def _reach(self, name: Metric, values: Array, target: float) -> Places:
+    def _reach(self, name: Metric, column: Column, target: float, scale: Array) -> Places:
         """Return the least t at which the metric reaches the target; the last vertex where none does."""
-        if name == "miss_rate":
-            target += _sum_error(self.events)
-        after = np.sum(values > target if name in FALLING else values < target, axis=1)
-        vertex, share = np.minimum(after, self.events), np.zeros(len(values))
+        goal = (target + _sum_error(self.events) if name == "miss_rate" else target) * scale
+        after = np.sum(column.value > goal if name in FALLING else column.value < goal, axis=(0, 1))
+        vertex, share = np.minimum(after, self.events - 1), np.zeros(len(goal))
         if name != "miss_rate":
-            rows = np.flatnonzero((after > 0) & (after <= self.events))
-            before = values[rows, after[rows] - 1]
-            way = (target - before) / (values[rows, after[rows]] - before)
-            rows, way = rows[way < 1], way[way < 1]
-            vertex[rows], share[rows] = after[rows] - 1, way
+            way = (after > 0) & (after < self.events)
+            value, step = (self._at(array, vertex) for array in column)
+            way &= np.divide(goal - (value - step), step, out=share, where=way) < 1
+            vertex, share = np.where(way, vertex - 1, vertex), np.where(way, share, 0)
         return Places(np.searchsorted(self.t, self.t[vertex], side="right") - 1, share)
 
-    def _last(self, weights: Array) -> Indices:
-        """Return the vertex at which the last row of each weighting is covered, where its curve ends."""
-        present: Flags = weights[:, self._row] > 0
-        if self._critical is not None:
-            present &= self._critical
-        return np.asarray(self.events - np.argmax(present[:, ::-1], axis=1))
+    def _at(self, array: Array, vertex: Indices) -> Array:
+        """Values at one vertex for each weighting."""
+        strides = len(array)
+        return np.asarray(array[vertex % strides, vertex // strides, np.arange(len(vertex))])
 
-    def _cells(self, x: Array, y: Array) -> Array:
-        """Integral of y dx between neighbouring vertices; a jump of x counts where it ends."""
-        if self._question.axes[0] == "miss_rate":
-            return np.diff(x) * y[:, 1:]
-        heights = y[:, :-1] if self._question.axes[1] == "miss_rate" else (y[:, :-1] + y[:, 1:]) / 2
-        return np.diff(x) * heights
+    def _cells(self, x: Column, y: Column) -> Array:
+        """Integral of y dx between each vertex and the one before; a jump of x counts where it ends."""
+        names, cells = self._question.axes, self._space("cells", x.value.shape[2])
+        back = 1.0 if names[1] == "miss_rate" else 0.0 if names[0] == "miss_rate" else 0.5
+        np.multiply(y.step, -back, out=cells)
+        np.add(cells, y.value, out=cells)
+        return np.multiply(cells, x.step, out=cells)
 
-    def _until(self, x: Array, y: Array, place: Places) -> Array:
-        """Integral of y dx from the start to a place."""
-        each, (vertex, share) = np.arange(len(x)), place
-        following = np.minimum(vertex + 1, self.events)
-        x0, dx = x[each, vertex], (x[each, following] - x[each, vertex]) * share
-        if x is y:
-            return (x0 + dx * (self._question.axes[0] != "miss_rate")) ** 2 / 2
-        y0, dy = y[each, vertex], (y[each, following] - y[each, vertex]) * share
-        done = np.where(vertex > 0, np.cumsum(self._cells(x, y), axis=1)[each, vertex - 1], 0)
-        if "miss_rate" in self._question.axes:
-            return done + dx * y0 * (self._question.axes[1] == "miss_rate")
-        return done + dx * (y0 + dy / 2)
+    def _rest(self, x: Column, y: Column, place: Places) -> Array:
+        """Integral of y dx from a vertex to a place after it."""
+        names, following = self._question.axes, np.minimum(place.vertex + 1, self.events - 1)
+        dx, dy = (self._at(column.step, following) * place.share for column in (x, y))
+        if names[0] == "miss_rate":
+            return np.zeros(len(dx))
+        return np.asarray(dx * (self._at(y.value, place.vertex) + (0 if names[1] == "miss_rate" else dy / 2)))
 
-
-def _earlier(place: Places, end: Indices) -> Places:
-    beyond = place.vertex >= end
-    return Places(np.where(beyond, end, place.vertex), np.where(beyond, 0, place.share))
+    def _squared(self, x: Column, place: Places) -> Array:
+        """Half the square of a metric at a place."""
+        following = np.minimum(place.vertex + 1, self.events - 1)
+        on_the_way = 0.0 if self._question.axes[0] == "miss_rate" else self._at(x.step, following) * place.share
+        return np.asarray((self._at(x.value, place.vertex) + on_the_way) ** 2 / 2)
 
 
-def _events(profile: Profile, kinds: list[str]) -> tuple[Array, Array, Indices, Indices]:
-    """Position, mass, row and kind of every vertex at a finite t."""
-    columns: list[tuple[Array, Array, Indices, Indices]] = []
-    for code, kind in enumerate(kinds):
-        rows, at, mass = _vertices(profile, kind)
-        row = np.arange(len(profile.error))[rows]
-        columns.append((at, mass, row, np.full(len(row), code)))
-    positions, masses, numbers, codes = zip(*columns, strict=True)
-    return np.concatenate(positions), np.concatenate(masses), np.concatenate(numbers), np.concatenate(codes)
+class Ordered:
+    """Answers of any weighting where order is needed: areas and costs by one sweep, gains by a second one."""
 
+    __slots__ = ("_reference", "_sweep", "batch")
 
-def _bends(profile: Profile, name: Metric, kinds: list[str]) -> Array:
-    return np.array([BENDS[profile.vary][name].get(kind, 0.0) for kind in kinds])
+    def __init__(self, profile: Profile, question: Question) -> None:
+        self._sweep = Sweep(profile, question)
+        self._reference = None
+        if question.statistic == "gain":
+            flat, area = replace(constant(profile), weight=None), replace(question, statistic="area")
+            self._reference = Moments.of(flat, area) or Sweep(flat, question)
+        self.batch = max(1, EVENTS // self._sweep.events)
+
+    def answers(self, weights: Array) -> Array:
+        """Answer for each column of `weights`, which has one line a row of the data."""
+        own = self._sweep.answers(weights)
+        if self._reference is None:
+            return own
+        reference = self._reference.answers(weights)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (reference - own) / reference
 
 
 def constant(profile: Profile) -> Profile:
@@ -220,21 +253,48 @@ def constant(profile: Profile) -> Profile:
     return replace(profile, active=band, lower_band=band, upper_band=band, above=None, critical=critical, start=start)
 
 
-class Ordered:
-    """Answers of any weighting where order is needed: areas and costs by one sweep, gains by a second one."""
+def _events(profile: Profile, kinds: list[str]) -> tuple[Array, Indices, Array, Indices]:
+    """Position, row, mass and kind of every vertex of the curve, by position; first the start, last some that repeat.
 
-    __slots__ = ("_reference", "_sweep", "batch")
+    The start and the repeated ones have no mass and the kind -1.
+    """
+    columns = [(np.array([profile.start]), np.zeros(1, np.intp), np.zeros(1), np.array([-1]))]
+    for code, kind in enumerate(kinds):
+        rows, position, mass = _vertices(profile, kind)
+        row = np.arange(len(profile.error))[rows]
+        columns.append((position, row, mass, np.full(len(row), code)))
+    t, numbers, masses, codes = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    order = np.argsort(t, kind="stable")
+    missing = -len(t) % STRIDES
+    t, numbers = np.pad(t[order], (0, missing), mode="edge"), np.pad(numbers[order], (0, missing))
+    return t, numbers, np.pad(masses[order], (0, missing)), np.pad(codes[order], (0, missing), constant_values=-1)
 
-    def __init__(self, profile: Profile, question: Question) -> None:
-        self._sweep = Sweep(profile, question)
-        self._reference = Sweep(constant(profile), question) if question.statistic == "gain" else None
-        self.batch = max(1, EVENTS // self._sweep.events)
 
-    def answers(self, weights: Array) -> Array:
-        """Answer for each row of `weights`, which has one column a row of the data."""
-        own = self._sweep.answers(weights)
-        if self._reference is None:
-            return own
-        reference = self._reference.answers(weights)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return (reference - own) / reference
+def _strided(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Bring vertices in order to the shape (strides, runs)."""
+    return np.ascontiguousarray(values.reshape(-1, STRIDES).T)
+
+
+def _dot(values: Array, weights: Array) -> Array:
+    """Weighted sums; not by BLAS, whose threads cost more than they bring for one column."""
+    return np.asarray(np.einsum("i,ij->j", values, weights))
+
+
+def _running(steps: Array, out: Array) -> None:
+    """Running sum over the vertices."""
+    out[0] = steps[0]
+    for line in range(1, len(steps)):
+        np.add(steps[line], out[line - 1], out=out[line])
+    out[:, 1:] += np.cumsum(out[-1, :-1], axis=0)
+
+
+def _cut(column: Column, low: Array, high: Array) -> Column:
+    """A falling metric cut at the ends of a range."""
+    before = np.clip(column.value - column.step, low, high)
+    value = np.clip(column.value, low, high)
+    return Column(value, value - before)
+
+
+def _earlier(place: Places, end: Indices) -> Places:
+    beyond = place.vertex >= end
+    return Places(np.where(beyond, end, place.vertex), np.where(beyond, 0, place.share))
