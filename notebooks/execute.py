@@ -1,0 +1,52 @@
+"""Execute the notebooks: python notebooks/execute.py [NAME ...] [--quick] [-o DIR].
+
+The stored notebooks have no outputs; copies with outputs go to DIR (build/notebooks), where the site takes them from.
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).resolve().parent
+NAMES = ("introduction", "synthetic", "gap", "bnn", "housing", "wine", "traffic")
+
+
+def execute(name: str, out: Path) -> float:
+    """Run one notebook from top to bottom, write the copy with its outputs, and return the seconds it took."""
+    notebook = nbformat.read(HERE / f"{name}.ipynb", as_version=4)
+    start = time.perf_counter()
+    NotebookClient(
+        notebook,
+        kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],  # not a word about encryption: the kernel talks to this machine only
+        timeout=3600,
+        resources={"metadata": {"path": str(HERE)}},
+    ).execute()
+    nbformat.write(notebook, out / f"{name}.ipynb")
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Execute the named notebooks, by default all of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; by default all of them")
+    parser.add_argument("--quick", action="store_true", help="small data and models")
+    parser.add_argument("-o", "--out", type=Path, default=HERE.parent / "build" / "notebooks", metavar="DIR")
+    given = parser.parse_args()
+    os.environ["UCCURVE_QUICK"] = "1" if given.quick else "0"
+    os.environ.pop("MPLBACKEND", None)  # figures belong into the notebook
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    given.out.mkdir(parents=True, exist_ok=True)
+    for name in given.names or NAMES:
+        seconds = execute(name, given.out)
+        sys.stdout.write(f"{name}: {seconds:.1f} s\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
