@@ -96,3 +96,33 @@ def test_a_heat_map_shows_every_number_and_what_is_missing() -> None:
     assert [text.get_text() for text in ax.texts] == ["+21", "-40", "–", "–"]
     (frame,) = ax.patches
     assert frame.get_xy() == (0.5, 0.5)  # type: ignore[attr-defined]  # it is a rectangle
+
+
+def assessed(iv: ucc.Intervals, **options: Any) -> ucc.Assessment:
+    shifted = options.pop("shifted", 0.0)
+    other = ucc.Intervals.from_bands(iv.y_true, iv.y_pred + shifted, np.full(500, 0.7))
+    return ucc.assess({"A": iv, "B": other}, n_resamples=49, n_permutations=49, **options)
+
+
+def test_an_assessment_shows_curves_crossings_and_gains(iv: ucc.Intervals) -> None:
+    found = assessed(iv)
+    left, right = plots.assessment(found).axes
+    assert labels(left)[0].startswith("A (gain ")
+    marked: Any = next(line for line in left.get_lines() if line.get_marker() == "D")
+    points = [(point.x, point.y) for point in found.crossings[0].points]
+    assert_allclose(marked.get_xydata(), points[: plots.MARKED])
+    assert [text.get_text() for text in right.get_yticklabels()] == ["A", "B"]
+
+
+def test_curves_of_different_predictions_are_not_drawn_as_if_comparable(iv: ucc.Intervals) -> None:
+    found = assessed(iv, shifted=0.1)
+    *curves, _ = plots.assessment(found).axes
+    assert [len([line for line in ax.get_lines() if line.get_gid() == "uccurve"]) for ax in curves] == [1, 1]
+
+
+def test_segments_of_an_assessment_are_a_heat_map_with_frames(iv: ucc.Intervals) -> None:
+    site = np.where(np.arange(500) % 2, "north", "south")
+    found = assessed(iv, by={"site": site}, target=0.1)
+    *_, heat, _bar = plots.assessment(found).axes
+    assert [text.get_text() for text in heat.get_xticklabels()] == ["site: north", "site: south"]
+    assert len(heat.patches) == len(found.failing) > 0

@@ -203,10 +203,10 @@ class Assessment:
         return str(page(self))
 
     def plot(self, **options: Any) -> Any:
-        """Draw the models' curves with matplotlib; see `uccurve.display.plot_assessment` for the options."""
-        from .display import plot_assessment
+        """Draw curves, gains and segments with matplotlib; see `uccurve.plots.assessment` for the options."""
+        from .plots import assessment
 
-        return plot_assessment(self, **options)
+        return assessment(self, **options)
 
     def __repr__(self) -> str:
         return tables.text(self)

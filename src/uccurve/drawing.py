@@ -12,6 +12,7 @@ from .thinning import drawn, staircase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -25,16 +26,18 @@ REFERENCE = "uccurve-reference"
 """Start of the group id of the constant bands' curves."""
 
 
-def new_axes(ax: PlotAxes | None, *, size: tuple[float, float] = (6.4, 4.2)) -> PlotAxes:
-    """`ax`, or the axes of a new figure."""
-    if ax is not None:
-        return ax
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A new figure that pyplot knows."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError('plots need matplotlib: pip install "uccurve[plot]"') from None
-    made: PlotAxes = plt.subplots(figsize=size, layout="constrained")[1]
-    return made
+    return plt.figure(figsize=size, layout="constrained")
+
+
+def new_axes(ax: PlotAxes | None, *, size: tuple[float, float] = (6.4, 4.2)) -> PlotAxes:
+    """`ax`, or the axes of a new figure."""
+    return new_figure(size).add_subplot() if ax is None else ax
 
 
 def style(index: int) -> dict[str, Any]:

@@ -9,17 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from . import checks
+from .assess import GAINS
 from .checks import HEADLINE, Axes
 from .curve import UCC, Unit
 from .display import UCCDisplay
-from .drawing import GREY, PALETTE, new_axes, percent, style, tidy
+from .drawing import GREY, PALETTE, new_axes, new_figure, percent, style, tidy
 from .intervals import Intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
+    from matplotlib.figure import Figure
+
+    from .assessment import Assessment, ModelRow
 
 Span = tuple[float, float, float]
 """An estimate and the two ends of its confidence interval."""
+MARKED = 20
+"""Crossings that are marked at most: curves that run together cross at every other step."""
 
 
 def curves(
@@ -50,7 +56,7 @@ def curves(
     ax = new_axes(ax)
     points = np.array(list(crossings), dtype=float).reshape(-1, 2)
     if len(points):
-        look: Any = {"marker": "D", "markersize": 7, "markeredgecolor": "black", "markerfacecolor": "none"}
+        look: Any = {"marker": "D", "markersize": 5, "markeredgecolor": "black", "markerfacecolor": "none"}
         ax.plot(*points.T, linestyle="none", label="crossing", zorder=3.2, scalex=False, scaley=False, **look)
     for name, model in models.items():
         ucc = model if isinstance(model, UCC) else UCC(model)
@@ -155,6 +161,7 @@ def segments(
     *,
     marked: Iterable[tuple[str, str]] = (),
     label: str = "gain",
+    title: str = "",
     ax: PlotAxes | None = None,
 ) -> PlotAxes:
     """Draw a number for each model and segment as a heat map; `marked` cells (model, segment) get a frame.
@@ -179,16 +186,51 @@ def segments(
     for model, name in marked:
         corner = (columns.index(name) - 0.5, list(values).index(model) - 0.5)
         ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=2))
-    ax.set_xticks(
-        range(len(columns)),
-        columns,
-        rotation=30 if len(columns) > 6 else 0,
-        ha="right" if len(columns) > 6 else "center",
-    )
+    long = sum(map(len, columns)) > 80
+    ax.set_xticks(range(len(columns)), columns, rotation=20 * long, ha="right" if long else "center", fontsize="small")
     ax.set_yticks(range(len(values)), list(values))
     ax.spines[:].set_visible(False)
+    ax.set_title(title, loc="left", fontsize="medium")
     ax.figure.colorbar(image, ax=ax, label=f"{label}, %", fraction=0.05)
     return ax
+
+
+def assessment(found: Assessment, *, axes: Axes | None = None) -> Figure:
+    """Draw an assessment: curves with their crossings, gains with their intervals, and segments where there are any.
+
+    Raw curves compare only where the models share their predictions; elsewhere each gets axes of its own, beside its
+    constant band.
+
+    Examples
+    --------
+    >>> from uccurve import assess
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> len(assessment(assess({"A": iv, "B": iv.constant()}, n_resamples=99)).axes)
+    2
+    """
+    axes, unit = axes or found.settings.axes, found.settings.unit
+    groups = [found.intervals] if found.comparable else [{name: iv} for name, iv in found.intervals.items()]
+    heights = [4.2, 1.0 + 0.42 * len(found.rows)] if found.segments else [4.2]
+    figure = new_figure((5.4 * (len(groups) + 1), sum(heights)))
+    grid = figure.add_gridspec(len(heights), len(groups) + 1, height_ratios=heights)
+    same = found.comparable and axes == found.settings.axes
+    points = [(point.x, point.y) for one in found.crossings for point in one.points] if same else []
+    for column, models in enumerate(groups):
+        curves(models, ax=figure.add_subplot(grid[0, column]), axes=axes, unit=unit, crossings=points[:MARKED])
+    gains({row.name: _spans(row) for row in found.rows}, ax=figure.add_subplot(grid[0, -1]))
+    if found.segments:
+        values: dict[str, dict[str, float]] = {row.name: {} for row in found.rows}
+        for one in found.segments:
+            values[one.row.name][f"{one.feature}: {one.label}"] = one.row.gain_excess_deficit
+        failing = [(one.row.name, f"{one.feature}: {one.label}") for one in found.failing]
+        title = "gain on excess/deficit by segment, %; a frame marks what misses too many"
+        segments(values, marked=failing, title=title, ax=figure.add_subplot(grid[1, :]))
+    return figure
+
+
+def _spans(row: ModelRow) -> dict[str, Span]:
+    spans = {"/".join(axes): tuple(getattr(row, name + end) for end in ("", "_low", "_high")) for name, axes in GAINS}
+    return {label: span for label, span in spans.items() if np.isfinite(span).all()}
 
 
 def _places(iv: Intervals, x: npt.ArrayLike | None, order: str, most: int) -> tuple[Any, npt.NDArray[np.intp]]:
