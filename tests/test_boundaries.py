@@ -18,7 +18,7 @@ ROOTS = ["curve", "intervals", "profile", "scores"]
 HAND_OFFS = {("intervals", "frames"), ("curve", "display")}
 """Where a method of the core hands over to an edge, inside a function: (core module, edge)."""
 
-EAGER = ["cli", "experiments"]
+EAGER = ["band_models", "cli", "estimators", "experiments"]
 """Edges that are an extra as a whole and may import its libraries at their top."""
 
 

@@ -1,8 +1,11 @@
 """Say whether prediction intervals are any good, which model has the better ones, and which calibration to ship."""
 
+from typing import TYPE_CHECKING, Any
+
 from . import adapters
 from .assess import assess
 from .assessment import Assessment
+from .band import ConfidenceBand, confidence_band
 from .bootstrap import BootstrapInterval, bootstrap
 from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
@@ -12,6 +15,7 @@ from .intervals import Intervals
 from .levels import LevelPoint, LevelsUCC
 from .permutation import PermutationTest, permutation_test
 from .points import CurvePoints, OperatingPoint
+from .scorers import make_interval_scorer
 from .scores import (
     auucc_gain_score,
     auucc_score,
@@ -23,12 +27,16 @@ from .scores import (
     ucc_curve,
 )
 
+if TYPE_CHECKING:
+    from .estimators import IntervalRegressor as IntervalRegressor
+
 __version__ = "0.1.0"
 __all__ = [
     "UCC",
     "Assessment",
     "BootstrapInterval",
     "Calibration",
+    "ConfidenceBand",
     "Crossings",
     "CurvePoints",
     "DroppedRowsWarning",
@@ -44,11 +52,28 @@ __all__ = [
     "auucc_score",
     "bandwidth_score",
     "bootstrap",
+    "confidence_band",
     "crossings",
     "deficit_score",
     "excess_score",
     "interval_score",
+    "make_interval_scorer",
     "miss_rate_score",
     "permutation_test",
     "ucc_curve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Bring scikit-learn only when its estimator is asked for."""
+    if name != "IntervalRegressor":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from .estimators import IntervalRegressor
+    except ModuleNotFoundError as error:
+        raise ImportError('IntervalRegressor needs scikit-learn: pip install "uccurve[sklearn]"') from error
+    return IntervalRegressor
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "IntervalRegressor"])
