@@ -8,8 +8,7 @@ import numpy as np
 
 from .checks import Array, Axes, Metric
 from .intervals import Intervals
-from .order import blocks
-from .profile import FALLING, Profile, Vary
+from .profile import FALLING, Profile, Vary, blocks
 from .targets import least
 from .track import Track
 

@@ -6,6 +6,7 @@ loses the row that defines the scale.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,13 @@ from .intervals import Intervals
 
 Vary = Literal["scale", "shift"]
 Indices = npt.NDArray[np.intp]
+BLOCK = 1 << 15
 FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
+
+
+def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:
+    """Slices that cover `length` items, each small enough for its temporaries to stay in the cache."""
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +57,7 @@ class Profile:
             rows = np.flatnonzero(weight)
             error, weight, lower_band, upper_band = error[rows], weight[rows], lower_band[rows], upper_band[rows]
             above = above if above is None else above[rows]
-        active = lower_band if above is None else np.where(above, upper_band, lower_band)
+        active = lower_band if above is None else _chosen(above, upper_band, lower_band)
         critical = _critical(error, active, vary)
         _settle(critical, intervals, vary, rows)
         size = _size(error, lower_band, upper_band)
@@ -66,7 +73,7 @@ class Profile:
     @property
     def other(self) -> Array:
         """The band on the side away from the error."""
-        return self.active if self.above is None else np.where(self.above, self.lower_band, self.upper_band)
+        return self.active if self.above is None else _chosen(self.above, self.lower_band, self.upper_band)
 
     @property
     def half_width(self) -> float:
@@ -87,26 +94,28 @@ class Profile:
         """Whether no t covers all rows: an error above 0 on a side whose band is 0."""
         return bool(np.isinf(self.critical.max()))
 
-    @property
-    def gap(self) -> Array:
-        """By how much the active band exceeds the other one."""
-        if self.above is None:
-            return np.zeros(len(self.error))
-        gap = self.upper_band - self.lower_band
-        return np.negative(gap, out=gap, where=~self.above)
-
-    def folding(self) -> tuple[Indices, Array]:
-        """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
+    def folding(self) -> tuple[Indices, Array, Array]:
+        """Rows whose other bound becomes the nearer one on the curve, the t from which it is, and active - other."""
         limit = np.inf if self.endless else self.end
         if self.above is None:
-            return np.empty(0, np.intp), np.empty(0)
-        gap, twice = self.gap, 2 * self.error
+            return np.empty(0, np.intp), np.empty(0), np.empty(0)
+        parts = [self._folding(block, self.above[block], limit) for block in blocks(len(self.error))]
+        rows, position, gap = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return rows, position, gap
+
+    def _folding(self, block: slice, above: Flags, limit: float) -> tuple[Indices, Array, Array]:
+        gap, position = self.upper_band[block] - self.lower_band[block], 2 * self.error[block]
+        gap *= 2.0 * above - 1
         if self.vary == "shift":
-            rows = np.flatnonzero((gap > twice) & (twice - self.active < limit))
-            return rows, twice[rows] - self.active[rows]
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows = np.flatnonzero((gap > 0) & (twice < gap * limit))
-        return rows, twice[rows] / gap[rows]
+            folds = gap > position
+            position -= self.active[block]
+        else:
+            folds = gap > 0
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                position /= gap
+        folds &= position < limit
+        rows = np.flatnonzero(folds)
+        return rows + block.start, position.take(rows), gap.take(rows)
 
     @property
     def total(self) -> float:
@@ -138,6 +147,14 @@ class Profile:
             "deficit": self.mean(np.where(covered, 0, under)),
             "overshoot": self.mean(np.where(covered, over, 0)),
         }
+
+
+def _chosen(which: Flags, yes: Array, no: Array) -> Array:
+    """Return ``np.where(which, yes, no)`` of finite values that are not negative, fast where `which` is random."""
+    out = which * yes
+    for block in blocks(len(out)):
+        out[block] += ~which[block] * no[block]
+    return out
 
 
 def _critical(error: Array, active: Array, vary: Vary) -> Array:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import Array, Metric
-from .order import blocks, ordered, running_sum
+from .order import ordered, running_integral, running_sum
 from .profile import FALLING, Indices, Profile, Vary
 
 BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
@@ -73,10 +73,9 @@ class Track:
     def __init__(self, profile: Profile, kinds: frozenset[str]) -> None:
         groups = [_group(profile, kind) for kind in KINDS if kind == "critical" or kind in kinds]
         groups = [group for group in groups if group.code == 0 or len(group.position)]
-        order, t = ordered(_joined([group.position for group in groups]))
-        t = np.concatenate([[profile.start], t])
-        last = np.append(t[1:] != t[:-1], True)
-        self._distinct: Indices | slice = slice(None) if last.all() else np.flatnonzero(last)
+        order, t = ordered(_joined([group.position for group in groups]), first=profile.start)
+        tied = t[1:] == t[:-1]
+        self._distinct: Indices | slice = np.flatnonzero(np.append(~tied, True)) if tied.any() else slice(None)
         self.t = _frozen(t[self._distinct])
         self.end = int(np.searchsorted(self.t, profile.end))
         self._mass = _joined([group.mass for group in groups]).take(order)
@@ -128,26 +127,34 @@ class Track:
     def _ramps(self, name: Metric) -> Array:
         """Sum of the ramps at the start and at each event."""
         t = self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
-        slopes = self._slopes(name)
+        values, slopes = np.empty(len(t)), self._slopes(name)
         if name not in FALLING:
-            return _ramp(t, slopes, offset=1)
-        values = _ramp(t[::-1], slopes[::-1], offset=0)[::-1]
+            values[0] = 0.0
+            if len(slopes):  # nothing grows before the first event
+                running_integral(slopes[:-1], t[1:], values[1:])
+            return values
+        running_integral(slopes[::-1], t[::-1], values[::-1])
         if self._never.error:
             values += self._never.error
         return values
 
     def _slopes(self, name: Metric) -> Array:
-        if self._codes is None:  # over the scale the masses of folds, and only they, are negative
-            return self._mass if self.plain or name == "excess" else np.maximum(self._mass, 0)
-        bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
-        slopes: Array = self._mass * bends[self._codes]
-        return slopes
+        """By how much each event changes the slope of the metric."""
+        if self._codes is not None:
+            bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
+            slopes: Array = self._mass * bends.take(self._codes)
+            return slopes
+        # over the scale the masses of folds, and only they, are negative
+        return self._mass if self.plain or name == "excess" else np.maximum(self._mass, 0)
 
     def _miss_rate(self) -> Array:
         if self._weight is None:
-            critical = ~np.signbit(self._mass) if self._codes is None else self._codes == 0
-            covered = np.arange(len(critical) + 1) if self.plain else np.append(0, np.cumsum(critical, dtype=np.intp))
-            return (self._rows - covered) / self._rows
+            missed = np.arange(self._rows, self._rows - len(self._mass) - 1, -1, dtype=np.float64)
+            if not self.plain:
+                critical = self._mass >= 0 if self._codes is None else self._codes == 0
+                np.subtract(self._rows, np.cumsum(critical), out=missed[1:])
+            missed /= self._rows
+            return missed
         later = np.append(0.0, self._weight[::-1])
         later = running_sum(later)[::-1] + self._never.weight
         later /= later[0]
@@ -185,9 +192,9 @@ def _vertices(profile: Profile, kind: str) -> tuple[Indices | slice, Array, Arra
         rows: Indices | slice = np.flatnonzero(np.isfinite(profile.critical)) if profile.endless else slice(None)
         mass = profile.active if profile.vary == "scale" else (profile.error > 0).astype(np.float64)
         return rows, profile.critical[rows], mass[rows]
-    folding, position = profile.folding()
+    folding, position, gap = profile.folding()
     if kind == "fold":
-        return folding, position, -profile.gap[folding] if profile.vary == "scale" else np.ones(len(folding))
+        return folding, position, -gap if profile.vary == "scale" else np.ones(len(folding))
     band, special = (profile.active, profile.error == 0) if kind in ("active", "exact") else (profile.other, None)
     if special is None:
         special = np.zeros(len(band), np.bool_)
@@ -207,17 +214,6 @@ def _never(profile: Profile) -> _Never:
 def _sum_error(length: int) -> float:
     """Return how far running sums of `length` weights that add up to 1 may be off."""
     return 4 * float(np.finfo(np.float64).eps) * (1 + isqrt(length))
-
-
-def _ramp(t: Array, slopes: Array, offset: int) -> Array:
-    """Running integral over t of the running sum of `slopes`; the first slope takes hold at ``t[offset]``."""
-    out = np.zeros(len(t))
-    out[1 + offset :] = slopes[: len(t) - 1 - offset]
-    out = running_sum(out)
-    np.maximum(out, 0, out=out)  # all metrics are monotone; rounding must not make them less so
-    for block in blocks(len(t) - 1):
-        out[1:][block] *= np.abs(np.diff(t[block.start : block.stop + 1]))
-    return running_sum(out)
 
 
 def _joined(parts: list[Array]) -> Array:
