@@ -240,9 +240,7 @@ def _interval(estimate: float, replicates: _Replicates, settings: Settings) -> B
     defined = values[~np.isnan(values)]
     notes = []
     if len(defined) < len(values):
-        notes.append(
-            f"{len(values) - len(defined)} of {len(values)} resamples leave the answer undefined and are left out"
-        )
+        notes.append(f"{len(values) - len(defined)} of {len(values)} resamples have no answer and are left out")
     tail = (1 - settings.confidence_level) / 2
     levels = tail, 1 - tail
     slack = TIE * max(abs(replicates.whole), 1e-300)

@@ -101,6 +101,15 @@ class Sweep:
         area = np.abs(self._area(weights, total, columns)) * x_size * y_size
         return np.where(self._endless(weights, total), np.inf, area)
 
+    def curves(self, weights: Array) -> tuple[Array, Array]:
+        """Return x and y of each weighting's curve at all vertices: (weightings, vertices)."""
+        columns, total = self._columns(weights), weights.sum(axis=0)[:, None]
+        x, y = (
+            columns[name].value.transpose(2, 1, 0).reshape(len(total), -1) * (self._sizes[name] / total)
+            for name in self._question.axes
+        )
+        return x, y
+
     def _space(self, name: str, count: int) -> Array:
         """Memory for an array over the vertices, the same at each call: fresh pages take longer than to fill them."""
         shape = (*self._row.shape, count)

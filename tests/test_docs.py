@@ -1,0 +1,175 @@
+"""The documentation does what it shows: snippets, commands, links, names, and the site itself."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uccurve
+from pages import DOCS, ROOT, Reader, Step, commands, environment, pages, steps
+from uccurve import adapters
+
+LINK = re.compile(r"(?<!!)\[[^\]^]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+EXECUTED = ("README.md", "tutorial.md")
+"""Pages whose shell commands are all run."""
+
+
+def identify(page: Path) -> str:
+    return page.stem
+
+
+def table(rows: int, seed: int) -> str:
+    """A CSV file of observations with predictions and bounds."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(1, 5, rows)
+    columns = x + rng.normal(size=rows) * x / 4, x, x - x / 3, x + x / 2
+    lines = (",".join(f"{value:.6g}" for value in row) for row in zip(*columns, strict=True))
+    return "y_true,y_pred,lower,upper\n" + "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clean folder with the files that README and how-to pages speak of."""
+    for seed, name in enumerate(("forecasts.csv", "calibration.csv", "new.csv", "holdout.csv", "accepted.csv")):
+        (tmp_path / name).write_text(table(200, seed), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [one for one in pages() if any(s.kind == "python" for s in steps(one))], ids=identify)
+def test_every_snippet_gives_what_the_page_shows(page: Path, folder: Path) -> None:
+    Reader(page, folder).follow()
+
+
+@pytest.mark.parametrize("name", EXECUTED)
+def test_no_command_of_an_executed_page_is_left_out(name: str) -> None:
+    page = ROOT / name if name == "README.md" else DOCS / name
+    written = re.findall(r"^(?: {4}|\$ )?(uccurve \S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [line[: len(text)] for line, text in zip(commands(page, "uccurve"), written, strict=True)] == written
+    assert written
+
+
+@pytest.mark.parametrize("page", pages(), ids=identify)
+def test_pip_commands_name_extras_that_exist(page: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    text = page.read_text(encoding="utf-8")
+    named = {name for group in re.findall(r"uccurve\[([\w,]+)\]", text) for name in group.split(",")}
+    assert named <= set(extras)
+
+
+@pytest.mark.parametrize("page", pages(), ids=identify)
+def test_make_commands_name_targets_that_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = re.findall(r"`make ([\w-]+)[` ]|^ {4}make ([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {one or other for one, other in named} <= targets
+
+
+def test_a_wrong_snippet_is_noticed(tmp_path: Path) -> None:
+    for block in ("python\n>>> 1 + 1\n3", "python\nassert False", "sh\nexit 3", "sh\necho one\n```\n\n```text\ntwo"):
+        page = tmp_path / "page.md"
+        page.write_text(f"# Page\n\n```{block}\n```\n", encoding="utf-8")
+        with pytest.raises(AssertionError):
+            Reader(page, tmp_path).follow()
+
+
+def test_steps_are_fences_and_indented_commands(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("text\n\n    uccurve demo  # all\n    other\n\n```text\nout\n```\n", encoding="utf-8")
+    assert steps(page) == [Step("sh", "uccurve demo  # all\n", 3), Step("text", "out\n", 7)]
+    assert commands(page, "uccurve") == ["uccurve demo"]
+
+
+def referenced() -> set[str]:
+    """Names that the reference pages document, as they are imported."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("reference*.md"))
+    return set(re.findall(r"^::: uccurve\.([\w.]+)", text, re.MULTILINE))
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    last = {name.rpartition(".")[2] for name in referenced()}
+    assert set(uccurve.__all__) - last == set()
+    assert {f"adapters.{name}" for name in adapters.__all__} - referenced() == set()
+
+
+def test_the_reference_names_what_exists() -> None:
+    for name in referenced():
+        module, _, attribute = f"uccurve.{name}".rpartition(".")
+        try:
+            found = getattr(import_module(module), attribute, None) or import_module(f"{module}.{attribute}")
+        except ModuleNotFoundError as error:
+            pytest.fail(f"reference names {name}: {error}")
+        assert found.__doc__, name
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as mkdocs makes them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", head).strip().lower()) for head in heads}
+
+
+@pytest.mark.parametrize("page", pages(), ids=identify)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in (one or other for one, other in LINK.findall(page.read_text(encoding="utf-8"))):
+        if target.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        made = path.parent == DOCS / "notebooks"  # by the build, from the notebooks
+        source = ROOT / "notebooks" / f"{path.stem}.ipynb"
+        assert path.exists() or (made and (source.exists() or path.stem == "index")), target
+        if anchor:
+            assert anchor in anchors(path), target
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w-]+\.md\b", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert {page.name for page in DOCS.glob("*.md")} - listed == set()
+
+
+class _Requests(HTMLParser):
+    """Addresses that a browser fetches by itself when it opens a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        fetched = given.get("href") if tag == "link" and given.get("rel") != "canonical" else given.get("src")
+        if fetched and fetched.startswith(("http:", "https:", "//")):
+            self.found.append(fetched)
+
+
+@pytest.mark.slow
+def test_the_site_builds_strictly_and_asks_no_other_server(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    built = list((tmp_path / "site").rglob("*.html"))
+    assert len(built) > len(list(DOCS.glob("*.md")))
+    for page in built:
+        requests = _Requests()
+        requests.feed(page.read_text(encoding="utf-8"))
+        assert requests.found == [], page
+
+
+def test_the_citation_names_paper_and_software() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    software = ("cff-version: 1.2.0", "title: uccurve", f"version: {version}", "license: Apache-2.0")
+    paper = ("arXiv:2106.00858", "Navrátil", "Elder", "Arnold", "Ghosh", "Sattigeri")
+    for needed in (*software, *paper):
+        assert needed in text
