@@ -18,6 +18,30 @@ Flags = npt.NDArray[np.bool_]
 DROP_HINT = 'pass missing="drop" to leave such rows out'
 CONVERT = "Hint: convert it to float first."
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
+OFFSET_HINT = "subtract a common offset from all columns first"
+ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
+CONTAINED = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
+
+
+def finite(name: str, hint: str = DROP_HINT) -> Rule:
+    """Return the rule for missing and infinite values."""
+    return Rule(name, "be finite", ("is not", "are not"), hint)
+
+
+def exact(name: str, hint: str = OFFSET_HINT) -> Rule:
+    """Return the rule for numbers that float64 would round."""
+    return Rule(name, "fit float64 exactly", ("does not", "do not"), hint)
+
+
+def near(name: str, other: str) -> Rule:
+    """Return the rule for columns whose difference float64 must hold."""
+    hint = "divide all columns by a common unit first"
+    return Rule(name, f"lie within float64 range of `{other}`", ("does not", "do not"), hint)
+
+
+def not_negative(name: str) -> Rule:
+    """Return the rule for weights."""
+    return Rule(name, "not be negative", ("is", "are"), "leave such rows out or give them weight 0")
 
 
 def columns(
@@ -102,7 +126,7 @@ def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
         except (TypeError, ValueError):
             held = "text" if isinstance(item, str) else type(item).__name__
             raise TypeError(f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}") from None
-    _refuse_inexact(name, raw, rounded, "subtract a common offset from all columns first")
+    _refuse_inexact(name, raw, rounded, OFFSET_HINT)
     return out
 
 
@@ -122,7 +146,7 @@ def _refuse_rounding(name: str, raw: npt.NDArray[Any], out: Array) -> None:
     if raw.dtype.kind in "iu" and raw.dtype.itemsize == 8:
         rounded = (raw > 2**53) | (raw < -(2**53))
         rounded[rounded] = [int(x) != int(y) for x, y in zip(raw[rounded], out[rounded], strict=True)]
-        _refuse_inexact(name, raw, rounded, "subtract a common offset from all columns first")
+        _refuse_inexact(name, raw, rounded, OFFSET_HINT)
     elif raw.dtype.itemsize > 8:
         rounded = (out.astype(raw.dtype) != raw) & ~np.isnan(raw)
         _refuse_inexact(name, raw, rounded, "convert it to float64 first, if its rounding will do")
@@ -130,8 +154,7 @@ def _refuse_rounding(name: str, raw: npt.NDArray[Any], out: Array) -> None:
 
 def _refuse_inexact(name: str, raw: npt.NDArray[Any], rounded: Flags, hint: str) -> None:
     if rounded.any():
-        rule = Rule(name, "fit float64 exactly", ("does not", "do not"), hint)
-        checks.rows(rounded, rule, lambda at: checks.shown(raw[at], str))
+        checks.rows(rounded, exact(name, hint), lambda at: checks.shown(raw[at], str))
 
 
 def _refuse_shape(name: str, shape: tuple[int, ...], first: str, wanted: tuple[int, ...]) -> None:
@@ -145,13 +168,13 @@ def _refuse_shape(name: str, shape: tuple[int, ...], first: str, wanted: tuple[i
 
 def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str) -> int:
     """Refuse rows with NaN or infinity, or take them out of all arrays and return how many they were."""
-    finite = {name: np.isfinite(array) for name, array in arrays.items()}
-    bad = [name for name, good in finite.items() if not good.all()]
+    good = {name: np.isfinite(array) for name, array in arrays.items()}
+    bad = [name for name, flags in good.items() if not flags.all()]
     if not bad:
         return 0
     if not drop:
-        checks.rows(~finite[bad[0]], Rule(bad[0], "be finite", ("is not", "are not"), hint), arrays[bad[0]].__getitem__)
-    whole = np.logical_and.reduce([finite[name].reshape(len(finite[name]), -1).all(axis=1) for name in bad])
+        checks.rows(~good[bad[0]], finite(bad[0], hint), arrays[bad[0]].__getitem__)
+    whole = np.logical_and.reduce([good[name].reshape(len(good[name]), -1).all(axis=1) for name in bad])
     total, dropped = len(whole), int(np.count_nonzero(~whole))
     if dropped == total:
         raise ValueError(
@@ -161,11 +184,11 @@ def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str) -> int:
     for key, array in arrays.items():
         arrays[key] = array[whole]
     message = f"dropped {dropped} of {total} rows: a value is missing or infinite, first in row {np.argmin(whole)}"
-    warnings.warn(message, DroppedRowsWarning, stacklevel=_outside())
+    warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
     return dropped
 
 
-def _outside() -> int:
+def outside() -> int:
     """How many calls lead from the caller to the first line outside this package: where a warning belongs."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]:
@@ -175,8 +198,7 @@ def _outside() -> int:
 
 def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
     """Checked weights in the shape of the data; in units of a power of two where their sum could leave float64."""
-    rule = Rule(name, "not be negative", ("is", "are"), "leave such rows out or give them weight 0")
-    checks.rows(weight < 0, rule, weight.__getitem__)
+    checks.rows(weight < 0, not_negative(name), weight.__getitem__)
     if not weight.any():
         raise ValueError(
             f"`{name}` must not be zero in every row: all {len(weight)} are. "
@@ -194,8 +216,7 @@ def ascending(lower: Array, upper: Array) -> None:
     def detail(at: Any) -> str:
         return f"{lower[at]!s} > {upper[at]!s}"
 
-    rule = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
-    checks.rows(lower > upper, rule, detail)
+    checks.rows(lower > upper, ASCENDING, detail)
 
 
 def contained(y_pred: Array, lower: Array, upper: Array, outside: Flags) -> None:
@@ -204,8 +225,7 @@ def contained(y_pred: Array, lower: Array, upper: Array, outside: Flags) -> None
     def detail(at: Any) -> str:
         return f"{y_pred[at]!s} outside [{lower[at]!s}, {upper[at]!s}]"
 
-    rule = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
-    checks.rows(outside, rule, detail)
+    checks.rows(outside, CONTAINED, detail)
 
 
 def within_range(result: Array, **given: Array) -> None:
@@ -215,9 +235,7 @@ def within_range(result: Array, **given: Array) -> None:
     def detail(at: Any) -> str:
         return f"{values[at]!s} against {centre[at]!s}"
 
-    hint = "divide all columns by a common unit first"
-    rule = Rule(name, f"lie within float64 range of `{other}`", ("does not", "do not"), hint)
-    checks.rows(~np.isfinite(result), rule, detail)
+    checks.rows(~np.isfinite(result), near(name, other), detail)
 
 
 def kept_in_range(name: str, bounds: Array) -> None:

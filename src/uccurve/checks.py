@@ -39,11 +39,13 @@ def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]
     per_row = bad.reshape(len(bad), -1).any(axis=1)
     count, place = int(np.count_nonzero(per_row)), tuple(int(i) for i in np.argwhere(bad)[0])
     where = f"row {place[0]}" if bad.ndim == 1 else f"row {place[0]}, output {place[1]}"
-    total = f"{len(bad)} row{'s' if len(bad) > 1 else ''}"
-    raise ValueError(
-        f"`{rule.name}` must {rule.must}: {count} of {total} {rule.verbs[count > 1]}, first {where} "
-        f"({detail(place)!s}). Hint: {rule.hint}."
-    )
+    raise ValueError(sentence(rule, count, len(bad), f", first {where} ({detail(place)!s})"))
+
+
+def sentence(rule: Rule, count: int, total: int, first: str = "") -> str:
+    """Return what is said of `count` rows that break a rule, and of the `first` of them where rows have an order."""
+    rows = f"{total} row{'s' if total > 1 else ''}"
+    return f"`{rule.name}` must {rule.must}: {count} of {rows} {rule.verbs[count > 1]}{first}. Hint: {rule.hint}."
 
 
 def shown(value: Any, form: Callable[[Any], str] = repr) -> str:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the columns `names` (role to column name) of `frame` as arrays by role; lazy frames are collected."""
+    chosen = opened(frame, names).select(*dict.fromkeys(names.values()))
+    eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+    return {role: eager[name].to_numpy() for role, name in names.items()}
+
+
+def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role to column name)."""
     try:
         native = nw.from_native(frame)
     except TypeError:
@@ -28,6 +35,4 @@ def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
                 f"`{role}` must name a column of `frame`; {name!r} is none of {', '.join(map(str, found))}"
                 f"{checks.nearest(name, found)}."
             )
-    chosen = native.select(*dict.fromkeys(names.values()))
-    eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
-    return {role: eager[name].to_numpy() for role, name in names.items()}
+    return native
