@@ -50,10 +50,14 @@ def _steps(lines: list[str]) -> Iterator[Step]:
 
 @dataclass(slots=True)
 class Reader:
-    """Someone who follows a page from top to bottom in one folder and one Python session."""
+    """Someone who follows a page from top to bottom in one folder and one Python session.
+
+    `whole` is for pages that bring all they need; of the others only what has prompts is run.
+    """
 
     page: Path
     folder: Path
+    whole: bool = True
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     said: str = ""
 
@@ -63,6 +67,8 @@ class Reader:
             where = f"{self.page.name}, line {step.line}"
             if step.kind == "python" and ">>>" in step.text:
                 self._prompts(step, where)
+            elif not self.whole:
+                continue
             elif step.kind == "python":
                 exec(compile(step.text, where, "exec"), self.names)  # noqa: S102  the page's own code
             elif step.kind == "sh":
