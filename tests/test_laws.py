@@ -246,6 +246,17 @@ def test_find_reaches_every_level_the_curve_itself_reports(data: Data, vary: str
         assert_same(getattr(found, metric), goal, span(data))
 
 
+@given(data=mixed(8), vary=varies, metric=st.sampled_from(["bandwidth", "overshoot"]), by=st.floats(0.01, 100.0))
+def test_find_goes_on_beyond_the_end_of_the_curve(data: Data, vary: str, metric: str, by: float) -> None:
+    c = curve(data.intervals(), vary)
+    last = float(getattr(c.points(), vary)[-1])
+    assume(data.weight is None and c.at(last + 1.0).overshoot > c.at(last).overshoot)
+    goal = getattr(c.at(last), metric) + by
+    found = c.find(**{metric: goal})
+    assert getattr(found, vary) > last
+    assert_same(getattr(found, metric), goal, span(data))
+
+
 # ---- coherence with the delivered bounds
 
 
@@ -329,6 +340,37 @@ def test_a_plateau_of_the_miss_rate_at_a_cut_belongs_to_the_lower_range() -> Non
 def test_jumps_of_the_miss_rate_on_x_are_cut_at_the_ends_of_the_range(low: float, high: float, expected: float) -> None:
     c = curve(ucc.Intervals.from_bands([1.0, -2.0, 3.0, -4.0], np.zeros(4), np.ones(4)))
     np.testing.assert_allclose(c.area(axes=("miss_rate", "bandwidth"), miss_rate=(low, high)), expected, rtol=1e-14)
+
+
+def endless() -> Any:
+    """Errors 1, 2 and 3 over a band of 1, and one of 4 that has no band: a quarter of the rows is never covered."""
+    return curve(ucc.Intervals.from_bands([1.0, 2.0, 3.0, -4.0], np.zeros(4), [1.0, 1.0, 1.0, 0.0], np.ones(4)))
+
+
+def test_a_range_that_ends_before_the_never_covered_rows_has_a_finite_area() -> None:
+    c = endless()  # half width 7/8, miss rate 1, 3/4, 1/2 on the three unit steps, then 1/4 for ever
+    np.testing.assert_allclose(c.area(miss_rate=(0.25, 1.0)), 7 / 8 * 2.25, rtol=1e-15)
+    np.testing.assert_allclose(c.area(bandwidth=(0.0, 7.0)), 7 / 8 * (2.25 + 5 / 4), rtol=1e-15)
+    np.testing.assert_allclose(c.area(deficit=(1.0, 2.5)), 7 / 8 * 2.25, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("metric", "cut", "top"), [("miss_rate", 0.25, 1.0), ("miss_rate", 0.5, 1.0), ("deficit", 1.5, 2.5)]
+)
+def test_the_part_that_holds_the_never_covered_rows_is_infinite_as_the_whole_is(
+    metric: str, cut: float, top: float
+) -> None:
+    c = endless()
+    assert c.area() == np.inf
+    assert np.isfinite(c.area(**{metric: (cut, top)}))
+    assert c.area(**{metric: (0.0, cut)}) == np.inf
+    assert c.area(**{metric: (0.0, top)}) == np.inf
+
+
+@pytest.mark.parametrize("goal", [{"miss_rate": 0.2}, {"deficit": 0.9}])
+def test_a_level_below_the_never_covered_rows_is_refused(goal: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"no scale reaches .*: the least is"):
+        endless().find(**goal)
 
 
 def test_among_equal_costs_the_least_scale_is_cheapest() -> None:

@@ -160,7 +160,7 @@ def test_every_area_of_a_thousand_rows_is_the_integral_over_all_breakpoints(vary
     c, values = brute(vary)
     for x, y in PAIRS:
         left, right = values[y][:-1], values[y][1:]
-        height = (left + right) / 2
+        height: Any = (left + right) / 2
         if x != y and "miss_rate" in (x, y):
             height = right if x == "miss_rate" else left
         exact = abs(np.sum(np.diff(values[x]) * height))

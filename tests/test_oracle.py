@@ -139,8 +139,8 @@ def test_points_hold_every_vertex_of_the_curve_and_nothing_off_it(data: Data, va
         near(float(places[np.argmin(np.abs(places - float(t)))]), t, TOLERANCE * blur(oracle))
     assert places[0] == oracle.start
     near(float(places[-1]), oracle.end, TOLERANCE * blur(oracle))
-    for t in oracle.breakpoints:
-        for metric, drawn in zip(pair, (points.x, points.y), strict=True):
+    for metric, drawn in zip(pair, (points.x, points.y), strict=True):
+        for t in oracle.criticals if metric == "miss_rate" else oracle.breakpoints:
             found = shown(places, drawn, metric, t, oracle)
             near(found, oracle.value(metric, t), TOLERANCE * extent(oracle, metric))
 
@@ -203,8 +203,8 @@ def test_find_gives_the_least_place_that_reaches_a_level(data: Data, vary: str, 
     found = c.find(**{metric: goal})
     t = Fraction(getattr(found, vary))
     assert early is not None
-    assert t >= early - TOLERANCE * abs(early)
-    assert late is None or t <= late + TOLERANCE * abs(late)
+    assert t >= early - TOLERANCE * (abs(early) + blur(oracle))
+    assert late is None or t <= late + TOLERANCE * (abs(late) + blur(oracle))
 
 
 @given(data=mixed(10, weighted=False), vary=varies)
@@ -213,7 +213,7 @@ def test_find_reads_a_miss_rate_as_a_count_of_rows(data: Data, vary: str) -> Non
     for missed in range(n):
         exact = oracle.reach("miss_rate", missed / n)
         assert exact is not None
-        near(getattr(c.find(miss_rate=missed / n), vary), exact)
+        near(getattr(c.find(miss_rate=missed / n), vary), exact, TOLERANCE * blur(oracle))
 
 
 def ranges(oracle: Oracle, metric: str, parts: tuple[Fraction, Fraction]) -> tuple[float, float]:
