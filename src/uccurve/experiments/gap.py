@@ -225,7 +225,7 @@ EXPERIMENT = Experiment(
     quick_settings=QUICK,
     stack=("scikit-learn",),
     reasons={
-        AREAS: "Signs reproduced in every draw of the function, sizes only in part: the paper shows one draw and does"
+        AREAS: "Signs reproduced in nearly every draw, sizes only in part: the paper shows one draw and does"
         " not give "
         "its kernel, its regions or its model settings. Its own numbers disagree: areas of 0.733 and 0.597 are a gain"
         " of "
