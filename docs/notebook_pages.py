@@ -51,13 +51,26 @@ def page(stem: str, notebook: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
             blocks.append(source)
             continue
         blocks.append(f"```python\n{source}\n```")
-        blocks += [_output(output, stem, pictures) for output in cell.get("outputs", [])]
+        blocks += [_output(output, stem, pictures) for output in _joined(cell.get("outputs", []))]
     return "\n\n".join(block for block in blocks if block) + "\n", pictures
+
+
+def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The outputs of a cell, with prints in a row made one; what was said to stderr is left out."""
+    kept: list[dict[str, Any]] = []
+    for output in outputs:
+        if output["output_type"] != "stream":
+            kept.append(output)
+        elif output["name"] == "stdout" and kept and kept[-1]["output_type"] == "stream":
+            kept[-1] = {**kept[-1], "text": [*kept[-1]["text"], *output["text"]]}
+        elif output["name"] == "stdout":
+            kept.append(output)
+    return kept
 
 
 def _output(output: dict[str, Any], stem: str, pictures: dict[str, bytes]) -> str:
     if output["output_type"] == "stream":
-        return _text("".join(output["text"])) if output["name"] == "stdout" else ""
+        return _text("".join(output["text"]))
     data = output.get("data", {})
     for kind, ending in IMAGES.items():
         if kind in data:

@@ -18,7 +18,7 @@ NAMES = ("introduction", "synthetic", "gap", "bnn", "housing", "wine", "traffic"
 
 def execute(name: str, out: Path) -> float:
     """Run one notebook from top to bottom, write the copy with its outputs, and return the seconds it took."""
-    notebook = nbformat.read(HERE / f"{name}.ipynb", as_version=4)
+    notebook = nbformat.read(HERE / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     start = time.perf_counter()
     NotebookClient(
         notebook,
@@ -27,7 +27,7 @@ def execute(name: str, out: Path) -> float:
         timeout=3600,
         resources={"metadata": {"path": str(HERE)}},
     ).execute()
-    nbformat.write(notebook, out / f"{name}.ipynb")
+    nbformat.write(notebook, out / f"{name}.ipynb")  # type: ignore[no-untyped-call]
     return time.perf_counter() - start
 
 
