@@ -140,11 +140,11 @@ EXPERIMENT = Experiment(
     quick_settings=QUICK,
     stack=("scikit-learn",),
     reasons={
-        SUMMARY: "The constant band is reproduced; GBR is not (its areas are a third too large). The deep quantile trees "
-        "give many bands that are tiny or negative, and the paper does not say how it repaired them; the area depends on "
-        "that more than on the model. Meta is tuned on the held-out rows that it was learnt from, so its cost is further "
-        "from its optimum than the paper's. What the paper prints as MAE is here, as for housing, the mean squared error "
-        "in raw units.",
+        SUMMARY: "The constant band is reproduced; GBR is not (its areas are a third too large). The deep quantile "
+        "trees give many bands that are tiny or negative, and the paper does not say how it repaired them; the area "
+        "depends on that more than on the model. Meta is tuned on the held-out rows that it was learnt from, so its "
+        "cost is further from its optimum than the paper's. What the paper prints as MAE is here, as for housing, the "
+        "mean squared error in raw units.",
         REPAIR: "We raise every band below 5 % of the mean half-width to that value.",
     },
 )
