@@ -190,7 +190,7 @@ def _segments(assessment: Assessment) -> dict[str, Any] | None:
     heads += [
         *(Head(f"gain {breakable(axes)}") for axes in ("excess/deficit", "bandwidth/miss_rate")),
         Head("p, adjusted"),
-        Head("", text=True),
+        Head("verdict", text=True),
     ]
     rows = [_segment_row(one) for one in assessment.segments]
     failing = len(assessment.failing)
