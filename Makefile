@@ -47,7 +47,9 @@ format: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# Notebooks in full; what `make paper` has computed is not computed again. NOTEBOOKS=--quick for a look at the site.
 docs: .venv/.installed-dev
+	$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
 	$(BIN)/mkdocs build --strict
 
 paper: .venv/.installed-dev
