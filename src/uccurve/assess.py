@@ -248,7 +248,8 @@ class _Job:
         finite = [name for name in questions if np.isfinite(gains[name]) and units.count > 1]
         how = Settings(settings.confidence_level, "BCa", settings.n_resamples)
         rng = np.random.default_rng(settings.seed)
-        found = interval_estimates(intervals, [questions[name] for name in finite], units, how, rng=rng, tick=tick)
+        asked = [questions[name] for name in finite]
+        found = interval_estimates(intervals, asked, units, how, rng=rng, tick=tick) if asked else []
         ends = {name: (one.low, one.high) for name, one in zip(finite, found, strict=True)}
         out: dict[str, float] = {}
         for name, gain in gains.items():

@@ -42,17 +42,23 @@ def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) 
     error, rest = (1 - confidence_level) / 2, total - count
     low, high = 0.0, 1.0
     if count > 0:
-        low = _crossing(lambda share: _beta(count, rest + 1, share, 1 - share) - error)
+        low = _crossing(lambda share: _beta(count, rest + 1, share, 1 - share) - error, count, rest + 1)
     if rest > 0:
-        high = _crossing(lambda share: error - _beta(rest, count + 1, 1 - share, share))
+        high = _crossing(lambda share: error - _beta(rest, count + 1, 1 - share, share), count + 1, rest)
     return low, high
 
 
-def _crossing(rising: Callable[[float], float]) -> float:
-    """Return where a rising function on 0 to 1 crosses 0, to the last bit."""
-    low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if rising(middle) > 0 else (middle, high)
+def _crossing(rising: Callable[[float], float], a: float, b: float) -> float:
+    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves."""
+    low, high, x = 0.0, 1.0, a / (a + b)
+    while low < x < high:
+        value = rising(x)
+        low, high = (low, x) if value > 0 else (x, high)
+        slope = _mass(a, b, x, 1 - x, a - (a + b) * x) * a * b / (a + b) / (x * (1 - x))
+        step = value / slope if slope > 0 else 1.0
+        if abs(step) <= 2 * EPS * x:
+            return x
+        x = x - step if low < x - step < high else (low + high) / 2
     return high
 
 

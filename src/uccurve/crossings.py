@@ -234,8 +234,8 @@ def _walk(first: _Line, second: _Line) -> _Runs:
     size = max(float(np.abs(line.value).max()) for line in (first, second))
     with np.errstate(invalid="ignore"):
         begin, end = ((np.where(np.abs(d) > TIE * size, d, 0.0)) for d in ((a1 - b1)[:-1], (a0 - b0)[1:]))
-    inside = begin * end < 0
-    way = np.divide(begin, begin - end, out=np.zeros(len(begin)), where=inside)
+        inside = begin * end < 0
+        way = np.divide(begin, begin - end, out=np.zeros(len(begin)), where=inside)
     places = np.column_stack([level[:-1], level[:-1] + way * np.diff(level)])
     shared = np.maximum(np.minimum(a0, a1), np.minimum(b0, b1))
     with np.errstate(invalid="ignore"):

@@ -1,0 +1,69 @@
+"""Folds and repeated runs as one set of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import uccurve as ucc
+from uccurve.folds import joined, same_rows
+
+
+def fold(seed: int, n: int, **options: object) -> ucc.Intervals:
+    rng = np.random.default_rng(seed)
+    return ucc.Intervals.from_bands(rng.normal(size=n), np.zeros(n), rng.gamma(2, size=n), **options)  # type: ignore[arg-type]
+
+
+def test_joined_folds_are_all_rows_in_order() -> None:
+    folds = [fold(0, 5), fold(1, 3)]
+    whole = joined(folds)
+    for name in ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band"):
+        assert_array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in folds]))
+    assert whole.symmetric
+    assert joined(folds[:1]) is folds[0]
+
+
+def test_weights_are_joined_as_given_and_missing_ones_count_1() -> None:
+    whole = joined([fold(0, 2, weight=[3.0, 1.0]), fold(1, 2)])
+    assert_array_equal(whole.weight, np.array([3, 1, 1, 1]) / 6)
+
+
+def test_asymmetric_folds_keep_both_sides() -> None:
+    one = fold(0, 4)
+    other = ucc.Intervals.from_bands(one.y_true, one.y_pred, one.lower_band, 2 * one.upper_band)
+    assert_array_equal(joined([one, other]).upper_band, np.concatenate([one.upper_band, 2 * one.upper_band]))
+
+
+def test_raised_and_dropped_rows_are_counted_together() -> None:
+    one = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 1.0], min_band=0.5)
+    assert joined([one, one]).raised == 2 * one.raised > 0
+
+
+def test_runs_over_the_same_rows_are_recognised() -> None:
+    one = fold(0, 4)
+    other = ucc.Intervals.from_bands(one.y_true, one.y_pred + 1, one.lower_band)
+    assert_array_equal(same_rows([one, other], None), [0, 1, 2, 3, 0, 1, 2, 3])
+    assert same_rows([one, fold(1, 4)], None) is None
+    assert same_rows([one], None) is None
+
+
+def test_names_tell_which_rows_are_the_same() -> None:
+    folds = [fold(0, 2), fold(1, 3)]
+    assert_array_equal(same_rows(folds, [["a", "b"], ["b", "c", "a"]]), [0, 1, 1, 2, 0])
+    assert_array_equal(same_rows(folds[:1], [[7, 7]]), [0, 0])
+    assert_array_equal(same_rows(folds[:1], np.array([7, 8])), [0, 1])  # type: ignore[arg-type]
+
+
+def test_bad_folds_are_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r"a list of folds must hold at least one Intervals; it is empty\."):
+        joined([])
+    with pytest.raises(TypeError, match=r"a list of folds must hold Intervals; item 1 is int\."):
+        joined([fold(0, 2), 3])  # type: ignore[list-item]
+    two = ucc.Intervals.from_bands(np.ones((2, 2)), np.zeros((2, 2)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"must have the same outputs; fold 1 has other ones than fold 0\."):
+        joined([fold(0, 2), two])
+    with pytest.raises(
+        ValueError, match=r"`rows` must name each row of each fold: \[2, 2\] names against \[2, 3\] rows\."
+    ):
+        same_rows([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])

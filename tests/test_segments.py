@@ -1,0 +1,94 @@
+"""Segments by labels and by equal-count bins, and p-values adjusted for their number."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from uccurve.segments import holm, parts
+
+
+def sizes(by: Any, rows: int, bins: int = 4) -> dict[str, int]:
+    return {f"{part.feature} {part.label}": int(part.rows.sum()) for part in parts(by, rows, bins)}
+
+
+def test_labels_of_any_kind_make_a_segment_each() -> None:
+    assert sizes(["x", "y", "x"], 3) == {"segment x": 2, "segment y": 1}
+    assert sizes(np.array(["b", "a", "b"], object), 3) == {"segment b": 2, "segment a": 1}
+    assert sizes([True, False, True], 3) == {"segment False": 1, "segment True": 2}
+    assert sizes([3, 1, 3], 3) == {"segment 1": 1, "segment 3": 2}
+
+
+def test_several_features_keep_their_names() -> None:
+    assert sizes({"sex": ["f", "m"], "age": [30, 60]}, 2) == {"sex f": 1, "sex m": 1, "age 30": 1, "age 60": 1}
+
+
+def test_a_series_brings_its_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert sizes(pandas.Series(["n", "s"], name="side"), 2) == {"side n": 1, "side s": 1}
+
+
+def test_numbers_are_cut_into_bins_of_equal_count() -> None:
+    values = np.random.default_rng(0).permutation(100) / 8
+    assert sizes(values, 100) == {
+        "segment 0 to 3": 25,
+        "segment 3.125 to 6.125": 25,
+        "segment 6.25 to 9.25": 25,
+        "segment 9.375 to 12.38": 25,
+    }
+
+
+def test_ties_stay_in_one_bin() -> None:
+    values = [0.0] * 70 + list(np.arange(1.0, 31.0))
+    assert sizes(values, 100) == {"segment 0": 70, "segment 1 to 5": 5, "segment 6 to 30": 25}
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 6))
+def test_every_row_is_in_one_bin_and_bins_are_in_order(values: list[int], bins: int) -> None:
+    found = parts(values, len(values), bins)
+    assert_allclose(np.sum([part.rows for part in found], axis=0), 1)
+    limits = [(np.array(values)[part.rows].min(), np.array(values)[part.rows].max()) for part in found]
+    assert len(found) <= bins
+    assert all(high < low for (_, high), (low, _) in pairwise(limits))
+
+
+def test_holm_is_the_step_down_of_bonferroni() -> None:
+    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.001, 0.5))
+def test_holm_rejects_what_the_step_down_rejects(pvalues: list[float], level: float) -> None:
+    """By its definition: in rising order, reject while p <= level / (number left)."""
+    rejected, order = set(), sorted(range(len(pvalues)), key=lambda i: pvalues[i])
+    for step, i in enumerate(order):
+        if pvalues[i] * (len(order) - step) > level:
+            break
+        rejected.add(i)
+    adjusted = holm(pvalues)
+    assert {i for i, p in enumerate(adjusted) if p <= level} == rejected
+    assert all(p >= q for p, q in zip(adjusted, pvalues, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("by", "sentence"),
+    [
+        (["a", "b"], r"`by` must hold one label a row: 'segment' has 2 against 3 rows\."),
+        ({"age": [1, 2]}, r"`by` must hold one label a row: 'age' has 2 against 3 rows\."),
+        (
+            [1.0, np.nan, 2.0],
+            r"`by` must hold a label in each row: 1 of 3 have none, first row 1\. Hint: give such rows",
+        ),
+        (["a", None, "b"], r"`by` must hold a label in each row: 1 of 3 have none, first row 1\."),
+    ],
+)
+def test_bad_labels_are_refused_in_a_sentence(by: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        parts(by, 3)
