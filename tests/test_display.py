@@ -4,7 +4,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
@@ -171,10 +170,22 @@ def test_a_few_huge_critical_scales_do_not_squeeze_the_rest() -> None:
     assert view(display.axes, display.x, display.y, (50.0, 0.2))[0] == 50.0
 
 
-def test_a_band_and_line_options_are_drawn() -> None:
-    band = SimpleNamespace(x=np.array([0.0, 1, 2]), low=np.array([0.9, 0.2, 0]), high=np.array([1, 0.4, 0.1]))
-    display = UCCDisplay.from_ucc(ucc.UCC(intervals()), band=band, color="red", linewidth=3, legend=False)
-    assert len(display.ax_.collections) == 1
+def test_a_confidence_band_is_drawn_or_made() -> None:
+    iv = intervals(80)
+    made = ucc.confidence_band(iv, axes=("bandwidth", "deficit"), seed=0, confidence_level=0.9)
+    for band in (made, 0.9):
+        display = UCCDisplay.from_ucc(ucc.UCC(iv), axes=("bandwidth", "deficit"), band=band)
+        (patch,) = display.ax_.collections
+        corners = {tuple(vertex) for vertex in np.asarray(patch.get_paths()[0].vertices).tolist()}
+        assert {*zip(made.x.tolist(), made.low.tolist(), strict=True)} <= corners
+        assert {*zip(made.x.tolist(), made.high.tolist(), strict=True)} <= corners
+        assert "90 % pointwise band" in labels(display.ax_)
+    with pytest.raises(ValueError, match="`band` must be on the axes bandwidth/miss_rate; it is on bandwidth/deficit"):
+        UCCDisplay.from_ucc(ucc.UCC(iv), band=made)
+
+
+def test_line_options_are_passed_on() -> None:
+    display = UCCDisplay.from_ucc(ucc.UCC(intervals()), color="red", linewidth=3, legend=False)
     assert display.line_.get_color() == "red"
     assert display.line_.get_linewidth() == 3
     assert display.ax_.get_legend() is None
@@ -211,7 +222,7 @@ def test_from_estimator_takes_every_interface(estimator: Any) -> None:
     X = np.column_stack([iv.y_pred, iv.lower_band])
     display = UCCDisplay.from_estimator(estimator, X, iv.y_true)
     by_hand = ucc.UCC(ucc.Intervals.from_bounds(iv.y_true, iv.y_pred, iv.y_pred - X[:, 1], iv.y_pred + X[:, 1]))
-    assert_array_equal(display.x, by_hand.points().x)
+    assert_allclose(display.x, by_hand.points().x, rtol=1e-14)
     assert display.name == type(estimator).__name__
 
 
@@ -220,7 +231,7 @@ def test_an_estimator_without_intervals_is_refused() -> None:
         def predict(self, X: Any) -> Any:
             return X
 
-    with pytest.raises(TypeError, match=r"`estimator` must have predict_interval\(X\) or .* Plain has neither"):
+    with pytest.raises(TypeError, match=r"`estimator` must have predict_interval, or .* Plain has neither"):
         UCCDisplay.from_estimator(Plain(), np.zeros((3, 1)), [1, 2, 3])
 
 

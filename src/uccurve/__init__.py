@@ -11,6 +11,7 @@ from .calibrate import Calibration, IntervalCalibrator
 from .checks import DroppedRowsWarning
 from .crossings import Crossings, crossings
 from .curve import UCC
+from .display import UCCDisplay
 from .intervals import Intervals
 from .levels import LevelPoint, LevelsUCC
 from .permutation import PermutationTest, permutation_test
@@ -46,6 +47,7 @@ __all__ = [
     "LevelsUCC",
     "OperatingPoint",
     "PermutationTest",
+    "UCCDisplay",
     "adapters",
     "assess",
     "auucc_gain_score",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from . import checks
+from .band import ConfidenceBand, confidence_band
 from .checks import HEADLINE, Array, Axes, Metric
 from .curve import UCC, Range, Unit
 from .drawing import GREY, REFERENCE, curve, dress, key, new_axes, path, percent, spoken, view, visible
@@ -106,13 +107,20 @@ class UCCDisplay:
     ) -> Self:
         """Draw the curve of a fitted estimator on `X` and `y`; `options` as in `from_ucc`.
 
-        The estimator has ``predict`` with ``return_std=True`` (Gaussian processes, Bayesian ridge), or
-        ``predict_interval`` that returns the bounds as two columns or as a pair, alone or after the predictions.
+        The estimator is any that `uccurve.adapters.from_estimator` takes.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import BayesianRidge
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 3.0, 7.0]
+        >>> UCCDisplay.from_estimator(BayesianRidge().fit(X, y), X, y).name
+        'BayesianRidge'
         """
-        y_pred, lower, upper = _predictions(estimator, X)
+        from .adapters import from_estimator
+
+        intervals = from_estimator(estimator, X, y, weight=sample_weight, min_band=min_band)
         name = type(estimator).__name__ if name is None else name
-        data: dict[str, Any] = {"sample_weight": sample_weight, "min_band": min_band, "vary": vary}
-        return cls.from_predictions(y, y_pred, lower, upper, name=name, **data, **options)
+        return cls.from_ucc(UCC(intervals, vary=vary), name=name, **options)
 
     def plot(
         self,
@@ -128,7 +136,7 @@ class UCCDisplay:
         excess: Range | None = None,
         deficit: Range | None = None,
         overshoot: Range | None = None,
-        band: Any = None,
+        band: ConfidenceBand | float | None = None,
         legend: bool = True,
         **line: Any,
     ) -> Self:
@@ -144,8 +152,8 @@ class UCCDisplay:
             Cost factor c: mark the cheapest point, with the line of all points that cost as much as it does.
         shade : bool
             Shade the area under the curve; a range as in `UCC.area` shades that part.
-        band : object with `x`, `low` and `high`, optional
-            A confidence band of the curve on the same axes.
+        band : ConfidenceBand or float, optional
+            A confidence band of the curve on the same axes; a number is the level of a pointwise one to be made.
         line
             Passed on to matplotlib's Line2D.
         """
@@ -161,7 +169,7 @@ class UCCDisplay:
         if shade or part:
             self._shade(ax, part, color)
         if band is not None:
-            ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, linewidth=0, zorder=1.6)
+            self._draw_band(ax, band, color)
         if cost is not None:
             self._draw_cost(ax, cost, color)
         if delivered:
@@ -181,6 +189,8 @@ class UCCDisplay:
 
     def _draw_reference(self, ax: PlotAxes) -> None:
         """Draw the constant band's curve, once for all models that share their predictions."""
+        if not hasattr(self.ucc, "intervals"):  # a sketch has no rows
+            return
         constant = UCC(self.ucc.intervals.constant(), vary=self.ucc.vary).points(axes=self.axes, unit=self.unit)
         identity = f"{REFERENCE} {constant.x.max():.6g} {constant.y.max():.6g} {len(constant)}"
         others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(REFERENCE)]
@@ -196,6 +206,16 @@ class UCCDisplay:
             "gid": identity,
         }
         curve(ax, *path(self.axes, constant.x, constant.y), corner, label=label, **look)
+
+    def _draw_band(self, ax: PlotAxes, band: ConfidenceBand | float, color: Any) -> None:
+        if isinstance(band, float):
+            choices: dict[str, Any] = {"axes": self.axes, "unit": self.unit, "vary": self.ucc.vary}
+            band = confidence_band(self.ucc.intervals, confidence_level=band, seed=0, **choices)
+        if band.axes != self.axes:
+            raise ValueError(f"`band` must be on the axes {'/'.join(self.axes)}; it is on {'/'.join(band.axes)}.")
+        step: Literal["post"] | None = "post" if self.axes[1] == "miss_rate" else None
+        label = f"{100 * band.confidence_level:g} % {band.kind} band"
+        ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
 
     def _shade(self, ax: PlotAxes, part: Part | None, color: Any) -> None:
         area = self.ucc.area(axes=self.axes, unit=self.unit, **dict([part] if part else []))
@@ -254,26 +274,6 @@ class UCCDisplay:
         points = self.ucc.points(axes=self.axes, unit=self.unit)
         t: Array = getattr(points, self.ucc.vary)
         return t
-
-
-def _predictions(estimator: Any, X: Any) -> tuple[Any, Any, Any]:
-    """Predictions and bounds of a fitted estimator, by the interface it has."""
-    if hasattr(estimator, "predict_interval"):
-        answer = estimator.predict_interval(X)
-        if isinstance(answer, tuple) and len(answer) == 2 and np.ndim(answer[1]) > np.ndim(answer[0]):
-            y_pred, bounds = answer
-        else:
-            y_pred, bounds = estimator.predict(X), np.column_stack(answer) if isinstance(answer, tuple) else answer
-        bounds = np.asarray(bounds)
-        return y_pred, *bounds.reshape(len(bounds), 2, -1)[:, :, 0].T
-    try:
-        mean, std = estimator.predict(X, return_std=True)
-    except TypeError:
-        raise TypeError(
-            f"`estimator` must have predict_interval(X) or predict(X, return_std=True); {type(estimator).__name__} "
-            "has neither. Hint: use UCCDisplay.from_predictions with the bounds."
-        ) from None
-    return mean, mean - std, mean + std
 
 
 def _mark(color: Any) -> dict[str, Any]:
