@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "uccurve"
 ROOTS = ["curve", "intervals", "profile", "scores"]
 """Where the core begins; whatever they import belongs to it. All of it imports numpy and the standard library only."""
 
-HAND_OFFS = {("intervals", "frames"), ("curve", "display")}
+HAND_OFFS = {("intervals", "frames"), ("curve", "display"), ("levels", "level_significance")}
 """Where a method of the core hands over to an edge, inside a function: (core module, edge)."""
 
 EAGER = ["band_models", "cli", "estimators", "experiments"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from .intervals import Intervals
 from .nested import NestedProfile, NestedTrack
 from .points import OperatingPoint
 from .profile import Profile
+
+if TYPE_CHECKING:
+    from .bootstrap import BootstrapInterval
+    from .permutation import PermutationTest
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,6 +111,49 @@ class LevelsUCC(UCC):
             a + share * (b - a) for a, b in ((inner.lower_band, outer.lower_band), (inner.upper_band, outer.upper_band))
         ]
         return Intervals.from_bands(outer.y_true, outer.y_pred, *bands, weight=outer._weight)
+
+    def permutation_test(self, other: LevelsUCC, **options: Any) -> PermutationTest:
+        """Test whether two models' own levels differ by more than chance, as `uccurve.permutation_test` for one level.
+
+        Both are brought to the same mean half-width all along the curve before rows are swapped, which leaves both
+        curves as they are; their levels need not be the same. With one level each it is that very test.
+
+        Parameters
+        ----------
+        other : LevelsUCC
+            Of the same rows.
+        **options
+            `statistic` (``"area"``, ``"gain"`` or ``"cheapest"``), `axes`, ranges, `c`, `unit`, `n_resamples` (1999),
+            `alternative`, `seed`, `block` and `progress`, as in `uccurve.permutation_test`. Whole areas and gains on
+            bandwidth/miss_rate, bandwidth/deficit and overshoot/deficit take one matrix product for all swaps, anything
+            else a curve a swap.
+
+        Examples
+        --------
+        >>> y, zero = [1.0, 2.0, 4.0, 0.5, 3.0, 2.5, 5.0, 1.5], [0.0] * 8
+        >>> def levels(bands):
+        ...     inner, outer = (Intervals.from_bands(y, zero, share * np.array(bands)) for share in (0.5, 1.0))
+        ...     return UCC.from_levels({0.5: inner, 0.9: outer})
+        >>> sharp = levels([0.9, 2.2, 3.9, 0.6, 2.8, 2.6, 5.2, 1.3])
+        >>> sharp.permutation_test(levels([2.4] * 8), axes=("bandwidth", "deficit"))
+        PermutationTest(statistic=-0.9977, pvalue=0.01562, two-sided, 256 every swap of 8 units)
+        """
+        from .level_significance import permutation_test
+
+        return permutation_test(self, other, **options)
+
+    def bootstrap(self, **options: Any) -> BootstrapInterval:
+        """Confidence interval of an answer, as `uccurve.bootstrap` for one level.
+
+        Parameters
+        ----------
+        **options
+            `statistic` (``"gain"``, ``"area"`` or ``"cheapest"``), `axes`, ranges, `c`, `unit`, `confidence_level`,
+            `method`, `n_resamples`, `seed`, `block` and `progress`, as in `uccurve.bootstrap`.
+        """
+        from .level_significance import bootstrap
+
+        return bootstrap(self, **options)
 
     def __repr__(self) -> str:
         spans = " to ".join(f"{self.at(level=level).miss_rate:.4g}" for level in (self.levels[0], self.levels[-1]))

@@ -62,6 +62,11 @@ class NestedProfile(Profile):
             yield Segment(left, right, slopes[0], slopes[1], self._gap(i), self._gap(i + 1))
         yield Segment(1.0, np.inf, self.actives[-1], self.others[-1], self._gap(-1), None)
 
+    def folds(self) -> bool:
+        """Whether the other bound is ever the nearer one, so that excess differs from overshoot."""
+        *_, tail = segments = list(self.segments())
+        return any((segment.gap > 0).any() for segment in segments) or len(tail.folds()[0]) > 0
+
     def _gap(self, i: int) -> Array:
         """By how much the other bound is nearer to the observation than the bound on the error's side."""
         gap: Array = self.actives[i] - self.others[i] - 2 * self.error
@@ -97,11 +102,12 @@ class Segment(NamedTuple):
 class NestedTrack(Track):
     """Vertices of the curve of a `NestedProfile`; with `folds` also those that only the excess needs."""
 
-    __slots__ = ("_place", "_profile")
+    __slots__ = ("_knots", "_pieces", "_place", "_profile")
 
     def __init__(self, profile: NestedProfile, *, folds: bool) -> None:
         limit = np.inf if profile.endless else profile.end
-        found = [segment.folds()[1] for segment in profile.segments()] if folds else []
+        segments = list(profile.segments())
+        found = [segment.folds()[1] for segment in segments] if folds else []
         bends = np.concatenate([profile.knots, *found])
         critical = profile.critical[np.isfinite(profile.critical)]
         self.t = _frozen(np.unique(np.concatenate([profile.knots[:1], bends[bends < limit], critical])))
@@ -110,6 +116,12 @@ class NestedTrack(Track):
         self._profile, self.plain = profile, False
         self._place = np.searchsorted(self.t, profile.critical)
         self._values: dict[Metric, Array] = {}
+        self._knots: dict[float, dict[Metric, float]] = {}
+        self._pieces: list[tuple[Segment, int, int]] = []
+        for segment in segments:
+            if segment.left < self.t[-1]:
+                first, stop = (int(np.searchsorted(self.t, edge)) for edge in (segment.left, segment.right))
+                self._pieces.append((segment, first, min(stop, len(self.t) - 1)))
 
     def values(self, name: Metric) -> Array:
         """Metric at each vertex, read-only; the miss rate after its step."""
@@ -129,7 +141,7 @@ class NestedTrack(Track):
         heights = x[:-1] if other == "miss_rate" else (x[1:] + x[:-1]) / 2
         below = np.append(0.0, np.cumsum(heights * np.diff(self.t)))
         parts = np.where(np.isfinite(self._profile.critical), 0.0, np.inf)
-        for segment, first, last in self._pieces():
+        for segment, first, last in self._pieces:
             covered = np.clip(self._place, first, last)
             parts += self._share(segment.active) * (below[covered] - below[first])
         return parts
@@ -148,13 +160,11 @@ class NestedTrack(Track):
         inside = np.interp(self.t, profile.knots, at_knots)
         return np.where(self.t < 1, inside, self.t * at_knots[-1])
 
-    def _pieces(self) -> Iterator[tuple[Segment, int, int]]:
-        """Segments that the curve reaches, and the numbers of their first and last vertex."""
-        for segment in self._profile.segments():
-            if segment.left >= self.t[-1]:
-                return
-            first, last = (int(np.searchsorted(self.t, edge)) for edge in (segment.left, segment.right))
-            yield segment, first, min(last, len(self.t) - 1)
+    def _knot(self, t: float, name: Metric) -> float:
+        """Metric at a level as delivered."""
+        if t not in self._knots:
+            self._knots[t] = self._profile.at(t)
+        return self._knots[t][name]
 
     def _share(self, slopes: Array) -> Array:
         """What each row's slope adds to that of the mean."""
@@ -164,7 +174,7 @@ class NestedTrack(Track):
     def _rising(self, name: Metric) -> Array:
         """Overshoot or excess: exact at each knot, then the integral of its slope over the segment."""
         out = np.zeros(len(self.t))
-        for segment, first, last in self._pieces():
+        for segment, first, last in self._pieces:
             inside = (first < self._place) & (self._place < last)
             start = segment.excess_slope() if name == "excess" else segment.active
             slopes = _sums(self._place[inside] - first, self._share(segment.active)[inside], last - first)
@@ -172,7 +182,7 @@ class NestedTrack(Track):
             if name == "excess":
                 self._bend(slopes, segment, first)
             slopes = np.maximum(running_sum(slopes), 0)
-            out[first] = self._profile.at(segment.left)[name]
+            out[first] = self._knot(segment.left, name)
             out[first + 1 : last + 1] = out[first] + running_sum(slopes * np.diff(self.t[first : last + 1]))
         return np.maximum.accumulate(out)
 
@@ -187,9 +197,9 @@ class NestedTrack(Track):
     def _falling(self) -> Array:
         """Deficit: exact at each knot, then the integral of its slope, from right to left."""
         out = np.full(len(self.t), self._never.error)
-        for segment, first, last in reversed(list(self._pieces())):
+        for segment, first, last in reversed(self._pieces):
             if segment.right <= self.t[-1]:
-                out[last] = self._profile.at(segment.right)["deficit"]
+                out[last] = self._knot(segment.right, "deficit")
             mass, length = self._share(segment.active), last - first
             inside = (first < self._place) & (self._place <= last)
             slopes = _sums(self._place[inside] - first - 1, mass[inside], length)
