@@ -98,26 +98,29 @@ def tables(found: Result) -> dict[str, tuple[list[str], list[str], dict[tuple[st
     return made
 
 
-def number(value: float | None) -> str:
-    """A value in three or four digits, as the tables show it.
-
-    >>> number(0.13849), number(57.31), number(1034.4), number(None)
-    ('0.138', '57.3', '1034', '–')
-    """
-    if value is None:
-        return "–"
-    size = abs(value)
-    return f"{value:.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 else f"{value:.3f}"
+def decimals(row: Mapping[str, Any]) -> int:
+    """Digits after the point that a row deserves: one for percentages, else by the size of its mean."""
+    size = abs(row["ours"]["mean"] or 0.0)
+    if size >= 1000:
+        return 0
+    return 1 if size >= 10 or "%" in row["table"] + row["measure"] else 3
 
 
 def shown(row: Mapping[str, Any] | None) -> str:
-    """Ours with its deviation, and the paper's in brackets."""
+    """Ours with its deviation, and the paper's in brackets, all to the same digit.
+
+    >>> shown({"table": "Areas", "measure": "BM", "ours": {"mean": 0.1384, "sd": 0.01}, "paper": 0.15})
+    '0.138 ± 0.010 (0.150)'
+    >>> shown({"table": "Gains, %", "measure": "BM", "ours": {"mean": 4.44, "sd": None}, "paper": None})
+    '4.4'
+    """
     if row is None:
         return ""
-    text = number(row["ours"]["mean"])
-    if row["ours"]["sd"] is not None:
-        text += f" ± {number(row['ours']['sd'])}"
-    return text if row["paper"] is None else f"{text} ({number(row['paper'])})"
+    mean, deviation, digits = row["ours"]["mean"], row["ours"]["sd"], decimals(row)
+    text = "–" if mean is None else f"{mean:.{digits}f}"
+    if deviation is not None:
+        text += f" ± {deviation:.{digits}f}"
+    return text if row["paper"] is None else f"{text} ({row['paper']:.{digits}f})"
 
 
 def as_text(found: Result) -> str:

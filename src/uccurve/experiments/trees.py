@@ -31,7 +31,8 @@ def bounds(X: Floats, y: Floats, at: tuple[Floats, ...], size: Size, *, seed: in
 class MetaBand:
     """Half-widths learnt as the 0.95 quantile of a base model's absolute error, from the features and the prediction.
 
-    The rows must be ones the base has not seen: its errors on its own training rows are too small.
+    The rows must be ones the base has not seen: its errors on its own training rows are too small. `IntervalRegressor`
+    with ``method="meta"`` is the same model around its own base; here all models of a table share one prediction.
     """
 
     def __init__(self, size: Size, *, seed: int) -> None:
