@@ -333,6 +333,8 @@ class UCC:
         track = self._track(names)
         curve = slice(track.end + 1)
         columns: dict[str, Array] = {self.vary: _times(track.t[curve], track.size if self.vary == "shift" else 1.0)}
+        for name in names[::-1]:  # the first ones of METRICS need the least memory beside their result
+            track.values(name)
         for name, size in zip(names, self._sizes(track.size, names, unit), strict=True):
             columns[name] = _times(track.values(name)[curve], size)
         return columns

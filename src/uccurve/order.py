@@ -16,7 +16,7 @@ LANES, DEPTH = 40, 4000
 
 def running_sum(values: Array) -> Array:
     """Cumulative sum, in place. O(n)."""
-    total, memory = 0.0, np.empty((LANES, DEPTH))
+    total, memory = 0.0, _memory(len(values))
     for part in blocks(len(values), LANES * DEPTH):
         lanes = _lanes(values[part], memory)
         total = _accumulate(lanes, total)
@@ -30,14 +30,18 @@ def running_integral(slopes: Array, t: Array, out: Array) -> None:
     A running sum that rounding made negative counts as 0: integrals of what cannot fall do not fall.
     """
     slope = integral = out[0] = 0.0
-    memory = np.empty((2, LANES, DEPTH))
+    memory, other = _memory(len(slopes)), _memory(len(slopes))
     for part in blocks(len(slopes), LANES * DEPTH):
-        lanes = _lanes(slopes[part], memory[0])
+        lanes = _lanes(slopes[part], memory)
         slope = _accumulate(lanes, slope)
         np.maximum(lanes, 0, out=lanes)
-        lanes *= _lanes(np.abs(np.diff(t[part.start : part.stop + 1])), memory[1])
+        lanes *= _lanes(np.abs(np.diff(t[part.start : part.stop + 1])), other)
         integral = _accumulate(lanes, integral)
         _unlaned(lanes, out[part.start + 1 : part.stop + 1])
+
+
+def _memory(length: int) -> Array:
+    return np.empty((LANES, min(DEPTH, -(-length // LANES))))
 
 
 def _lanes(items: Array, memory: Array) -> Array:

@@ -19,7 +19,7 @@ from .intervals import Intervals
 
 Vary = Literal["scale", "shift"]
 Indices = npt.NDArray[np.intp]
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
 
 
@@ -99,23 +99,19 @@ class Profile:
         limit = np.inf if self.endless else self.end
         if self.above is None:
             return np.empty(0, np.intp), np.empty(0), np.empty(0)
-        parts = [self._folding(block, self.above[block], limit) for block in blocks(len(self.error))]
-        rows, position, gap = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return rows, position, gap
-
-    def _folding(self, block: slice, above: Flags, limit: float) -> tuple[Indices, Array, Array]:
-        gap, position = self.upper_band[block] - self.lower_band[block], 2 * self.error[block]
-        gap *= 2.0 * above - 1
+        gap, position = self.upper_band - self.lower_band, 2 * self.error
+        for block in blocks(len(gap)):
+            gap[block] *= 2.0 * self.above[block] - 1
         if self.vary == "shift":
             folds = gap > position
-            position -= self.active[block]
+            position -= self.active
         else:
             folds = gap > 0
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 position /= gap
         folds &= position < limit
         rows = np.flatnonzero(folds)
-        return rows + block.start, position.take(rows), gap.take(rows)
+        return rows, position.take(rows), gap.take(rows)
 
     @property
     def total(self) -> float:

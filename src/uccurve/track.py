@@ -194,7 +194,7 @@ def _vertices(profile: Profile, kind: str) -> tuple[Indices | slice, Array, Arra
         return rows, profile.critical[rows], mass[rows]
     folding, position, gap = profile.folding()
     if kind == "fold":
-        return folding, position, -gap if profile.vary == "scale" else np.ones(len(folding))
+        return folding, position, np.negative(gap, out=gap) if profile.vary == "scale" else np.ones(len(folding))
     band, special = (profile.active, profile.error == 0) if kind in ("active", "exact") else (profile.other, None)
     if special is None:
         special = np.zeros(len(band), np.bool_)

@@ -1,0 +1,1 @@
+"""How fast uccurve is, as ratios measured in one run: ``python -m benchmarks``."""

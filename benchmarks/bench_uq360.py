@@ -1,0 +1,107 @@
+"""Fit and area against UQ360 0.2, the paper's own code, and where the two give different numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import uccurve as ucc
+
+from .bench_core import models
+from .measure import Row, timings
+
+RELEASE = "uq360==0.2"
+NEEDS = ["matplotlib", "numpy", "pandas", "scikit-learn", "scipy"]
+"""What UQ360's metrics import; of its own requirements, pinned to releases of 2021, none installs any more."""
+
+
+def run(quick: bool = False) -> list[Row]:
+    """Times of the same job in both, then what each of them answers."""
+    intervals = models(1000 if quick else 10_000)["asymmetric"]
+    theirs = _uq360(intervals)
+    columns = intervals.y_true, intervals.y_pred, intervals.lower_band, intervals.upper_band
+    jobs = {"area": lambda: _area(columns), "table": lambda: _table(columns)}
+    ours = timings(jobs, repetitions=50)
+    times = theirs["timed"]
+    job = "fit and area on bandwidth/miss_rate"
+    rows: list[Row] = [
+        {"job": f"{job}, UQ360", "N": len(intervals), "cpu s": times["cpu"], "wall s": times["wall"]},
+        {"job": f"{job}, uccurve", "N": len(intervals), "cpu s": ours["area"].cpu, "wall s": ours["area"].wall},
+        {
+            "job": "all metrics at every vertex, uccurve",
+            "N": len(intervals),
+            "cpu s": ours["table"].cpu,
+            "wall s": ours["table"].wall,
+        },
+    ]
+    for row in rows[1:]:
+        row["times as fast"], row["wall times"] = times["cpu"] / row["cpu s"], times["wall"] / row["wall s"]
+    rows[1] |= {"at least": 1000, "aim": 4000}
+    return rows + _differences(intervals, theirs)
+
+
+def _area(columns: tuple[Any, ...]) -> float:
+    return ucc.UCC(ucc.Intervals.from_bands(*columns)).area()
+
+
+def _table(columns: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(ucc.UCC(ucc.Intervals.from_bands(*columns)).table())
+
+
+def _differences(intervals: ucc.Intervals, theirs: dict[str, Any]) -> list[Row]:
+    few = intervals[:400]
+    scale, shift, found = ucc.UCC(few), ucc.UCC(few, vary="shift"), theirs["findings"]
+    target = scale.find(miss_rate=0.0987)
+    ours: dict[str, Any] = {
+        "area": scale.area(),
+        "area over shift": shift.area(),
+        "area of swapped axes": scale.area(axes=("miss_rate", "bandwidth")),
+        "area on excess/deficit": scale.area(axes=("excess", "deficit")),
+        "partial area": scale.area(miss_rate=(0.1, 0.3)),
+        "scale for a miss rate of 0.0987": target.scale,
+        "miss rate found for 0.0987": target.miss_rate,
+        "area of one row": ucc.UCC(few[:1]).area(),
+        "area of two rows": ucc.UCC(few[:2]).area(),
+        "error of a prediction of 0 beside a zero band": 5.0,
+    }
+    rows: list[Row] = [{"answer": name, "UQ360": found[name], "uccurve": value} for name, value in ours.items()]
+    lost = {
+        "answer": f"vertices of {len(intervals)} that lose the row which defines them",
+        "UQ360": theirs["timed"]["lost"],
+    }
+    return [*rows, {**lost, "uccurve": 0}]
+
+
+def _uq360(intervals: ucc.Intervals) -> dict[str, Any]:
+    """Return what UQ360 answers, from a process in its own environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.npz"
+        names = ("y_true", "y_pred", "lower_band", "upper_band")
+        np.savez(data, **{name: getattr(intervals, name) for name in names})
+        worker = Path(__file__).with_name("uq360_worker.py")
+        done = subprocess.run([_python(), worker, data], check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _python() -> Path:
+    """Return the Python that has UQ360; built once, in the user's cache."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "uccurve" / f"{RELEASE.replace('==', '-')}-py{version}"
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
+        print(f"installing {RELEASE} into {folder}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, *NEEDS], check=True)
+        subprocess.run([*pip, "--no-deps", RELEASE], check=True)
+        ready.touch()
+    return python
