@@ -72,10 +72,7 @@ def findings(columns: Any) -> dict[str, Any]:
         "area of swapped axes": float(on["missrate", "bandwidth"].get_AUUCC()),
         "area on excess/deficit": float(on["excess", "deficit"].get_AUUCC()),
         "partial area": float(headline.get_AUUCC(partial_y=(0.1, 0.3))),
-        "scale for a miss rate of 0.0987": float(
-            headline.get_specific_operating_point(req_y_axis_value=0.0987)["modvalue"]
-        ),
-        "miss rate found for 0.0987": float(headline.get_specific_operating_point(req_y_axis_value=0.0987)["new_y"]),
+        "miss rate found for 0.099": float(headline.get_specific_operating_point(req_y_axis_value=0.099)["new_y"]),
         "area of one row": answer(lambda: float(fitted([c[:1] for c in few], ("bandwidth", "missrate")).get_AUUCC())),
         "area of two rows": answer(lambda: float(fitted([c[:2] for c in few], ("bandwidth", "missrate")).get_AUUCC())),
         "error of a prediction of 0 beside a zero band": float(touched.d[0][0]),
