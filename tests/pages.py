@@ -27,7 +27,7 @@ class Step:
 
 def pages() -> list[Path]:
     """The README and every page of the site."""
-    return [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def steps(page: Path) -> list[Step]:
