@@ -16,6 +16,7 @@ from uccurve import UCC, Intervals
 from uccurve.experiments import NAMES, load, run
 from uccurve.experiments.experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
 from uccurve.experiments.figures import canvas, draw_curves
+from uccurve.experiments.markdown import BLOCK, refreshed
 from uccurve.experiments.results import as_text, claims, ours, result, rows, tables
 from uccurve.experiments.runner import chosen_seeds, run_all
 from uccurve.experiments.store import Arrays, Part, finished, packed, write_whole
@@ -32,6 +33,8 @@ from uccurve.experiments.summary import (
     summary_cells,
     tuned,
 )
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def counted(value: float = 1.0, **depends: Any) -> tuple[Part, list[int]]:
@@ -263,6 +266,13 @@ def test_every_experiment_names_its_tables_alike_in_ours_and_the_papers() -> Non
         assert experiment.name == name
         assert set(experiment.quick_settings) == set(experiment.settings)
         assert json.loads(json.dumps(dict(experiment.settings)))
+
+
+def test_the_page_shows_the_committed_results() -> None:
+    """Else: python -m uccurve.experiments.markdown docs/paper-recomputed.md docs/paper."""
+    text = (DOCS / "paper-recomputed.md").read_text(encoding="utf-8")
+    assert refreshed(text, DOCS / "paper") == text
+    assert {block["name"] for block in BLOCK.finditer(text)} == set(NAMES)
 
 
 def test_results_of_a_toy_have_tables_in_the_order_of_the_cells() -> None:
