@@ -113,6 +113,11 @@ def test_excess_is_a_sum_where_it_is_overshoot(data: Nested) -> None:
             assert_allclose(moments.from_sums(sums), curve.area(axes=asked.axes), rtol=1e-9, atol=1e-11 * scale)
 
 
+def test_a_bound_that_becomes_the_nearer_one_just_at_the_widest_level_is_seen() -> None:
+    levels = {q: Intervals.from_bands([0.5, 0.25], [0.0, 0.0], [0.25, 0.0], [0.25, 0.5]) for q in (0.5, 0.9)}
+    assert LevelMoments.of(ucc.UCC.from_levels(levels)._nested, question("area", ("excess", "deficit"))) is None
+
+
 # ---- permutation test
 
 

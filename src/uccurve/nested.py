@@ -63,9 +63,10 @@ class NestedProfile(Profile):
         yield Segment(1.0, np.inf, self.actives[-1], self.others[-1], self._gap(-1), None)
 
     def folds(self) -> bool:
-        """Whether the other bound is ever the nearer one, so that excess differs from overshoot."""
-        *_, tail = segments = list(self.segments())
-        return any((segment.gap > 0).any() for segment in segments) or len(tail.folds()[0]) > 0
+        """Whether the other bound is ever the nearer one on the curve, so that excess differs from overshoot."""
+        limit = max(self.end, 1.0)
+        beyond = limit * (self.actives[-1] - self.others[-1]) > 2 * self.error
+        return bool(beyond.any()) or any((self._gap(i) > 0).any() for i in range(len(self.knots)))
 
     def _gap(self, i: int) -> Array:
         """By how much the other bound is nearer to the observation than the bound on the error's side."""
