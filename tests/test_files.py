@@ -126,9 +126,13 @@ def test_a_parquet_column_of_text_is_refused(table: Any) -> None:
         table(parquet.getvalue()).read(["y"])
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError, match=r"is a folder, not a file\."):
+def test_a_folder_is_its_parquet_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"is a folder without Parquet files\."):
         Table.open(str(tmp_path))
+    for i in (2, 1):
+        pl.DataFrame({"y": [i]}).write_parquet(tmp_path / f"{i}.parquet")
+    for path in (tmp_path, tmp_path / "[12].parquet"):
+        assert rows(Table.open(str(path)).read(["y"])) == [(1,), (2,)]
 
 
 def test_names_are_shown_short_and_cannot_steer_the_terminal() -> None:

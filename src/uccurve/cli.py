@@ -37,6 +37,16 @@ class Vary(StrEnum):
     SHIFT = "shift"
 
 
+class Engine(StrEnum):
+    """What reads the files: memory answers exactly and knows tests, the others stream and give brackets."""
+
+    MEMORY = "memory"
+    POLARS = "polars"
+    DUCKDB = "duckdb"
+    DASK = "dask"
+    SPARK = "spark"
+
+
 class Missing(StrEnum):
     """What happens to rows with a missing number."""
 
@@ -126,7 +136,9 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing output fi
 
 @app.command("assess")
 def assess_command(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="CSV or Parquet files; - is standard input.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="CSV or Parquet files, a folder of Parquet, or -.")
+    ],
     *,
     y: Y = None,
     model: Models = None,
@@ -147,6 +159,9 @@ def assess_command(
     missing: Rows = Missing.RAISE,
     resamples: Annotated[int, typer.Option(min=1, help="For the intervals; tests take five times as many.")] = 1999,
     seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
+    engine: Annotated[
+        Engine | None, typer.Option(help="What reads the files; by itself memory, or polars where they are too large.")
+    ] = None,
     json: Annotated[
         str | None, typer.Option(metavar="OUT", help="Write all numbers as JSON; - is standard output.")
     ] = None,
@@ -160,6 +175,7 @@ def assess_command(
         files,
         request,
         jobs.Outputs(json, report, plot, force),
+        engine=None if engine is None else engine.value,
         axes=axes,
         c=cost,
         miss_rate=miss_rate,

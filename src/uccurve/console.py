@@ -27,7 +27,7 @@ def say(text: str) -> None:
 
 def refusal(error: BaseException) -> str:
     """One sentence for an error: what was refused, and what to do on the command line."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not str(error):
         return "there is not enough memory for this. Hint: --engine polars streams the file."
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{shown(str(error.filename), 200)}: {error.strerror}."
@@ -97,8 +97,10 @@ def _drawn(title: str, header: Sequence[Cell], rows: Iterable[Sequence[Cell]], s
 
 def _flat(cell: Cell, join: str) -> str:
     """A cell as text; its two parts, where it has two, joined by a space or a line break."""
-    parts = (cell,) if isinstance(cell, str) else cell
-    return join.join(shown(part) for part in parts if part).replace("/ ", "/")
+    if isinstance(cell, str):
+        return shown(cell)
+    join = "" if join == " " and cell[0].endswith("/") else join
+    return join.join(shown(part) for part in cell if part)
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:

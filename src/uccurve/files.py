@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import glob
 import io
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,13 +21,17 @@ HEADER_LIMIT = 1 << 20
 """Bytes in which the first line of a CSV file must end."""
 PATH = 200
 """Characters that are shown of a path."""
+WILDCARD = re.compile(r"[*?\[]")
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "NAN", "-nan", "?")
 """Cells that say that a number is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A CSV or Parquet file that was looked into, not yet read; `source` is a path, or the bytes of standard input."""
+    """CSV or Parquet that was looked into and not yet read.
+
+    `source` is a path, a list of paths (Parquet only), or the bytes of standard input.
+    """
 
     label: str
     name: str
@@ -40,9 +46,27 @@ class Table:
         if path == "-":
             return cls._of("standard input", "model", sys.stdin.buffer.read())
         place = Path(path)
-        if place.is_dir():
-            raise IsADirectoryError(f"{shown(path, PATH)} is a folder, not a file.")
+        if place.is_dir() or (WILDCARD.search(path) and not place.exists()):
+            return cls._many(path)
         return cls._of(shown(path, PATH), place.stem, place)
+
+    @classmethod
+    def _many(cls, path: str) -> Table:
+        """All Parquet files of a folder or of a pattern as one table."""
+        folder = Path(path).is_dir()
+        pattern = str(Path(glob.escape(path)) / "*.parquet") if folder else path
+        names = glob.glob(pattern, recursive=True)  # noqa: PTH207  a pattern may start anywhere
+        found = [Path(name) for name in sorted(names) if Path(name).is_file()]
+        if not found:
+            what = "is a folder without Parquet files" if folder else "matches no file"
+            raise FileNotFoundError(f"{shown(path, PATH)} {what}.")
+        for one in found:
+            with one.open("rb") as stream:
+                if stream.read(4) != b"PAR1":
+                    raise ValueError(f"{shown(str(one), PATH)} is no Parquet file: several files at once must be.")
+        label = f"{shown(path, PATH)} ({len(found)} file{'s' if len(found) > 1 else ''})"
+        name = WILDCARD.split(Path(path).stem)[0].strip("-_. ") or Path(path).parent.name or "model"
+        return cls(label, name, "parquet", _parquet_columns(label, found), found)
 
     @classmethod
     def _of(cls, label: str, name: str, source: Path | bytes) -> Table:
@@ -58,7 +82,14 @@ class Table:
     @property
     def bytes(self) -> int:
         """Size as it is stored."""
-        return len(self.source) if isinstance(self.source, bytes) else Path(self.source).stat().st_size
+        return (
+            len(self.source) if isinstance(self.source, bytes) else sum(Path(one).stat().st_size for one in self.paths)
+        )
+
+    @property
+    def paths(self) -> list[str]:
+        """Where its files are."""
+        return list(map(str, self.source)) if isinstance(self.source, list) else [str(self.source)]
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse where a column is not there, or there twice."""
@@ -161,7 +192,7 @@ def _opened(source: Path | bytes) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _parquet_columns(label: str, source: Path | bytes) -> tuple[str, ...]:
+def _parquet_columns(label: str, source: Path | bytes | list[Path]) -> tuple[str, ...]:
     import polars as pl
 
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import plots, summary
+from . import plots, streaming, summary
 from .assess import assess
 from .console import say, show_table
 from .conventions import Columns, taken
@@ -17,12 +17,15 @@ from .demo import example
 from .files import Table, listed, shown
 from .loading import Request, models_in_memory, parts
 from .outputs import check_target, written
+from .scans import Engine, fitting
+from .streaming import Choices, curves
 
 if TYPE_CHECKING:
     import polars as pl
 
     from .assessment import Assessment
     from .calibrate import IntervalCalibrator
+    from .sketch_curve import SketchUCC
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +61,48 @@ class Outputs:
         else:
             summary.show(found)
 
+    def write_streamed(self, found: dict[str, dict[str, SketchUCC]], choices: Choices, engine: Engine) -> None:
+        """Do the same for the curves of sketches, of which there is no report."""
+        text = streaming.as_json(found, choices, engine) + "\n"
+        if self.report is not None:
+            raise ValueError(f"a report shows rows, and {engine} keeps none. Hint: --engine memory, --json or --plot.")
+        if self.json is not None and self.json != "-":
+            self._text(self.json, text)
+        if self.plot is not None:
+            with written(self.plot, force=self.force) as path:
+                figure: Any = plots.curves(
+                    {name: one[""] for name, one in found.items()}, axes=choices.axes, unit=choices.unit
+                ).figure
+                figure.savefig(path, dpi=150)
+            say(f"written: {self.plot}")
+        if self.json == "-":
+            sys.stdout.write(text)
+        else:
+            streaming.show(found, choices)
+
     def _text(self, target: str | Path, text: str) -> None:
         with written(target, force=self.force) as path:
             path.write_text(text, encoding="utf-8")
         say(f"written: {target}")
 
 
-def assess_files(paths: Sequence[str], request: Request, outputs: Outputs, **options: Any) -> None:
-    """Assess the models in the files; `options` as in `uccurve.assess`."""
+def assess_files(
+    paths: Sequence[str], request: Request, outputs: Outputs, *, engine: Engine | None = None, **options: Any
+) -> None:
+    """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
     outputs.check()
     found = parts(paths, request)
     for part in found:
         for line in part.said():
             say(line)
+    if engine is None:
+        engine, why = fitting(found, request)
+        if why:
+            say(why)
+    if engine != "memory":
+        choices = Choices(**{name: options[name] for name in ("axes", "c", "miss_rate", "unit")})
+        outputs.write_streamed(curves(found, request, engine), choices, engine)
+        return
     models, labels = models_in_memory(found, request)
     by = None if request.by is None else {request.by: labels}
     outputs.write(assess(models, by=by, **options))

@@ -29,7 +29,7 @@ MARKED = 20
 
 
 def curves(
-    models: Mapping[str, Intervals | UCC],
+    models: Mapping[str, Any],
     *,
     ax: PlotAxes | None = None,
     axes: Axes = HEADLINE,
@@ -41,6 +41,7 @@ def curves(
 
     Parameters
     ----------
+    models : mapping from name to Intervals, UCC or what answers like one
     crossings : pairs of x and y
         Points where curves cross, marked by diamonds.
     options
@@ -59,7 +60,7 @@ def curves(
         look: Any = {"marker": "D", "markersize": 5, "markeredgecolor": "black", "markerfacecolor": "none"}
         ax.plot(*points.T, linestyle="none", label="crossing", zorder=3.2, scalex=False, scaley=False, **look)
     for name, model in models.items():
-        ucc = model if isinstance(model, UCC) else UCC(model)
+        ucc = UCC(model) if isinstance(model, Intervals) else model
         UCCDisplay.from_ucc(ucc, name=name, ax=ax, axes=axes, unit=unit, **options)
     return ax
 
