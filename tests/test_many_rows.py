@@ -105,14 +105,16 @@ def test_the_points_of_many_rows_lie_on_the_curve(metric: str, ties: bool) -> No
         np.testing.assert_allclose(points.y[i], float(exact["miss_rate"]), rtol=1e-12, atol=1e-15)
 
 
-def test_critical_scales_that_differ_in_their_last_bits_keep_their_order_and_their_ties() -> None:
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+def test_critical_places_that_differ_in_their_last_bits_keep_their_order_and_their_ties(vary: Any) -> None:
     n, rng = 200_000, np.random.default_rng(12)
     steps = rng.integers(0, 5000, n)
     error = 1.0 + steps * np.finfo(float).eps
     error[: n // 2] = rng.uniform(0.5, 2.0, n // 2)
-    points = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(n), np.ones(n))).points()
-    levels, counts = np.unique(np.append(error, 0.0), return_counts=True)
-    np.testing.assert_array_equal(points.scale, levels)
+    points: Any = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(n), np.ones(n)), vary=vary).points()
+    start, critical = (0.0, error) if vary == "scale" else (-1.0, error - 1.0)
+    levels, counts = np.unique(np.append(critical, start), return_counts=True)
+    np.testing.assert_array_equal(getattr(points, vary), levels)
     counts[0] -= 1  # the start is a place, not a row
     np.testing.assert_array_equal(points.y, (n - np.cumsum(counts)) / n)
 
