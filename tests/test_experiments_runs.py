@@ -1,5 +1,6 @@
 """Every experiment end to end in its quick form, and the cheap ones again against the committed results."""
 
+import html
 import json
 import math
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_a_quick_run_writes_every_table_claim_and_figure(name: str, quick: tuple
     for figure in found["figures"]:
         assert (folder / f"{figure['name']}.svg").read_bytes().startswith(b"<?xml")
         assert (folder / f"{figure['name']}.png").read_bytes().startswith(b"\x89PNG")
-    assert found["title"] in (folder / "index.html").read_text(encoding="utf-8")
+    assert found["title"] in html.unescape((folder / "index.html").read_text(encoding="utf-8"))
     assert found["title"] in as_text(found)
 
 
