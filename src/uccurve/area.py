@@ -62,17 +62,21 @@ class _Sums(NamedTuple):
 
 
 def _sums(profile: Profile, names: frozenset[Metric]) -> _Sums:
-    total = profile.total
+    """Sums over a profile that nobody else needs: its critical scales are overwritten."""
+    total, critical = profile.total, profile.critical
     if "bandwidth" in names:
-        per_row = profile.critical if "miss_rate" in names else profile.error * profile.critical / 2
-        return _Sums(total, total * profile.half_width, 0.0, total * profile.mean(per_row), profile.size)
+        if "deficit" in names:
+            critical *= profile.error
+        rest = profile.mean(critical) / (2 if "deficit" in names else 1)
+        return _Sums(total, total * profile.half_width, 0.0, total * rest, profile.size)
     if profile.endless:
         return _Sums(total, 0.0, 0.0, np.inf, profile.size)
     active = profile.mean(profile.active)
     middle = profile.mean(profile.error) / active if active else 0.0
-    off = profile.critical - middle
-    spread = profile.mean(profile.active * off * off)  # in this order: the square alone may overflow
-    return _Sums(total, total * active, middle, total * spread, profile.size)
+    critical -= middle
+    spread = profile.active * critical  # in this order: the square alone may overflow
+    spread *= critical
+    return _Sums(total, total * active, middle, total * profile.mean(spread), profile.size)
 
 
 def folds(profile: Profile) -> bool:

@@ -24,15 +24,16 @@ def running_sum(values: Array) -> Array:
     return values
 
 
-def running_integral(slopes: Array, t: Array, out: Array) -> None:
+def running_integral(slopes: Array, t: Array, out: Array, *, least: float = -np.inf) -> None:
     """Write the integral from ``t[0]`` on of the running sum of `slopes`, each of which holds from its t on. O(n).
 
-    A running sum that rounding made negative counts as 0: integrals of what cannot fall do not fall.
+    Slopes below `least` count as `least`, a sum that rounding made negative as 0: what cannot fall does not fall.
     """
     slope = integral = out[0] = 0.0
     memory, other = _memory(len(slopes)), _memory(len(slopes))
     for part in blocks(len(slopes), LANES * DEPTH):
         lanes = _lanes(slopes[part], memory)
+        np.maximum(lanes, least, out=lanes)
         slope = _accumulate(lanes, slope)
         np.maximum(lanes, 0, out=lanes)
         lanes *= _lanes(np.abs(np.diff(t[part.start : part.stop + 1])), other)

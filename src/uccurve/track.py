@@ -119,40 +119,41 @@ class Track:
         i = int(np.searchsorted(sign * values, sign * target))
         if i in (0, len(values)):
             return None if i else float(self.t[0])
-        if name == "miss_rate":
+        if name == "miss_rate" or values[i] == target:  # the vertex itself: interpolation may round to its neighbour
             return float(self.t[i])
         (t0, t1), (v0, v1) = self.t[i - 1 : i + 1].tolist(), values[i - 1 : i + 1].tolist()
-        return float(min(t1, t0 + (target - v0) / (v1 - v0) * (t1 - t0)))
+        return float(max(t0, min(t1, t0 + (target - v0) / (v1 - v0) * (t1 - t0))))
 
     def _ramps(self, name: Metric) -> Array:
         """Sum of the ramps at the start and at each event."""
         t = self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
         values, slopes = np.empty(len(t)), self._slopes(name)
+        least = 0.0 if self._codes is None and name != "excess" else -np.inf  # masses below 0 are those of folds
         if name not in FALLING:
             values[0] = 0.0
             if len(slopes):  # nothing grows before the first event
-                running_integral(slopes[:-1], t[1:], values[1:])
+                running_integral(slopes[:-1], t[1:], values[1:], least=least)
             return values
-        running_integral(slopes[::-1], t[::-1], values[::-1])
+        running_integral(slopes[::-1], t[::-1], values[::-1], least=least)
         if self._never.error:
             values += self._never.error
         return values
 
     def _slopes(self, name: Metric) -> Array:
-        """By how much each event changes the slope of the metric."""
-        if self._codes is not None:
-            bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
-            slopes: Array = self._mass * bends.take(self._codes)
-            return slopes
-        # over the scale the masses of folds, and only they, are negative
-        return self._mass if self.plain or name == "excess" else np.maximum(self._mass, 0)
+        """By how much each event changes the slope of the metric; over the scale folds do so for the excess only."""
+        if self._codes is None:
+            return self._mass
+        bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
+        slopes: Array = self._mass * bends.take(self._codes)
+        return slopes
 
     def _miss_rate(self) -> Array:
         if self._weight is None:
             missed = np.arange(self._rows, self._rows - len(self._mass) - 1, -1, dtype=np.float64)
             if not self.plain:
                 critical = self._mass >= 0 if self._codes is None else self._codes == 0
-                np.subtract(self._rows, np.cumsum(critical), out=missed[1:])
+                missed[1:] = np.cumsum(critical, dtype=np.int32 if len(critical) < 2**31 else np.int64)
+                np.subtract(self._rows, missed[1:], out=missed[1:])
             missed /= self._rows
             return missed
         later = np.append(0.0, self._weight[::-1])
