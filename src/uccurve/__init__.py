@@ -27,6 +27,7 @@ from .scores import (
     miss_rate_score,
     ucc_curve,
 )
+from .sketch import UCCSketch
 
 if TYPE_CHECKING:
     from .estimators import IntervalRegressor as IntervalRegressor
@@ -48,6 +49,7 @@ __all__ = [
     "OperatingPoint",
     "PermutationTest",
     "UCCDisplay",
+    "UCCSketch",
     "adapters",
     "assess",
     "auucc_gain_score",

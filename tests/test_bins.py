@@ -1,0 +1,70 @@
+"""Bins are the same everywhere: narrow, in order, with edges that floats cannot blur."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uccurve.bins import LAST, NEVER, PER_OCTAVE, ZERO, Histogram, bins, edges
+
+INNER = np.arange(-LAST, LAST)
+
+
+def test_zero_and_infinity_have_bins_of_their_own() -> None:
+    assert bins(np.array([0.0, 1e-300, 1e-90, 1e90, 1e308, np.inf])).tolist() == [ZERO, -LAST, -LAST, LAST, LAST, NEVER]
+
+
+@given(st.lists(st.floats(0, allow_nan=False), min_size=2))
+def test_a_greater_number_is_in_no_earlier_bin(numbers: list[float]) -> None:
+    assert np.all(np.diff(bins(np.sort(numbers))) >= 0)
+
+
+def test_an_edge_is_the_last_float_of_its_bin() -> None:
+    last = edges(INNER)
+    np.testing.assert_array_equal(bins(last), INNER)
+    np.testing.assert_array_equal(bins(np.nextafter(last, np.inf)), INNER + 1)
+
+
+def test_the_scale_as_delivered_is_an_edge() -> None:
+    assert bins(np.array([np.nextafter(1, 0), 1.0, np.nextafter(1, 2)])).tolist() == [PER_OCTAVE] * 2 + [PER_OCTAVE + 1]
+    assert edges(np.array([PER_OCTAVE])).item() == 1.0
+
+
+def test_bins_are_at_most_one_64th_of_their_number_wide_and_64_to_a_factor_of_two() -> None:
+    last = edges(INNER)
+    assert np.max(last[1:] / last[:-1] - 1) < 1 / PER_OCTAVE
+    np.testing.assert_allclose(last[PER_OCTAVE:], 2 * last[:-PER_OCTAVE], rtol=1e-15)
+
+
+def test_grouped_rows_keep_their_count_extremes_and_sums() -> None:
+    numbers = np.array([1.0, 3.0, 1.001, 0.0, 0.999, np.inf])
+    found = Histogram.of_rows(numbers, {"mass": np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])})
+    assert found.bin.tolist() == [ZERO, 64, 65, bins(np.array([3.0])).item(), NEVER]
+    assert found.rows.tolist() == [1, 2, 1, 1, 1]
+    assert found.least.tolist() == [0.0, 0.999, 1.001, 3.0, np.inf]
+    assert found.greatest.tolist() == [0.0, 1.0, 1.001, 3.0, np.inf]
+    assert found.sums["mass"].tolist() == [8.0, 17.0, 4.0, 2.0, 32.0]
+
+
+@given(st.lists(st.floats(0, 1e300), max_size=30), st.integers(0, 30))
+def test_merged_parts_are_the_whole(numbers: list[float], cut: int) -> None:
+    whole = np.array(numbers)
+    parts = [Histogram.of_rows(part, {"mass": np.ones(len(part))}) for part in (whole[:cut], whole[cut:])]
+    for merged in (parts[0].merged(parts[1]), parts[1].merged(parts[0])):
+        assert merged.agrees(Histogram.of_rows(whole, {"mass": np.ones(len(whole))}))
+
+
+@pytest.mark.parametrize("change", ["rows", "least", "mass"])
+def test_agreement_is_lost_by_one_row_one_digit_or_more_than_rounding(change: str) -> None:
+    one = Histogram.of_rows(np.array([1.0, 2.0]), {"mass": np.array([1.0, 1.0])})
+    parts = {"bin": one.bin, "rows": one.rows, "least": one.least, "greatest": one.greatest, "sums": dict(one.sums)}
+    assert one.agrees(Histogram(**parts))  # type: ignore[arg-type]
+    if change == "rows":
+        parts["rows"] = np.add(one.rows, [0, 1])
+    elif change == "least":
+        parts["least"] = np.nextafter(one.least, 0)
+    else:
+        parts["sums"] = {"mass": one.sums["mass"] * (1 + 1e-13)}
+    assert not one.agrees(Histogram(**parts))  # type: ignore[arg-type]
