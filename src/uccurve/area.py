@@ -36,8 +36,10 @@ def closed_form(intervals: Intervals, vary: Vary, axes: Axes) -> tuple[float, fl
     if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"}):
         return None
     parts = (intervals[rows] for rows in blocks(len(intervals)))
-    sums = [_sums(Profile.of(part, vary), names) for part in parts if part._weight is None or part._weight.any()]
-    if any(part.size != 1 for part in sums):
+    weighed = (part for part in parts if part._weight is None or part._weight.any())
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = [_sums(Profile.of(part, vary, checked=False), names) for part in weighed]
+    if not _safe(sums):
         sums = [_sums(Profile.of(intervals, vary), names)]
     total, mass, middle, rest, _ = (np.array(column) for column in zip(*sums, strict=True))
     if np.isinf(rest).any():
@@ -77,6 +79,13 @@ def _sums(profile: Profile, names: frozenset[Metric]) -> _Sums:
     spread = profile.active * critical  # in this order: the square alone may overflow
     spread *= critical
     return _Sums(total, total * active, middle, total * profile.mean(spread), profile.size)
+
+
+def _safe(sums: list[_Sums]) -> bool:
+    """Whether the sums are so far from the ends of float64 that no product in them can have left it."""
+    total = sum(part.total for part in sums)
+    means = sum(part.mass for part in sums) / total, sum(part.rest for part in sums) / total
+    return all(1e-120 < mean < 1e120 for mean in means)
 
 
 def folds(profile: Profile) -> bool:

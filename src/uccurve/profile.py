@@ -48,8 +48,11 @@ class Profile:
     size: float
 
     @classmethod
-    def of(cls, intervals: Intervals, vary: Vary) -> Profile:
-        """Errors, bands and critical t of the rows that carry weight. O(n), no sort."""
+    def of(cls, intervals: Intervals, vary: Vary, *, checked: bool = True) -> Profile:
+        """Errors, bands and critical t of the rows that carry weight. O(n), no sort.
+
+        Not `checked`, it serves sums of rows that are not near the ends of float64: nothing may be counted by it.
+        """
         error, above, lower_band, upper_band = intervals.sides()
         weight = None if intervals._weight is None else intervals._weight.ravel()
         rows = None
@@ -59,8 +62,10 @@ class Profile:
             above = above if above is None else above[rows]
         active = lower_band if above is None else _chosen(above, upper_band, lower_band)
         critical = _critical(error, active, vary)
-        _settle(critical, intervals, vary, rows)
-        size = _size(error, lower_band, upper_band)
+        size = 1.0
+        if checked:
+            _settle(critical, intervals, vary, rows)
+            size = _size(error, lower_band, upper_band)
         if size != 1:
             error, active, lower_band, upper_band = error / size, active / size, lower_band / size, upper_band / size
             critical = critical / size if vary == "shift" else critical
