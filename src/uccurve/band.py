@@ -17,7 +17,7 @@ from .profile import FALLING, Profile, Vary
 from .progress import Progress, Tick, watched
 from .question import Question
 from .resamples import Resamples
-from .sweep import EVENTS, Sweep
+from .sweep import Sweep
 from .units import Units, positive
 
 Kind = Literal["pointwise", "simultaneous"]
@@ -131,7 +131,7 @@ def _curves(
     weight = np.ones((len(profile.error), 1)) if profile.weight is None else profile.weight[:, None]
     out = np.empty((resamples.count, len(x)))
     done = 0
-    for batch in resamples.batches(max(1, EVENTS // sweep.events)):
+    for batch in resamples.batches(sweep.batch):
         xs, ys = sweep.curves(batch * weight)
         for line_x, line_y in zip(xs, ys, strict=True):
             out[done] = _at(line_x, line_y, x, question.axes)

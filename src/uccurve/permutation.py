@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from .pool import pooled, profiles, pull
 from .profile import Profile, Vary
 from .progress import Progress, Tick, watched
 from .question import CURVE_STATISTICS, Question, Statistic
-from .sweep import Ordered, constant
+from .sweep import Ordered
 from .units import Units, positive
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -213,31 +213,31 @@ class _Null(NamedTuple):
 
 
 def _null(a: Intervals, b: Intervals, question: Question, swaps: _Swaps, tick: Tick | None) -> _Null:
-    pair = profiles(a, b, question)
-    amounts = _amounts(pair, question, shared=np.array_equal(a.y_pred, b.y_pred))
-    if amounts is not None:
-        return _by_rows(amounts, _weight(pair[0]), swaps, tick)
-    pool = pooled(*pair)
-    moments = Moments.of(pool, question)
-    return _by_order(pool, question, swaps, tick) if moments is None else _by_sums(moments, swaps, tick)
-
-
-def _amounts(pair: tuple[Profile, Profile], question: Question, *, shared: bool) -> Array | None:
-    """What each row of the first and the second model adds to a difference that is a sum over rows, else None."""
     if question.statistic not in CURVE_STATISTICS:
-        return np.stack([question.per_row(profile) for profile in pair])
-    if not question.whole or (question.statistic == "gain" and not shared):
-        return None
-    pool = pooled(*pair)
-    factor = question.size(pool, *question.axes)
-    if question.statistic == "gain":  # the same reference for both models, whatever is swapped
-        reference = constant(pair[0])
-        factor = -1 / reference.mean(pull(reference, question.axes) / 2)
-    return pull(pool, question.axes).reshape(2, -1) * factor
+        amounts = np.stack([question.per_row(profile) for profile in profiles(a, b, question)])
+        return _by_rows(amounts, a, swaps, tick)
+    if question.statistic == "gain" and np.array_equal(a.y_pred, b.y_pred):
+        # the same reference for both models, whatever is swapped
+        area = replace(question, statistic="area")
+        null, reference = _null(a, b, area, swaps, tick), area.value(a.constant())
+        return _Null(null.values / -reference, null.observed / -reference, null.size / reference)
+    pool = pooled(*profiles(a, b, question))
+    if question.whole and question.statistic == "area":
+        amounts = pull(pool, question.axes).reshape(2, -1)
+        amounts *= question.size(pool, *question.axes)
+        return _by_rows(amounts, a, swaps, tick)
+    moments = Moments.of(pool, question)
+    if moments is not None:
+        return _by_sums(moments, swaps, tick)
+    weight, ordered = _weight(pool)[: len(pool.error) // 2], Ordered(pool, question)
+    del pool  # some hundred bytes a row that nothing needs any more
+    return _by_order(ordered, weight[:, None], question, swaps, tick)
 
 
-def _by_rows(amounts: Array, weight: Array, swaps: _Swaps, tick: Tick | None) -> _Null:
-    amounts = amounts * weight
+def _by_rows(amounts: Array, a: Intervals, swaps: _Swaps, tick: Tick | None) -> _Null:
+    """Differences that are sums of an amount for each row of each model, which a swap turns around."""
+    weight = a.weight.ravel()
+    amounts *= weight[weight > 0]
     difference = amounts[0] - amounts[1]
     observed = float(np.sum(difference))
     moved = swaps.sums(difference[:, None], tick)[:, 0]
@@ -254,10 +254,8 @@ def _by_sums(moments: Moments, swaps: _Swaps, tick: Tick | None) -> _Null:
     return _Null(values, float(answers[0] - answers[1]), 1 + float(np.abs(answers).sum()))
 
 
-def _by_order(pool: Profile, question: Question, swaps: _Swaps, tick: Tick | None) -> _Null:
+def _by_order(ordered: Ordered, weight: Array, question: Question, swaps: _Swaps, tick: Tick | None) -> _Null:
     """Differences of answers that need the order of the pool."""
-    ordered = Ordered(pool, question)
-    weight = _weight(pool)[: len(pool.error) // 2, None]
     values = np.empty(swaps.count)
 
     def halves(swapped: npt.NDArray[np.bool_]) -> tuple[Array, Array]:

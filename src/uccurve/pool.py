@@ -8,9 +8,12 @@ import numpy as np
 
 from .checks import Array, Axes, Metric
 from .intervals import Intervals
-from .profile import FALLING, Profile
+from .profile import FALLING, Indices, Profile
 from .question import CURVE_STATISTICS, Question
-from .track import BENDS, Track, _vertices, kinks
+from .track import BENDS, _vertices
+
+BLOCK = 1 << 16
+"""Places that are looked up at a time."""
 
 
 def profiles(a: Intervals, b: Intervals, question: Question) -> tuple[Profile, Profile]:
@@ -79,31 +82,82 @@ def pull(profile: Profile, axes: Axes) -> Array:
     rising one, plus the reverse. It is linear in the weights, hence exact for differences of two halves of a pool.
     """
     falling, rising = sorted(axes, key=lambda name: name not in FALLING)
-    track = Track(profile, kinks(profile.vary, axes))
-    return _falling_part(track, profile, falling, rising) + _rising_part(track, profile, rising, falling)
-
-
-def _falling_part(track: Track, profile: Profile, own: Metric, other: Metric) -> Array:
-    values = track.values(other)
-    if own == "miss_rate":
-        return np.asarray(values[np.searchsorted(track.t, profile.critical)])
-    below = np.append(0.0, np.cumsum((values[1:] + values[:-1]) / 2 * np.diff(track.t)))
-    return _ramps(track, profile, own, below)
-
-
-def _rising_part(track: Track, profile: Profile, own: Metric, other: Metric) -> Array:
-    values = track.values(other)
-    heights = values[:-1] if other == "miss_rate" else (values[1:] + values[:-1]) / 2
-    beyond = np.append(np.cumsum((heights * np.diff(track.t))[::-1])[::-1], 0.0)
-    if own == "bandwidth" and profile.vary == "scale":
-        return np.asarray((profile.lower_band / 2 + profile.upper_band / 2) * beyond[0])
-    return _ramps(track, profile, own, beyond)
-
-
-def _ramps(track: Track, profile: Profile, own: Metric, integral: Array) -> Array:
-    """Sum over the bends of each row's own metric of its change of slope there times `integral` there."""
-    out = np.zeros(len(profile.error))
-    for kind, bend in BENDS[profile.vary][own].items():
-        rows, position, mass = _vertices(profile, kind)
-        out[rows] += bend * mass * integral[np.searchsorted(track.t, position)]
+    out, rises = np.zeros(len(profile.error)), dict(BENDS[profile.vary][rising])
+    steps = falling == "miss_rate"
+    if profile.vary == "scale" and (rising == "bandwidth" or not steps):
+        out = _pull_by_sums(profile, rising, falling)
+        rises.pop("critical", None)  # what is left is where excess is not overshoot
+    for fall, fall_bend in ({"critical": 1.0} if steps else BENDS[profile.vary][falling]).items():
+        for rise, rise_bend in rises.items():
+            _add_pairs(out, profile, (rise, fall), rise_bend * fall_bend, steps=steps)
     return out
+
+
+def _pull_by_sums(profile: Profile, rising: Metric, falling: Metric) -> Array:
+    """Without order: the area is a mean band times a mean, for overshoot less half the square of the mean error."""
+    other = profile.critical if falling == "miss_rate" else profile.error * profile.critical / 2
+    if rising == "bandwidth":
+        out = (profile.lower_band + profile.upper_band) * (profile.mean(other) / 2)
+        out += profile.half_width * other
+        return out
+    out = profile.active * profile.mean(other)
+    out += profile.mean(profile.active) * other
+    out -= profile.error * profile.mean(profile.error)
+    return out
+
+
+def _add_pairs(out: Array, profile: Profile, kinds: tuple[str, str], bend: float, *, steps: bool) -> None:
+    """Add what ramps that begin at one kind of vertex have together with ramps (or steps) that end at another.
+
+    A ramp of slope m from p and one of slope n to q have the area m n max(0, q - p)^2 / 2 together; a ramp and a step
+    of height n have m n max(0, q - p).
+    """
+    (rise_rows, p, rise_mass), (fall_rows, q, fall_mass) = (_vertices(profile, kind) for kind in kinds)
+    if steps:
+        fall_mass = np.ones(len(q))
+    power = 1 if steps else 2
+    out[fall_rows] += bend * fall_mass * _gaps(q, p, _weighted(profile, rise_rows, rise_mass), power, sign=1)
+    out[rise_rows] += bend * rise_mass * _gaps(p, q, _weighted(profile, fall_rows, fall_mass), power, sign=-1)
+
+
+def _weighted(profile: Profile, rows: Indices | slice, mass: Array) -> Array:
+    """Masses times the weights as shares of all."""
+    return mass / profile.total if profile.weight is None else mass * profile.weight[rows] / profile.total
+
+
+def _gaps(places: Array, positions: Array, masses: Array, power: int, *, sign: int) -> Array:
+    """Sum of mass |place - position|^power / power! over the positions below each place (sign 1) or above."""
+    if not len(positions):
+        return np.zeros(len(places))
+    order = np.argsort(positions)[::sign]
+    at, slope = positions[order], masses[order]
+    del order
+    at *= sign
+    np.cumsum(slope, out=slope)
+    gap = np.diff(at, prepend=at[0])
+    line = gap.copy()
+    line[1:] *= slope[:-1]
+    np.cumsum(line, out=line)
+    sums = [slope, line]
+    if power == 2:
+        square = gap / 2
+        square[1:] *= slope[:-1]
+        square[1:] += line[:-1]
+        square *= gap
+        sums.append(np.cumsum(square, out=square))
+    del gap
+    out = np.empty(len(places))
+    for first in range(0, len(places), BLOCK):
+        out[first : first + BLOCK] = _polynomial(sign * places[first : first + BLOCK], at, sums)
+    return out
+
+
+def _polynomial(places: Array, at: Array, sums: list[Array]) -> Array:
+    """Return what `sums` have become on the way from the last position to each place; 0 before the first."""
+    last = np.searchsorted(at, places, side="right") - 1
+    gone = places - at[last]
+    value = sums[-1][last] + gone * sums[-2][last]
+    if len(sums) == 3:
+        value += gone * gone / 2 * sums[0][last]
+    value[last < 0] = 0.0
+    return value
