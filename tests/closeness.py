@@ -63,3 +63,20 @@ def extent(oracle: Oracle, metric: str) -> Fraction:
     if metric == "miss_rate":
         return Fraction(1)
     return max(size(oracle, metric, t) for t in (oracle.start, oracle.end))
+
+
+# Pairs whose area is a sum of positive terms over scales; all others subtract.
+SUMS = {("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("bandwidth", "deficit"), ("bandwidth", "bandwidth")}
+
+
+def area_slack(oracle: Oracle, x: str, y: str) -> Fraction:
+    """What an area may be off beyond its relative error."""
+    if oracle.vary == "scale" and (x, y) in SUMS:
+        return Fraction(0)
+    return TOLERANCE * extent(oracle, x) * extent(oracle, y)
+
+
+def level(oracle: Oracle, metric: str, part: Fraction) -> Fraction:
+    """A level somewhere along the metric's way, beyond both ends too."""
+    first, last = oracle.value(metric, oracle.start), oracle.value(metric, oracle.end)
+    return first + (last - first) * part

@@ -229,12 +229,17 @@ class Oracle:
         theirs = (reference or self.constant()).area(x, y, within)
         return (theirs - self.area(x, y, within)) / theirs
 
-    def concentration(self, y: str, share: Fraction) -> int:
-        """Least number of rows that carry a share of area(bandwidth, y), for y the miss rate or the deficit."""
-        parts = []
-        for row in self.rows:
-            critical = self.critical(row)
-            parts.append(row.weight * critical * (row.error / 2 if y == "deficit" else 1))
+    def concentration(self, x: str, y: str, share: Fraction) -> int:
+        """Least number of rows that carry a share of the area under the miss rate or the deficit on y.
+
+        A row carries the area under its own miss or shortfall.
+        """
+        parts = [Fraction(0)] * len(self.rows)
+        for left, right in pairwise(self.breakpoints):
+            step = abs(self.value(x, right) - self.value(x, left))
+            for i, row in enumerate(self.rows):
+                before, after = (row.weight * row.shares(*row.bounds(self.vary, t))[y] for t in (left, right))
+                parts[i] += step * (after if x == "miss_rate" else before if y == "miss_rate" else (before + after) / 2)
         parts.sort(reverse=True)
         return next(n for n in range(1, len(parts) + 1) if sum(parts[:n]) >= share * sum(parts))
 
