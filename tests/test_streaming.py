@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from uccurve import memory, scans
 from uccurve.loading import Request, parts
 
 __all__ = ["run"]  # the fixture
-MEGABYTE = 1 << 20
 GAINS = {
     "gain_bandwidth_miss_rate": ("bandwidth", "miss_rate"),
     "gain_excess_deficit": ("excess", "deficit"),
@@ -110,13 +108,6 @@ def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path:
     refused(run("assess", "lake"), "y.parquet is no Parquet file")
 
 
-def limit(size: int) -> Any:
-    def set_limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-    return set_limit
-
-
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of 320 MB, for a process that may use less."""
@@ -129,16 +120,14 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_file_larger_than_the_memory_there_is_is_refused_with_the_reason(run: Run, large: Path) -> None:
-    found = run("assess", str(large), preexec_fn=limit(1000 * MEGABYTE))
-    refused(
-        found, r"large.parquet is too large: even to stream it takes about .* and .* MB are free. Hint: raise the limit"
-    )
+    found = run("assess", str(large), limit=f"-v {1000 << 10}")
+    refused(found, r"large.parquet is too large.* free. Hint: raise the limit")
 
 
 @pytest.mark.slow
 def test_a_file_too_large_to_load_is_streamed_and_that_is_said(run: Run, large: Path) -> None:
     threads = {"POLARS_MAX_THREADS": "2"}
-    found = run("assess", str(large), preexec_fn=limit(3500 * MEGABYTE), env=os.environ | threads)
+    found = run("assess", str(large), limit=f"-v {3500 << 10}", env=os.environ | threads)
     assert found.returncode == 0, found.stderr
     assert "are free: streamed by polars, with brackets in place of tests" in found.stderr
     assert "10000000" in found.stdout

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import io
+import os
 import re
 import sys
 from collections import Counter
@@ -198,6 +200,10 @@ def _parquet_columns(label: str, source: Path | bytes | list[Path]) -> tuple[str
     try:
         return tuple(pl.scan_parquet(source, glob=False).collect_schema().names())
     except (pl.exceptions.PolarsError, OSError) as error:
+        if os.strerror(errno.ENOMEM) in str(error):
+            raise MemoryError(
+                f"{label} is too large for the memory that is free. Hint: raise the limit (ulimit -v)."
+            ) from None
         raise ValueError(f"{label} begins like a Parquet file but cannot be read: {_first_line(error)}") from None
 
 

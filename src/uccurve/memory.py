@@ -47,6 +47,6 @@ def _address_space() -> int | None:
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii")
+        return Path(path).read_text(encoding="utf-8")
     except OSError:
         return ""

@@ -26,17 +26,24 @@ def fitting(parts: Sequence[Part], request: Request) -> tuple[Engine, str]:
     free = room()
     if free is None:
         return "memory", ""
-    need = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in parts)
     stream = STREAM * pl.thread_pool_size() + sum(part.table.bytes for part in parts)
+    try:
+        need = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in parts)
+    except OSError:  # not even the file fits into the address space
+        raise _too_large(parts[0].table, stream, free) from None
     if need <= SHARE * free or stream > free >= need:
         return "memory", ""
     if stream > free:
-        raise MemoryError(
-            f"{parts[0].table.label} is too large: even to stream it takes about {_shown(stream)}, and {_shown(free)} "
-            "are free. Hint: raise the limit (ulimit -v), or choose another engine by --engine."
-        )
+        raise _too_large(parts[0].table, stream, free)
     sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
     return "polars", f"{sizes}: streamed by polars, with brackets in place of tests (--engine memory loads it all)"
+
+
+def _too_large(table: Table, stream: float, free: float) -> MemoryError:
+    return MemoryError(
+        f"{table.label} is too large: even to stream it takes about {_shown(stream)}, and {_shown(free)} "
+        "are free. Hint: raise the limit (ulimit -v), or choose another engine by --engine."
+    )
 
 
 def _rows(table: Table) -> int:
