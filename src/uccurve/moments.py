@@ -42,7 +42,9 @@ class Moments:
 
     def answers(self, weights: Array) -> Array:
         """Answer for each column of `weights`, which multiply the rows' own."""
-        return self.from_sums(np.stack([column @ weights for column in self.columns.values()], axis=-1))
+        return self.from_sums(
+            np.stack([np.einsum("i,ij->j", column, weights) for column in self.columns.values()], axis=-1)
+        )
 
     def from_sums(self, sums: Array) -> Array:
         """Answers from sums of the columns, which stand in the last dimension."""

@@ -13,8 +13,8 @@ from .units import Units
 
 MOST = 1 << 13
 """Units that are drawn one by one; more are first put into this many groups at random."""
-CELLS = 1 << 17
-"""Counts that are held at a time."""
+PRODUCTS = 1 << 18
+"""Products that are summed at a time: few enough for BLAS not to start threads, which cost more than they bring."""
 
 
 class Resamples:
@@ -48,7 +48,7 @@ class Resamples:
     def sums(self, columns: Array, tick: Tick | None = None) -> Array:
         """Sums of the rows' columns over each resample: (resamples, columns)."""
         per_unit = np.column_stack([np.bincount(self._of_row, column, self._drawn) for column in columns.T])
-        out, size = np.empty((self.count, columns.shape[1])), max(1, CELLS // self._drawn)
+        out, size = np.empty((self.count, columns.shape[1])), max(2, PRODUCTS // per_unit.size)
         for start in range(0, self.count, size):
             stop = min(start + size, self.count)
             np.matmul(self._counts(stop - start), per_unit, out=out[start:stop])

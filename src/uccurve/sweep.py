@@ -61,7 +61,7 @@ class Sweep:
         total = weights.sum(axis=0)[:, None]
         x, y = (np.empty((len(total), self._vertices.count)) for _ in range(2))
         for stretch in self._vertices.walk(weights, self._question.axes):
-            place = slice(int(stretch.number[0, 0, 0]), int(stretch.number[-1, -1, 0]) + 1)
+            place = slice(stretch.first, stretch.first + stretch.size)
             for name, out in zip(self._question.axes, (x, y), strict=True):
                 flat = stretch.columns[name].value.transpose(2, 1, 0).reshape(len(total), -1)
                 np.multiply(flat, self._sizes[name] / total, out=out[:, place])
@@ -87,18 +87,18 @@ class Sweep:
         if part and part[0] == axes[0] == "miss_rate":
             cut, part = (part[1][0] * total, part[1][1] * total), None
         first, last = self._ends(weights, total, part)
-        whole = part is None and FALLING.intersection(axes)
         area, ends = np.zeros(len(total)), [_End(place, axes) for place in (first, last)]
         for stretch in self._vertices.walk(weights, axes):
             x, y = (stretch.columns[name] for name in axes)
             x = x if cut is None else _cut(x, *cut)
             y = x if axes[0] == axes[1] else y
             for end in ends:
-                end.look(stretch.number, x, y)
-            if axes[0] != axes[1]:
+                end.look(stretch, x, y)
+            if axes[0] != axes[1] and not _outside(stretch, first, last):
                 cells = _cells(x, y, axes)
-                if not whole:
-                    cells *= (stretch.number > first.vertex) & (stretch.number <= last.vertex)
+                if not _inside(stretch, first, last):
+                    numbers = stretch.numbers()
+                    cells *= (numbers > first.vertex) & (numbers <= last.vertex)
                 area += cells.sum(axis=(0, 1))
         return area + ends[1].rest() - ends[0].rest()
 
@@ -130,7 +130,7 @@ class Sweep:
         names: tuple[Metric, ...] = ("miss_rate",)
         for stretch in self._vertices.walk(weights, names):
             covered = stretch.columns["miss_rate"].step < 0
-            np.maximum(last, np.max(covered * stretch.number, axis=(0, 1)), out=last)
+            np.maximum(last, np.max(covered * stretch.numbers(), axis=(0, 1)), out=last)
         return last
 
 
@@ -145,9 +145,9 @@ class _Search:
     def look(self, stretch: Stretch) -> None:
         column, goal = stretch.columns[self._name], self._goal
         before = np.sum(column.value > goal if self._name in FALLING else column.value < goal, axis=(0, 1))
-        new = np.flatnonzero((self.vertex < 0) & (before < stretch.number.size))
+        new = np.flatnonzero((self.vertex < 0) & (before < stretch.size))
         if len(new):
-            self.vertex[new] = stretch.number[0, 0, 0] + before[new]
+            self.vertex[new] = stretch.first + before[new]
             self._value[new], self._step[new] = (_at(array, before[new], new) for array in column)
 
     def places(self, vertices: Vertices) -> Places:
@@ -169,10 +169,10 @@ class _End:
         self._place, self._axes = place, axes
         self._here, self._ahead = np.zeros((2, len(place.vertex))), np.zeros((2, len(place.vertex)))
 
-    def look(self, number: Indices, x: Column, y: Column) -> None:
+    def look(self, stretch: Stretch, x: Column, y: Column) -> None:
         for ahead, found in ((0, self._here), (1, self._ahead)):
-            local = self._place.vertex + ahead - number[0, 0, 0]
-            new = np.flatnonzero((local >= 0) & (local < number.size))
+            local = self._place.vertex + ahead - stretch.first
+            new = np.flatnonzero((local >= 0) & (local < stretch.size))
             for i, column in enumerate((x, y)):
                 found[i, new] = _at(column.step if ahead else column.value, local[new], new)
 
@@ -190,6 +190,17 @@ class _End:
 def _at(array: Array, local: Indices, weighting: Indices) -> Array:
     """Values at one vertex of a block for each weighting."""
     return np.asarray(array[local % len(array), local // len(array), weighting])
+
+
+def _inside(stretch: Stretch, first: Places, last: Places) -> bool:
+    """Whether all vertices of a stretch lie after the first place and up to the last, for all weightings."""
+    begins = np.all(first.vertex < max(stretch.first, 1))  # nothing has happened at vertex 0
+    return bool(begins and np.all(last.vertex >= stretch.first + stretch.size - 1))
+
+
+def _outside(stretch: Stretch, first: Places, last: Places) -> bool:
+    """Whether none of them does."""
+    return bool(np.all((last.vertex < stretch.first) | (first.vertex >= stretch.first + stretch.size - 1)))
 
 
 def _cells(x: Column, y: Column, axes: Axes) -> Array:

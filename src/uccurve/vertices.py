@@ -16,7 +16,7 @@ from .checks import Array, Metric
 from .profile import Indices, Profile
 from .track import BENDS, KINDS, _vertices, kinks
 
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Vertices that are gone through at a time, so that memory stays small and in the cache."""
 STRIDES = 32
 """Into how many strides a block is cut, so that a running sum is as many vectorised additions."""
@@ -30,10 +30,15 @@ class Column(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Metrics at the vertices of one block: arrays (strides, runs, weightings); `number` of a vertex is in order."""
+    """Metrics at `size` vertices from number `first` on: arrays (strides, runs, weightings)."""
 
-    number: Indices
+    first: int
+    size: int
     columns: dict[Metric, Column]
+
+    def numbers(self) -> Indices:
+        """Number of each vertex in order."""
+        return (self.first + np.arange(self.size)).reshape(-1, STRIDES).T[:, :, None]
 
 
 class _Block(NamedTuple):
@@ -75,8 +80,7 @@ class Vertices:
             shape = (*block.row.shape, weights.shape[1])
             events = np.take(weights, block.row, axis=0, out=self._space("events", shape), mode="clip")
             columns = {name: walker.column(block, events, self._pair(name, shape)) for name, walker in walkers.items()}
-            number = np.arange(block.first, block.first + block.row.size).reshape(-1, STRIDES).T
-            yield Stretch(number[:, :, None], columns)
+            yield Stretch(block.first, block.row.size, columns)
 
     def last_alike(self, vertex: Indices) -> Indices:
         """Return the last vertex at the same t."""
