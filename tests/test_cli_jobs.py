@@ -1,6 +1,8 @@
 """`uccurve calibrate`, `demo` and `reproduce`."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from test_cli import Run, intervals, models, refused, run
+from pages import DOCS, Reader
+from test_cli import PROGRAM, Run, intervals, models, refused, run
 
 __all__ = ["run"]  # the fixture
 
@@ -107,3 +110,13 @@ def test_reproduce_writes_values_beside_the_papers(run: Run, tmp_path: Path) -> 
     assert found.returncode == 0, found.stderr
     assert json.loads((tmp_path / "out" / "concepts.json").read_text())
     assert (tmp_path / "out" / "index.html").is_file()
+
+
+def test_the_page_about_the_command_line_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Reader(DOCS / "howto-command-line.md", tmp_path).follow()
+    page = (DOCS / "howto-command-line.md").read_text(encoding="utf-8")
+    offered = re.findall(
+        r"(--[a-z-]+)", subprocess.run([PROGRAM, "assess", "-h"], capture_output=True, text=True, check=True).stdout
+    )
+    assert [option for option in offered if option not in page and option != "--help"] == []
