@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from uccurve.sketch import UCCSketch
+from uccurve.sketch.sketch import UCCSketch
 
 PARTS = 12
 ROWS = 20_000

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import assess
-from uccurve.assessment import ModelRow
-from uccurve.binomial import clopper_pearson, tail
-from uccurve.segments import holm
+from uccurve.compare.assessment import ModelRow
+from uccurve.compare.binomial import clopper_pearson, tail
+from uccurve.compare.segments import holm
 
 QUICK: dict[str, Any] = {"n_resamples": 99, "n_permutations": 199}
 

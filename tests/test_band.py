@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import confidence_band
-from uccurve.resamples import Resamples
-from uccurve.units import Units
+from uccurve.compare.resamples import Resamples
+from uccurve.compare.units import Units
 
 KINDS: tuple[Any, ...] = ("pointwise", "simultaneous")
 

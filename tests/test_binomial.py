@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
 
-from uccurve.binomial import clopper_pearson, tail
+from uccurve.compare.binomial import clopper_pearson, tail
 
 CASES = [(1, 1), (0, 5), (5, 5), (3, 10), (1, 200), (60, 200), (199, 200), (2, 3000), (1500, 3000)]
 

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import bootstrap
-from uccurve.resamples import MOST, Resamples
-from uccurve.units import Units
+from uccurve.compare.resamples import MOST, Resamples
+from uccurve.compare.units import Units
 
 Y = np.array([1.0, -2.0, 4.0, 0.5, -2.5, 3.0, 0.25])
 P = np.array([0.5, 0.0, 1.0, 0.0, 0.0, 1.5, 1.0])
@@ -118,7 +118,7 @@ def test_intervals_hold_the_true_gain_about_as_often_as_they_say(method: Any) ->
 def test_random_groups_of_many_rows_give_the_interval_of_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     iv = oracle_band(np.random.default_rng(2), 2 * MOST + 5)
     grouped = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=1999)
-    monkeypatch.setattr("uccurve.resamples.MOST", 10**9)
+    monkeypatch.setattr("uccurve.compare.resamples.MOST", 10**9)
     single = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=1999)
     assert_allclose(grouped.standard_error, single.standard_error, rtol=0.08)
     assert_allclose((grouped.low, grouped.high), (single.low, single.high), atol=0.2 * single.standard_error)

@@ -360,12 +360,12 @@ def test_what_is_no_readable_file_is_refused(run: Run, name: str) -> None:
 # Root may read anything, so root's child becomes nobody once it has loaded what nobody may not.
 AS_NOBODY = """
 import os, sys
-import encodings.utf_8_sig, polars, uccurve.cli
+import encodings.utf_8_sig, polars, uccurve.cli.app
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
-uccurve.cli.main()
+uccurve.cli.app.main()
 """
 
 
@@ -403,7 +403,7 @@ def test_a_disk_that_fills_up_leaves_no_half_file(run: Run, tmp_path: Path, csv:
 
 def test_without_its_libraries_it_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("raise ImportError('no', name='typer')")
-    script = "from uccurve.cli import main; main()"
+    script = "from uccurve.cli.app import main; main()"
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-c", script]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve.checks import Axes
-from uccurve.display import UCCDisplay
-from uccurve.drawing import path, view
+from uccurve.plots.display import UCCDisplay
+from uccurve.plots.drawing import path, view
 
 
 @pytest.fixture(autouse=True)

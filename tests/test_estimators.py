@@ -38,7 +38,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from uccurve.estimators import IntervalRegressor
+from uccurve.calibrate.estimators import IntervalRegressor
 
 X, X_new, y, y_new = diabetes()
 

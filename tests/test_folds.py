@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import uccurve as ucc
-from uccurve.folds import joined, same_rows
+from uccurve.compare.folds import joined, same_rows
 
 
 def fold(seed: int, n: int, **options: object) -> ucc.Intervals:

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import uccurve as ucc
 from test_levels import Nested, nested
 from uccurve import Intervals
-from uccurve.level_answers import Answers, LevelMoments, same_pace
-from uccurve.question import Question
+from uccurve.compare.question import Question
+from uccurve.levels.answers import Answers, LevelMoments, same_pace
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
 OPEN: list[Any] = [("excess", "deficit"), ("miss_rate", "excess"), ("overshoot", "miss_rate")]
@@ -65,7 +65,7 @@ def test_sums_give_the_area_of_the_curve(data: Nested, axes: Any, statistic: Any
 
 
 def _constants(answers: Answers, weights: Any) -> list[Any]:
-    from uccurve.level_answers import _taken
+    from uccurve.levels.answers import _taken
 
     return [_taken(answers._constant, np.flatnonzero(weight), weight[weight > 0]) for weight in weights.T]
 

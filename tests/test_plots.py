@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import plots
+from uccurve.plots import figures
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +111,7 @@ def test_an_assessment_shows_curves_crossings_and_gains(iv: ucc.Intervals) -> No
     assert labels(left)[0].startswith("A (gain ")
     marked: Any = next(line for line in left.get_lines() if line.get_marker() == "D")
     points = [(point.x, point.y) for point in found.crossings[0].points]
-    assert_allclose(marked.get_xydata(), points[: plots.MARKED])
+    assert_allclose(marked.get_xydata(), points[: figures.MARKED])
     assert [text.get_text() for text in right.get_yticklabels()] == ["A", "B"]
 
 

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from uccurve.checks import METRICS
-from uccurve.report import page
-from uccurve.report_data import curve_data, explorer_data, sample_data
-from uccurve.webpage import embedded
+from uccurve.report.data import curve_data, explorer_data, sample_data
+from uccurve.report.page import page
+from uccurve.report.webpage import embedded
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from uccurve.segments import holm, parts
+from uccurve.compare.segments import holm, parts
 
 
 def sizes(by: Any, rows: int, bins: int = 4) -> dict[str, int]:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import uccurve as ucc
 from refusal import refused
 from strategies import Data, extreme, mixed
-from uccurve.sketch import LIMIT, UCCSketch
-from uccurve.sketch_curve import SketchUCC
+from uccurve.sketch.curve import SketchUCC
+from uccurve.sketch.sketch import LIMIT, UCCSketch
 
 IV = ucc.Intervals.from_bands([1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
 

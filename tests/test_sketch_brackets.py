@@ -15,9 +15,9 @@ import uccurve as ucc
 from oracle import FALLING, METRICS, PAIRS, Oracle
 from strategies import Data, fractions, mixed, pairs
 from uccurve import checks
-from uccurve.bins import NEVER, edges
-from uccurve.sketch import UCCSketch
-from uccurve.sketch_curve import SketchUCC
+from uccurve.sketch.bins import NEVER, edges
+from uccurve.sketch.curve import SketchUCC
+from uccurve.sketch.sketch import UCCSketch
 
 NARROW: list[Any] = [("excess", "deficit"), ("deficit", "excess"), ("excess", "miss_rate"), ("miss_rate", "deficit")]
 EXACT: list[Any] = [pair for pair in PAIRS if "bandwidth" in pair and "excess" not in pair]

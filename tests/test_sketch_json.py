@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import uccurve as ucc
 from strategies import Data, mixed
-from uccurve.sketch import UCCSketch
+from uccurve.sketch.sketch import UCCSketch
 
 IV = ucc.Intervals.from_bands(
     [1, 2, 4, 9, 5, 1], y_pred=[0] * 6, lower_band=[1, 1, 4, 4, 1, 0], upper_band=[1, 3, 4, 5, 1, 0]

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from test_cli import FAST, Run, intervals, models, refused, run
-from uccurve import memory, scans
-from uccurve.loading import Request, parts
+from uccurve.cli import memory, scans
+from uccurve.cli.loading import Request, parts
 
 __all__ = ["run"]  # the fixture
 GAINS = {

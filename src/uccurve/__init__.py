@@ -3,20 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 from . import adapters
-from .assess import assess
-from .assessment import Assessment
-from .band import ConfidenceBand, confidence_band
-from .bootstrap import BootstrapInterval, bootstrap
-from .calibrate import Calibration, IntervalCalibrator
+from .calibrate.calibrator import Calibration, IntervalCalibrator
+from .calibrate.scorers import make_interval_scorer
 from .checks import DroppedRowsWarning
-from .crossings import Crossings, crossings
+from .compare.assess import assess
+from .compare.assessment import Assessment
+from .compare.band import ConfidenceBand, confidence_band
+from .compare.bootstrap import BootstrapInterval, bootstrap
+from .compare.crossings import Crossings, crossings
+from .compare.permutation import PermutationTest, permutation_test
 from .curve import UCC
-from .display import UCCDisplay
 from .intervals import Intervals
-from .levels import LevelPoint, LevelsUCC
-from .permutation import PermutationTest, permutation_test
+from .levels.curve import LevelPoint, LevelsUCC
+from .plots.display import UCCDisplay
 from .points import CurvePoints, OperatingPoint
-from .scorers import make_interval_scorer
 from .scores import (
     auucc_gain_score,
     auucc_score,
@@ -27,10 +27,10 @@ from .scores import (
     miss_rate_score,
     ucc_curve,
 )
-from .sketch import UCCSketch
+from .sketch.sketch import UCCSketch
 
 if TYPE_CHECKING:
-    from .estimators import IntervalRegressor as IntervalRegressor
+    from .calibrate.estimators import IntervalRegressor as IntervalRegressor
 
 __version__ = "0.1.0"
 __all__ = [
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
     if name != "IntervalRegressor":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from .estimators import IntervalRegressor
+        from .calibrate.estimators import IntervalRegressor
     except ModuleNotFoundError as error:
         raise ImportError('IntervalRegressor needs scikit-learn: pip install "uccurve[sklearn]"') from error
     return IntervalRegressor

@@ -19,8 +19,8 @@ from .targets import conformal_t, least
 from .track import Track, kinks
 
 if TYPE_CHECKING:
-    from .display import UCCDisplay
-    from .levels import LevelsUCC
+    from .levels.curve import LevelsUCC
+    from .plots.display import UCCDisplay
 
 Range = tuple[float, float]
 Unit = str | float
@@ -85,7 +85,7 @@ class UCC:
         >>> UCC.from_levels({0.5: inner, 0.9: outer})
         LevelsUCC(3 rows, 2 levels 0.5 to 0.9, miss_rate 0.6667 to 0.3333)
         """
-        from .levels import LevelsUCC
+        from .levels.curve import LevelsUCC
 
         return LevelsUCC(levels)
 
@@ -291,7 +291,7 @@ class UCC:
 
     def plot(self, **options: Any) -> UCCDisplay:
         """Draw the curve with matplotlib; see `UCCDisplay.from_ucc` for the options."""
-        from .display import UCCDisplay
+        from .plots.display import UCCDisplay
 
         return UCCDisplay.from_ucc(self, **options)
 

@@ -7,19 +7,7 @@ from uccurve import UCC
 from .experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
 from .figures import canvas, draw_curves
 from .store import Arrays
-from .summary import (
-    BM,
-    ED,
-    EXCESS,
-    SUMMARY,
-    all_differ,
-    crossing,
-    models_of,
-    published,
-    ranked,
-    summary_cells,
-    tuned,
-)
+from .summary import BM, ED, EXCESS, SUMMARY, all_differ, crossing, models_of, published, ranked, summary_cells, tuned
 
 MODELS = ("GBR", "GBR-Weak", "Meta")
 AT_ONE = "Miss rate at a bandwidth of one standard deviation, %"

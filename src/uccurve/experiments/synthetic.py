@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from uccurve import UCC, Intervals
-from uccurve.drawing import GREY, PALETTE
+from uccurve.plots.drawing import GREY, PALETTE
 
 from .experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
 from .figures import canvas, draw_band, draw_curves

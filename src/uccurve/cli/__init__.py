@@ -1,0 +1,1 @@
+"""Command line: files in, tables, plots and reports out."""

@@ -1,0 +1,1 @@
+"""Compare: assess models, test and bound what they gain, find where their curves cross."""

@@ -1,0 +1,169 @@
+"""Level significance: permutation test and bootstrap for curves of a model's own levels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from uccurve import checks
+from uccurve.checks import HEADLINE, Axes
+from uccurve.compare.bootstrap import GROUPS, BootstrapInterval, Method, Settings, _interval, _Replicates, _Sums
+from uccurve.compare.permutation import (
+    Alternative,
+    PermutationTest,
+    Seed,
+    _by_sums,
+    _note,
+    _Null,
+    _pvalue,
+    _refuse_other_rows,
+    _Swaps,
+    _weight,
+)
+from uccurve.compare.question import CURVE_STATISTICS, Question
+from uccurve.compare.resamples import Resamples
+from uccurve.compare.units import Units, positive
+from uccurve.curve import Unit
+from uccurve.progress import Progress, Tick, watched
+
+from .answers import Answers, LevelMoments, pooled, same_pace
+from .curve import LevelsUCC
+from .nested import NestedProfile
+
+Statistic = Literal["area", "gain", "cheapest"]
+BATCH = 64
+"""Swaps or resamples that are held at a time."""
+
+
+def permutation_test(
+    a: LevelsUCC,
+    b: LevelsUCC,
+    *,
+    statistic: Statistic = "area",
+    axes: Axes = HEADLINE,
+    c: float | None = None,
+    unit: Unit = "raw",
+    n_resamples: int = 1999,
+    alternative: Alternative = "two-sided",
+    seed: Seed = None,
+    block: int | npt.ArrayLike | None = None,
+    progress: Progress = None,
+    **ranges: Any,
+) -> PermutationTest:
+    """Test whether two models' levels differ by more than chance; see `LevelsUCC.permutation_test`."""
+    if not isinstance(b, LevelsUCC):
+        raise TypeError(f"`other` must come from UCC.from_levels too; got {type(b).__name__}.")
+    _refuse_other_rows(a.intervals, b.intervals)
+    checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
+    question = _question(a, ranges, statistic=statistic, axes=axes, c=c, unit=unit)
+    values = [_answer(curve, question, name) for curve, name in ((a, "a"), (b, "b"))]
+    units = Units.of(a.intervals, block)
+    swaps = _Swaps(units, positive("n_resamples", n_resamples), np.random.default_rng(seed))
+    with watched(progress, "permutations") as tick:
+        null = _swapped(a._nested, b._nested, question, swaps, tick)
+    null.values.setflags(write=False)
+    return PermutationTest(
+        statistic=values[0] - values[1],
+        pvalue=_pvalue(null, alternative, swaps.exact),
+        null_distribution=null.values,
+        alternative=alternative,
+        exact=swaps.exact,
+        units=units.count,
+        note=_note(null, question, a.intervals, b.intervals),
+    )
+
+
+def bootstrap(
+    curve: LevelsUCC,
+    *,
+    statistic: Statistic = "gain",
+    axes: Axes = HEADLINE,
+    c: float | None = None,
+    unit: Unit = "raw",
+    confidence_level: float = 0.95,
+    method: Method = "BCa",
+    n_resamples: int = 1999,
+    seed: Seed = None,
+    block: int | npt.ArrayLike | None = None,
+    progress: Progress = None,
+    **ranges: Any,
+) -> BootstrapInterval:
+    """Confidence interval of an answer of a levels curve; see `LevelsUCC.bootstrap`."""
+    question = _question(curve, ranges, statistic=statistic, axes=axes, c=c, unit=unit)
+    settings, units = Settings(confidence_level, method, n_resamples), Units.of(curve.intervals, block)
+    if units.count < 2:
+        raise ValueError("a bootstrap needs at least two rows (or blocks) to draw from; there is 1.")
+    estimate = _answer(curve, question, "intervals")
+    with watched(progress, "resamples") as tick:
+        replicates = _resampled(curve._nested, question, units, settings, rng=np.random.default_rng(seed), tick=tick)
+    return _interval(estimate, replicates, settings)
+
+
+def _question(curve: LevelsUCC, ranges: dict[str, Any], *, statistic: Statistic, **options: Any) -> Question:
+    checks.choice("statistic", statistic, CURVE_STATISTICS)
+    unknown = [name for name in ranges if name not in checks.METRICS]
+    if unknown:
+        raise TypeError(f"`{unknown[0]}` is no option of a test of levels{checks.nearest(unknown[0], checks.METRICS)}.")
+    return Question.of(curve.intervals, statistic=statistic, vary="scale", alpha=None, **options, **ranges)
+
+
+def _answer(curve: LevelsUCC, question: Question, name: str) -> float:
+    options: dict[str, Any] = {"axes": question.axes, "unit": question.unit}
+    if question.c is not None:
+        return float(curve.cheapest(question.c, **options).cost or 0.0)
+    value = float(getattr(curve, question.statistic)(**options, **dict([question.part] if question.part else [])))
+    if not np.isfinite(value):
+        raise ValueError(
+            f"`{name}` must have a finite {question.statistic}; it is {value}: an error lies on the side of a zero "
+            "band, or the constant band's area is 0."
+        )
+    return value
+
+
+def _swapped(a: NestedProfile, b: NestedProfile, question: Question, swaps: _Swaps, tick: Tick | None) -> _Null:
+    """Differences of the two models' answers when rows are swapped between them."""
+    pool = pooled(*same_pace(a, b))
+    moments = LevelMoments.of(pool, question)
+    if moments is not None:
+        return _by_sums(moments, swaps, tick)  # type: ignore[arg-type]  # it reads columns and from_sums only
+    answers, weight = Answers(pool, question), _weight(a)[:, None]
+    values, done = np.empty(swaps.count), 0
+    for batch in swaps.batches(BATCH):
+        kept, moved = np.where(batch, 0, weight), np.where(batch, weight, 0)
+        one, two = (answers.of(np.concatenate(halves)) for halves in ((kept, moved), (moved, kept)))
+        values[done : done + len(one)] = one - two
+        done += len(one)
+        if tick:
+            tick(done, swaps.count)
+    none = np.zeros_like(weight)
+    (first,), (second,) = (answers.of(np.concatenate(halves)) for halves in ((weight, none), (none, weight)))
+    size = float(abs(first) + abs(second)) + (question.statistic == "gain")
+    return _Null(values, float(first - second), size)
+
+
+def _resampled(
+    profile: NestedProfile,
+    question: Question,
+    units: Units,
+    settings: Settings,
+    *,
+    rng: np.random.Generator,
+    tick: Tick | None,
+) -> _Replicates:
+    """Answers when rows are drawn again."""
+    moments: Any = LevelMoments.of(profile, question)
+    if moments is not None:
+        return _Sums([moments], units, settings, rng, tick).replicates(moments)
+    answers, weight = Answers(profile, question), _weight(profile)[:, None]
+    resamples = Resamples(units, settings.n_resamples, rng)
+    values, done = np.empty(resamples.count), 0
+    for batch in resamples.batches(BATCH):
+        values[done : done + batch.shape[1]] = answers.of(batch * weight)
+        done += batch.shape[1]
+        if tick:
+            tick(done, resamples.count)
+    group = units.of_row[:, None] % GROUPS
+    left_out = answers.of(np.where(group == np.arange(min(units.count, GROUPS)), 0.0, weight))
+    return _Replicates(values, left_out, float(answers.of(weight)[0]))

@@ -1,0 +1,288 @@
+"""Display: the curve drawn with matplotlib, in the manner of scikit-learn's displays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from uccurve import checks
+from uccurve.checks import HEADLINE, Array, Axes, Metric
+from uccurve.compare.band import ConfidenceBand, confidence_band
+from uccurve.curve import UCC, Range, Unit
+from uccurve.intervals import Intervals
+from uccurve.points import OperatingPoint
+from uccurve.profile import FALLING, Vary
+
+from .drawing import GREY, REFERENCE, curve, dress, key, new_axes, path, percent, spoken, view, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as PlotAxes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+Part = tuple[Metric, Range]
+
+
+class UCCDisplay:
+    """A curve and what to draw of it; build it by one of the ``from_`` methods, which also draw.
+
+    Parameters
+    ----------
+    ucc : UCC
+        Or anything that answers like one.
+    name : str, optional
+        The model's name, for the legend.
+    axes, unit
+        As in `UCC.points`.
+
+    Attributes
+    ----------
+    x, y : read-only arrays
+        All vertices of the curve. The drawn line has fewer where more could not be seen.
+    line_ : matplotlib.lines.Line2D
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> display = UCCDisplay.from_ucc(UCC(iv), name="small")
+    >>> display.line_.get_label()
+    'small (gain -14.3 %)'
+    """
+
+    line_: Line2D
+    ax_: PlotAxes
+    figure_: Figure
+
+    def __init__(self, ucc: UCC, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
+        self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
+        points = ucc.points(axes=self.axes, unit=unit)
+        self.x, self.y = points.x, points.y
+
+    @classmethod
+    def from_ucc(
+        cls, ucc: UCC, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw", **options: Any
+    ) -> Self:
+        """Draw a curve; `options` as in `plot`."""
+        return cls(ucc, name=name, axes=axes, unit=unit).plot(**options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_pred: npt.ArrayLike,
+        lower: npt.ArrayLike,
+        upper: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        min_band: float | str | None = None,
+        vary: Vary = "scale",
+        **options: Any,
+    ) -> Self:
+        """Draw the curve of predictions with their bounds; `options` as in `from_ucc`.
+
+        Examples
+        --------
+        >>> display = UCCDisplay.from_predictions([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
+        >>> display.y.round(3).tolist()
+        [1.0, 0.333, 0.0]
+        """
+        intervals = Intervals.from_bounds(y_true, y_pred, lower, upper, weight=sample_weight, min_band=min_band)
+        return cls.from_ucc(UCC(intervals, vary=vary), **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        min_band: float | str | None = None,
+        vary: Vary = "scale",
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the curve of a fitted estimator on `X` and `y`; `options` as in `from_ucc`.
+
+        The estimator is any that `uccurve.adapters.from_estimator` takes.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import BayesianRidge
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 3.0, 7.0]
+        >>> UCCDisplay.from_estimator(BayesianRidge().fit(X, y), X, y).name
+        'BayesianRidge'
+        """
+        from uccurve.adapters import from_estimator
+
+        intervals = from_estimator(estimator, X, y, weight=sample_weight, min_band=min_band)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_ucc(UCC(intervals, vary=vary), name=name, **options)
+
+    def plot(
+        self,
+        ax: PlotAxes | None = None,
+        *,
+        name: str | None = None,
+        delivered: bool = True,
+        reference: bool = True,
+        cost: float | None = None,
+        shade: bool = False,
+        miss_rate: Range | None = None,
+        bandwidth: Range | None = None,
+        excess: Range | None = None,
+        deficit: Range | None = None,
+        overshoot: Range | None = None,
+        band: ConfidenceBand | float | None = None,
+        legend: bool = True,
+        **line: Any,
+    ) -> Self:
+        """Draw the curve on `ax`, by default the current axes.
+
+        Parameters
+        ----------
+        delivered : bool
+            Mark the operating point as delivered (scale 1, or shift 0).
+        reference : bool
+            Draw the constant band's curve in grey.
+        cost : float, optional
+            Cost factor c: mark the cheapest point, with the line of all points that cost as much as it does.
+        shade : bool
+            Shade the area under the curve; a range as in `UCC.area` shades that part.
+        band : ConfidenceBand or float, optional
+            A confidence band of the curve on the same axes; a number is the level of a pointwise one to be made.
+        line
+            Passed on to matplotlib's Line2D.
+        """
+        ranges = {"miss_rate": miss_rate, "bandwidth": bandwidth, "excess": excess, "deficit": deficit}
+        part = checks.only("range", **ranges, overshoot=overshoot)
+        self.ax_ = ax = new_axes(ax)
+        self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
+        self.name = self.name if name is None else name
+        if reference:
+            self._draw_reference(ax)
+        self.line_ = self._draw_curve(ax, part, delivered, line)
+        color = self.line_.get_color()
+        if shade or part:
+            self._shade(ax, part, color)
+        if band is not None:
+            self._draw_band(ax, band, color)
+        if cost is not None:
+            self._draw_cost(ax, cost, color)
+        if delivered:
+            self._draw_delivered(ax, color)
+        dress(ax, self.axes, self.unit)
+        if legend:
+            key(ax)
+        return self
+
+    def _draw_curve(self, ax: PlotAxes, part: Part | None, delivered: bool, options: dict[str, Any]) -> Line2D:
+        only: dict[str, Any] = dict([part] if part else [])
+        gain = self.ucc.gain(axes=self.axes, unit=self.unit, **only)
+        corner = view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
+        note = "" if np.isnan(gain) else f"gain {f'at {spoken(part)} ' if part else ''}{percent(gain)}"
+        label = f"{self.name} ({note})" if self.name and note else self.name or note
+        return curve(ax, *path(self.axes, self.x, self.y), corner, **{"label": label, "zorder": 2.5, **options})
+
+    def _draw_reference(self, ax: PlotAxes) -> None:
+        """Draw the constant band's curve, once for all models that share their predictions."""
+        if not hasattr(self.ucc, "intervals"):  # a sketch has no rows
+            return
+        constant = UCC(self.ucc.intervals.constant(), vary=self.ucc.vary).points(axes=self.axes, unit=self.unit)
+        identity = f"{REFERENCE} {constant.x.max():.6g} {constant.y.max():.6g} {len(constant)}"
+        others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(REFERENCE)]
+        if identity in others:
+            return
+        corner = view(self.axes, constant.x, constant.y, None)
+        label = f"constant band of {self.name}" if others else "constant band"
+        look: dict[str, Any] = {
+            "color": GREY,
+            "linewidth": 1.2,
+            "linestyle": (0, (4, 2)),
+            "zorder": 2.2,
+            "gid": identity,
+        }
+        curve(ax, *path(self.axes, constant.x, constant.y), corner, label=label, **look)
+
+    def _draw_band(self, ax: PlotAxes, band: ConfidenceBand | float, color: Any) -> None:
+        if isinstance(band, float):
+            choices: dict[str, Any] = {"axes": self.axes, "unit": self.unit, "vary": self.ucc.vary}
+            band = confidence_band(self.ucc.intervals, confidence_level=band, seed=0, **choices)
+        if band.axes != self.axes:
+            raise ValueError(f"`band` must be on the axes {'/'.join(self.axes)}; it is on {'/'.join(band.axes)}.")
+        step: Literal["post"] | None = "post" if self.axes[1] == "miss_rate" else None
+        label = f"{100 * band.confidence_level:g} % {band.kind} band"
+        ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
+
+    def _shade(self, ax: PlotAxes, part: Part | None, color: Any) -> None:
+        area = self.ucc.area(axes=self.axes, unit=self.unit, **dict([part] if part else []))
+        label = f"area at {spoken(part)} {area:.4g}" if part else f"area {area:.4g}"
+        x, y = path(self.axes, *self._piece(part))
+        if part and part[0] == self.axes[0] == "miss_rate":
+            x = np.clip(x, *part[1])
+        x, y = visible(ax, x, y)
+        ax.fill_between(x, y, color=color, alpha=0.15, linewidth=0, zorder=1.5, label=label)
+
+    def _piece(self, part: Part | None) -> tuple[Array, Array]:
+        """Vertices of the curve on which one metric lies in a range, with the range's ends."""
+        if part is None:
+            return self.x, self.y
+        name, span = part
+        first, last = (self._reach(name, end) for end in (sorted(span, reverse=name in FALLING)))
+        t = self._t()
+        inner = (t > first) & (t < last)
+        ends = [self._place(self.ucc.at(end, unit=self.unit)) for end in (first, last)]
+        columns = zip((self.x, self.y), *ends, strict=True)
+        x, y = (np.concatenate([[start], values[inner], [end]]) for values, start, end in columns)
+        return x, y
+
+    def _reach(self, name: Metric, target: float) -> float:
+        """Least scale or shift of the curve that reaches `target`; the curve's end where none does."""
+        t = self._t()
+        try:
+            goal: dict[str, Any] = {name: target}
+            found: float = getattr(self.ucc.find(**goal, unit=self.unit), self.ucc.vary)
+        except ValueError:
+            return float(t[-1])
+        return float(np.clip(found, t[0], t[-1]))
+
+    def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
+        best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
+        x, y = self._place(best)
+        t = getattr(best, self.ucc.vary)
+        label = f"cheapest at c = {cost:g}: cost {best.cost:.4g}, {self.ucc.vary} {t:.3g}"
+        ax.plot(x, y, marker="*", markersize=11, linestyle="none", label=label, **_mark(color))
+        if 0 < cost < 1:
+            ax.axline((x, y), slope=-cost / (1 - cost), color=color, linewidth=0.9, linestyle=(0, (1, 2)), zorder=2.1)
+
+    def _draw_delivered(self, ax: PlotAxes, color: Any) -> None:
+        x, y = self._at_delivery()
+        if not any(line.get_label() == "as delivered" for line in ax.get_lines()):
+            ax.plot([], [], marker="o", markersize=7, linestyle="none", label="as delivered", **_mark(GREY))
+        ax.plot(x, y, marker="o", markersize=7, linestyle="none", **_mark(color))
+
+    def _at_delivery(self) -> tuple[float, float]:
+        return self._place(self.ucc.at(1.0 if self.ucc.vary == "scale" else 0.0, unit=self.unit))
+
+    def _place(self, point: OperatingPoint) -> tuple[float, float]:
+        return getattr(point, self.axes[0]), getattr(point, self.axes[1])
+
+    def _t(self) -> Array:
+        points = self.ucc.points(axes=self.axes, unit=self.unit)
+        t: Array = getattr(points, self.ucc.vary)
+        return t
+
+
+def _mark(color: Any) -> dict[str, Any]:
+    return {
+        "color": color,
+        "markeredgecolor": "white",
+        "markeredgewidth": 1.0,
+        "zorder": 3,
+        "scalex": False,
+        "scaley": False,
+    }

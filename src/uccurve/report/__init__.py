@@ -1,0 +1,1 @@
+"""Report: an assessment as one page that needs no network."""

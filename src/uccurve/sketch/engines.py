@@ -1,0 +1,245 @@
+"""Engines: the bins of a sketch from any data frame, by one aggregation that narwhals hands to whatever holds the rows.
+
+Every step is plain arithmetic, so all engines put a row into the same bin. Rows that `Intervals` would refuse get a
+negative number instead of a critical scale; only where there are any does a second aggregation count them by rule.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from uccurve import arrays, checks
+from uccurve.checks import DroppedRowsWarning
+from uccurve.frames import opened
+
+from .bins import NEVER, Histogram, bin_of, mark
+from .engine_checks import Frame, acceptable, all_finite, floats, refuse
+from .rows import SUMS, TOTALS, tidy
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+State = dict[str, Any]
+Table = dict[str, npt.NDArray[Any]]
+REFUSED, MISSING, WEIGHTLESS = -1.0, -2.0, -4.0
+"""What stands for the critical scale of rows that have none."""
+NEXT = 1 + 2.0**-52
+"""Critical scale of an error equal to its band that lies outside the bound all the same, by rounding."""
+NUMBERS = {"critical": "critical", "folds": "fold", "errors": "error"}
+"""Column by which each histogram bins the rows."""
+SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
+"""Engines that would read the rows again for each grouping: they repeat rows instead."""
+col, lit, when = nw.col, nw.lit, nw.when
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked of the engine; `rows` hold a column for each of the `roles` and the `groups`."""
+
+    rows: Frame
+    roles: tuple[str, ...]
+    groups: tuple[str, ...]
+    drop: bool
+    floor: float | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return "weight" in self.roles
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """What is summed in all: for the first histogram, which has the totals beside its own sums."""
+        raised = () if self.floor is None else ("raised",)
+        return (
+            *(name for name in SUMS["critical"] if self.weighted or name != "weight"),
+            "y_sum",
+            "y_squares",
+            *raised,
+        )
+
+
+def states(
+    frame: IntoFrame,
+    names: Mapping[str, str | None],
+    *,
+    by: str | list[str] | None,
+    min_band: float | str | None,
+    missing: str,
+) -> dict[Any, State]:
+    """Return the parts of a sketch for each group; under the empty tuple without `by`."""
+    checks.choice("missing", missing, ("raise", "drop"))
+    keys = [by] if isinstance(by, str) else list(by or ())
+    given = {role: name for role, name in names.items() if name is not None}
+    native = opened(frame, given | {"by" if isinstance(by, str) else f"by[{i}]": key for i, key in enumerate(keys)})
+    columns = floats(native.collect_schema(), given) | {f"by_{i}": col(key) for i, key in enumerate(keys)}
+    rows = native.select(**columns).lazy()
+    job = Job(rows, tuple(given), tuple(f"by_{i}" for i in range(len(keys))), missing == "drop")
+    if min_band is not None:
+        job = Job(job.rows, job.roles, job.groups, job.drop, _floor(job, min_band))
+    table = _collected((_repeated if rows.implementation in SQL else _apart)(job, _numbers(job)))
+    _check(table, job)
+    found = {group: _state(part, job) for group, part in _parts(table, job.groups)}
+    return {group[0]: state for group, state in found.items()} if isinstance(by, str) else found
+
+
+def _floor(job: Job, min_band: float | str) -> float:
+    """Return the least band; a share of the mean half-width takes a pass over the rows of its own."""
+    floor = checks.floor(min_band, 0.0)
+    if not isinstance(min_band, str):
+        return floor
+    rows = job.rows.filter(all_finite(job.roles)) if job.drop else job.rows
+    weight = col("weight") if job.weighted else lit(1.0)
+    halves = rows.select(half=(col("upper") / 2 - col("lower") / 2) * weight, weight=weight + 0 * col("upper"))
+    sums = _collected(halves.select(col("half").sum(), col("weight").sum()))
+    half, total = float(sums["half"][0]), float(sums["weight"][0])
+    if not (np.isfinite(half) and np.isfinite(total)):
+        refuse(job.rows, job.roles, floored=True)
+    return checks.floor(min_band, half / total) if total > 0 else floor
+
+
+def _numbers(job: Job) -> Frame:
+    """Errors and bands of each row, and the numbers by which it is binned."""
+    y, p, lower, upper = (col(name) for name in ("y_true", "y_pred", "lower", "upper"))
+    error, active, width, below, above = (col(name) for name in ("error", "active", "width", "below", "above"))
+    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p)
+    rows = rows if job.floor is None else _raised(rows, job.floor)
+    sides = when(error >= 0).then(above).otherwise(below)
+    rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
+    ratio, outside = error / active, (y > upper) | (y < lower)
+    equal = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(ratio))
+    critical = when(error == active).then(equal).otherwise(ratio)
+    if job.weighted:
+        critical = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(critical)
+    good = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
+    other = when(all_finite(job.roles)).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
+    gap = active + active - width
+    return rows.with_columns(
+        critical=when(good).then(critical).otherwise(other),
+        fold=when(gap > 0).then((error + error) / gap).otherwise(lit(REFUSED)),
+    )
+
+
+def _raised(rows: Frame, floor: float) -> Frame:
+    """Raise small bands; their bounds then hold the observation if and only if the bands do."""
+    y, low, high = col("y_true"), col("below") < floor, col("above") < floor
+    return rows.with_columns(
+        ascending=col("lower") <= col("upper"),
+        raised=low.cast(nw.Float64) + high.cast(nw.Float64),
+        below=when(low).then(lit(floor)).otherwise(col("below")),
+        above=when(high).then(lit(floor)).otherwise(col("above")),
+        lower=when(low).then(y).otherwise(col("lower")),
+        upper=when(high).then(y).otherwise(col("upper")),
+    )
+
+
+def _apart(job: Job, numbers: Frame) -> Frame:
+    """Group the rows once for each histogram; the engine reads them once for all."""
+    parts = []
+    for i, (name, number) in enumerate(NUMBERS.items()):
+        rows = numbers.filter(col("fold") >= 0) if name == "folds" else numbers
+        rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
+        sums = job.sums if i == 0 else [one for one in job.sums if one in SUMS[name]]
+        grouped = _grouped(rows.with_columns(number=col(number)), job.groups, sums, weighted=job.weighted)
+        absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
+        grouped = grouped.with_columns(lit(i).alias("histogram"), *absent)
+        parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "least", "greatest", *job.sums))
+    return nw.concat(parts)
+
+
+def _repeated(job: Job, numbers: Frame) -> Frame:
+    """Repeat each row for each histogram and group once."""
+    which, critical = col("histogram"), col("critical")
+    three = nw.concat([job.rows.head(1).select(lit(i).alias("histogram")) for i in range(len(NUMBERS))])
+    number = when(which == 1).then(col("fold")).otherwise(col("error"))
+    if job.weighted or job.drop:
+        number = when(critical < 0).then(critical).otherwise(number)
+    number = when(which == 0).then(critical).otherwise(number)
+    repeated = numbers.join(three, how="cross").with_columns(number=number)
+    return _grouped(repeated, (*job.groups, "histogram"), job.sums, weighted=job.weighted)
+
+
+def _grouped(rows: Frame, groups: tuple[str, ...], sums: Iterable[str], *, weighted: bool) -> Frame:
+    """Count and sum the rows of each bin of `number`."""
+    number, y = col("number"), col("y_true")
+    values = {"scale": number, "product": col("error") * number, "y_sum": y, "y_squares": y * y}
+    columns = {name: values.get(name, col(name)) for name in sums}
+    if weighted:
+        plain = ("weight", "raised")
+        columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
+    prepared = rows.select(*groups, number=number, mark=mark(number), **{f"of_{k}": v for k, v in columns.items()})
+    return prepared.group_by(*groups, "mark").agg(
+        nw.len().alias("rows"),
+        number.min().alias("least"),
+        number.max().alias("greatest"),
+        *(col(f"of_{name}").sum().alias(name) for name in columns),
+    )
+
+
+def _collected(frame: Frame) -> Table:
+    """Let the engine run; only its answer comes here."""
+    found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    return {name: found[name].to_numpy() for name in found.columns}
+
+
+def _check(table: Table, job: Job) -> None:
+    """Refuse rows that `Intervals` would refuse, with its sentence; say how many were dropped."""
+    first = table["histogram"] == 0
+    total, least = int(table["rows"][first].sum()), table["least"]
+    if not total:
+        raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
+    if np.any(least[first] == REFUSED):
+        refuse(job.rows, job.roles, floored=job.floor is not None)
+    dropped, weightless = (int(table["rows"][first & (least == code)].sum()) for code in (MISSING, WEIGHTLESS))
+    if dropped == total:
+        raise ValueError(
+            f"`missing` must leave at least one row: all {total} have a missing or infinite value. "
+            "Hint: look at the columns first."
+        )
+    if dropped + weightless == total:
+        raise ValueError(
+            f"`weight` must not be zero in every row: all {total} are. Hint: leave `weight` out to count rows alike."
+        )
+    if dropped:
+        message = f"dropped {dropped} of {total} rows: a value is missing or infinite"
+        warnings.warn(message, DroppedRowsWarning, stacklevel=arrays.outside())
+
+
+def _parts(table: Table, groups: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], Table]]:
+    """Rows of the table that belong to each group."""
+    places: dict[tuple[Any, ...], list[int]] = {}
+    if not groups:
+        yield (), table
+        return
+    for i, group in enumerate(zip(*(table[name].tolist() for name in groups), strict=True)):
+        key = tuple(None if value != value else value for value in group)  # noqa: PLR0124  # NaN is no value
+        places.setdefault(key, []).append(i)
+    for key, rows in places.items():
+        yield key, {name: column[rows] for name, column in table.items()}
+
+
+def _state(table: Table, job: Job) -> State:
+    """Put the bins of one group into the parts of a sketch."""
+    first = table["histogram"] == 0
+    good = ~(table["least"] < 0)
+    state: State = {"weighted": job.weighted, "raised": 0}
+    for i, (name, sums) in enumerate(SUMS.items()):
+        chosen = good & (table["histogram"] == i)
+        rows = table["rows"][chosen].astype(np.int64)
+        columns = {one: rows.astype(np.float64) if one not in table else table[one][chosen] for one in sums}
+        found = Histogram.grouped(
+            bin_of(table["mark"][chosen]), rows, table["least"][chosen], table["greatest"][chosen], columns
+        )
+        state[name] = tidy(found.without(NEVER) if name == "folds" else found)
+    state |= {name: float(table[name][first & good].sum()) for name in TOTALS}
+    state["dropped"] = int(table["rows"][first & (table["least"] == MISSING)].sum())
+    if "raised" in table:
+        state["raised"] = int(table["raised"][first & (table["least"] != MISSING)].sum())
+    return state

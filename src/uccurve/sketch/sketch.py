@@ -1,0 +1,257 @@
+"""Sketch: what the curve needs of any number of rows, in a few kilobytes that can be added up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from uccurve.intervals import Intervals, Missing
+
+from .bins import LAST, Histogram
+from .rows import COUNTS, SUMS, TOTALS, state_of
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+    from .curve import SketchUCC
+
+
+class UCCSketch:
+    """Curve of any number of rows in constant memory; sketches of parts add up to the sketch of the whole.
+
+    Rows are binned by their critical scale, those with a wider band on the side of the error also by the scale from
+    which their other bound is the nearer one, and all by their error, which is the curve of the constant band. A bin
+    keeps the number of its rows, its least and greatest number, and sums. Bins are the same in every sketch: 64 to
+    each factor of two.
+
+    Notes
+    -----
+    Counts, bins and extremes of merged sketches are the same in whatever order they are merged. Sums of floats depend
+    on the order in their last digits; ``==`` looks past these and brackets allow for them. Weights are taken as they
+    are, so those of different sketches must be on one scale.
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> s = UCCSketch().update(iv)
+    >>> s
+    UCCSketch(3 rows, 2 bins of the scale)
+    >>> s == UCCSketch().update(iv[:1]) + UCCSketch().update(iv[1:])
+    True
+    >>> round(s.ucc().area(), 12)  # bandwidth 2 times the mean critical scale 4/3
+    2.666666666667
+    """
+
+    __slots__ = ("critical", "dropped", "errors", "folds", "raised", "weighted", "y_squares", "y_sum")
+    __hash__ = None  # type: ignore[assignment]  # a sketch can be updated
+    critical: Histogram
+    folds: Histogram
+    errors: Histogram
+    weighted: bool
+    y_sum: float
+    y_squares: float
+    raised: int
+    dropped: int
+
+    def __init__(self) -> None:
+        self.critical, self.folds, self.errors = (Histogram.empty(names) for names in SUMS.values())
+        self.weighted, self.y_sum, self.y_squares, self.raised, self.dropped = False, 0.0, 0.0, 0, 0
+
+    @overload
+    @classmethod
+    def from_frame(
+        cls,
+        frame: IntoFrame,
+        *,
+        y_true: str = ...,
+        y_pred: str = ...,
+        lower: str = ...,
+        upper: str = ...,
+        weight: str | None = ...,
+        by: None = ...,
+        min_band: float | str | None = ...,
+        missing: Missing = ...,
+    ) -> Self: ...
+
+    @overload
+    @classmethod
+    def from_frame(
+        cls,
+        frame: IntoFrame,
+        *,
+        y_true: str = ...,
+        y_pred: str = ...,
+        lower: str = ...,
+        upper: str = ...,
+        weight: str | None = ...,
+        by: str | list[str],
+        min_band: float | str | None = ...,
+        missing: Missing = ...,
+    ) -> dict[Any, Self]: ...
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: IntoFrame,
+        *,
+        y_true: str = "y_true",
+        y_pred: str = "y_pred",
+        lower: str = "lower",
+        upper: str = "upper",
+        weight: str | None = None,
+        by: str | list[str] | None = None,
+        min_band: float | str | None = None,
+        missing: Missing = "raise",
+    ) -> Self | dict[Any, Self]:
+        """Sketch of the named columns of anything narwhals knows, summed up by the engine that holds it.
+
+        Parameters
+        ----------
+        frame : IntoFrame
+            pandas, Polars, PyArrow, DuckDB, Ibis, Dask, PySpark and others. Lazy ones stay where they are: one pass
+            over the rows is pushed down, and only the bins come back.
+        y_true, y_pred, lower, upper, weight : str
+            Names of the columns.
+        by : str or list of str, optional
+            Columns whose values tell groups apart: the answer is a dict with a sketch for each, from the same pass.
+        min_band : float or str, optional
+            As in `Intervals.from_bounds`; a percentage takes one more pass, for the mean half-width.
+        missing : {"raise", "drop"}
+            Refuse rows with NaN, null or infinity, or leave them out with a `DroppedRowsWarning`.
+
+        Returns
+        -------
+        UCCSketch, or dict of UCCSketch by group (a tuple of values where `by` is a list)
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> data = {"y_true": [1, 2, 4], "y_pred": [0, 0, 0], "lower": [-1, -1, -4], "upper": [1, 1, 4]}
+        >>> UCCSketch.from_frame(pl.LazyFrame(data))
+        UCCSketch(3 rows, 2 bins of the scale)
+        >>> UCCSketch.from_frame(pl.LazyFrame(data | {"site": ["N", "S", "S"]}), by="site")["S"]
+        UCCSketch(2 rows, 2 bins of the scale)
+        """
+        from .engines import states
+
+        names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
+        found = states(frame, names, by=by, min_band=min_band, missing=missing)
+        sketches = {group: cls._of(**state) for group, state in found.items()}
+        return sketches if by is not None else sketches[()]
+
+    @classmethod
+    def _of(cls, **state: Any) -> Self:
+        self = cls()
+        for name, value in state.items():
+            setattr(self, name, value)
+        self._refuse_overflow()
+        return self
+
+    def update(self, intervals: Intervals) -> Self:
+        """Add rows, in place; returns the sketch itself.
+
+        Examples
+        --------
+        >>> UCCSketch().update(Intervals.from_std([1, 2], mean=[1, 5], std=[0.5, 2])).rows
+        2
+        """
+        if not isinstance(intervals, Intervals):
+            raise TypeError(f"`intervals` must be Intervals; got {type(intervals).__name__}.")
+        self._take(self + self._of(**state_of(intervals)))
+        return self
+
+    def merge(self, other: UCCSketch) -> Self:
+        """Add another sketch's rows, in place; returns the sketch itself. ``a + b`` makes a new one."""
+        self._take(self + other)
+        return self
+
+    def __add__(self, other: UCCSketch) -> Self:
+        if not isinstance(other, UCCSketch):
+            return NotImplemented
+        state: dict[str, Any] = {name: getattr(self, name).merged(getattr(other, name)) for name in SUMS}
+        state |= {name: getattr(self, name) + getattr(other, name) for name in (*TOTALS, *COUNTS)}
+        return self._of(**state, weighted=self.weighted or other.weighted)
+
+    def _take(self, other: UCCSketch) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same rows: equal bins, counts and extremes, and sums equal but for rounding."""
+        if not isinstance(other, UCCSketch):
+            return NotImplemented
+        if any(getattr(self, name) != getattr(other, name) for name in ("weighted", *COUNTS)):
+            return False
+        slack = self.critical.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
+        off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
+        return bool(np.all(np.abs(off) <= slack)) and all(
+            getattr(self, name).agrees(getattr(other, name)) for name in SUMS
+        )
+
+    def ucc(self) -> SketchUCC:
+        """Curve over the scale, with the answers of a `UCC` and their brackets.
+
+        Examples
+        --------
+        >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).ucc()
+        >>> low, high = c.bracket("area", axes=("bandwidth", "deficit"))
+        >>> low <= 3 <= high, high - low < 1e-12
+        (True, True)
+        """
+        from .curve import SketchUCC
+
+        return SketchUCC(self)
+
+    def to_json(self) -> str:
+        """Return the sketch as JSON: arrays of numbers, exact to the last bit.
+
+        Examples
+        --------
+        >>> s = UCCSketch().update(Intervals.from_std([1, 2], mean=[1, 5], std=[0.5, 2]))
+        >>> UCCSketch.from_json(s.to_json()) == s
+        True
+        """
+        from .saved import to_json
+
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Sketch from `to_json`; refused where it cannot be the sketch of any rows."""
+        from .saved import state
+
+        return cls._of(**state(text))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that carry weight."""
+        return int(self.critical.rows.sum())
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights; the number of rows without any."""
+        return self.critical.total("weight")
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all bins in bytes; never more than `LIMIT`, whatever the rows."""
+        return sum(getattr(self, name).nbytes for name in SUMS)
+
+    def __repr__(self) -> str:
+        rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
+        notes = [f"{self.raised} bands raised"] * bool(self.raised)
+        notes += [f"{self.dropped} rows dropped"] * bool(self.dropped)
+        return f"UCCSketch({', '.join([rows, f'{len(self.critical.bin)} bins of the scale', *notes])})"
+
+    def _refuse_overflow(self) -> None:
+        sums = [values for name in SUMS for values in getattr(self, name).sums.values()]
+        if not all(np.isfinite(values).all() for values in sums):
+            raise ValueError(
+                "the sums of the rows must stay within float64: they do not. "
+                "Hint: divide all columns by a common unit first."
+            )
+
+
+LIMIT = (2 * LAST + 3) * 8 * sum(4 + len(names) for names in SUMS.values())
+"""Bytes that no sketch exceeds: 6.6 MB."""
