@@ -20,7 +20,7 @@ def test_every_example_of_the_readme_gives_the_output_it_shows() -> None:
 
 def test_the_first_25_lines_name_show_install_and_run_it() -> None:
     top = "\n".join(README.read_text(encoding="utf-8").splitlines()[:25])
-    for part in ("prediction intervals", "![", "pip install uccurve", ">>> import", "c.gain("):
+    for part in ("prediction intervals", "![", "pip install .", ">>> import", "c.gain("):
         assert part in top, part
 
 
