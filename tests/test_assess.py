@@ -260,7 +260,7 @@ def test_frames_have_a_row_a_model(backend: str | None) -> None:
 def test_tables_name_models_pairs_and_verdicts() -> None:
     found = assess(models(), by=np.arange(120) % 2, **QUICK)
     for text in (repr(found), found._repr_html_()):
-        for word in ("good", "worse", "noise", "good - worse", "segment 0", "p (Holm)", found.crossings[0].verdict):
+        for word in ("good", "worse", "noise", "good / worse", "segment 0", "p (Holm)", found.crossings[0].verdict):
             assert word in text
     assert (
         repr(found).splitlines()[0].startswith("Assessment of 3 models (95 % intervals; gains over the constant band")

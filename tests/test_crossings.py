@@ -17,6 +17,7 @@ import uccurve as ucc
 from oracle import FALLING, Oracle
 from strategies import Data, dyadic, real, varies
 from uccurve import crossings
+from uccurve.profile import blocks
 
 AXES: list[Any] = [
     ("bandwidth", "miss_rate"),
@@ -134,6 +135,7 @@ def test_a_model_that_is_better_everywhere_dominates() -> None:
     found = crossings(perfect, noisy, axes=("excess", "deficit"), names=("perfect", "noisy"))
     assert len(found) == 0
     assert found.dominant == "perfect"
+    assert repr(found).startswith("Crossings(perfect / noisy, 0 on excess/deficit: perfect needs less excess at every ")
     assert "perfect needs less excess at every deficit" in found.verdict
 
 
@@ -169,6 +171,35 @@ def test_a_level_that_nothing_reaches_is_won_by_who_reaches_it() -> None:
     assert found.stretches[-1].y == (0.25, 0.0)
 
 
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+@pytest.mark.parametrize("axes", AXES)
+def test_rows_that_nothing_covers_raise_no_warning(axes: Any, vary: Any) -> None:
+    """Two bands of 0, one of them off its observation: neither curve gets to some levels, and inf - inf is nan."""
+    zero = ucc.Intervals.from_bands([1.0] * 4, [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0])
+    assert len(crossings(zero, zero.constant(), axes=axes, vary=vary)) == 0
+    assert crossings(zero, zero, axes=axes, vary=vary).verdict == "a and b have the same curve"
+
+
+def test_curves_without_a_level_in_common_are_not_called_the_same() -> None:
+    far = ucc.Intervals.from_bands([10.0, 10.0], [0.0, 0.0], [0.0, 1.0])
+    near = ucc.Intervals.from_bands([10.0, 10.0], [9.0, 9.0], [1.0, 1.0])
+    found = crossings(far, near, axes=("deficit", "miss_rate"), names=("far", "near"))
+    assert (found.verdict, found.stretches, found.dominant) == (
+        "far and near do not differ at any deficit that both have",
+        (),
+        None,
+    )
+
+
+def test_blocks_of_levels_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=400)
+    one, two = (ucc.Intervals.from_bands(y, np.zeros(400), rng.gamma(20, size=400)) for _ in range(2))
+    at_once = [crossings(one, two, axes=axes) for axes in AXES]
+    monkeypatch.setattr("uccurve.compare.lines.blocks", lambda length: blocks(length, 7))
+    assert [crossings(one, two, axes=axes) for axes in AXES] == at_once
+
+
 def test_units_divide_places_but_not_scales() -> None:
     rng = np.random.default_rng(2)
     y = rng.normal(size=50)
@@ -180,8 +211,13 @@ def test_units_divide_places_but_not_scales() -> None:
 
 def test_bad_input_is_refused_in_a_sentence() -> None:
     a, b = ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1]), ucc.Intervals.from_bands([1, 3], [0, 0], [1, 1])
-    with pytest.raises(ValueError, match=r"`a` and `b` must have the same y_true: curves compare where their rows are"):
+    with pytest.raises(ValueError, match=r"`a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1\."):
         crossings(a, b)
+    heavy = ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1], weight=[1, 2])
+    with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights: a row counts as much for one model"):
+        crossings(a, heavy)
+    with pytest.raises(ValueError, match=r"`names` must be two different names; both are 'GBR'\."):
+        crossings(a, a, names=("GBR", "GBR"))
     with pytest.raises(ValueError, match=r"`axes` must be two different metrics to make a curve; got"):
         crossings(a, a, axes=("excess", "excess"))
     with pytest.raises(ValueError, match=r"'exces' is none of them \(excess\?\)"):

@@ -9,9 +9,10 @@ from .checks import DroppedRowsWarning
 from .compare.assess import assess
 from .compare.assessment import Assessment
 from .compare.band import ConfidenceBand, confidence_band
-from .compare.bootstrap import BootstrapInterval, bootstrap
+from .compare.bootstrap import bootstrap
 from .compare.crossings import Crossings, crossings
 from .compare.permutation import PermutationTest, permutation_test
+from .compare.replicates import BootstrapInterval
 from .curve import UCC
 from .intervals import Intervals
 from .levels.curve import LevelPoint, LevelsUCC

@@ -21,11 +21,12 @@ from uccurve.progress import Progress, Tick, watched
 
 from .assessment import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
 from .binomial import clopper_pearson, tail
-from .bootstrap import Settings, interval_estimates
+from .bootstrap import interval_estimates
 from .crossings import Crossings, crossings
 from .folds import joined, same_rows
 from .permutation import permutation_test
 from .question import Question
+from .replicates import Settings
 from .segments import Part, holm, parts
 from .units import Units, positive
 
@@ -212,8 +213,10 @@ class _Job:
         )
 
     def _row(self, name: str, intervals: Intervals, block: Any, tick: Tick | None) -> ModelRow:
-        settings, curve = self._settings, UCC(intervals)
-        units, point = Units.of(intervals, block), curve.at(1.0, unit=settings.unit)
+        settings, units = self._settings, Units.of(intervals, block)
+        gains = self._gain_intervals(intervals, units, tick)
+        curve = UCC(intervals)  # after the gains, which need memory of their own
+        point = curve.at(1.0, unit=settings.unit)
         effective = units.effective(Profile.of(intervals, "scale").weight)
         low, high = clopper_pearson(_near_whole(point.miss_rate * effective), effective, settings.confidence_level)
         best = curve.cheapest(settings.c, axes=settings.axes, unit=settings.unit)
@@ -231,7 +234,7 @@ class _Job:
             deficit=point.deficit,
             overshoot=point.overshoot,
             **{name.replace("gain", "area"): area for name, area in areas.items()},
-            **self._gain_intervals(intervals, units, tick),
+            **gains,
             concentration=curve.concentration(axes=settings.axes if FALLING.intersection(settings.axes) else HEADLINE),
             cost=curve.cost(settings.c, axes=settings.axes, unit=settings.unit),
             cheapest_cost=best.cost if best.cost is not None else float("nan"),

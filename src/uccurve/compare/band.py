@@ -15,8 +15,9 @@ from uccurve.intervals import Intervals
 from uccurve.profile import FALLING, Profile, Vary
 from uccurve.progress import Progress, Tick, watched
 
-from .bootstrap import Seed, Settings
+from .bootstrap import Seed
 from .question import Question
+from .replicates import Settings
 from .resamples import Resamples
 from .sweep import Sweep
 from .units import Units, positive

@@ -17,6 +17,34 @@ BLOCK = 1 << 16
 """Places that are looked up at a time."""
 
 
+def refuse_other_rows(a: Intervals, b: Intervals) -> None:
+    """Refuse two models whose rows are not the same."""
+    for name, intervals in (("a", a), ("b", b)):
+        if not isinstance(intervals, Intervals):
+            raise TypeError(
+                f"`{name}` must be Intervals; got {type(intervals).__name__}. Hint: see Intervals.from_bounds."
+            )
+    if a.y_true.shape != b.y_true.shape:
+        raise ValueError(
+            f"`a` and `b` must have the same rows: {len(a)} against {len(b)}"
+            f"{'' if len(a) != len(b) else f', shapes {a.y_true.shape} against {b.y_true.shape}'}."
+        )
+    different = np.flatnonzero((a.y_true != b.y_true).reshape(len(a), -1).any(axis=1))
+    if len(different):
+        raise ValueError(
+            f"`a` and `b` must have the same y_true: {len(different)} of {len(a)} rows differ, "
+            f"first row {different[0]}. Hint: put the rows of both models in the same order."
+        )
+    if not np.array_equal(a.weight, b.weight):
+        raise ValueError("`a` and `b` must have the same weights: a row counts as much for one model as for the other.")
+
+
+def shares(intervals: Intervals) -> Array:
+    """Weights of the rows that carry any; they sum to 1."""
+    weight = intervals.weight.ravel()
+    return np.asarray(weight[weight > 0])
+
+
 def profiles(a: Intervals, b: Intervals, question: Question) -> tuple[Profile, Profile]:
     """Rows of two models in one unit; for answers of the curve as wide as each other, which leaves each curve as it is.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -46,10 +46,10 @@ class Resamples:
             counts = self._counts(min(size, self.count - start))
             yield np.ascontiguousarray(counts.T)[self._of_row]
 
-    def sums(self, columns: Array, tick: Tick | None = None) -> Array:
+    def sums(self, columns: Sequence[Array], tick: Tick | None = None) -> Array:
         """Sums of the rows' columns over each resample: (resamples, columns)."""
-        per_unit = np.column_stack([np.bincount(self._of_row, column, self._drawn) for column in columns.T])
-        out, size = np.empty((self.count, columns.shape[1])), max(2, PRODUCTS // per_unit.size)
+        per_unit = np.column_stack([np.bincount(self._of_row, column, self._drawn) for column in columns])
+        out, size = np.empty((self.count, len(columns))), max(2, PRODUCTS // per_unit.size)
         for start in range(0, self.count, size):
             stop = min(start + size, self.count)
             np.matmul(self._counts(stop - start), per_unit, out=out[start:stop])

@@ -33,7 +33,7 @@ def text(assessment: Assessment) -> str:
     blocks.append(_columns(MODEL_COLUMNS, [_model(row) for row in assessment.ranking]))
     if assessment.comparisons:
         blocks.append(_columns(("pair", "difference", "p", "p (Holm)", "better"), _pairs(assessment)))
-    blocks.extend(one.verdict + "." for one in assessment.crossings)
+    blocks.extend(_verdicts(assessment))
     if assessment.segments:
         blocks.append(_columns(("segment", "model", "n", "miss rate", "gain", "p (Holm)", ""), _segments(assessment)))
     blocks.extend(f"Note: {note}" for note in assessment.notes)
@@ -45,7 +45,7 @@ def html(assessment: Assessment) -> str:
     parts = [_table(MODEL_COLUMNS, [_model(row) for row in assessment.ranking], _legend(assessment))]
     if assessment.comparisons:
         parts.append(_table(("pair", "difference", "p", "p (Holm)", "better"), _pairs(assessment), "pairs"))
-    parts.extend(f"<p>{escape(one.verdict)}.</p>" for one in assessment.crossings)
+    parts.extend(f"<p>{escape(verdict)}</p>" for verdict in _verdicts(assessment))
     if assessment.segments:
         heads = ("segment", "model", "n", "miss rate", "gain", "p (Holm)", "")
         parts.append(_table(heads, _segments(assessment), "segments"))
@@ -99,7 +99,7 @@ def _gain(row: ModelRow, name: str) -> str:
 def _pairs(assessment: Assessment) -> Cells:
     return [
         [
-            f"{one.first} - {one.second}",
+            f"{one.first} / {one.second}",
             f"{one.difference:.4g} ({one.statistic})",
             f"{one.pvalue:.3g}",
             f"{one.pvalue_holm:.3g}",
@@ -107,6 +107,10 @@ def _pairs(assessment: Assessment) -> Cells:
         ]
         for one in assessment.comparisons
     ]
+
+
+def _verdicts(assessment: Assessment) -> list[str]:
+    return [f"{' / '.join(one.names)}: {one.verdict}." for one in assessment.crossings]
 
 
 def _segments(assessment: Assessment) -> Cells:

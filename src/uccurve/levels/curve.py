@@ -20,8 +20,8 @@ from uccurve.profile import Profile
 from .nested import NestedProfile, NestedTrack
 
 if TYPE_CHECKING:
-    from uccurve.compare.bootstrap import BootstrapInterval
     from uccurve.compare.permutation import PermutationTest
+    from uccurve.compare.replicates import BootstrapInterval
 
 
 @dataclass(frozen=True, slots=True, repr=False)

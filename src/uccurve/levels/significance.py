@@ -9,28 +9,19 @@ import numpy.typing as npt
 
 from uccurve import checks
 from uccurve.checks import HEADLINE, Axes
-from uccurve.compare.bootstrap import GROUPS, BootstrapInterval, Method, Settings, _interval, _Replicates, _Sums
-from uccurve.compare.permutation import (
-    Alternative,
-    PermutationTest,
-    Seed,
-    _by_sums,
-    _note,
-    _Null,
-    _pvalue,
-    _refuse_other_rows,
-    _Swaps,
-    _weight,
-)
+from uccurve.compare.bootstrap import Seed
+from uccurve.compare.permutation import PermutationTest, note
+from uccurve.compare.pool import refuse_other_rows, shares
 from uccurve.compare.question import CURVE_STATISTICS, Question
+from uccurve.compare.replicates import BootstrapInterval, Method, Replicates, Settings, Sums, swept
 from uccurve.compare.resamples import Resamples
+from uccurve.compare.swaps import Alternative, Null, Swaps, by_order, by_sums
 from uccurve.compare.units import Units, positive
 from uccurve.curve import Unit
 from uccurve.progress import Progress, Tick, watched
 
 from .answers import Answers, LevelMoments, pooled, same_pace
 from .curve import LevelsUCC
-from .nested import NestedProfile
 
 Statistic = Literal["area", "gain", "cheapest"]
 BATCH = 64
@@ -55,23 +46,23 @@ def permutation_test(
     """Test whether two models' levels differ by more than chance; see `LevelsUCC.permutation_test`."""
     if not isinstance(b, LevelsUCC):
         raise TypeError(f"`other` must come from UCC.from_levels too; got {type(b).__name__}.")
-    _refuse_other_rows(a.intervals, b.intervals)
+    refuse_other_rows(a.intervals, b.intervals)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
     question = _question(a, ranges, statistic=statistic, axes=axes, c=c, unit=unit)
     values = [_answer(curve, question, name) for curve, name in ((a, "a"), (b, "b"))]
     units = Units.of(a.intervals, block)
-    swaps = _Swaps(units, positive("n_resamples", n_resamples), np.random.default_rng(seed))
+    swaps = Swaps(units, positive("n_resamples", n_resamples), np.random.default_rng(seed))
     with watched(progress, "permutations") as tick:
-        null = _swapped(a._nested, b._nested, question, swaps, tick)
+        null = _swapped(a, b, question, swaps, tick)
     null.values.setflags(write=False)
     return PermutationTest(
         statistic=values[0] - values[1],
-        pvalue=_pvalue(null, alternative, swaps.exact),
+        pvalue=null.pvalue(alternative, exact=swaps.exact),
         null_distribution=null.values,
         alternative=alternative,
         exact=swaps.exact,
         units=units.count,
-        note=_note(null, question, a.intervals, b.intervals),
+        note=note(null, question, a.intervals, b.intervals),
     )
 
 
@@ -97,8 +88,9 @@ def bootstrap(
         raise ValueError("a bootstrap needs at least two rows (or blocks) to draw from; there is 1.")
     estimate = _answer(curve, question, "intervals")
     with watched(progress, "resamples") as tick:
-        replicates = _resampled(curve._nested, question, units, settings, rng=np.random.default_rng(seed), tick=tick)
-    return _interval(estimate, replicates, settings)
+        resamples = Resamples(units, settings.n_resamples, np.random.default_rng(seed))
+        replicates = _resampled(curve, question, resamples, tick)
+    return replicates.interval(estimate, settings)
 
 
 def _question(curve: LevelsUCC, ranges: dict[str, Any], *, statistic: Statistic, **options: Any) -> Question:
@@ -122,48 +114,19 @@ def _answer(curve: LevelsUCC, question: Question, name: str) -> float:
     return value
 
 
-def _swapped(a: NestedProfile, b: NestedProfile, question: Question, swaps: _Swaps, tick: Tick | None) -> _Null:
+def _swapped(a: LevelsUCC, b: LevelsUCC, question: Question, swaps: Swaps, tick: Tick | None) -> Null:
     """Differences of the two models' answers when rows are swapped between them."""
-    pool = pooled(*same_pace(a, b))
+    pool = pooled(*same_pace(a._nested, b._nested))
     moments = LevelMoments.of(pool, question)
     if moments is not None:
-        return _by_sums(moments, swaps, tick)  # type: ignore[arg-type]  # it reads columns and from_sums only
-    answers, weight = Answers(pool, question), _weight(a)[:, None]
-    values, done = np.empty(swaps.count), 0
-    for batch in swaps.batches(BATCH):
-        kept, moved = np.where(batch, 0, weight), np.where(batch, weight, 0)
-        one, two = (answers.of(np.concatenate(halves)) for halves in ((kept, moved), (moved, kept)))
-        values[done : done + len(one)] = one - two
-        done += len(one)
-        if tick:
-            tick(done, swaps.count)
-    none = np.zeros_like(weight)
-    (first,), (second,) = (answers.of(np.concatenate(halves)) for halves in ((weight, none), (none, weight)))
-    size = float(abs(first) + abs(second)) + (question.statistic == "gain")
-    return _Null(values, float(first - second), size)
+        return by_sums(moments, swaps, tick)
+    unit = float(question.statistic == "gain")
+    return by_order(Answers(pool, question).of, shares(a.intervals), BATCH, swaps, tick, unit=unit)
 
 
-def _resampled(
-    profile: NestedProfile,
-    question: Question,
-    units: Units,
-    settings: Settings,
-    *,
-    rng: np.random.Generator,
-    tick: Tick | None,
-) -> _Replicates:
+def _resampled(curve: LevelsUCC, question: Question, resamples: Resamples, tick: Tick | None) -> Replicates:
     """Answers when rows are drawn again."""
-    moments: Any = LevelMoments.of(profile, question)
+    moments = LevelMoments.of(curve._nested, question)
     if moments is not None:
-        return _Sums([moments], units, settings, rng, tick).replicates(moments)
-    answers, weight = Answers(profile, question), _weight(profile)[:, None]
-    resamples = Resamples(units, settings.n_resamples, rng)
-    values, done = np.empty(resamples.count), 0
-    for batch in resamples.batches(BATCH):
-        values[done : done + batch.shape[1]] = answers.of(batch * weight)
-        done += batch.shape[1]
-        if tick:
-            tick(done, resamples.count)
-    group = units.of_row[:, None] % GROUPS
-    left_out = answers.of(np.where(group == np.arange(min(units.count, GROUPS)), 0.0, weight))
-    return _Replicates(values, left_out, float(answers.of(weight)[0]))
+        return Sums([moments], resamples, tick).replicates(moments)
+    return swept(Answers(curve._nested, question).of, shares(curve.intervals), BATCH, resamples, tick)
