@@ -317,7 +317,7 @@ def test_every_control_is_reached_by_tab_and_has_a_name(seen: Seen) -> None:
 
 def test_a_table_is_sorted_by_click_and_by_enter(seen: Seen, report: Report) -> None:
     page, rows = seen.page, report.assessment.rows
-    table = page.locator("#summary table")
+    table = page.locator("#summary table").last
 
     def names() -> list[str]:
         found: list[str] = table.locator("tbody th").all_inner_texts()
@@ -379,13 +379,61 @@ def test_text_has_contrast_and_nothing_is_cut_off(browser: Any, report: Report, 
     found.page.context.close()
 
 
-def test_on_paper_it_is_light_and_without_controls(browser: Any, report: Report) -> None:
+SIZES = """(all) => all.map((one) => {
+  const drawn = one.querySelector(".main-svg");
+  return [Number(drawn.getAttribute("width")), Number(drawn.getAttribute("height")), one.clientWidth, one.clientHeight];
+})"""
+
+
+def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(browser: Any, report: Report) -> None:
     found = opened(browser, report.url, color_scheme="dark")
-    found.page.emulate_media(media="print")
-    settle(found.page)
-    assert not found.page.locator("form.controls").is_visible()
-    assert found.page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
-    assert found.page.locator("#curves .xtitle").evaluate("(one) => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
+    page = found.page
+    page.wait_for_selector("#gains .main-svg")
+    page.emulate_media(media="print")
+    settle(page)
+    assert not page.locator("form.controls").is_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    for plot in ("curves", "rows", "gains"):
+        assert page.locator(f"#{plot} .xtitle").evaluate("(one) => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
+    on_paper = page.locator(".plot").evaluate_all(SIZES)
+    assert all(size[:2] == size[2:] and size[0] <= 700 for size in on_paper)
+    page.emulate_media(media="screen")
+    settle(page)
+    on_screen = page.locator(".plot").evaluate_all(SIZES)
+    assert on_screen[2][0] > 1000
+    assert_allclose([size[:2] for size in on_screen], [size[2:] for size in on_screen], atol=1)
+    page.context.close()
+
+
+def test_no_table_has_to_be_scrolled_on_a_desk(seen: Seen) -> None:
+    wide = seen.page.locator(".wide").evaluate_all("(all) => all.map((one) => [one.scrollWidth, one.clientWidth])")
+    assert len(wide) == 5
+    assert [pair for pair in wide if pair[0] > pair[1]] == []
+
+
+def test_the_buttons_of_a_plot_cover_nothing_and_send_nothing(seen: Seen) -> None:
+    page = seen.page
+    page.wait_for_selector("#gains .main-svg")
+    for plot in page.locator(".plot").all():
+        buttons = plot.locator(".modebar-btn")
+        assert len(buttons.all()) == 6
+        assert [
+            title for title in buttons.evaluate_all("(all) => all.map((b) => b.dataset.title)") if "hare" in title
+        ] == []
+        left = plot.locator(".modebar").bounding_box()["x"]
+        for part in (".legend", ".plotbg, .bglayer", ".xtitle"):
+            box = plot.locator(part).first.bounding_box()
+            assert box["x"] + box["width"] <= left
+        buttons.first.focus()
+        page.keyboard.press("Tab")
+        assert plot.locator(".modebar").evaluate("(one) => getComputedStyle(one).opacity") == "1"
+
+
+def test_a_phone_shows_no_buttons_over_its_plots(browser: Any, report: Report) -> None:
+    found = opened(browser, report.url, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    found.page.wait_for_selector("#gains .main-svg")
+    assert found.page.locator(".modebar-btn").count() == 0
+    assert found.errors == []
     found.page.context.close()
 
 

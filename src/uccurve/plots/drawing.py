@@ -164,9 +164,9 @@ def tidy(ax: PlotAxes) -> None:
 
 
 def percent(value: float) -> str:
-    """Share as signed per cent.
+    """Share as signed per cent; what rounds to 0 has no sign of its own.
 
-    >>> percent(0.573), percent(-0.0431), percent(-np.inf)
-    ('+57.3 %', '-4.3 %', '-inf %')
+    >>> percent(0.573), percent(-0.0431), percent(-1e-17), percent(-np.inf)
+    ('+57.3 %', '-4.3 %', '+0.0 %', '-inf %')
     """
-    return f"{100 * value:+.1f} %"
+    return f"{round(100 * value, 1) + 0.0:+.1f} %"

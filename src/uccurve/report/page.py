@@ -53,7 +53,7 @@ def page(assessment: Assessment, *, title: str | None = None) -> str:
         notes=assessment.notes,
         contents=_contents(sections),
         verdicts=list(_verdicts(assessment)),
-        summary=_summary(assessment),
+        summary=[_gain_table(assessment), _delivered_table(assessment)],
         vary=data["vary"],
         drives=[("t", data["vary"].capitalize(), 0, None), ("miss", "Miss rate", 0, 1), ("cost", "Cost factor", 0, 1)],
         names=list(models),
@@ -86,36 +86,52 @@ def _verdicts(assessment: Assessment) -> Iterable[str]:
         )
 
 
-def _summary(assessment: Assessment) -> Grid:
+def _gain_table(assessment: Assessment) -> Grid:
+    """Gains of the models, and by how many rows they are decided."""
+    settings = assessment.settings
+    level, axes = f"{100 * settings.confidence_level:g} %", "/".join(settings.axes)
+    heads = [
+        Head("model", text=True),
+        Head("rank", f"by the gain on {axes}"),
+        *(Head(f"gain {breakable(pair)}", f"with its {level} bootstrap interval") for pair in GAINS),
+        Head(f"gain at {spoken(('miss_rate', settings.miss_rate))}", f"on {axes}"),
+        Head("rows with half the area", f"on {axes}; few of them: a few rows decide"),
+    ]
+    rows = [
+        [
+            Cell(row.name, swatch=index),
+            Cell(str(row.rank), row.rank),
+            *(_gain(row, name) for name in (*GAINS.values(), "partial_gain")),
+            Cell(f"{row.concentration:,} of {row.n:,}", row.concentration / row.n),
+        ]
+        for index, row in enumerate(assessment.rows)
+    ]
+    return Grid(f"Gains over the constant band, with {level} intervals", heads, rows)
+
+
+def _delivered_table(assessment: Assessment) -> Grid:
+    """Metrics and costs of the models as delivered, and their least costs."""
     settings = assessment.settings
     level = f"{100 * settings.confidence_level:g} %"
     heads = [
         Head("model", text=True),
-        Head("rank", f"by the gain on {'/'.join(settings.axes)}"),
-        Head("miss rate", f"as delivered, with its exact {level} interval"),
-        *(Head(name, "as delivered") for name in ("bandwidth", "excess", "deficit")),
-        *(Head(f"gain {breakable(axes)}", f"with its {level} bootstrap interval") for axes in GAINS),
-        Head(f"gain at {spoken(('miss_rate', settings.miss_rate))}", f"on {'/'.join(settings.axes)}"),
-        Head("cost", f"as delivered, at c = {settings.c:g}"),
+        Head("miss rate", f"with its exact {level} interval"),
+        *(Head(name) for name in ("bandwidth", "excess", "deficit")),
+        Head("cost", f"at c = {settings.c:g}"),
         Head("least cost", "and the scale that has it"),
-        Head("rows with half the area", "few of them: a few rows decide"),
     ]
     if settings.alpha is not None:
         heads.append(Head("interval score", f"at {settings.alpha:g}"))
-    rows = [_summary_row(row, index) for index, row in enumerate(assessment.rows)]
-    return Grid(f"Intervals as delivered, gains over the constant band, and costs ({level} intervals)", heads, rows)
+    rows = [_delivered_row(row, index) for index, row in enumerate(assessment.rows)]
+    return Grid("As delivered, and at the least cost", heads, rows)
 
 
-def _summary_row(row: ModelRow, index: int) -> list[Cell]:
+def _delivered_row(row: ModelRow, index: int) -> list[Cell]:
     cells = [
         Cell(row.name, swatch=index),
-        Cell(str(row.rank), row.rank),
         Cell(_share(row.miss_rate), row.miss_rate, f"{_share(row.miss_rate_low)} to {_share(row.miss_rate_high)}"),
-        *(_number(getattr(row, name)) for name in ("bandwidth", "excess", "deficit")),
-        *(_gain(row, name) for name in (*GAINS.values(), "partial_gain")),
-        _number(row.cost),
-        _number(row.cheapest_cost, f"at {row.cheapest_scale:.4g}"),
-        Cell(f"{row.concentration:,} of {row.n:,}", row.concentration / row.n),
+        *(_number(getattr(row, name)) for name in ("bandwidth", "excess", "deficit", "cost")),
+        _number(row.cheapest_cost, f"at scale {row.cheapest_scale:.4g}"),
     ]
     return cells if row.interval_score is None else [*cells, _number(row.interval_score)]
 
@@ -137,7 +153,7 @@ def _gain(row: ModelRow, name: str) -> Cell:
     value, low, high = (getattr(row, name + end) for end in ("", "_low", "_high"))
     if isnan(value):
         return Cell("–")
-    kind = "best" if low > 0 else "flag" if high < 0 else ""
+    kind = "best" if round(low, 3) > 0 else "flag" if round(high, 3) < 0 else ""
     return Cell(percent(value), value, "" if isnan(low + high) else f"{percent(low)} to {percent(high)}", kind)
 
 
@@ -191,10 +207,13 @@ def _segments(assessment: Assessment) -> dict[str, Any] | None:
     heads += [
         *(Head(f"gain {breakable(axes)}") for axes in ("excess/deficit", "bandwidth/miss_rate")),
         Head("p, adjusted"),
-        Head("verdict", text=True),
     ]
     rows = [_segment_row(one) for one in assessment.segments]
     failing = len(assessment.failing)
+    if failing:
+        heads.append(Head("verdict", text=True))
+        verdicts = (f"misses more than {_share(one.target)}" if one.fails else "" for one in assessment.segments)
+        rows = [[*row, Cell(text, kind="text flag")] for row, text in zip(rows, verdicts, strict=True)]
     text = (
         f"{failing or 'No'} of {len(rows)} segments {'misses' if failing == 1 else 'miss'} more than the target "
         f"beyond chance (p adjusted by Holm's method for all segments of a model)."
@@ -212,7 +231,6 @@ def _segment_row(one: Segment) -> list[Cell]:
         _gain(row, "gain_excess_deficit"),
         _gain(row, "gain_bandwidth_miss_rate"),
         _number(one.pvalue_holm),
-        Cell(f"misses more than {_share(one.target)}" if one.fails else "", kind="text flag"),
     ]
 
 

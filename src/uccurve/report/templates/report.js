@@ -158,7 +158,7 @@
     const places = points();
     const text = places.map((point) => [point.t, ...METRICS.map((metric) => shown(point, metric))]);
     return models.map((model, i) => ({
-      x: [shown(places[i], state.x)], y: [shown(places[i], state.y)], customdata: [text[i]], mode: "markers", showlegend: false, name: label(model.name),
+      x: [shown(places[i], state.x)], y: [shown(places[i], state.y)], customdata: [text[i]], mode: "markers", cliponaxis: false, showlegend: false, name: label(model.name),
       marker: { color: colour(i), size: i === state.model ? 16 : 11, symbol: SYMBOLS[i % 7], line: { color: css("--page"), width: 2 } },
       hovertemplate: `${HOVER}<extra>${label(model.name)}</extra>`,
     }));
@@ -185,15 +185,25 @@
     traces.push(isocost(), ...marks());
     // Raw curves compare only where predictions are shared; elsewhere one model is drawn at a time, beside its own constant band.
     if (!data.comparable) traces.forEach((trace, i) => { trace.visible = belongs(i); });
-    const layout = {
-      ...theme(), margin: { l: 56, r: 12, t: 8, b: 48 }, dragmode: false, hovermode: "closest", showlegend: true,
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-      xaxis: { ...axis(title(state.x)), range: edges.x }, yaxis: { ...axis(title(state.y)), range: edges.y },
-    };
-    return Plotly.react(find("curves"), traces, layout, CONFIG);
+    const axes = { xaxis: { ...axis(title(state.x)), range: edges.x }, yaxis: { ...axis(title(state.y)), range: edges.y } };
+    return draw("curves", traces, { showlegend: true, ...axes });
   }
 
-  const CONFIG = { displaylogo: false, responsive: true, scrollZoom: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  // Buttons stand in a margin of their own; on a phone, where fingers zoom, there are none. No button sends anything.
+  const BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
+
+  function draw(id, traces, more, sizing = "trace") {
+    const wide = innerWidth > 600;
+    const { clientWidth: width, clientHeight: height } = find(id);
+    const size = matchMedia("print").matches ? { width, height } : { autosize: true };
+    const paint = { bgcolor: "rgba(0,0,0,0)", color: css("--muted"), activecolor: css("--ink") };
+    const layout = {
+      ...theme(), margin: { l: 56, r: wide ? 40 : 12, t: 8, b: 48 }, dragmode: false, hovermode: "closest",
+      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemsizing: sizing }, modebar: { orientation: "v", ...paint }, ...size, ...more,
+    };
+    const config = { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: wide ? "hover" : false, modeBarButtons: BUTTONS };
+    return Plotly.react(find(id), traces, layout, config);
+  }
 
   function moveMarks() {
     const first = references.length + models.length;
@@ -220,16 +230,17 @@
     const only = (flag) => place.filter((i) => inside[i] === flag);
     const rows = (chosen) => ({ x: chosen, y: chosen.map((i) => sample.y_true[i]), customdata: chosen.map((i) => sample.row[i]), mode: "markers", hovertemplate: "row %{customdata}: %{y:.4g}<extra></extra>" });
     const traces = [
-      { x: place, y: sample.y_pred, mode: "markers", name: "interval", marker: { color: colour(state.model), size: 4, symbol: "line-ew-open" }, hoverinfo: "skip",
+      { x: place, y: sample.y_pred, mode: "markers", name: "interval", marker: { color: colour(state.model), size: 3, symbol: "square" }, hoverinfo: "skip",
         error_y: { type: "data", symmetric: false, array: above, arrayminus: below, width: 0, thickness: 3, color: colour(state.model) } },
       { ...rows(only(true)), name: "observed, inside", marker: { color: css("--ink"), size: 5 } },
       { ...rows(only(false)), name: "observed, outside", marker: { color: css("--bad"), size: 9, symbol: "x" } },
     ];
-    const layout = { ...theme(), margin: { l: 56, r: 12, t: 8, b: 48 }, dragmode: false, hovermode: "closest", legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
+    const axes = {
       xaxis: { ...axis(`${sample.row.length} of ${data.rows.toLocaleString("en")} rows, by prediction`), showticklabels: false, rangemode: "normal", range: [-1, place.length] },
-      yaxis: { ...axis("y"), rangemode: "normal", range: span(sample) } };
+      yaxis: { ...axis("y"), rangemode: "normal", range: span(sample) },
+    };
     find("missed").textContent = `${only(false).length} of these ${place.length} rows lie outside.`;
-    return Plotly.react(find("rows"), traces, layout, CONFIG);
+    return draw("rows", traces, axes, "constant");
   }
 
   // Fixed while the scale moves, so that one sees the intervals grow: wide enough for the delivered ones and twice the largest error.
@@ -297,6 +308,13 @@
     return low + (scaled() ? share ** 3 : share) * (high - low);
   }
 
+  // The explorer answers; what stands further down is drawn when nothing else is to be done.
+  function ready() {
+    if (document.documentElement.dataset.ready) return;
+    document.documentElement.dataset.ready = "true";
+    (window.requestIdleCallback ?? setTimeout)(drawGains);
+  }
+
   let waiting = false;
   function refresh(all = false) {
     if (all) state.redraw = true;
@@ -306,9 +324,7 @@
       waiting = false;
       const redraw = state.redraw;
       state.redraw = false;
-      (redraw ? drawCurves() : moveMarks()).then(drawRows).then(() => {
-        document.documentElement.dataset.ready = "true";
-      });
+      (redraw ? drawCurves() : moveMarks()).then(drawRows).then(ready);
       fillPoints();
       fillControls();
     });
@@ -401,10 +417,11 @@
       };
     });
     const ticks = data.gains.map((_, i) => i);
-    const layout = { ...theme(), margin: { l: 8, r: 12, t: 8, b: 48 }, dragmode: false, hovermode: "closest", legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
+    const axes = {
       xaxis: { ...axis("gain, %"), rangemode: "normal", zeroline: true, zerolinecolor: css("--ink") },
-      yaxis: { ...axis(""), tickvals: ticks, ticktext: data.gains.map((row) => label(short(row.name))), range: [ticks.length - 0.4, -0.6], showgrid: false, zeroline: false } };
-    Plotly.react(find("gains"), traces, layout, CONFIG);
+      yaxis: { ...axis(""), tickvals: ticks, ticktext: data.gains.map((row) => label(short(row.name))), range: [ticks.length - 0.4, -0.6], showgrid: false, zeroline: false },
+    };
+    draw("gains", traces, axes);
   }
 
   function sortable(table) {
@@ -429,9 +446,9 @@
   document.querySelectorAll("table.sortable").forEach(sortable);
   bindControls();
   bindDrag();
-  drawGains();
   refresh(true);
-  const repaint = () => { drawGains(); refresh(true); };
+  // At once: paper does not wait for the next frame.
+  const repaint = () => { drawCurves(); drawRows(); drawGains(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   matchMedia("print").addEventListener("change", repaint);
 })();
