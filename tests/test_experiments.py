@@ -173,6 +173,7 @@ def test_a_run_that_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     page = (tmp_path / "out" / "index.html").read_text()
     assert "4.500 ± 0.707 (3.000)" in page
     assert "2 of 2" in page
+    assert '<th scope="row">size</th>\n<td class="text">2</td>' in page
     assert "A toy &lt;curve&gt;." in page
     assert "4.500 ± 0.707 (3.000)" in as_text(found["synthetic"])
 
@@ -206,6 +207,17 @@ def test_figures_are_the_same_for_the_same_data(tmp_path: Path, monkeypatch: pyt
         run(["concepts"], quick=True, out=tmp_path / name)
     for path in (tmp_path / "first").iterdir():
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def test_operating_points_are_drawn_whole_or_not_at_all() -> None:
+    iv = Intervals.from_bands([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
+    models, scales = {"A": iv, "B": iv.calibrated(scale=3.0)}, {"A": 4.0, "B": 2.0}  # bandwidths 4 and 6
+    for xmax, expected in ((None, 2), (5.0, 1), (3.0, 0)):
+        _, (ax,) = canvas(1)
+        draw_curves(ax, models, scales=scales, xmax=xmax)
+        rings = [line for line in ax.lines if line.get_marker() == "o"]
+        assert len(rings) == expected
+        assert not any(ring.get_clip_on() for ring in rings)
 
 
 def two_models() -> Arrays:

@@ -70,11 +70,13 @@ def draw_curves(
         color = COLORS.get(name) or next(palette)
         dashed = {"linestyle": "--"} if name.startswith("Constant") else {}
         area = UCC(iv).area(axes=axes, unit=unit)
-        curve = draw_curve(ax, iv, axes=axes, unit=unit, color=color, label=f"{name} (area {area:.3g})", **dashed)
+        size = f"{area:,.0f}" if area >= 1000 else f"{area:.3g}"
+        curve = draw_curve(ax, iv, axes=axes, unit=unit, color=color, label=f"{name} (area {size})", **dashed)
         if scales:
             point = curve.at(scales[name], unit=unit)
             place = getattr(point, axes[0]), getattr(point, axes[1])
-            ax.plot(*place, "o", markerfacecolor="white", markeredgecolor=color, markersize=7, zorder=4)
+            if xmax is None or place[0] <= xmax:  # whole circles, also on the axis itself
+                ax.plot(*place, "o", mfc="white", mec=color, markersize=7, zorder=4, clip_on=False)
     suffix = f", {unit_name}" if unit_name else ""
     ax.set_xlabel(LABELS[axes[0]] + suffix)
     ax.set_ylabel(LABELS[axes[1]] + ("" if axes[1] == "miss_rate" else suffix))

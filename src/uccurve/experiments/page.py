@@ -37,6 +37,10 @@ miss rate.</p>
 {{ r.seeds | join(", ") }};
 {% for name, version in r.versions.items() %}{{ name }} {{ version }}{{ ", " if not loop.last }}{% endfor %}.
 All numbers: <a href="{{ r.experiment }}.json">{{ r.experiment }}.json</a>.</p>
+<details><summary>Settings</summary><table><tbody>
+{% for name, value in r.settings.items() %}<tr><th scope="row">{{ name }}</th>
+<td class="text">{{ value | tojson }}</td></tr>
+{% endfor %}</tbody></table></details>
 {% for name, (models, measures, cells) in tables(r).items() %}
 <div class="wide"><table><caption>{{ name }}</caption>
 <thead><tr><th></th>{% for m in measures %}<th>{{ m }}</th>{% endfor %}</tr></thead>

@@ -1,6 +1,7 @@
 """x sin x with five kinds of bands around one target prediction (Section 4.1, Appendix, Synthetic Data)."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from uccurve import UCC, Intervals
 from uccurve.plots.drawing import GREY, PALETTE
 
 from .experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
-from .figures import canvas, draw_band, draw_curves
+from .figures import canvas, draw_curves
 from .store import Arrays
 from .summary import (
     BM,
@@ -26,7 +27,7 @@ from .summary import (
 )
 from .trees import Floats, banded, boosted, bounds, rows
 
-SPAN = 20.0
+SPAN, NEAR = 20.0, (6.0, 10.0)
 STRONG = {"n_estimators": 500, "max_depth": 10}
 WEAK = {"n_estimators": 50, "max_depth": 3}
 MODELS = ("GBR", "GBR-Weak", "Random", "Eps-Perfect")
@@ -147,17 +148,29 @@ def judge(parts: Parts, seed: int) -> Verdict:
     return Verdict(cells, claims)
 
 
+def draw_data(ax: Any, part: Arrays, shown: Intervals, span: tuple[float, float]) -> None:
+    """A tenth of the training points, prediction, interval and truth over a stretch of x."""
+    points = part["train"][:, ::10]
+    points = points[:, (span[0] <= points[0]) & (points[0] <= span[1])]
+    at = slice(*np.searchsorted(part["x"], span))
+    x = part["x"][at]
+    ax.plot(*points, ".", color=GREY, alpha=0.6, markersize=4, label="training points (one in ten)")
+    label = "GBR interval, miss rate 5 %"
+    ax.fill_between(x, shown.lower[at], shown.upper[at], color=PALETTE[0], alpha=0.4, linewidth=0, label=label)
+    ax.plot(x, shown.y_pred[at], color=PALETTE[0], linewidth=0.7, label="prediction")
+    ax.plot(x, shown.y_true[at], "--", color=PALETTE[1], linewidth=1.6, label="ground truth x sin x")
+    ax.set(xlabel="x", ylabel="y", xlim=span)
+
+
 def data_figure(part: Arrays) -> Drawing:
-    """Function, a tenth of the training points, prediction and 95 % intervals."""
-    figure, (ax,) = canvas(1, width=7.5, height=3.6)
+    """Function, training points, prediction and 95 % intervals; and a stretch of them from near."""
+    figure, (left, right) = canvas(2, width=5.2, height=3.8)
     iv = Intervals.from_bounds(*part["test GBR"], min_band=FLOOR)
-    scale = UCC(iv).find(miss_rate=0.05).scale
-    x, y = part["train"]
-    ax.plot(x[::10], y[::10], ".", color=GREY, alpha=0.5, markersize=4, label="training points (one in ten)")
-    draw_band(ax, part["x"], iv.calibrated(scale=scale), color=PALETTE[0], label="GBR interval, miss rate 5 %")
-    ax.plot(part["x"], iv.y_true, "--", color=PALETTE[1], linewidth=1.6, label="ground truth x sin x")
-    ax.set(xlabel="x", ylabel="y", xlim=(0, SPAN))
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    shown = iv.calibrated(scale=UCC(iv).find(miss_rate=0.05).scale)
+    draw_data(left, part, shown, (0.0, SPAN))
+    draw_data(right, part, shown, NEAR)
+    left.legend(frameon=False, fontsize=8, loc="upper left")
+    right.set_title("from near", fontsize=10)
     return Drawing(
         "synthetic-data",
         figure,
@@ -172,7 +185,7 @@ def curves_figure(part: Arrays) -> Drawing:
     figure, (left, right) = canvas(2, width=5)
     scales = tuned(held_out, ED, 1.0)
     draw_curves(left, test, axes=BM, scales=scales, xmax=4.5)
-    draw_curves(right, test, axes=ED, scales=scales, xmax=3)
+    draw_curves(right, test, axes=ED, scales=scales, xmax=4.5)
     return Drawing(
         "synthetic-ucc",
         figure,
