@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+# Most of a small network's time is compiling it. That is kept, for each worker apart because writes are not atomic.
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "compiled" / _WORKER))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
 # No deadline: a loaded machine is not a bug. The default gives the same verdict every time, `thorough` looks for news.
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile("quick", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_SLOW)
