@@ -17,6 +17,7 @@ from uccurve.compare.assessment import ModelRow
 from uccurve.compare.binomial import clopper_pearson, tail
 from uccurve.compare.segments import holm
 
+COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")
 QUICK: dict[str, Any] = {"n_resamples": 99, "n_permutations": 199}
 
 
@@ -201,6 +202,22 @@ def test_repeated_cross_validation_in_any_order_needs_names() -> None:
     assert named["good"].miss_rate_high > unnamed["good"].miss_rate_high
 
 
+def test_runs_are_recognised_beside_a_model_that_is_already_joined() -> None:
+    given = models(60)
+    again = ucc.Intervals.from_bands(*(np.tile(getattr(given["worse"], name), 2) for name in COLUMNS))
+    runs: dict[str, Any] = {"joined": again, "runs": [given["good"]] * 2}
+    turned = assess({name: runs[name] for name in ("runs", "joined")}, seed=0, **QUICK)
+    assert_allclose(assess(runs, seed=0, **QUICK).comparisons[0].pvalue, turned.comparisons[0].pvalue)
+    assert_allclose(assess(runs, seed=0, **QUICK)["runs"].miss_rate_high, turned["runs"].miss_rate_high)
+
+
+def test_a_block_longer_than_one_run_is_refused_in_a_sentence() -> None:
+    good = models(60)["good"]
+    with pytest.raises(ValueError, match=r"`block` must not be longer than the data: 61 against 60 rows\."):
+        assess({"good": [good, good]}, block=61)
+    assert assess({"good": [good, good]}, block=30, **QUICK)["good"].n == 120
+
+
 def test_weights_count_by_their_effective_number() -> None:
     rng = np.random.default_rng(0)
     weight = rng.gamma(1, size=120)
@@ -267,6 +284,35 @@ def test_tables_name_models_pairs_and_verdicts() -> None:
     )
 
 
+def test_a_pair_that_nothing_tells_apart_is_said_and_keeps_its_order() -> None:
+    good = models()["good"]
+    found = assess({"wide": good.calibrated(scale=3), "good": good, "wider": good.calibrated(scale=7)}, **QUICK)
+    assert [row.name for row in found.ranking] == ["wide", "good", "wider"]
+    assert {one.pvalue_holm for one in found.comparisons} == {1.0}
+    for text in (repr(found), found._repr_html_()):
+        assert "good / wider: the statistic is the same however rows are swapped: nothing here tells the models" in text
+
+
+def test_an_unknown_model_is_refused_in_a_sentence() -> None:
+    with pytest.raises(KeyError, match=r"no model is called 'best'; there are good, worse, noise"):
+        assess(models(), **QUICK)["best"]
+
+
+def test_the_weakest_segments_are_those_whose_bands_know_least() -> None:
+    """Bands know the spread in part x, are at random in y, and are all the same in z, which has a gain of 0."""
+    rng = np.random.default_rng(0)
+    part, sigma = np.repeat(["x", "y", "z"], 80), rng.lognormal(0, 0.7, 240)
+    band = np.where(part == "x", sigma, np.where(part == "y", rng.lognormal(0, 0.7, 240), 1.0))
+    iv = ucc.Intervals.from_bands(sigma * rng.normal(size=240), np.zeros(240), band)
+    found = assess(iv, by=part, axes=("deficit", "bandwidth"), **QUICK)
+    assert found.headline_gain == "gain_bandwidth_deficit"
+    assert [one.label for one in found.weakest] == ["y", "z", "x"]
+    (line,) = [line for line in repr(found).splitlines() if line.startswith("segment y")]
+    assert line.endswith("worst gain")
+    assert repr(found).count("worst gain") == 1
+    assert assess(iv, axes=("bandwidth", "excess"), **QUICK).headline_gain == "gain_bandwidth_miss_rate"
+
+
 def test_html_escapes_what_people_call_their_models() -> None:
     iv = models()["good"]
     text = assess({"<b>": iv, "&": iv.constant()}, **QUICK)._repr_html_()
@@ -328,6 +374,7 @@ def test_models_of_other_rows_are_refused_in_a_sentence() -> None:
         ({"block": [1, 2]}, r"`block` must hold one label a row: 2 labels against 120 rows\."),
         ({"rows": [[1, 2]]}, r"`rows` must name each row of each fold: \[2\] names against \[120\] rows\."),
         ({"rows": [np.arange(120)], "block": np.arange(120)}, r"give `rows` .* or labels in `block`, not both\."),
+        ({"alpha": 0}, r"`alpha` must be above 0: it is the share of observations that the intervals may miss\."),
         ({"c": 2}, r"`c` must be a finite number from 0 to 1; got 2\."),
         ({"miss_rate": (0.5, 0)}, r"`miss_rate` must be a range \(low, high\) with 0 <= low <= high"),
         ({"bins": 0}, r"`bins` must be a whole number of at least 1; got 0\."),

@@ -25,10 +25,10 @@ from .bootstrap import interval_estimates
 from .crossings import Crossings, crossings
 from .folds import joined, same_rows
 from .permutation import permutation_test
-from .question import Question
+from .question import Question, meant_to_miss
 from .replicates import Settings
 from .segments import Part, holm, parts
-from .units import Units, positive
+from .units import Units, block_length, positive
 
 Models = Intervals | Mapping[str, Intervals | Sequence[Intervals]]
 GAINS: tuple[tuple[str, Axes], ...] = (
@@ -65,7 +65,8 @@ def assess(
         Intervals of the same rows. A list of Intervals in place of one holds folds of a cross-validation, or repeated
         runs: they are joined.
     by : array_like or mapping, optional
-        Labels or numbers, one a row, to assess segments of the rows too; a mapping has several features by name.
+        Labels or numbers, one a row (of the joined folds), to assess segments of the rows too; a mapping has several
+        features by name.
     bins : int
         Into how many bins of equal count a numeric feature is cut.
     rows : list of array_like, optional
@@ -113,7 +114,7 @@ def assess(
         axes=checks.axes(axes),
         miss_rate=checks.span("miss_rate", miss_rate),
         c=checks.real("c", c, 0, 1),
-        alpha=alpha if alpha is None else checks.real("alpha", alpha, 0, 1),
+        alpha=None if alpha is None else meant_to_miss(alpha),
         target=target if target is None else checks.real("target", target, 0, 1),
         unit=unit,
         confidence_level=Settings(confidence_level, "BCa", n_resamples).confidence_level,
@@ -124,8 +125,8 @@ def assess(
     folds = _folds(models)
     intervals = {name: joined(folds_of_one) for name, folds_of_one in folds.items()}
     comparable = _refuse_other_rows(intervals)
-    first = next(iter(folds.values()))
-    job = _Job(settings, intervals, _together(first, rows, block), comparable)
+    most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
+    job = _Job(settings, intervals, _together(most, rows, block), comparable)
     segments = [] if by is None else parts(by, len(next(iter(intervals.values()))), bins)
     with watched(progress, "assessment") as tick:
         return job.done(segments, tick)
@@ -179,7 +180,7 @@ def _together(folds: Sequence[Intervals], rows: Sequence[Any] | None, block: Any
     if repeated is None or block is None:
         return repeated if block is None else block
     if np.ndim(block) == 0:
-        return repeated // positive("block", block)
+        return repeated // block_length(block, int(repeated.max()) + 1)
     raise ValueError(
         "give `rows` (or runs over the same rows) or labels in `block`, not both. Hint: give a row's runs one label."
     )
@@ -349,7 +350,8 @@ def _near_whole(value: float) -> float:
 
 
 def _ranked(rows: Sequence[ModelRow], gains: Sequence[float]) -> list[ModelRow]:
-    order = sorted(range(len(rows)), key=lambda i: -gains[i] if gains[i] == gains[i] else np.inf)
+    """Rank by gain; gains that only rounding tells apart keep the order of the rows."""
+    order = sorted(range(len(rows)), key=lambda i: -round(gains[i], 12) if gains[i] == gains[i] else np.inf)
     ranks = {place: rank for rank, place in enumerate(order, 1)}
     return [replace(row, rank=ranks[i]) for i, row in enumerate(rows)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from uccurve.checks import Axes
@@ -157,7 +157,10 @@ class Assessment:
         return len(self.rows)
 
     def __getitem__(self, name: str) -> ModelRow:
-        return next(row for row in self.rows if row.name == name)
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no model is called {name!r}; there are {', '.join(row.name for row in self.rows)}")
 
     @property
     def ranking(self) -> tuple[ModelRow, ...]:
@@ -168,6 +171,19 @@ class Assessment:
     def failing(self) -> tuple[Segment, ...]:
         """Segments that miss more than their target beyond chance, the surest first."""
         return tuple(sorted((one for one in self.segments if one.fails), key=lambda one: (one.pvalue_holm, one.pvalue)))
+
+    @property
+    def weakest(self) -> tuple[Segment, ...]:
+        """Segments by how little their bands know, worst `headline_gain` first; those without a gain are left out."""
+        told = [one for one in self.segments if not isnan(getattr(one.row, self.headline_gain))]
+        return tuple(sorted(told, key=lambda one: float(getattr(one.row, self.headline_gain))))
+
+    @property
+    def headline_gain(self) -> str:
+        """Name of the gain on the assessment's axes; on bandwidth/miss_rate where it is none of the three."""
+        names = (f"gain_{one}_{other}" for one, other in (self.settings.axes, self.settings.axes[::-1]))
+        known = {field.name for field in fields(ModelRow)}
+        return next((name for name in names if name in known), "gain_bandwidth_miss_rate")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; models by name. What is infinite or undefined is None."""

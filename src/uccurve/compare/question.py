@@ -64,8 +64,7 @@ class Question:
         part = part and (part[0], checks.span(*part))
         c = _needed("c", c, statistic, ("cost", "cheapest"))
         alpha = _needed("alpha", alpha, statistic, ("interval_score",))
-        if alpha == 0:
-            raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
+        alpha = alpha if alpha is None else meant_to_miss(alpha)
         return cls(statistic, checks.axes(axes), vary, part, c, alpha, curve._unit(unit))
 
     def value(self, intervals: Intervals) -> float:
@@ -127,6 +126,13 @@ class Question:
         if self.c is not None:
             return self.c * row[self.axes[0]] + (1 - self.c) * row[self.axes[1]]
         return row[self.statistic]  # type: ignore[index]  # the rest of the statistics are metrics
+
+
+def meant_to_miss(alpha: float) -> float:
+    """Return the share of observations that intervals are meant to miss, above 0."""
+    if checks.real("alpha", alpha, 0, 1) == 0:
+        raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
+    return float(alpha)
 
 
 def _needed(name: str, value: float | None, statistic: str, owners: tuple[str, ...]) -> float | None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .assessment import Assessment, ModelRow
+    from .assessment import Assessment, ModelRow, Segment
 
 Cells = list[list[str]]
 MODEL_COLUMNS = (
@@ -33,7 +33,7 @@ def text(assessment: Assessment) -> str:
     blocks.append(_columns(MODEL_COLUMNS, [_model(row) for row in assessment.ranking]))
     if assessment.comparisons:
         blocks.append(_columns(("pair", "difference", "p", "p (Holm)", "better"), _pairs(assessment)))
-    blocks.extend(_verdicts(assessment))
+    blocks.extend(_sentences(assessment))
     if assessment.segments:
         blocks.append(_columns(("segment", "model", "n", "miss rate", "gain", "p (Holm)", ""), _segments(assessment)))
     blocks.extend(f"Note: {note}" for note in assessment.notes)
@@ -45,7 +45,7 @@ def html(assessment: Assessment) -> str:
     parts = [_table(MODEL_COLUMNS, [_model(row) for row in assessment.ranking], _legend(assessment))]
     if assessment.comparisons:
         parts.append(_table(("pair", "difference", "p", "p (Holm)", "better"), _pairs(assessment), "pairs"))
-    parts.extend(f"<p>{escape(verdict)}</p>" for verdict in _verdicts(assessment))
+    parts.extend(f"<p>{escape(sentence)}</p>" for sentence in _sentences(assessment))
     if assessment.segments:
         heads = ("segment", "model", "n", "miss rate", "gain", "p (Holm)", "")
         parts.append(_table(heads, _segments(assessment), "segments"))
@@ -109,23 +109,31 @@ def _pairs(assessment: Assessment) -> Cells:
     ]
 
 
-def _verdicts(assessment: Assessment) -> list[str]:
-    return [f"{' / '.join(one.names)}: {one.verdict}." for one in assessment.crossings]
+def _sentences(assessment: Assessment) -> list[str]:
+    """Return what is to be said of each pair: of its test, and of its curves."""
+    noted = [f"{one.first} / {one.second}: {one.note.rstrip('.')}." for one in assessment.comparisons if one.note]
+    return noted + [f"{' / '.join(one.names)}: {one.verdict}." for one in assessment.crossings]
 
 
 def _segments(assessment: Assessment) -> Cells:
+    worst = {one.row.name: one for one in reversed(assessment.weakest)}
     return [
         [
             f"{one.feature} {one.label}",
             one.row.name,
             str(one.row.n),
             f"{one.row.miss_rate:.3f} [{one.row.miss_rate_low:.3f}, {one.row.miss_rate_high:.3f}]",
-            _gain(one.row, "gain_bandwidth_miss_rate"),
+            _gain(one.row, assessment.headline_gain),
             f"{one.pvalue_holm:.3g}",
-            f"misses more than {one.target:.3g}" if one.fails else "",
+            _remark(one, worst.get(one.row.name)),
         ]
         for one in assessment.segments
     ]
+
+
+def _remark(segment: Segment, worst: Segment | None) -> str:
+    remarks = [f"misses more than {segment.target:.3g}"] * segment.fails + ["worst gain"] * (segment is worst)
+    return ", ".join(remarks)
 
 
 def _columns(heads: Sequence[str], cells: Cells) -> str:

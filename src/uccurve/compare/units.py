@@ -41,7 +41,7 @@ class Units:
         if block is None:
             labels = row
         elif np.ndim(block) == 0:
-            length = _length(block, rows)
+            length = block_length(block, rows)
             labels = row // length
         else:
             labels = _labels(block, rows)[row]
@@ -71,7 +71,8 @@ def positive(name: str, value: Any) -> int:
     return int(value)
 
 
-def _length(block: Any, rows: int) -> int:
+def block_length(block: Any, rows: int) -> int:
+    """Return the length of blocks of consecutive rows."""
     if positive("block", block) > rows:
         raise ValueError(f"`block` must not be longer than the data: {block} against {rows} rows.")
     return int(block)
