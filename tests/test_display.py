@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import uccurve as ucc
 from uccurve.checks import Axes
 from uccurve.plots.display import UCCDisplay
-from uccurve.plots.drawing import path, view
+from uccurve.plots.drawing import mark, path, view
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +117,19 @@ def test_operating_points_lie_where_the_curve_says() -> None:
     isocost: Any = next(line for line in display.ax_.get_lines() if type(line).__name__ == "AxLine")
     assert_allclose(isocost.get_slope(), -0.25)
     assert f"cheapest at c = 0.2: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(display.ax_)
+
+
+def test_a_mark_on_an_axis_is_seen_whole_and_one_outside_of_the_view_not_at_all() -> None:
+    figure = plt.figure(figsize=(4, 4), dpi=100)
+    ax = figure.add_axes((0.25, 0.25, 0.5, 0.5), frameon=False, xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+    mark(ax, [0.5], [0], marker="s", color="black", markersize=14.4)
+
+    def dark_rows() -> int:
+        return int((pixels(figure)[..., 0] < 100).any(axis=1).sum())
+
+    assert abs(dark_rows() - 20) <= 2  # 14.4 points: as many pixels below the axis as above
+    ax.set_ylim(0.2, 1)
+    assert dark_rows() == 0
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])

@@ -124,6 +124,20 @@ def test_curves_of_different_predictions_are_not_drawn_as_if_comparable(iv: ucc.
 def test_segments_of_an_assessment_are_a_heat_map_with_frames(iv: ucc.Intervals) -> None:
     site = np.where(np.arange(500) % 2, "north", "south")
     found = assessed(iv, by={"site": site}, target=0.1)
-    *_, heat, _bar = plots.assessment(found).axes
+    *_, heat = plots.assessment(found).axes
     assert [text.get_text() for text in heat.get_xticklabels()] == ["site: north", "site: south"]
     assert len(heat.patches) == len(found.failing) > 0
+
+
+def test_a_cell_that_rounds_to_zero_has_no_sign_of_its_own() -> None:
+    ax = plots.segments({"A": {"north": -0.001, "south": 0.001, "east": float("nan")}})
+    assert [text.get_text() for text in ax.texts] == ["+0", "+0", "–"]
+
+
+def test_the_number_of_a_gain_stands_beside_its_interval_and_not_on_it() -> None:
+    ax = plots.gains({"A": {"x": (0.1, -0.2, 0.4)}})
+    (number,) = ax.texts
+    assert number.get_text() == "+10.0 %"
+    ax.figure.canvas.draw()
+    end = ax.transData.transform((40, 0))[0]
+    assert end < number.get_window_extent().x0 < number.get_window_extent().x1 < ax.get_window_extent().x1

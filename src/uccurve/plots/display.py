@@ -15,7 +15,7 @@ from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
 from uccurve.profile import FALLING, Vary
 
-from .drawing import GREY, REFERENCE, curve, dress, key, new_axes, path, percent, spoken, view, visible
+from .drawing import GREY, REFERENCE, SHARED, curve, dress, key, mark, new_axes, path, percent, spoken, view, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -184,7 +184,7 @@ class UCCDisplay:
         only: dict[str, Any] = dict([part] if part else [])
         gain = self.ucc.gain(axes=self.axes, unit=self.unit, **only)
         corner = view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
-        note = "" if np.isnan(gain) else f"gain {f'at {spoken(part)} ' if part else ''}{percent(gain)}"
+        note = "" if np.isnan(gain) else f"gain {percent(gain)}{f' at {spoken(part)}' if part else ''}"
         label = f"{self.name} ({note})" if self.name and note else self.name or note
         return curve(ax, *path(self.axes, self.x, self.y), corner, **{"label": label, "zorder": 2.5, **options})
 
@@ -220,7 +220,7 @@ class UCCDisplay:
 
     def _shade(self, ax: PlotAxes, part: Part | None, color: Any) -> None:
         area = self.ucc.area(axes=self.axes, unit=self.unit, **dict([part] if part else []))
-        label = f"area at {spoken(part)} {area:.4g}" if part else f"area {area:.4g}"
+        label = f"area at {spoken(part)}: {area:.4g}" if part else f"area {area:.4g}"
         x, y = path(self.axes, *self._piece(part))
         if part and part[0] == self.axes[0] == "miss_rate":
             x = np.clip(x, *part[1])
@@ -254,16 +254,17 @@ class UCCDisplay:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
         x, y = self._place(best)
         t = getattr(best, self.ucc.vary)
-        label = f"cheapest at c = {cost:g}: cost {best.cost:.4g}, {self.ucc.vary} {t:.3g}"
-        ax.plot(x, y, marker="*", markersize=11, linestyle="none", label=label, **_mark(color))
+        whose = f"{self.name}: " if self.name else ""
+        label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {self.ucc.vary} {t:.3g}"
+        mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
         if 0 < cost < 1:
             ax.axline((x, y), slope=-cost / (1 - cost), color=color, linewidth=0.9, linestyle=(0, (1, 2)), zorder=2.1)
 
     def _draw_delivered(self, ax: PlotAxes, color: Any) -> None:
         x, y = self._at_delivery()
         if not any(line.get_label() == "as delivered" for line in ax.get_lines()):
-            ax.plot([], [], marker="o", markersize=7, linestyle="none", label="as delivered", **_mark(GREY))
-        ax.plot(x, y, marker="o", markersize=7, linestyle="none", **_mark(color))
+            mark(ax, [], [], marker="o", markersize=7, label="as delivered", gid=SHARED, **_look(GREY))
+        mark(ax, x, y, marker="o", markersize=7, **_look(color))
 
     def _at_delivery(self) -> tuple[float, float]:
         return self._place(self.ucc.at(1.0 if self.ucc.vary == "scale" else 0.0, unit=self.unit))
@@ -277,12 +278,5 @@ class UCCDisplay:
         return t
 
 
-def _mark(color: Any) -> dict[str, Any]:
-    return {
-        "color": color,
-        "markeredgecolor": "white",
-        "markeredgewidth": 1.0,
-        "zorder": 3,
-        "scalex": False,
-        "scaley": False,
-    }
+def _look(color: Any) -> dict[str, Any]:
+    return {"color": color, "markeredgecolor": "white", "markeredgewidth": 1.0}

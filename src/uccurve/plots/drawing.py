@@ -25,6 +25,8 @@ CURVE = "uccurve"
 """Group id of the curves, by which the next one on the same axes finds its colour."""
 REFERENCE = "uccurve-reference"
 """Start of the group id of the constant bands' curves."""
+SHARED = "uccurve-shared"
+"""Group id of marks that say the same of every model."""
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
@@ -62,6 +64,16 @@ def curve(ax: PlotAxes, x: Array, y: Array, corner: tuple[float, float], **optio
     look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
     line = Line2D([], [], **{**look, **options})
     return follow_view(ax, line, x, y, corner)
+
+
+def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
+    """Add markers that leave the view as it is and are seen whole where they lie on an axis."""
+    from matplotlib.transforms import Bbox, TransformedBbox
+
+    (line,) = ax.plot(x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **look})
+    line.set_clip_path(None)
+    line.set_clip_box(TransformedBbox(Bbox.from_extents(-0.03, -0.03, 1.03, 1.03), ax.transAxes))
+    return line
 
 
 def follow_view(ax: PlotAxes, line: Line2D, x: Array, y: Array, corner: tuple[float, float]) -> Line2D:
@@ -134,11 +146,11 @@ def dress(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
 
 
 def key(ax: PlotAxes) -> None:
-    """Legend: the models first, then what they are compared with, then points and areas."""
+    """Legend: the models first, then what they are compared with, marks of all of them, and what is said of one."""
 
     def rank(handle: Any) -> int:
         gid = handle.get_gid() or ""
-        return 0 if gid == CURVE else 1 if gid.startswith(REFERENCE) else 2
+        return 0 if gid == CURVE else 1 if gid.startswith(REFERENCE) else 2 if gid == SHARED else 3
 
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(handles)), key=lambda i: rank(handles[i]))

@@ -15,7 +15,7 @@ from uccurve.curve import UCC, Unit
 from uccurve.intervals import Intervals
 
 from .display import UCCDisplay
-from .drawing import GREY, PALETTE, new_axes, new_figure, percent, style, tidy
+from .drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, percent, style, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -59,7 +59,7 @@ def curves(
     points = np.array(list(crossings), dtype=float).reshape(-1, 2)
     if len(points):
         look: Any = {"marker": "D", "markersize": 5, "markeredgecolor": "black", "markerfacecolor": "none"}
-        ax.plot(*points.T, linestyle="none", label="crossing", zorder=3.2, scalex=False, scaley=False, **look)
+        mark(ax, *points.T, label="crossing", zorder=3.2, gid=SHARED, **look)
     for name, model in models.items():
         ucc = UCC(model) if isinstance(model, Intervals) else model
         UCCDisplay.from_ucc(ucc, name=name, ax=ax, axes=axes, unit=unit, **options)
@@ -146,9 +146,10 @@ def gains(
         color = style(index)["color"]
         ax.errorbar(middle[:, 0], y, xerr=reach, fmt="o", color=color, label=label, capsize=3, markersize=5, lw=1.6)
         for at, value in zip(y, middle, strict=True):
-            note: Any = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": "x-small", "color": color}
-            ax.annotate(percent(value[0] / 100), (value[0], at), **note)
+            note: Any = {"xytext": (6, 0), "textcoords": "offset points", "fontsize": "x-small", "color": color}
+            ax.annotate(percent(value[0] / 100), (value[1:].max(), at), va="center", **note)
     ax.axvline(0, color="black", linewidth=0.8)
+    ax.margins(x=0.12)
     ax.set_yticks(range(len(estimates)), list(estimates))
     ax.set_ylim(len(estimates) - 0.5, -0.5)
     ax.set_xlabel(f"{title}, %")
@@ -184,7 +185,8 @@ def segments(
     image = ax.imshow(table, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
     for (row, column), value in np.ndenumerate(table):
         color = "white" if abs(value) > 0.6 * limit else "black"
-        ax.text(column, row, f"{value:+.0f}" if np.isfinite(value) else "–", ha="center", va="center", color=color)
+        text = f"{round(value) + 0.0:+.0f}" if np.isfinite(value) else "–"
+        ax.text(column, row, text, ha="center", va="center", color=color)
     for model, name in marked:
         corner = (columns.index(name) - 0.5, list(values).index(model) - 0.5)
         ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=2))
@@ -193,7 +195,7 @@ def segments(
     ax.set_yticks(range(len(values)), list(values))
     ax.spines[:].set_visible(False)
     ax.set_title(title, loc="left", fontsize="medium")
-    ax.figure.colorbar(image, ax=ax, label=f"{label}, %", fraction=0.05)
+    ax.figure.colorbar(image, cax=ax.inset_axes((1.02, 0, 0.02, 1)), label=f"{label}, %")
     return ax
 
 
