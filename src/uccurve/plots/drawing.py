@@ -72,7 +72,7 @@ def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
 
     (line,) = ax.plot(x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **look})
     line.set_clip_path(None)
-    line.set_clip_box(TransformedBbox(Bbox.from_extents(-0.03, -0.03, 1.03, 1.03), ax.transAxes))
+    line.set_clip_box(TransformedBbox(Bbox.from_extents(-0.05, -0.05, 1.05, 1.05), ax.transAxes))
     return line
 
 
