@@ -72,9 +72,11 @@ def test_the_middle_of_the_band_is_the_curve() -> None:
 
 @pytest.mark.slow
 def test_a_simultaneous_band_holds_the_whole_curve_as_often_as_it_says() -> None:
-    """300 samples of 400 rows against the curve of a million; the standard error of a share near 0.9 is 0.017.
+    """300 samples of 400 rows against the curve of a million, at all places.
 
-    Looked at where at least 5 % of the rows lie on either side: nobody can tell the curve beyond the last row.
+    The share of samples that a band of 0.9 holds has a standard error of sqrt(0.9 * 0.1 / 300) = 0.017; 3.3 of them
+    leave out one run in a thousand. A quantile of 299 resamples is off by up to 1 / 300 on average. Nothing else is
+    allowed for.
     """
     rng = np.random.default_rng(3)
     truth = ucc.UCC(sample(rng, 1_000_000)).points()
@@ -83,11 +85,10 @@ def test_a_simultaneous_band_holds_the_whole_curve_as_often_as_it_says() -> None
         iv = sample(rng, 400)
         for kind in held:
             band = confidence_band(iv, kind=kind, confidence_level=0.9, n_resamples=299, seed=rng)
-            inside = slice(len(band) // 20, -len(band) // 20)
-            true = truth.y[np.searchsorted(truth.x, band.x) - 1][inside]
-            held[kind] += bool(np.all((band.low[inside] <= true) & (true <= band.high[inside])))
-    assert 0.88 < held["simultaneous"] / 300 < 0.99
-    assert held["pointwise"] / 300 < 0.7
+            true = truth.y[np.searchsorted(truth.x, band.x, side="right") - 1]
+            held[kind] += bool(np.all((band.low <= true) & (true <= band.high)))
+    assert abs(held["simultaneous"] / 300 - 0.9) < 3.3 * np.sqrt(0.9 * 0.1 / 300) + 1 / 300
+    assert held["pointwise"] / 300 < 0.5
 
 
 def test_a_simultaneous_band_is_wider() -> None:
