@@ -2,79 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from .checks import Array
 from .profile import Indices, blocks
 
 SHORT = 1024
 LANES, DEPTH = 40, 4000
+Negative = Literal["none", "dropped", "added"]
 
 
 def running_sum(values: Array) -> Array:
     """Cumulative sum, in place. O(n)."""
     total, memory = 0.0, _memory(len(values))
-    for part in blocks(len(values), LANES * DEPTH):
-        lanes = _lanes(values[part], memory)
-        total = _accumulate(lanes, total)
-        _unlaned(lanes, values[part])
+    for part, lanes in _stretches(len(values)):
+        items = _in_lanes(values[part], lanes)
+        sums = memory[: items.size].reshape(items.shape)
+        sums[:] = items
+        _accumulate(sums)
+        np.add(sums, total, out=items)
+        total = float(items[-1, -1])
     return values
 
 
-def running_integral(slopes: Array, t: Array, out: Array, *, least: float = -np.inf) -> None:
+def running_integral(slopes: Array, t: Array, out: Array, *, negative: Negative = "none") -> None:
     """Write the integral from ``t[0]`` on of the running sum of `slopes`, each of which holds from its t on. O(n).
 
-    Slopes below `least` count as `least`, a sum that rounding made negative as 0: what cannot fall does not fall.
+    Negative slopes may be absent, dropped, or added like the others; then a sum that rounding made negative counts as
+    0: what cannot fall does not fall.
     """
     slope = integral = out[0] = 0.0
     memory, other = _memory(len(slopes)), _memory(len(slopes))
-    for part in blocks(len(slopes), LANES * DEPTH):
-        lanes = _lanes(slopes[part], memory)
-        np.maximum(lanes, least, out=lanes)
-        slope = _accumulate(lanes, slope)
-        np.maximum(lanes, 0, out=lanes)
-        lanes *= _lanes(np.abs(np.diff(t[part.start : part.stop + 1])), other)
-        integral = _accumulate(lanes, integral)
-        _unlaned(lanes, out[part.start + 1 : part.stop + 1])
+    before, after = (t[:-1], t[1:]) if t[0] <= t[-1] else (t[1:], t[:-1])
+    for part, lanes in _stretches(len(slopes)):
+        items = _in_lanes(slopes[part], lanes)
+        sums, steps = (flat[: items.size].reshape(items.shape) for flat in (memory, other))
+        if negative == "dropped":
+            np.maximum(items, 0, out=sums)
+        else:
+            sums[:] = items
+        _accumulate(sums)
+        sums += slope
+        slope = float(sums[-1, -1])
+        if negative == "added":
+            np.maximum(sums, 0, out=sums)
+        np.subtract(_in_lanes(after[part], lanes), _in_lanes(before[part], lanes), out=steps)
+        sums *= steps
+        _accumulate(sums)
+        result = _in_lanes(out[part.start + 1 : part.stop + 1], lanes)
+        np.add(sums, integral, out=result)
+        integral = float(result[-1, -1])
 
 
 def _memory(length: int) -> Array:
-    return np.empty((LANES, min(DEPTH, -(-length // LANES))))
+    return np.empty(min(length, LANES * DEPTH))
 
 
-def _lanes(items: Array, memory: Array) -> Array:
-    """Item i in lane ``i % LANES`` of the `memory`, filled up by zeros.
+def _stretches(length: int) -> Iterator[tuple[slice, int]]:
+    """Slices that cover `length` items, and the number of lanes for each."""
+    rest = length % LANES
+    yield from ((part, LANES) for part in blocks(length - rest, LANES * DEPTH))
+    if rest:
+        yield slice(length - rest, length), 1
+
+
+def _in_lanes(items: Array, lanes: int) -> Array:
+    """View of the items with item i in lane ``i % lanes``.
 
     A running sum then adds lanes to each other, faster than ``np.cumsum`` goes from item to item, and its rounding
     error grows with the depth of the lanes, not with the length.
     """
-    depth, rest = divmod(len(items), LANES)
-    lanes = memory[:, : depth + (rest > 0)]
-    lanes[:, :depth] = items[: len(items) - rest].reshape(depth, LANES).T
-    if rest:
-        lanes[:rest, -1], lanes[rest:, -1] = items[len(items) - rest :], 0.0
-    return lanes
+    return items.reshape(-1, lanes).T
 
 
-def _unlaned(lanes: Array, out: Array) -> None:
-    """Write the items in lanes back in their order."""
-    depth, rest = divmod(len(out), LANES)
-    out[: len(out) - rest].reshape(depth, LANES)[:] = lanes[:, :depth].T
-    if rest:
-        out[len(out) - rest :] = lanes[:rest, -1]
-
-
-def _accumulate(lanes: Array, total: float) -> float:
-    """Sum up the items in lanes, in place, on top of a `total` before them; return the last sum."""
+def _accumulate(lanes: Array) -> None:
+    """Sum up the items in lanes, in place."""
     for before, lane in pairwise(lanes):
         np.add(lane, before, out=lane)
     ends = np.cumsum(lanes[-1])
     lanes[:, 1:] += ends[:-1]
-    lanes += total
-    return float(lanes[-1, -1])
 
 
 def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
@@ -99,6 +109,14 @@ def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
     return order, out
 
 
+def rearranged(values: Array, order: Indices, *, divisor: float = 1.0) -> Array:
+    """Return the values in their order, divided, in the memory of the order: fresh memory would cost more than they."""
+    memory = order.view(np.float64)
+    for block in blocks(len(order)):
+        np.divide(values.take(order[block], mode="clip"), divisor, out=memory[block])
+    return memory
+
+
 def _row_bits(length: int) -> np.int64:
     """Return the last bits of a whole number that hold any row number."""
     return np.int64((1 << (length - 1).bit_length()) - 1)
@@ -106,26 +124,20 @@ def _row_bits(length: int) -> np.int64:
 
 def _coarsely_ordered(values: Array) -> Indices:
     """Order of the values without their last bits; the row numbers decide between equal ones."""
-    row = _row_bits(len(values))
+    row, negative = _row_bits(len(values)), values.min() < 0
     keys = np.empty(len(values), np.int64)
     for block in blocks(len(values)):
-        key = _comparable(values[block])
-        np.bitwise_and(key, ~row, out=keys[block])
-        keys[block] |= np.arange(block.start, block.stop)
-    if values.min() < 0:
+        bits = values[block].view(np.int64)
+        if negative:  # whole numbers in the order of the values: all bits but the sign flipped
+            bits = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+        np.bitwise_and(bits, ~row, out=keys[block])
+        keys[block] += np.arange(block.start, block.stop)
+    if negative:
         keys.sort()
     else:
         keys.view(np.float64).sort()  # the same order, and numpy's fastest sort
     keys &= row
     return keys.view(np.intp)
-
-
-def _comparable(values: Array) -> npt.NDArray[np.int64]:
-    """Whole numbers in the order of the values: their bits, all but the sign flipped where they are negative."""
-    bits = values.view(np.int64)
-    if values.min() >= 0:
-        return bits
-    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
 def _alike(values: Array, wrong: Indices, mask: np.int64, longest: int = 64) -> Indices | None:

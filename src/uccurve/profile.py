@@ -7,7 +7,7 @@ loses the row that defines the scale.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -46,6 +46,10 @@ class Profile:
     critical: Array
     start: float
     size: float
+    largest: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "largest", float(self.critical.max()))
 
     @classmethod
     def of(cls, intervals: Intervals, vary: Vary, *, checked: bool = True) -> Profile:
@@ -89,34 +93,38 @@ class Profile:
     @property
     def end(self) -> float:
         """Last finite critical t, where the curve ends."""
-        largest = float(self.critical.max())
-        if np.isfinite(largest):
-            return largest
+        if not self.endless:
+            return self.largest
         return float(self.critical.max(initial=self.start, where=np.isfinite(self.critical)))
 
     @property
     def endless(self) -> bool:
         """Whether no t covers all rows: an error above 0 on a side whose band is 0."""
-        return bool(np.isinf(self.critical.max()))
+        return bool(np.isinf(self.largest))
 
     def folding(self) -> tuple[Indices, Array, Array]:
         """Rows whose other bound becomes the nearer one on the curve, the t from which it is, and active - other."""
-        limit = np.inf if self.endless else self.end
         if self.above is None:
             return np.empty(0, np.intp), np.empty(0), np.empty(0)
-        gap, position = self.upper_band - self.lower_band, 2 * self.error
-        for block in blocks(len(gap)):
-            gap[block] *= 2.0 * self.above[block] - 1
+        limit = np.inf if self.endless else self.end
+        found = [self._folding(self.above[block], block, limit) for block in blocks(len(self.error))]
+        rows, position, gap = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return rows, position, gap
+
+    def _folding(self, above: Flags, block: slice, limit: float) -> tuple[Indices, Array, Array]:
+        """Return what `folding` does for a block of rows."""
+        gap, position = self.upper_band[block] - self.lower_band[block], 2 * self.error[block]
+        gap *= 2.0 * above - 1
         if self.vary == "shift":
             folds = gap > position
-            position -= self.active
+            position -= self.active[block]
         else:
             folds = gap > 0
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 position /= gap
         folds &= position < limit
         rows = np.flatnonzero(folds)
-        return rows, position.take(rows), gap.take(rows)
+        return rows + block.start, position.take(rows), gap.take(rows)
 
     @property
     def total(self) -> float:
@@ -152,8 +160,9 @@ class Profile:
 
 def _chosen(which: Flags, yes: Array, no: Array) -> Array:
     """Return ``np.where(which, yes, no)`` of finite values that are not negative, fast where `which` is random."""
-    out = which * yes
+    out = np.empty(len(which))
     for block in blocks(len(out)):
+        np.multiply(which[block], yes[block], out=out[block])
         out[block] += ~which[block] * no[block]
     return out
 
@@ -161,10 +170,12 @@ def _chosen(which: Flags, yes: Array, no: Array) -> Array:
 def _critical(error: Array, active: Array, vary: Vary) -> Array:
     if vary == "shift":
         return error - active
+    critical = np.empty(len(error))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        critical = error / active
-    if active.min() == 0:
-        critical[(active == 0) & (error == 0)] = 0.0
+        for block in blocks(len(error)):
+            np.divide(error[block], active[block], out=critical[block])
+            if active[block].min() == 0:
+                critical[block][(active[block] == 0) & (error[block] == 0)] = 0.0
     return critical
 
 

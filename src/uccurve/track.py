@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import Array, Metric
-from .order import ordered, running_integral, running_sum
-from .profile import FALLING, Indices, Profile, Vary
+from .order import Negative, ordered, rearranged, running_integral, running_sum
+from .profile import FALLING, Indices, Profile, Vary, blocks
 
 BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
     "scale": {
@@ -78,8 +78,6 @@ class Track:
         self._distinct: Indices | slice = np.flatnonzero(np.append(~tied, True)) if tied.any() else slice(None)
         self.t = _frozen(t[self._distinct])
         self.end = int(np.searchsorted(self.t, profile.end))
-        self._mass = _joined([group.mass for group in groups]).take(order)
-        self._mass /= profile.total
         self._weight: Array | None = None
         if profile.weight is not None:
             self._weight = _joined([group.weight for group in groups if group.weight is not None]).take(order)
@@ -87,6 +85,7 @@ class Track:
         if profile.vary == "shift":
             codes = [np.full(len(group.position), group.code, np.int8) for group in groups]
             self._codes = np.concatenate(codes).take(order)
+        self._mass = rearranged(_joined([group.mass for group in groups]), order, divisor=profile.total)
         self.size = profile.size
         self._vary, self._half_width, self._rows = profile.vary, profile.half_width, len(profile.error)
         self._never = _never(profile)
@@ -115,7 +114,7 @@ class Track:
         """Return the least t up to the last vertex at which the metric reaches `target`; None where none does."""
         values, sign = self.values(name), -1.0 if name in FALLING else 1.0
         if name == "miss_rate" and self._weight is not None:
-            target += _sum_error(len(self._weight))  # a level that only the order of the sums moved is reached
+            target += sum_error(len(self._weight))  # a level that only the order of the sums moved is reached
         i = int(np.searchsorted(sign * values, sign * target))
         if i in (0, len(values)):
             return None if i else float(self.t[0])
@@ -128,13 +127,15 @@ class Track:
         """Sum of the ramps at the start and at each event."""
         t = self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
         values, slopes = np.empty(len(t)), self._slopes(name)
-        least = 0.0 if self._codes is None and name != "excess" else -np.inf  # masses below 0 are those of folds
+        negative: Negative = "added"
+        if self._codes is None and name != "excess":
+            negative = "none" if self.plain else "dropped"  # masses below 0 are those of folds
         if name not in FALLING:
             values[0] = 0.0
             if len(slopes):  # nothing grows before the first event
-                running_integral(slopes[:-1], t[1:], values[1:], least=least)
+                running_integral(slopes[:-1], t[1:], values[1:], negative=negative)
             return values
-        running_integral(slopes[::-1], t[::-1], values[::-1], least=least)
+        running_integral(slopes[::-1], t[::-1], values[::-1], negative=negative)
         if self._never.error:
             values += self._never.error
         return values
@@ -148,18 +149,23 @@ class Track:
         return slopes
 
     def _miss_rate(self) -> Array:
-        if self._weight is None:
+        if self._weight is not None:
+            later = np.append(0.0, self._weight[::-1])
+            later = running_sum(later)[::-1] + self._never.weight
+            later /= later[0]
+            return later
+        if self.plain:
             missed = np.arange(self._rows, self._rows - len(self._mass) - 1, -1, dtype=np.float64)
-            if not self.plain:
-                critical = self._mass >= 0 if self._codes is None else self._codes == 0
-                missed[1:] = np.cumsum(critical, dtype=np.int32 if len(critical) < 2**31 else np.int64)
-                np.subtract(self._rows, missed[1:], out=missed[1:])
             missed /= self._rows
             return missed
-        later = np.append(0.0, self._weight[::-1])
-        later = running_sum(later)[::-1] + self._never.weight
-        later /= later[0]
-        return later
+        missed, left = np.full(len(self._mass) + 1, float(self._rows)), self._rows
+        for part in blocks(len(self._mass)):
+            critical = self._mass[part] >= 0 if self._codes is None else self._codes[part] == 0
+            covered = np.cumsum(critical, dtype=np.int32)
+            np.subtract(float(left), covered, out=missed[1:][part])
+            left -= int(covered[-1])
+        missed /= self._rows
+        return missed
 
 
 class _Group(NamedTuple):
@@ -179,7 +185,7 @@ class _Never(NamedTuple):
 
 
 def _group(profile: Profile, kind: str) -> _Group:
-    rows, position, mass = _vertices(profile, kind)
+    rows, position, mass = vertices(profile, kind)
     weight = profile.weight
     if weight is not None:
         weight = weight[rows]
@@ -187,7 +193,7 @@ def _group(profile: Profile, kind: str) -> _Group:
     return _Group(KINDS.index(kind), position, mass, weight)
 
 
-def _vertices(profile: Profile, kind: str) -> tuple[Indices | slice, Array, Array]:
+def vertices(profile: Profile, kind: str) -> tuple[Indices | slice, Array, Array]:
     """Rows that have a vertex of this kind on the curve, its position, and its mass before weighting."""
     if kind == "critical":
         rows: Indices | slice = np.flatnonzero(np.isfinite(profile.critical)) if profile.endless else slice(None)
@@ -212,7 +218,7 @@ def _never(profile: Profile) -> _Never:
     return _Never(float(weight), profile.mean(np.where(never, profile.error, 0)))
 
 
-def _sum_error(length: int) -> float:
+def sum_error(length: int) -> float:
     """Return how far running sums of `length` weights that add up to 1 may be off."""
     return 4 * float(np.finfo(np.float64).eps) * (1 + isqrt(length))
 

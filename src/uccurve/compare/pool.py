@@ -9,7 +9,7 @@ import numpy as np
 from uccurve.checks import Array, Axes, Metric
 from uccurve.intervals import Intervals
 from uccurve.profile import FALLING, Indices, Profile
-from uccurve.track import BENDS, _vertices
+from uccurve.track import BENDS, vertices
 
 from .question import CURVE_STATISTICS, Question
 
@@ -141,7 +141,7 @@ def _add_pairs(out: Array, profile: Profile, kinds: tuple[str, str], bend: float
     A ramp of slope m from p and one of slope n to q have the area m n max(0, q - p)^2 / 2 together; a ramp and a step
     of height n have m n max(0, q - p).
     """
-    (rise_rows, p, rise_mass), (fall_rows, q, fall_mass) = (_vertices(profile, kind) for kind in kinds)
+    (rise_rows, p, rise_mass), (fall_rows, q, fall_mass) = (vertices(profile, kind) for kind in kinds)
     if steps:
         fall_mass = np.ones(len(q))
     power = 1 if steps else 2

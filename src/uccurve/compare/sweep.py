@@ -11,7 +11,7 @@ import numpy.typing as npt
 from uccurve.checks import FLOOR_HINT, Array, Axes, Metric
 from uccurve.curve import Range
 from uccurve.profile import FALLING, Indices, Profile
-from uccurve.track import _sum_error
+from uccurve.track import sum_error
 
 from .moments import Moments
 from .question import Question
@@ -113,7 +113,7 @@ class Sweep:
         name, (low, high) = part
         goals = [target * total / self._sizes[name] for target in ((high, low) if name in FALLING else (low, high))]
         if name == "miss_rate":
-            goals = [goal + _sum_error(self._vertices.count) * total for goal in goals]
+            goals = [goal + sum_error(self._vertices.count) * total for goal in goals]
         first, last = (_earlier(place, end) for place in self._reach(weights, name, goals))
         return first, last
 

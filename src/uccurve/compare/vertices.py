@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from uccurve.checks import Array, Metric
 from uccurve.profile import Indices, Profile
-from uccurve.track import BENDS, KINDS, _vertices, kinks
+from uccurve.track import BENDS, KINDS, kinks, vertices
 
 BLOCK = 1 << 17
 """Vertices that are gone through at a time, so that memory stays small and in the cache."""
@@ -183,7 +183,7 @@ class _Events:
 
     def rows(self) -> npt.NDArray[np.int32]:
         numbers = np.arange(len(self._profile.error), dtype=np.int32)
-        found = (numbers[_vertices(self._profile, kind)[0]] for kind in self._kinds)
+        found = (numbers[vertices(self._profile, kind)[0]] for kind in self._kinds)
         return self._sorted(np.concatenate([[0], *found], dtype=np.int32), 0)
 
     def bends(self, name: Metric) -> npt.NDArray[Any]:
@@ -192,13 +192,13 @@ class _Events:
         if name == "bandwidth" and profile.vary == "scale":
             return self.t()
         if name == "miss_rate":
-            critical = _vertices(profile, "critical")[1] > profile.start
+            critical = vertices(profile, "critical")[1] > profile.start
             others = len(self._order) - 1 - len(critical)
             return self._sorted(np.concatenate([[False], critical, np.zeros(others, np.bool_)]), False)
         values = self._joined(2, 0.0)
         at = 1
         for kind in self._kinds:
-            length = len(_vertices(profile, kind)[1])
+            length = len(vertices(profile, kind)[1])
             values[at : at + length] *= BENDS[profile.vary][name].get(kind, 0.0)
             at += length
         return self._sorted(values, 0.0)
@@ -210,7 +210,7 @@ class _Events:
 
     def _joined(self, column: Literal[1, 2], start: float) -> Array:
         """Positions (1) or masses (2) of all kinds."""
-        return np.concatenate([[start], *(_vertices(self._profile, kind)[column] for kind in self._kinds)])
+        return np.concatenate([[start], *(vertices(self._profile, kind)[column] for kind in self._kinds)])
 
     def _sorted(self, values: npt.NDArray[Any], last: Any) -> npt.NDArray[Any]:
         out = np.empty(self.count, values.dtype)

@@ -42,7 +42,7 @@ class NestedProfile(Profile):
         actives = np.stack([zero, *(profile.active * (profile.size / widest.size) for profile in profiles)])
         others = np.stack([zero, *(profile.other * (profile.size / widest.size) for profile in profiles)])
         covered = np.stack([profile.critical <= 1 for profile in profiles])
-        base = {field.name: getattr(widest, field.name) for field in fields(Profile)}
+        base = {field.name: getattr(widest, field.name) for field in fields(Profile) if field.init}
         base["critical"] = _critical(widest, covered, knots, actives)
         return cls(**base, knots=knots, actives=actives, others=others)
 
