@@ -12,7 +12,7 @@ from uccurve.progress import Tick
 
 from .units import Units
 
-MOST = 1 << 13
+MOST = 1 << 12
 """Units that are drawn one by one; more are first put into this many groups at random."""
 PRODUCTS = 1 << 18
 """Products that are summed at a time: few enough for BLAS not to start threads, which cost more than they bring."""
@@ -25,7 +25,7 @@ class Resamples:
     last one is cut to the number of rows.
 
     More than `MOST` units are put into that many groups at random, and groups are drawn: the variance of a sum under
-    resampling is then off by a random factor with a standard deviation of ``sqrt(2 / MOST)``, 1.6 %. That moves the
+    resampling is then off by a random factor with a standard deviation of ``sqrt(2 / MOST)``, 2.2 %. That moves the
     ends of an interval by less than thousands of resamples leave them uncertain, and the effort does not grow with
     the rows.
     """
