@@ -8,13 +8,10 @@ import numpy as np
 
 from uccurve.checks import Array, Axes, Metric
 from uccurve.intervals import Intervals
-from uccurve.profile import FALLING, Indices, Profile
+from uccurve.profile import FALLING, Indices, Profile, blocks
 from uccurve.track import BENDS, vertices
 
 from .question import CURVE_STATISTICS, Question
-
-BLOCK = 1 << 16
-"""Places that are looked up at a time."""
 
 
 def refuse_other_rows(a: Intervals, b: Intervals) -> None:
@@ -160,24 +157,29 @@ def _gaps(places: Array, positions: Array, masses: Array, power: int, *, sign: i
         return np.zeros(len(places))
     order = np.argsort(positions)[::sign]
     at, slope = positions[order], masses[order]
-    del order
+    del order, masses
     at *= sign
     np.cumsum(slope, out=slope)
-    gap = np.diff(at, prepend=at[0])
-    line = gap.copy()
+    line = _steps(at)
     line[1:] *= slope[:-1]
     np.cumsum(line, out=line)
     sums = [slope, line]
     if power == 2:
-        square = gap / 2
-        square[1:] *= slope[:-1]
-        square[1:] += line[:-1]
-        square *= gap
+        square = _steps(at)
+        for before in blocks(len(at) - 1):
+            here = slice(before.start + 1, before.stop + 1)
+            square[here] *= square[here] / 2 * slope[before] + line[before]
         sums.append(np.cumsum(square, out=square))
-    del gap
     out = np.empty(len(places))
-    for first in range(0, len(places), BLOCK):
-        out[first : first + BLOCK] = _polynomial(sign * places[first : first + BLOCK], at, sums)
+    for part in blocks(len(places)):
+        out[part] = _polynomial(sign * places[part], at, sums)
+    return out
+
+
+def _steps(at: Array) -> Array:
+    """Return what each number is more than the one before; not by `np.diff`, which copies first."""
+    out = np.zeros(len(at))
+    np.subtract(at[1:], at[:-1], out=out[1:])
     return out
 
 
