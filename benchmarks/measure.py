@@ -66,7 +66,7 @@ def machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
         "numpy": np.__version__,
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
@@ -84,13 +84,17 @@ def _processor() -> str:
 
 def shown(rows: list[Row]) -> str:
     """Return rows as tables of aligned columns, one a kind of row; numbers to three digits."""
-    kinds = groupby(rows, key=lambda row: (next(iter(row)), row.get("unit")))
-    return "\n\n".join(_table(list(group)) for _, group in kinds)
+    return "\n\n".join(_table(list(group)) for _, group in groupby(rows, key=kind))
+
+
+def kind(row: Row) -> tuple[str, str | None]:
+    """Return what rows of one table have in common."""
+    return next(iter(row)), row.get("unit")
 
 
 def _table(rows: list[Row]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+    cells = [names, *([cell(row.get(name)) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     numeric = [all(not isinstance(row.get(name), str) for row in rows) for name in names]
     columns = list(zip(widths, numeric, strict=True))
@@ -101,7 +105,8 @@ def _table(rows: list[Row]) -> str:
     return "\n".join("  ".join(line).rstrip() for line in aligned)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """Return a value as a table shows it."""
     if value is None:
         return ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{float(f'{value:.3g}'):g}" if isinstance(value, float) else str(value)

@@ -72,6 +72,8 @@ def test_outputs_are_scored_one_by_one_and_then_averaged(pair: Any, weight: Any)
     weighted = score(Y, P, LOWER, UPPER, sample_weight=weight, multioutput=[3, 1])
     assert type(weighted) is float
     np.testing.assert_allclose(weighted, (3 * each[0] + each[1]) / 4, rtol=1e-14)
+    only = score(Y, P, LOWER, UPPER, sample_weight=weight, multioutput=[0, 1])
+    np.testing.assert_allclose(only, each[1], rtol=1e-14)
 
 
 def test_a_single_output_may_ask_for_raw_values(pair: Any) -> None:
