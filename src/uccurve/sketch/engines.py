@@ -7,7 +7,7 @@ negative number instead of a critical scale; only where there are any does a sec
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +21,21 @@ from uccurve.frames import opened
 
 from .bins import NEVER, Histogram, bin_of, mark
 from .engine_checks import Frame, acceptable, all_finite, floats, refuse
-from .rows import SUMS, TOTALS, tidy
+from .rows import SUMS, tidy
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 State = dict[str, Any]
 Table = dict[str, npt.NDArray[Any]]
-REFUSED, MISSING, WEIGHTLESS = -1.0, -2.0, -4.0
-"""What stands for the critical scale of rows that have none."""
+REFUSED, MISSING, WEIGHTLESS, STRAIGHT = -1.0, -2.0, -4.0, -8.0
+"""What stands for the critical scale of rows that have none; the last, for the second bend of rows without it."""
 NEXT = 1 + 2.0**-52
 """Critical scale of an error equal to its band that lies outside the bound all the same, by rounding."""
 NUMBERS = {"critical": "critical", "folds": "fold", "errors": "error"}
 """Column by which each histogram bins the rows."""
+Y_SUMS = {"active": "y_sum", "width": "y_squares"}
+"""What the histogram of the errors, which needs neither of these sums, adds up in their place: every sum costs time."""
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
 """Engines that would read the rows again for each grouping: they repeat rows instead."""
 col, lit, when = nw.col, nw.lit, nw.when
@@ -56,14 +58,9 @@ class Job:
 
     @property
     def sums(self) -> tuple[str, ...]:
-        """What is summed in all: for the first histogram, which has the totals beside its own sums."""
+        """What is summed for the histogram that sums most."""
         raised = () if self.floor is None else ("raised",)
-        return (
-            *(name for name in SUMS["critical"] if self.weighted or name != "weight"),
-            "y_sum",
-            "y_squares",
-            *raised,
-        )
+        return (*(name for name in SUMS["critical"] if self.weighted or name != "weight"), *raised)
 
 
 def states(
@@ -114,16 +111,17 @@ def _numbers(job: Job) -> Frame:
     sides = when(error >= 0).then(above).otherwise(below)
     rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
     ratio, outside = error / active, (y > upper) | (y < lower)
-    equal = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(ratio))
-    critical = when(error == active).then(equal).otherwise(ratio)
-    if job.weighted:
-        critical = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(critical)
+    rare = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(lit(1.0)))
     good = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
+    usual = good & (error != active)
+    if job.weighted:
+        rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
+        usual &= col("weight") != 0
     other = when(all_finite(job.roles)).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
     gap = active + active - width
     return rows.with_columns(
-        critical=when(good).then(critical).otherwise(other),
-        fold=when(gap > 0).then((error + error) / gap).otherwise(lit(REFUSED)),
+        critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)),
+        fold=when(gap > 0).then((error + error) / gap).otherwise(lit(STRAIGHT)),
     )
 
 
@@ -146,8 +144,9 @@ def _apart(job: Job, numbers: Frame) -> Frame:
     for i, (name, number) in enumerate(NUMBERS.items()):
         rows = numbers.filter(col("fold") >= 0) if name == "folds" else numbers
         rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
-        sums = job.sums if i == 0 else [one for one in job.sums if one in SUMS[name]]
-        grouped = _grouped(rows.with_columns(number=col(number)), job.groups, sums, weighted=job.weighted)
+        sums = job.sums if i == 0 else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ()))]
+        values = _values(col(number), of_errors=i == 2)
+        grouped = _grouped(rows, job.groups, col(number), {one: values[one] for one in sums}, weighted=job.weighted)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
         grouped = grouped.with_columns(lit(i).alias("histogram"), *absent)
         parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "least", "greatest", *job.sums))
@@ -162,23 +161,35 @@ def _repeated(job: Job, numbers: Frame) -> Frame:
     if job.weighted or job.drop:
         number = when(critical < 0).then(critical).otherwise(number)
     number = when(which == 0).then(critical).otherwise(number)
-    repeated = numbers.join(three, how="cross").with_columns(number=number)
-    return _grouped(repeated, (*job.groups, "histogram"), job.sums, weighted=job.weighted)
+    repeated = numbers.join(three, how="cross").with_columns(number=number).filter(col("number") > STRAIGHT)
+    values, last = _values(col("number")), _values(col("number"), of_errors=True)
+    sums = {
+        one: when(which == 2).then(last[one]).otherwise(values[one]) if one in Y_SUMS else values[one]
+        for one in job.sums
+    }
+    return _grouped(repeated, (*job.groups, "histogram"), col("number"), sums, weighted=job.weighted)
 
 
-def _grouped(rows: Frame, groups: tuple[str, ...], sums: Iterable[str], *, weighted: bool) -> Frame:
-    """Count and sum the rows of each bin of `number`."""
-    number, y = col("number"), col("y_true")
-    values = {"scale": number, "product": col("error") * number, "y_sum": y, "y_squares": y * y}
-    columns = {name: values.get(name, col(name)) for name in sums}
+def _values(number: nw.Expr, *, of_errors: bool = False) -> dict[str, nw.Expr]:
+    """What is summed over the rows that are binned by a number."""
+    y = col("y_true")
+    values = {name: col(name) for name in ("weight", "active", "width", "error", "raised")}
+    values |= {"scale": number, "product": col("error") * number}
+    return values | {"active": y, "width": y * y} if of_errors else values
+
+
+def _grouped(
+    rows: Frame, groups: tuple[str, ...], number: nw.Expr, columns: dict[str, nw.Expr], *, weighted: bool
+) -> Frame:
+    """Count and sum the rows of each bin of a number."""
     if weighted:
         plain = ("weight", "raised")
         columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
     prepared = rows.select(*groups, number=number, mark=mark(number), **{f"of_{k}": v for k, v in columns.items()})
     return prepared.group_by(*groups, "mark").agg(
         nw.len().alias("rows"),
-        number.min().alias("least"),
-        number.max().alias("greatest"),
+        col("number").min().alias("least"),
+        col("number").max().alias("greatest"),
         *(col(f"of_{name}").sum().alias(name) for name in columns),
     )
 
@@ -238,7 +249,8 @@ def _state(table: Table, job: Job) -> State:
             bin_of(table["mark"][chosen]), rows, table["least"][chosen], table["greatest"][chosen], columns
         )
         state[name] = tidy(found.without(NEVER) if name == "folds" else found)
-    state |= {name: float(table[name][first & good].sum()) for name in TOTALS}
+    last = good & (table["histogram"] == len(NUMBERS) - 1)
+    state |= {name: float(table[place][last].sum()) for place, name in Y_SUMS.items()}
     state["dropped"] = int(table["rows"][first & (table["least"] == MISSING)].sum())
     if "raised" in table:
         state["raised"] = int(table["raised"][first & (table["least"] != MISSING)].sum())
