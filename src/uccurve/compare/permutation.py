@@ -187,6 +187,7 @@ def _null(a: Intervals, b: Intervals, question: Question, swaps: Swaps, tick: Ti
     moments = Moments.of(pool, question)
     if moments is not None:
         return by_sums(moments, swaps, tick)
+    pool = replace(pool, weight=None)  # the halves come with their weights
     ordered = Ordered(pool, question)
     del pool  # some hundred bytes a row that nothing needs any more
     unit = float(question.statistic == "gain")
