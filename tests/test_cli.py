@@ -156,6 +156,7 @@ def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
     assert max(map(len, lines)) <= 80
     assert any("────" in line for line in lines)
     assert any(line.split()[:2] == ["a", "1"] for line in lines)
+    assert "Paired permutation tests of the area on bandwidth/miss_rate" in lines
 
 
 def test_progress_is_shown_at_a_terminal_only(run: Run, csv: Path) -> None:
@@ -213,6 +214,13 @@ def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(run: R
     assert {row["n"] for row in json.loads(found.stdout)["models"].values()} == {59}
 
 
+def test_a_gain_that_is_not_defined_is_a_dash(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("y,pred,lower,upper\n1,2,1,3\n")
+    found = run("assess", "one.csv", *FAST)
+    assert "nan" not in found.stdout
+    assert ["one", "+0.0", "-", "+0.0", "-"] in [line.split() for line in found.stdout.splitlines()]
+
+
 def test_the_same_seed_gives_the_same_output(run: Run, csv: Path) -> None:
     one, two, other = (run("assess", csv.name, *FAST, "--seed", seed).stdout for seed in ("3", "3", "4"))
     assert one == two != other
@@ -256,7 +264,7 @@ def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["assess"], "Missing argument 'FILE...'"),
+        (["assess"], "Missing argument 'FILE'"),
         (["asess", "x.csv"], "No such command 'asess'"),
         (["assess", "x.csv", "--nope"], "No such option"),
         (["assess", "x.csv", "--axes", "exces,deficit"], "'exces' is none of them"),
@@ -273,6 +281,7 @@ def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
         (["calibrate", "x.csv", "y.csv", "-o", "z.csv", "--cost", "0.1", "--miss-rate", "0.1"], "give one target"),
         (["calibrate", "x.csv", "y.csv", "--miss-rate", "0.1"], "Missing option '--out'"),
         (["calibrate", "x.csv", "y.csv", "-o", "z", "--miss-rate", "0.1", "--min-band", "5%"], "a percentage depends"),
+        (["reproduce", "wein"], "no experiment is called 'wein': there are concepts, synthetic"),
     ],
 )
 def test_a_command_that_cannot_be_meant_is_exit_code_2(run: Run, arguments: list[str], sentence: str) -> None:
@@ -289,6 +298,15 @@ def test_help_and_version_are_exit_code_0(run: Run) -> None:
         assert found.returncode == 0
         assert "Usage: uccurve" in found.stdout
     assert run("--version").stdout == f"uccurve {ucc.__version__}\n"
+
+
+def test_it_runs_as_a_module_too(tmp_path: Path, csv: Path, run: Run) -> None:
+    command = [sys.executable, "-m", "uccurve", "assess", str(csv), *FAST]
+    found = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert found.stdout == run("assess", str(csv), *FAST).stdout
+    wrong = subprocess.run([*command, "--nope"], check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "Usage: uccurve assess" in wrong.stderr
 
 
 # Files that nobody would send on purpose

@@ -100,10 +100,6 @@ def test_the_demo_prints_its_table_and_writes_its_report(run: Run, tmp_path: Pat
     refused(run("demo"), "uccurve-demo.html is already there")
 
 
-def test_reproduce_names_the_experiments_there_are(run: Run) -> None:
-    refused(run("reproduce", "winee"), r"`names` must be among .* 'winee' is none of them \(wine\?\)")
-
-
 @pytest.mark.slow
 def test_reproduce_writes_values_beside_the_papers(run: Run, tmp_path: Path) -> None:
     found = run("reproduce", "concepts", "--quick", "-o", "out")

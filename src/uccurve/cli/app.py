@@ -16,6 +16,7 @@ except ImportError as error:
 
 from uccurve import checks
 from uccurve.curve import Range, Unit
+from uccurve.experiments import NAMES
 
 from . import jobs
 from .console import plain_warnings, refusal, say
@@ -120,6 +121,13 @@ def _models(texts: list[str] | None) -> dict[str, Columns]:
     return dict(pairs)
 
 
+def _experiments(names: list[str]) -> list[str]:
+    for name in names:
+        if name not in (*NAMES, "all"):
+            raise typer.BadParameter(f"no experiment is called {name!r}: there are {', '.join(NAMES)}, and all.")
+    return names
+
+
 Y = Annotated[str | None, typer.Option("--y", metavar="COL", help="Column of the observation.", show_default=False)]
 Models = Annotated[
     list[str] | None,
@@ -139,7 +147,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing output fi
 @app.command("assess")
 def assess_command(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="CSV or Parquet files, a folder of Parquet, or -.")
+        list[str],
+        typer.Argument(metavar="FILE", help="CSV or Parquet, a folder of Parquet files, or - for standard input."),
     ],
     *,
     y: Y = None,
@@ -147,20 +156,23 @@ def assess_command(
     weight: Weight = None,
     by: Annotated[str | None, typer.Option(metavar="COL", help="Assess the segments of this column too.")] = None,
     axes: AxesOption = "bandwidth,miss_rate",
-    cost: Annotated[float, typer.Option(min=0, max=1, help="Cost factor c: the cost is c x + (1 - c) y.")] = 0.1,
+    cost: Annotated[float, typer.Option(metavar="C", min=0, max=1, help="The cost is C x + (1 - C) y.")] = 0.1,
     miss_rate: Annotated[
         Any, typer.Option(metavar="LO:HI", parser=_range, help="Range of miss rates for the partial gain.")
     ] = "0:0.5",
     alpha: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Miss rate that the intervals aim at: interval scores, segments.")
+        float | None,
+        typer.Option(metavar="A", min=0, max=1, help="Miss rate the intervals aim at: interval scores, segments."),
     ] = None,
     unit: Annotated[
         Any, typer.Option(metavar="UNIT", parser=_unit, help="raw, std (deviation of y) or a number.")
     ] = "raw",
     min_band: MinBand = None,
     missing: Rows = Missing.RAISE,
-    resamples: Annotated[int, typer.Option(min=1, help="For the intervals; tests take five times as many.")] = 1999,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
+    resamples: Annotated[
+        int, typer.Option(metavar="N", min=1, help="For the intervals; tests take five times as many.")
+    ] = 1999,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of all that is random.")] = 0,
     engine: Annotated[
         Engine | None, typer.Option(help="What reads the files; by itself memory, or polars where they are too large.")
     ] = None,
@@ -195,7 +207,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.html", help="The report.")] = Path(
         "uccurve-demo.html"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Of the data and of all that is random.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the data and of all that is random.")] = 0,
     force: Force = False,
 ) -> None:
     """Assess the paper's synthetic example, x sin x, in seconds, and write its report."""
@@ -208,9 +220,13 @@ def calibrate(
     new: Annotated[str, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated.")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds.")],
-    miss_rate: Annotated[float | None, typer.Option(min=0, max=1, help="Share of new rows that may be missed.")] = None,
-    bandwidth: Annotated[float | None, typer.Option(min=0, help="Half the mean width to reach.")] = None,
-    cost: Annotated[float | None, typer.Option(min=0, max=1, help="Cost factor whose least cost is taken.")] = None,
+    miss_rate: Annotated[
+        float | None, typer.Option(metavar="A", min=0, max=1, help="Share of new rows that may be missed.")
+    ] = None,
+    bandwidth: Annotated[float | None, typer.Option(metavar="B", min=0, help="Half the mean width to reach.")] = None,
+    cost: Annotated[
+        float | None, typer.Option(metavar="C", min=0, max=1, help="Cost factor whose least cost is taken.")
+    ] = None,
     axes: AxesOption = "bandwidth,miss_rate",
     vary: Annotated[Vary, typer.Option(help="Multiply both bands, or add to both.")] = Vary.SCALE,
     conformal: Annotated[bool, typer.Option(help="Reach the miss rate for new rows, with a guarantee.")] = True,
@@ -239,10 +255,12 @@ def calibrate(
 
 @app.command()
 def reproduce(
-    names: Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Experiments of the paper, or all.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT", callback=_experiments, help=f"{', '.join(NAMES)}, or all.")
+    ],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and models, few seeds.")] = False,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds.")] = None,
+    seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many seeds.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")] = Path("paper"),
 ) -> None:
     """Recompute tables and figures of the paper: values beside the paper's, JSON, figures and a page."""

@@ -84,12 +84,13 @@ def _drawn(title: str, header: Sequence[Cell], rows: Iterable[Sequence[Cell]], s
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), box=SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for place, name in enumerate(header):
         table.add_column(Text(_flat(name, "\n")), justify="right" if place else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_flat(cell, "\n")) for cell in row))
     console = Console(file=stream, highlight=False)
+    console.print(Text(title, style="italic"))
     console.print(table)
     if note:
         console.print(Text(note, style="dim"), end="\n\n")

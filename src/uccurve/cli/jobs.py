@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,39 +48,39 @@ class Outputs:
         if self.plot is not None and self.plot.suffix.lower() not in kinds:
             raise ValueError(f"a plot is written as {', '.join(kinds)}; got {shown(self.plot.name)}.")
 
+    def check_streamed(self, engine: Engine) -> None:
+        """Refuse what cannot be made of sketches."""
+        if self.report is not None:
+            raise ValueError(f"a report shows rows, and {engine} keeps none. Hint: --engine memory, --json or --plot.")
+
     def write(self, found: Assessment) -> None:
         """Write each file whole or not at all, then print the tables."""
-        if self.json is not None and self.json != "-":
-            self._text(self.json, found.to_json() + "\n")
         if self.report is not None:
             self._text(self.report, found.to_html())
-        if self.plot is not None:
-            with written(self.plot, force=self.force) as path:
-                plots.assessment(found).savefig(path, dpi=150)
-            say(f"written: {self.plot}")
-        if self.json == "-":
-            sys.stdout.write(found.to_json() + "\n")
-        else:
+        self._picture(lambda: plots.assessment(found))
+        if self._numbers(found.to_json):
             summary.show(found)
 
     def write_streamed(self, found: dict[str, dict[str, SketchUCC]], choices: Choices, engine: Engine) -> None:
-        """Do the same for the curves of sketches, of which there is no report."""
-        text = streaming.as_json(found, choices, engine) + "\n"
-        if self.report is not None:
-            raise ValueError(f"a report shows rows, and {engine} keeps none. Hint: --engine memory, --json or --plot.")
-        if self.json is not None and self.json != "-":
-            self._text(self.json, text)
+        """Do the same for the curves of sketches."""
+        whole = {name: one[""] for name, one in found.items()}
+        self._picture(lambda: plots.curves(whole, axes=choices.axes, unit=choices.unit).figure)
+        if self._numbers(lambda: streaming.as_json(found, choices, engine)):
+            streaming.show(found, choices)
+
+    def _numbers(self, text: Callable[[], str]) -> bool:
+        """Write the numbers where they are asked for; whether standard output is left for tables."""
+        if self.json == "-":
+            sys.stdout.write(text() + "\n")
+        elif self.json is not None:
+            self._text(self.json, text() + "\n")
+        return self.json != "-"
+
+    def _picture(self, figure: Callable[[], Any]) -> None:
         if self.plot is not None:
             with written(self.plot, force=self.force) as path:
-                figure: Any = plots.curves(
-                    {name: one[""] for name, one in found.items()}, axes=choices.axes, unit=choices.unit
-                ).figure
-                figure.savefig(path, dpi=150)
+                figure().savefig(path, dpi=150)
             say(f"written: {self.plot}")
-        if self.json == "-":
-            sys.stdout.write(text)
-        else:
-            streaming.show(found, choices)
 
     def _text(self, target: str | Path, text: str) -> None:
         with written(target, force=self.force) as path:
@@ -102,6 +102,7 @@ def assess_files(
         if why:
             say(why)
     if engine != "memory":
+        outputs.check_streamed(engine)
         choices = Choices(**{name: options[name] for name in ("axes", "c", "miss_rate", "unit")})
         outputs.write_streamed(curves(found, request, engine), choices, engine)
         return

@@ -14,6 +14,7 @@ from uccurve.curve import Range, Unit
 from .console import Cell, show_table, show_text
 from .loading import Part, Request
 from .scans import Engine, frame
+from .summary import GAIN_FIELDS, GAIN_HEADS, cost_title, partial_note
 
 if TYPE_CHECKING:
     from uccurve.sketch.curve import SketchUCC
@@ -87,39 +88,26 @@ def as_json(found: Mapping[str, Mapping[str, SketchUCC]], choices: Choices, engi
 
 def show(found: Mapping[str, Mapping[str, SketchUCC]], choices: Choices) -> None:
     """Print the tables for people."""
-    cost = f"{choices.c:g} x {choices.axes[0]} + {1 - choices.c:g} x {choices.axes[1]}"
     everything = {name: answers(curve[""], choices) for name, curve in found.items()}
     heads: list[Cell] = ["model", "rows", "miss rate", "bandwidth", "cost", "least cost", "at scale"]
-    show_table(f"As delivered, and at the least cost {cost}", heads, [_delivered(*one) for one in everything.items()])
-    heads = ["model", *((f"{x}/", y) for _, (x, y) in GAINS), "partial"]
-    low, high = choices.miss_rate
-    note = f"partial: {'/'.join(choices.axes)} where the miss rate is {low:g} to {high:g}"
-    rows = [_gains(*one) for one in everything.items()]
-    show_table("Gain over the constant band, % [bracket that holds the exact value]", heads, rows, note=note)
-    parts = [
-        [
-            label,
-            name,
-            f"{one.sketch.rows}",
-            f"{100 * one.at(1.0).miss_rate:.1f} %",
-            _bracket(one.bracket("gain", axes=GAINS[1][1])),
-        ]
-        for name, curve in found.items()
-        for label, one in curve.items()
-        if label
-    ]
-    if parts:
-        show_table("Segments", ["segment", "model", "rows", "miss rate", ("gain", "excess/deficit")], parts)
+    show_table(cost_title(choices.c, choices.axes), heads, [_delivered(*one) for one in everything.items()])
+    gains: list[list[Cell]] = [[name, *(_bracket(row[key]) for key in GAIN_FIELDS)] for name, row in everything.items()]
+    note = partial_note(choices.axes, choices.miss_rate)
+    show_table("Gain over the constant band, % [bracket that holds the exact value]", GAIN_HEADS, gains, note=note)
+    segments = [_segment(label, name, one) for name, curve in found.items() for label, one in curve.items() if label]
+    if segments:
+        show_table("Segments", ["segment", "model", "rows", "miss rate", ("gain", "excess/deficit")], segments)
     show_text(["Note: confidence intervals and tests need the rows in memory: --engine memory."])
+
+
+def _segment(label: str, name: str, curve: SketchUCC) -> list[Cell]:
+    gain = _bracket(curve.bracket("gain", axes=("excess", "deficit")))
+    return [label, name, f"{curve.sketch.rows}", f"{100 * curve.at(1.0).miss_rate:.1f} %", gain]
 
 
 def _delivered(name: str, row: Mapping[str, Any]) -> list[Cell]:
     cells = (f"{row['n']}", f"{100 * row['miss_rate']:.2f} %", f"{row['bandwidth']:.4g}", f"{_middle(row['cost']):.4g}")
     return [name, *cells, f"{row['cost_there']:.4g}", f"{row['cheapest_scale']:.4g}"]
-
-
-def _gains(name: str, row: Mapping[str, Any]) -> list[Cell]:
-    return [name, *(_bracket(row[key]) for key in (*(key for key, _ in GAINS), "partial_gain"))]
 
 
 def _bracket(pair: Bracket) -> Cell:
