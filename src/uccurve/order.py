@@ -23,9 +23,8 @@ def running_sum(values: Array) -> Array:
         items = _in_lanes(values[part], lanes)
         sums = memory[: items.size].reshape(items.shape)
         sums[:] = items
-        _accumulate(sums)
-        np.add(sums, total, out=items)
-        total = float(items[-1, -1])
+        total = _accumulate(sums, total)
+        items[:] = sums
     return values
 
 
@@ -40,22 +39,18 @@ def running_integral(slopes: Array, t: Array, out: Array, *, negative: Negative 
     before, after = (t[:-1], t[1:]) if t[0] <= t[-1] else (t[1:], t[:-1])
     for part, lanes in _stretches(len(slopes)):
         items = _in_lanes(slopes[part], lanes)
-        sums, steps = (flat[: items.size].reshape(items.shape) for flat in (memory, other))
+        sums, steps = memory[: items.size].reshape(items.shape), other[: items.size]
         if negative == "dropped":
             np.maximum(items, 0, out=sums)
         else:
             sums[:] = items
-        _accumulate(sums)
-        sums += slope
-        slope = float(sums[-1, -1])
+        slope = _accumulate(sums, slope)
         if negative == "added":
             np.maximum(sums, 0, out=sums)
-        np.subtract(_in_lanes(after[part], lanes), _in_lanes(before[part], lanes), out=steps)
-        sums *= steps
-        _accumulate(sums)
-        result = _in_lanes(out[part.start + 1 : part.stop + 1], lanes)
-        np.add(sums, integral, out=result)
-        integral = float(result[-1, -1])
+        np.subtract(after[part], before[part], out=steps)
+        sums *= _in_lanes(steps, lanes)
+        integral = _accumulate(sums, integral)
+        _in_lanes(out[part.start + 1 : part.stop + 1], lanes)[:] = sums
 
 
 def _memory(length: int) -> Array:
@@ -79,12 +74,14 @@ def _in_lanes(items: Array, lanes: int) -> Array:
     return items.reshape(-1, lanes).T
 
 
-def _accumulate(lanes: Array) -> None:
-    """Sum up the items in lanes, in place."""
+def _accumulate(lanes: Array, total: float) -> float:
+    """Sum up the items in lanes, in place, on top of a `total` before them; return the last sum."""
     for before, lane in pairwise(lanes):
         np.add(lane, before, out=lane)
     ends = np.cumsum(lanes[-1])
     lanes[:, 1:] += ends[:-1]
+    lanes += total
+    return float(lanes[-1, -1])
 
 
 def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
