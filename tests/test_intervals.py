@@ -294,3 +294,18 @@ def test_intervals_are_equal_to_themselves_only() -> None:
     assert iv == iv  # noqa: PLR0124  # identity is the point
     assert iv != sample()
     assert len({iv, sample()}) == 2
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_symmetric_bands_at_a_critical_scale_cover_its_row_on_either_side(side: int) -> None:
+    rng = np.random.default_rng(4)
+    y_pred, error, band = rng.normal(size=300), side * rng.lognormal(size=300), rng.lognormal(size=300)
+    rounded = 0
+    for p, z, b in zip(y_pred, error, band, strict=True):
+        iv = ucc.Intervals.from_bands([p + z], [p], [b])
+        scale = abs(iv.y_true[0] - p) / b
+        rounded += scale * b < abs(iv.y_true[0] - p)
+        moved = iv.calibrated(scale=scale)
+        assert moved.lower[0] <= iv.y_true[0] <= moved.upper[0]
+        assert ucc.UCC(moved).at(1.0).miss_rate == 0
+    assert rounded > 10  # rows whose scaled band alone would have lost them
