@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -47,12 +47,31 @@ def pair(n: int, kind: str) -> tuple[ucc.Intervals, ucc.Intervals]:
     return first, ucc.Intervals.from_bands(first.y_true, first.y_pred, lower, None if kind == "symmetric" else upper)
 
 
-def _row(job: str, n: int, yardstick: str, jobs: tuple[Job, Job], *, limits: tuple[float, float], times: int) -> Row:
-    """How many times the yardstick a job takes; one that stands for one of many passes counts `times` over."""
-    ours, theirs = timings({"ours": jobs[0], yardstick: jobs[1]}, repetitions=3 if times == 1 else 5).values()
-    cpu, wall = (ratio / times for ratio in ours.over(theirs))
-    row: Row = {"job": job, "N": n, "unit": f"x {yardstick}", "cpu": cpu, "wall": wall}
-    return row | {"at most": limits[0], "aim": limits[1], "cpu ms": 1e3 * ours.cpu, "yardstick ms": 1e3 * theirs.cpu}
+class Limit(NamedTuple):
+    """What a job is measured by, how many yardsticks it may take and should take, and in how many rounds."""
+
+    yardstick: str
+    most: float
+    aim: float
+    rounds: int
+
+
+SCIPY = Limit("scipy.stats.permutation_test", 1 / 20, 1 / 50, 2)
+SORT = Limit("np.sort of N floats", 300.0, 100.0, 15)
+CUMSUM = Limit("np.cumsum of 2N floats", 20.0, 8.0, 5)
+
+
+def _row(job: str, n: int, limit: Limit, ours: Job, theirs: Job, *, times: int = 1) -> Row:
+    """How many yardsticks a job takes; where it makes many passes, how many each of them takes."""
+    mine, yardstick = timings({"ours": ours, "theirs": theirs}, repetitions=limit.rounds).values()
+    cpu, wall = (ratio / times for ratio in mine.over(yardstick))
+    row: Row = {"job": job, "N": n, "unit": f"x {limit.yardstick}", "cpu": cpu, "wall": wall}
+    return row | {
+        "at most": limit.most,
+        "aim": limit.aim,
+        "cpu ms": 1e3 * mine.cpu,
+        "yardstick ms": 1e3 * yardstick.cpu,
+    }
 
 
 def _against_scipy(n: int, count: int) -> list[Row]:
@@ -61,8 +80,7 @@ def _against_scipy(n: int, count: int) -> list[Row]:
     for name, axes in FACTS.items():
         ours = partial(ucc.permutation_test, a, b, axes=axes, n_resamples=count, seed=0)
         theirs = partial(_scipy, a, b, name, count)
-        job = f"{count} permutations on {name}"
-        rows.append(_row(job, n, "scipy.stats.permutation_test", (ours, theirs), limits=(1 / 20, 1 / 50), times=1))
+        rows.append(_row(f"{count} permutations on {name}", n, SCIPY, ours, theirs))
     return rows
 
 
@@ -98,16 +116,15 @@ def _against_sort(n: int, count: int) -> Row:
         units = Units.of(intervals, None)
         return interval_estimates(intervals, questions, units, settings, rng=np.random.default_rng(0))
 
-    job = f"{count} resamples of three gains, symmetric"
-    return _row(job, n, "np.sort of N floats", (ours, lambda: np.sort(floats)), limits=(300.0, 100.0), times=1)
+    return _row(f"{count} resamples of three gains, symmetric", n, SORT, ours, lambda: np.sort(floats))
 
 
 def _against_cumsum(n: int, count: int) -> Row:
     a, b = pair(n, "asymmetric")
     floats = np.random.default_rng(8).random(2 * n)
     ours = partial(ucc.permutation_test, a, b, axes=FOLDED, n_resamples=count, seed=0)
-    job, yardstick = f"{count} permutations on excess/deficit, asymmetric, each", "np.cumsum of 2N floats"
-    return _row(job, n, yardstick, (ours, lambda: np.cumsum(floats)), limits=(20.0, 8.0), times=count)
+    job = f"each of {count} permutations on excess/deficit, asymmetric"
+    return _row(job, n, CUMSUM, ours, lambda: np.cumsum(floats), times=count)
 
 
 def _memory(n: int, count: int) -> list[Row]:
