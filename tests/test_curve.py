@@ -297,3 +297,32 @@ def test_what_shows_itself_also_shows_odd_curves() -> None:
     for c in (ucc.UCC(bands([0.0], [0.0])), ucc.UCC(bands([1.0], [0.0])), ucc.UCC(bands([1.0], [0.0]), vary="shift")):
         assert "nan" in c._repr_html_() or "inf" in c._repr_html_()
         assert repr(c).startswith("UCC(1 row, ")
+
+
+# ---- what rounding, weights and shifts must not move
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_bounds_decide_where_error_and_band_round_to_the_same_number(side: int) -> None:
+    y_pred, bound, beyond = -1000.0 * side, 1e-14 * side, 2e-14 * side  # both lie 1000 from y_pred, as float64 has it
+    bounds = (y_pred - 1, bound) if side > 0 else (bound, y_pred + 1)
+    missed = ucc.Intervals.from_bounds([beyond], [y_pred], *([one] for one in bounds))
+    held = ucc.Intervals.from_bounds([bound], [y_pred], *([one] for one in bounds))
+    assert ucc.UCC(missed).at(1.0).miss_rate == 1
+    assert ucc.UCC(held).at(1.0).miss_rate == 0
+
+
+def test_a_conformal_rank_refuses_weights_that_differ_a_little() -> None:
+    data = [1, 2, 3], [0, 0, 0], [1, 1, 1]
+    with pytest.raises(ValueError, match="needs equal weights"):
+        ucc.UCC(ucc.Intervals.from_bands(*data, weight=[1, 1, 1.001])).find(miss_rate=0.5, conformal=True)
+    equal = ucc.UCC(ucc.Intervals.from_bands(*data, weight=[0.5, 0.5, 0.5]))
+    assert equal.find(miss_rate=0.5, conformal=True).scale == 2
+
+
+def test_each_rows_part_of_the_area_over_the_shift_adds_up_to_it() -> None:
+    iv = ucc.Intervals.from_bands([1, 2, 0, -4], [0, 0, 0, 0], [1, 3, 2, 0.5], [0.25, 1, 1.5, 2], weight=[1, 2, 1, 3])
+    c = ucc.UCC(iv, vary="shift")
+    parts = c._shares(("bandwidth", "deficit"), "deficit", "bandwidth")
+    assert parts[2] == 0  # no error, no deficit
+    np.testing.assert_allclose(parts.sum() / 7, c.area(axes=("bandwidth", "deficit")), rtol=1e-13)
