@@ -7,7 +7,7 @@ negative number instead of a critical scale; only where there are any does a sec
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,8 @@ def states(
     job = Job(rows, tuple(given), tuple(f"by_{i}" for i in range(len(keys))), missing == "drop")
     if min_band is not None:
         job = Job(job.rows, job.roles, job.groups, job.drop, _floor(job, min_band))
-    table = _collected((_repeated if rows.implementation in SQL else _apart)(job, _numbers(job)))
+    way = _stacked if rows.implementation.is_polars() else _repeated if rows.implementation in SQL else _apart
+    table = _collected(way(job, _numbers(job)))
     _check(table, job)
     found = {group: _state(part, job) for group, part in _parts(table, job.groups)}
     return {group[0]: state for group, state in found.items()} if isinstance(by, str) else found
@@ -138,15 +139,37 @@ def _raised(rows: Frame, floor: float) -> Frame:
     )
 
 
+def _of(job: Job, numbers: Frame, i: int) -> Frame:
+    """Rows that have a place in a histogram; the first takes all, to tell those that are refused."""
+    rows = numbers.filter(col("fold") >= 0) if i == 1 else numbers
+    return rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
+
+
+def _stacked(job: Job, numbers: Frame) -> Frame:
+    """Put the rows of all histograms below each other and group once: two groupings would run after each other.
+
+    Polars would keep all rows in memory for the second one; what it stacks it passes on as it comes.
+    """
+    parts, groups = [], (*job.groups, "histogram")
+    for i, number in enumerate(NUMBERS.values()):
+        rows, values = (
+            _of(job, numbers, i).with_columns(lit(i).alias("histogram")),
+            _values(col(number), of_errors=i == 2),
+        )
+        sums = {one: values[one] for one in job.sums}
+        parts.append(_prepared(rows, groups, col(number), sums, weighted=job.weighted))
+    return _summed(nw.concat(parts), groups, job.sums)
+
+
 def _apart(job: Job, numbers: Frame) -> Frame:
     """Group the rows once for each histogram; the engine reads them once for all."""
     parts = []
     for i, (name, number) in enumerate(NUMBERS.items()):
-        rows = numbers.filter(col("fold") >= 0) if name == "folds" else numbers
-        rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
+        rows = _of(job, numbers, i)
         sums = job.sums if i == 0 else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ()))]
         values = _values(col(number), of_errors=i == 2)
-        grouped = _grouped(rows, job.groups, col(number), {one: values[one] for one in sums}, weighted=job.weighted)
+        prepared = _prepared(rows, job.groups, col(number), {one: values[one] for one in sums}, weighted=job.weighted)
+        grouped = _summed(prepared, job.groups, sums)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
         grouped = grouped.with_columns(lit(i).alias("histogram"), *absent)
         parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "least", "greatest", *job.sums))
@@ -167,7 +190,8 @@ def _repeated(job: Job, numbers: Frame) -> Frame:
         one: when(which == 2).then(last[one]).otherwise(values[one]) if one in Y_SUMS else values[one]
         for one in job.sums
     }
-    return _grouped(repeated, (*job.groups, "histogram"), col("number"), sums, weighted=job.weighted)
+    groups = (*job.groups, "histogram")
+    return _summed(_prepared(repeated, groups, col("number"), sums, weighted=job.weighted), groups, job.sums)
 
 
 def _values(number: nw.Expr, *, of_errors: bool = False) -> dict[str, nw.Expr]:
@@ -178,19 +202,23 @@ def _values(number: nw.Expr, *, of_errors: bool = False) -> dict[str, nw.Expr]:
     return values | {"active": y, "width": y * y} if of_errors else values
 
 
-def _grouped(
+def _prepared(
     rows: Frame, groups: tuple[str, ...], number: nw.Expr, columns: dict[str, nw.Expr], *, weighted: bool
 ) -> Frame:
-    """Count and sum the rows of each bin of a number."""
+    """Rows with the mark of their bin and what is summed."""
     if weighted:
         plain = ("weight", "raised")
         columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
-    prepared = rows.select(*groups, number=number, mark=mark(number), **{f"of_{k}": v for k, v in columns.items()})
+    return rows.select(*groups, number=number, mark=mark(number), **{f"of_{k}": v for k, v in columns.items()})
+
+
+def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Frame:
+    """Count and sum the rows of each bin."""
     return prepared.group_by(*groups, "mark").agg(
         nw.len().alias("rows"),
         col("number").min().alias("least"),
         col("number").max().alias("greatest"),
-        *(col(f"of_{name}").sum().alias(name) for name in columns),
+        *(col(f"of_{name}").sum().alias(name) for name in sums),
     )
 
 
