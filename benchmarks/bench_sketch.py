@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,10 @@ def run(quick: bool = False) -> list[Row]:
     engines = [name for name in ENGINES if find_spec(name)]
     found = {n: _measured(n, engines, repetitions) for n in sizes}
     rows = [row for engine in engines for row in _rows(engine, sizes[-1], found[sizes[-1]])]
-    return rows + [_growth(engine, n, found[n]) for engine in engines for n in sizes]
+    rows += [_growth(engine, n, found[n]) for engine in engines for n in sizes]
+    if find_spec("pyspark") and find_spec("psutil") and shutil.which("java"):
+        rows.append(_throughput(sizes[-2], _measured(sizes[-2], ["spark"], repetitions)))
+    return rows
 
 
 def write(folder: Path, n: int) -> None:
@@ -100,6 +104,14 @@ def _growth(engine: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
     }
 
 
+def _throughput(n: int, found: dict[tuple[str, str], Row]) -> Row:
+    """Spark on one core, to reckon what a cluster needs; its time is that of Java."""
+    sketch, own = found["spark", "sketch"], found["spark", "sum"]
+    row = {"throughput": "UCCSketch.from_frame, spark local[1]", "N": n, "unit": "x sum"}
+    row |= {"cpu": sketch["cpu"] / own["cpu"], "wall": sketch["wall"] / own["wall"]}
+    return row | {"cpu s": sketch["cpu"], "wall s": sketch["wall"], "rows a cpu second": n / sketch["cpu"]}
+
+
 # ---- in the process of one job
 
 
@@ -111,10 +123,32 @@ def _source(engine: str, folder: str) -> tuple[Any, Callable[[], object]]:
 
         scan = pl.scan_parquet(files)
         return scan, lambda: scan.select(pl.col(COLUMNS).sum()).collect(engine="streaming")
+    if engine == "spark":
+        return _spark(folder)
     import duckdb
 
     relation = duckdb.from_parquet(files)
     return relation, lambda: relation.aggregate(", ".join(f"sum({name})" for name in COLUMNS)).fetchall()
+
+
+def _spark(folder: str) -> tuple[Any, Callable[[], object]]:
+    from pyspark.sql import SparkSession, functions
+
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+    settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    builder: Any = SparkSession.builder
+    frame = builder.master("local[1]").config(map=settings).getOrCreate().read.parquet(folder)
+    return frame, lambda: frame.agg(*(functions.sum(name) for name in COLUMNS)).collect()
+
+
+def _cpu(engine: str) -> float:
+    """Return the seconds this process, and Java beside it, had a processor."""
+    if engine != "spark":
+        return time.process_time()
+    import psutil  # type: ignore[import-untyped]
+
+    times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
+    return time.process_time() + sum(float(one.user + one.system) for one in times)
 
 
 def _job(engine: str, job: str, folder: str) -> Row:
@@ -124,9 +158,11 @@ def _job(engine: str, job: str, folder: str) -> Row:
     width = None
     frame, own = _source(engine, folder)
     UCCSketch.from_frame(frame.limit(9))  # what is imported on the way is no part of the job
-    cpu, wall = time.process_time(), time.perf_counter()
+    if engine == "spark":
+        UCCSketch.from_frame(frame) if job == "sketch" else own()  # Java compiles what it has run for a while
+    cpu, wall = _cpu(engine), time.perf_counter()
     sketch = UCCSketch.from_frame(frame) if job == "sketch" else own()
-    took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    took = {"cpu": _cpu(engine) - cpu, "wall": time.perf_counter() - wall}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
     if isinstance(sketch, UCCSketch):
         low, high = sketch.ucc().bracket("area", axes=("excess", "deficit"))
