@@ -14,7 +14,7 @@ pytest.importorskip("polars")
 import jax
 import polars as pl
 
-from uccurve.experiments import bayes_net, bnn, folds, gap, housing, seq2seq, synthetic, traffic_data, trees
+from uccurve.experiments import bayes_net, bnn, folds, gap, housing, seq2seq, synthetic, traffic_data, trees, wine
 
 
 def test_noise_around_the_sine_has_a_deviation_between_its_bounds() -> None:
@@ -44,14 +44,41 @@ def test_folds_use_every_row_once_for_the_test_and_none_twice_in_a_fold() -> Non
 
 def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
     rng = np.random.default_rng(0)
-    X = rng.uniform(0, 1, (2000, 1))
-    y_pred = np.zeros(2000)
-    y = 2 * X[:, 0] * rng.standard_normal(2000)
-    meta = trees.MetaBand({"n_estimators": 50, "max_depth": 2}, seed=0).fit(X, y, y_pred)
-    band = meta.half_width(np.array([[0.02], [0.5], [0.95]]), np.zeros(3))
+    X = rng.uniform(0, 1, (4000, 1))
+    y = 2 * X[:, 0] * rng.standard_normal(4000)
+    at = np.array([[0.02], [0.5], [0.95]]), np.array([[0.5]])
+    first, second = trees.half_widths(X, y, at, {"n_estimators": 50, "max_depth": 2}, share=0.5, seed=0)
     # The 0.95 quantile of |N(0, 2x)| is 1.96 * 2x.
-    assert_allclose(band[1:], [1.96, 3.72], rtol=0.2)
-    assert 0 <= band[0] < 0.5
+    assert_allclose(first[1:], [1.96, 3.72], rtol=0.2)
+    assert 0 <= first[0] < 0.5
+    assert_allclose(second, first[1:2])
+
+
+def test_all_models_of_a_fold_share_one_prediction() -> None:
+    rng = np.random.default_rng(0)
+    X, size = rng.standard_normal((300, 2)), {"n_estimators": 5, "max_depth": 2}
+    settings = {**housing.SETTINGS, "folds": 3, "strong": size, "weak": size}
+    found = folds.pooled(lambda: (X, X[:, 0] + rng.standard_normal(300)), settings, seed=0)
+    for period in ("held out", "test"):
+        gbr, *others = (found[f"{period} {name}"] for name in housing.MODELS)
+        for other in others:
+            assert_array_equal(other[:2], gbr[:2])
+    y_true, y_pred, lower, upper = found["test Meta"]
+    assert_allclose(upper - y_pred, y_pred - lower)
+    assert (upper >= lower).all()
+    assert len(y_true) == 2 * 300
+
+
+def test_tiny_and_crossing_bands_are_repaired_in_several_ways() -> None:
+    y_true, y_pred = np.array([1.0, 2.0]), np.array([0.0, 0.0])
+    # The second prediction lies above its upper bound; the mean half-width is (6 + 2) / 2 / 2 = 2.
+    found = wine.repaired({"test GBR": np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]])}, "GBR")
+    assert_allclose([found[label].upper_band[1] for label in wine.FLOORS], [0.1, 0.2, 0.4])
+    for iv in found.values():
+        assert_allclose(iv.y_pred, y_pred)
+    assert_allclose(found["floor 1/20"].lower_band, [2.0, 3.0])
+    assert_allclose(found["symmetric"].lower_band, [3.0, 1.0])
+    assert_allclose(found["symmetric"].upper_band, [3.0, 1.0])
 
 
 def raw_hours() -> pl.DataFrame:

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, train_test_split
+from sklearn.utils.parallel import Parallel, delayed
 
 from .experiment import Settings
 from .store import Arrays
-from .trees import Floats, MetaBand, banded, boosted, bounds, rows
+from .trees import Floats, banded, boosted, bounds, half_widths, rows
 
 Index = np.ndarray[Any, np.dtype[np.intp]]
+FEW_ROWS = 2000  # their folds are done before other processes have started
 
 
 def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Index, Index, Index]]:
@@ -22,20 +24,8 @@ def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Index, In
             yield train, held_out, test
 
 
-def meta_band(X: Floats, y: Floats, train: Index, held_out: Index, settings: Settings, *, seed: int) -> MetaBand:
-    """The meta model, learnt where its base has not been: the held-out rows, or a fifth of the training rows.
-
-    With `meta_share` the base is fitted again on the rest, so that the held-out rows stay fresh for tuning.
-    """
-    if settings["meta_share"]:
-        train, held_out = train_test_split(train, test_size=settings["meta_share"], random_state=seed)
-    base = boosted(settings["strong"], seed=seed).fit(X[train], y[train])
-    meta = MetaBand(settings["strong"], seed=seed)
-    return meta.fit(X[held_out], y[held_out], base.predict(X[held_out]))
-
-
 def fold(X: Floats, y: Floats, split: tuple[Index, Index, Index], settings: Settings, *, seed: int) -> Arrays:
-    """One fold's intervals at its held-out and test rows, for each model."""
+    """One fold's intervals at its held-out and test rows, for each model, all around the same prediction."""
     train, held_out, test = split
     at = X[held_out], X[test]
     target = boosted(settings["strong"], seed=seed).fit(X[train], y[train])
@@ -43,13 +33,13 @@ def fold(X: Floats, y: Floats, split: tuple[Index, Index, Index], settings: Sett
         "GBR": bounds(X[train], y[train], at, settings["strong"], seed=seed),
         "GBR-Weak": bounds(X[train], y[train], at, settings["weak"], seed=seed),
     }
-    meta = meta_band(X, y, train, held_out, settings, seed=seed)
+    meta = half_widths(X[train], y[train], at, settings["strong"], share=settings["meta_share"], seed=seed)
     found: Arrays = {}
     for place, (period, index) in enumerate({"held out": held_out, "test": test}.items()):
         y_pred = target.predict(X[index])
         for name, fitted in quantiles.items():
             found[f"{period} {name}"] = rows(y[index], y_pred, *fitted[place])
-        found[f"{period} Meta"] = banded(y[index], y_pred, meta.half_width(X[index], y_pred))
+        found[f"{period} Meta"] = banded(y[index], y_pred, meta[place])
     return found
 
 
@@ -57,5 +47,7 @@ def pooled(load: Callable[[], tuple[Floats, Floats]], settings: Settings, *, see
     """The intervals of all folds, one after the other; `settings["rows"]` takes only the first rows (quick runs)."""
     X, y = load()
     X, y = X[: settings["rows"]], y[: settings["rows"]]
-    folds = [fold(X, y, split, settings, seed=seed) for split in splits(len(y), settings, seed=seed)]
+    jobs = -1 if len(y) > FEW_ROWS else 1
+    tasks = (delayed(fold)(X, y, split, settings, seed=seed) for split in splits(len(y), settings, seed=seed))
+    folds = Parallel(n_jobs=jobs)(tasks)
     return {"unit": np.array(y.std()), **{name: np.concatenate([f[name] for f in folds], axis=1) for name in folds[0]}}

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import GradientBoostingRegressor
 
+from uccurve.calibrate.estimators import IntervalRegressor
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Size = Mapping[str, int]
 
@@ -28,24 +30,22 @@ def bounds(X: Floats, y: Floats, at: tuple[Floats, ...], size: Size, *, seed: in
     return [(low.predict(points), high.predict(points)) for points in at]
 
 
-class MetaBand:
-    """Half-widths learnt as the 0.95 quantile of a base model's absolute error, from the features and the prediction.
+def half_widths(X: Floats, y: Floats, at: tuple[Floats, ...], size: Size, *, share: float, seed: int) -> list[Floats]:
+    """The meta model's bands at each of the given points: the 0.95 quantile of its base's absolute error.
 
-    The rows must be ones the base has not seen: its errors on its own training rows are too small. `IntervalRegressor`
-    with ``method="meta"`` is the same model around its own base; here all models of a table share one prediction.
+    It is `IntervalRegressor`, left uncalibrated; a negative quantile estimate is a band of 0.
     """
-
-    def __init__(self, size: Size, *, seed: int) -> None:
-        self.model = boosted(size, seed=seed, quantile=HIGH)
-
-    def fit(self, X: Floats, y: Floats, y_pred: Floats) -> "MetaBand":
-        """Learn from unseen rows and the base's predictions there."""
-        self.model.fit(np.column_stack([X, y_pred]), np.abs(y - y_pred))
-        return self
-
-    def half_width(self, X: Floats, y_pred: Floats) -> Floats:
-        """The band at new rows; a negative quantile estimate is a band of 0."""
-        return np.asarray(np.maximum(self.model.predict(np.column_stack([X, y_pred])), 0.0))
+    model = IntervalRegressor(
+        boosted(size, seed=seed),
+        method="meta",
+        band_estimator=boosted(size, seed=seed, quantile=HIGH),
+        band_size=share,
+        miss_rate=None,
+        min_band=0.0,
+        random_state=seed,
+    ).fit(X, y)
+    pairs = (model.predict_interval(points) for points in at)
+    return [(upper - lower) / 2 for lower, upper in pairs]
 
 
 def rows(y_true: Floats, y_pred: Floats, lower: Floats, upper: Floats) -> Floats:

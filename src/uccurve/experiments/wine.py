@@ -6,13 +6,16 @@ import numpy as np
 
 from uccurve import UCC, Intervals
 
-from .experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
+from .experiment import Cell, Claim, Drawing, Experiment, Parts, Settings, Verdict
 from .figures import canvas, draw_curves
 from .store import Arrays
-from .summary import BM, ED, REPAIR, SUMMARY, models_of, published, ranked, summary_cells, tuned
+from .summary import BM, ED, FLOOR, REPAIR, SUMMARY, models_of, published, ranked, summary_cells, tuned
 
 MODELS = ("GBR", "GBR-Weak", "Meta")
 JUMP = "The steepest fall of the miss rate"
+REPAIRS = "{} area by the repair of tiny and crossing bands"
+FLOORS = {"floor 1/20": "5%", "floor 1/10": "10%", "floor 1/5": "20%"}
+SYMMETRIC = "symmetric"
 WINDOW = 0.1
 
 SETTINGS: Settings = {
@@ -20,7 +23,7 @@ SETTINGS: Settings = {
     "folds": 5,
     "repetitions": 1,
     "held_out": 0.2,
-    "meta_share": None,
+    "meta_share": 0.5,
     "strong": {"n_estimators": 500, "max_depth": 10},
     "weak": {"n_estimators": 50, "max_depth": 3},
 }
@@ -39,14 +42,41 @@ def work(seed: int, settings: Settings) -> dict[str, Callable[[], Arrays]]:
     return {"intervals": compute}
 
 
-PAPER = published(
-    {
-        "GBR": (0.139, 0.119, 0.115, 0.500, 0.199, 0.198, 1.031),
-        "Constant": (0.143, 0.128, 0.119, 0.485, 0.199, 0.197, 1.082),
-        "GBR-Weak": (0.167, 0.126, 0.125, 0.545, 0.187, 0.187, 1.074),
-        "Meta": (0.136, 0.132, 0.115, 0.478, 0.196, 0.193, 1.294),
+TABLE = {
+    "GBR": (0.139, 0.119, 0.115, 0.500, 0.199, 0.198, 1.031),
+    "Constant": (0.143, 0.128, 0.119, 0.485, 0.199, 0.197, 1.082),
+    "GBR-Weak": (0.167, 0.126, 0.125, 0.545, 0.187, 0.187, 1.074),
+    "Meta": (0.136, 0.132, 0.115, 0.478, 0.196, 0.193, 1.294),
+}
+PAPER = {
+    **published(TABLE),
+    (JUMP, "GBR-Weak", "at bandwidth"): 1.3,
+    **{
+        (REPAIRS.format(kind), name, repair): TABLE[name][place]
+        for kind, place in (("BM", 3), ("ED", 0))
+        for name in MODELS
+        for repair in (*FLOORS, SYMMETRIC)
+    },
+}
+
+
+def repaired(part: Arrays, name: str) -> dict[str, Intervals]:
+    """A model's test intervals after several repairs: bands raised to a share of their mean, or made symmetric."""
+    y_true, y_pred, lower, upper = part[f"test {name}"]
+    found = {
+        label: Intervals.from_bounds(y_true, y_pred, lower, upper, min_band=floor) for label, floor in FLOORS.items()
     }
-) | {(JUMP, "GBR-Weak", "at bandwidth"): 1.3}
+    return {**found, SYMMETRIC: Intervals.from_bands(y_true, y_pred, (upper - lower) / 2, min_band=FLOOR)}
+
+
+def repair_cells(part: Arrays, unit: float) -> dict[Cell, float]:
+    """Areas of each model after each repair."""
+    return {
+        (REPAIRS.format(kind), name, repair): UCC(iv).area(axes=axes, unit=unit)
+        for kind, axes in (("BM", BM), ("ED", ED))
+        for name in MODELS
+        for repair, iv in repaired(part, name).items()
+    }
 
 
 def steepest(iv: Intervals, unit: float) -> tuple[float, float]:
@@ -65,6 +95,7 @@ def judge(parts: Parts, seed: int) -> Verdict:
     unit = float(part["unit"])
     test, held_out = (models_of(part, MODELS, period, floored=MODELS) for period in ("test", "held out"))
     cells = summary_cells(test, tuned(held_out, BM, unit), unit=unit, error="squared")
+    cells |= repair_cells(part, unit)
     jumps = {name: steepest(iv, unit) for name, iv in test.items()}
     for name, (place, fall) in jumps.items():
         cells |= {(JUMP, name, "at bandwidth"): place, (JUMP, name, "fall within 0.1 sd, %"): 100 * fall}
@@ -139,12 +170,14 @@ EXPERIMENT = Experiment(
     settings=SETTINGS,
     quick_settings=QUICK,
     stack=("scikit-learn",),
+    recipe=2,
     reasons={
-        SUMMARY: "The constant band is reproduced; GBR is not (its areas are a third too large). The deep quantile "
-        "trees give many bands that are tiny or negative, and the paper does not say how it repaired them; the area "
-        "depends on that more than on the model. Meta is tuned on the held-out rows that it was learnt from, so its "
-        "cost is further from its optimum than the paper's. What the paper prints as MAE is here, as for housing, the "
-        "mean squared error in raw units.",
+        SUMMARY: "The constant band is reproduced and Meta nearly; GBR is not (its areas are a third too large). The "
+        "deep quantile trees give many bands that are tiny or negative, and the paper does not say how it repaired "
+        "them. Half of the training rows go to Meta's band model: on the held-out rows that was better than a fifth. "
+        "What the paper prints as MAE is here, as for housing, the mean squared error in raw units.",
         REPAIR: "We raise every band below 5 % of the mean half-width to that value.",
+        REPAIRS.format("BM"): "A floor is a share of the mean half-width. No repair brings both quantile models to "
+        "the published areas at once.",
     },
 )
