@@ -326,7 +326,7 @@ class _Job:
                     f"{row.name}: {never} rows have an error on the side of a zero band, which no scale covers; "
                     "their areas are infinite (min_band raises such bands)"
                 )
-            elif row.concentration <= max(1, row.n // 50):
+            elif 0 < row.concentration <= max(1, row.n // 50):
                 axes = "/".join(self._settings.axes)
                 self._notes.append(f"{row.name}: {row.concentration} of {row.n} rows carry half of the area on {axes}")
 

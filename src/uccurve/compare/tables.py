@@ -92,7 +92,7 @@ def _model(row: ModelRow) -> list[str]:
 
 
 def _gain(row: ModelRow, name: str) -> str:
-    value, low, high = (getattr(row, name + end) * 100 for end in ("", "_low", "_high"))
+    value, low, high = (round(100 * getattr(row, name + end), 1) + 0.0 for end in ("", "_low", "_high"))
     return f"{value:.1f} % [{low:.1f}, {high:.1f}]"
 
 
