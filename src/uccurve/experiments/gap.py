@@ -10,7 +10,7 @@ from uccurve.plots.drawing import GREY, PALETTE
 from .experiment import Cell, Claim, Drawing, Experiment, Parts, Settings, Verdict
 from .figures import canvas, draw_band, draw_curves
 from .store import Arrays
-from .summary import ED, FLOOR
+from .summary import ED, FLOOR, uncrossed
 from .trees import HIGH, LOW, Floats, banded, rows
 
 SPAN = 22.0
@@ -93,7 +93,7 @@ def models(part: Arrays) -> dict[str, Intervals]:
     """Both models; the crossing or tiny bands of the trees are raised."""
     return {
         "GP": Intervals.from_bounds(*part["test GP"]),
-        "QR": Intervals.from_bounds(*part["test QR"], min_band=FLOOR),
+        "QR": Intervals.from_bounds(*uncrossed(part["test QR"]), min_band=FLOOR),
     }
 
 

@@ -1,6 +1,6 @@
 """The paper's summary metrics of one set of models: areas, costs, optimal costs and what it calls MAE."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
@@ -26,10 +26,20 @@ REPAIR = "Repaired bands"
 MEASURES = ("ED area", "ED cost", "ED optimal cost", "BM area", "BM cost", "BM optimal cost", "MAE")
 
 
-def models_of(part: Arrays, names: Iterable[str], period: str, *, floored: Iterable[str] = ()) -> dict[str, Intervals]:
+def uncrossed(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Rows of y_true, y_pred, lower and upper with the bounds in order: separate quantile models may cross.
+
+    >>> uncrossed(np.array([[1.0, 1.0], [2.0, 2.0], [0.0, 4.0], [3.0, 3.5]]))[2:]
+    array([[0. , 3.5],
+           [3. , 4. ]])
+    """
+    return np.concatenate([rows[:2], np.sort(rows[2:], axis=0)])
+
+
+def models_of(part: Arrays, names: Iterable[str], period: str, *, floored: Container[str] = ()) -> dict[str, Intervals]:
     """Intervals by model with the constant band in second place; bands of the `floored` models are raised to 5 %."""
     found = {
-        name: Intervals.from_bounds(*part[f"{period} {name}"], min_band=FLOOR if name in set(floored) else None)
+        name: Intervals.from_bounds(*uncrossed(part[f"{period} {name}"]), min_band=FLOOR if name in floored else None)
         for name in names
     }
     first, *rest = found

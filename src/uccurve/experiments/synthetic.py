@@ -15,7 +15,6 @@ from .summary import (
     BM,
     COST_FACTOR,
     ED,
-    FLOOR,
     GAINS,
     SUMMARY,
     all_differ,
@@ -165,7 +164,7 @@ def draw_data(ax: Any, part: Arrays, shown: Intervals, span: tuple[float, float]
 def data_figure(part: Arrays) -> Drawing:
     """Function, training points, prediction and 95 % intervals; and a stretch of them from near."""
     figure, (left, right) = canvas(2, width=5.2, height=3.8)
-    iv = Intervals.from_bounds(*part["test GBR"], min_band=FLOOR)
+    iv = models_of(part, MODELS, "test", floored=QUANTILES)["GBR"]
     shown = iv.calibrated(scale=UCC(iv).find(miss_rate=0.05).scale)
     draw_data(left, part, shown, (0.0, SPAN))
     draw_data(right, part, shown, NEAR)
