@@ -17,6 +17,8 @@ from uccurve.cli import memory, scans
 from uccurve.cli.loading import Request, parts
 
 __all__ = ["run"]  # the fixture
+TWO_THREADS = {"POLARS_MAX_THREADS": "2"}
+"""Each thread takes memory of its own."""
 GAINS = {
     "gain_bandwidth_miss_rate": ("bandwidth", "miss_rate"),
     "gain_excess_deficit": ("excess", "deficit"),
@@ -120,14 +122,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_file_larger_than_the_memory_there_is_is_refused_with_the_reason(run: Run, large: Path) -> None:
-    found = run("assess", str(large), limit=f"-v {1000 << 10}")
+    found = run("assess", str(large), limit=f"-v {1500 << 10}", env=os.environ | TWO_THREADS)
     refused(found, r"large.parquet is too large.* free. Hint: raise the limit")
 
 
 @pytest.mark.slow
 def test_a_file_too_large_to_load_is_streamed_and_that_is_said(run: Run, large: Path) -> None:
-    threads = {"POLARS_MAX_THREADS": "2"}
-    found = run("assess", str(large), limit=f"-v {3500 << 10}", env=os.environ | threads)
+    found = run("assess", str(large), limit=f"-v {3500 << 10}", env=os.environ | TWO_THREADS)
     assert found.returncode == 0, found.stderr
     assert "are free: streamed by polars, with brackets in place of tests" in found.stderr
     assert "10000000" in found.stdout
