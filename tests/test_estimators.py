@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from uccurve.adapters import from_estimator
 
 pytest.importorskip("sklearn")
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
@@ -36,7 +34,6 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.metadata_routing import get_routing_for_object
 
 from uccurve.calibrate.estimators import IntervalRegressor
 
@@ -311,141 +308,6 @@ def test_a_fitted_model_can_stay_as_it_is() -> None:
     fitted = Ridge().fit(X[:150], y[:150])
     model = light(cv=None).set_params(estimator=FrozenEstimator(fitted)).fit(X[150:], y[150:])
     assert_array_equal(model.predict(X_new), fitted.predict(X_new))
-
-
-# ---- weights and routing
-
-
-class Weighed(LinearRegression):  # type: ignore[misc]  # scikit-learn is untyped
-    """Remembers the weights it was fitted with."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Weighed:
-        self.weights_ = sample_weight
-        super().fit(X, y, sample_weight=sample_weight)
-        return self
-
-
-def test_weights_follow_their_rows_to_every_regressor() -> None:
-    weight = y / y.mean()
-    model = IntervalRegressor(Weighed(), band_estimator=Weighed(), miss_rate=None, random_state=0)
-    model.fit(X, y, sample_weight=weight)
-    assert len(model.estimator_.weights_) == 240
-    assert len(model.band_estimator_.weights_) == 60
-    together = np.sort(np.concatenate([model.estimator_.weights_, model.band_estimator_.weights_]))
-    assert_array_equal(together, np.sort(weight))
-    with pytest.raises(TypeError, match="sample_weight"):
-        IntervalRegressor(GaussianProcessRegressor(), method="std").fit(X, y, sample_weight=weight)
-
-
-@pytest.fixture
-def routing() -> Iterator[None]:
-    with config_context(enable_metadata_routing=True):
-        yield
-
-
-@pytest.mark.usefixtures("routing")
-def test_routing_brings_weights_to_those_that_ask() -> None:
-    weight = y / y.mean()
-    model = IntervalRegressor(
-        Weighed().set_fit_request(sample_weight=True),
-        band_estimator=Weighed().set_fit_request(sample_weight=False),
-        miss_rate=None,
-        random_state=0,
-    )
-    model.fit(X, y, sample_weight=weight)
-    assert len(model.estimator_.weights_) == 240
-    assert model.band_estimator_.weights_ is None
-    with pytest.raises(ValueError, match="sample_weight"):
-        IntervalRegressor(Weighed(), band_estimator=Weighed(), miss_rate=None).fit(X, y, sample_weight=weight)
-
-
-@pytest.mark.usefixtures("routing")
-def test_scorers_get_weights_when_they_ask() -> None:
-    weight = y / y.mean()
-    scorer = ucc.make_interval_scorer("miss_rate").set_score_request(sample_weight=True)
-    assert get_routing_for_object(scorer).score.requests == {"sample_weight": True}
-    base = IntervalRegressor(
-        Ridge().set_fit_request(sample_weight=False),
-        band_estimator=boosted().set_fit_request(sample_weight=False),
-        cv=3,
-        random_state=0,
-    )
-    found = cross_validate(
-        base, X, y, scoring={"m": scorer}, cv=3, params={"sample_weight": weight}, return_estimator=True
-    )
-    for (_, out), model, score in zip(KFold(3).split(X), found["estimator"], found["test_m"], strict=True):
-        lower, upper = model.predict_interval(X[out])
-        assert_allclose(score, -ucc.miss_rate_score(y[out], lower, upper, sample_weight=weight[out]), rtol=1e-12)
-
-
-# ---- scorers
-
-
-@pytest.mark.parametrize(
-    ("score", "options"),
-    [
-        ("auucc_gain", {"axes": ("excess", "deficit"), "miss_rate": (0, 0.5)}),
-        ("auucc", {"vary": "shift", "unit": "std"}),
-        ("bandwidth", {}),
-        ("miss_rate", {}),
-        ("excess", {}),
-        ("deficit", {}),
-    ],
-)
-def test_named_scores_are_the_score_functions_with_the_sign_of_more_is_better(
-    score: Any, options: dict[str, Any]
-) -> None:
-    model = light(cv=None).fit(X, y)
-    bounds = model.predict_interval(X_new)
-    weight = y_new / y_new.mean()
-    arguments = (y_new, *bounds) if score == "miss_rate" else (y_new, model.predict(X_new), *bounds)
-    expected = getattr(ucc, f"{score}_score")(*arguments, sample_weight=weight, **options)
-    sign = 1 if score == "auucc_gain" else -1
-    scorer = ucc.make_interval_scorer(score, **options)
-    assert_allclose(scorer(model, X_new, y_new, sample_weight=weight), sign * expected, rtol=1e-12)
-
-
-def test_costs_and_interval_scores_are_less_is_better() -> None:
-    model = light(cv=None).fit(X, y)
-    curve = ucc.UCC(from_estimator(model, X_new, y_new))
-    axes = ("excess", "deficit")
-    assert ucc.make_interval_scorer("cost", c=0.1, axes=axes)(model, X_new, y_new) == -curve.cost(
-        0.1, axes=("excess", "deficit")
-    )
-    assert ucc.make_interval_scorer("cheapest", c=0.1)(model, X_new, y_new) == -(curve.cheapest(0.1).cost or 0)
-    expected = -ucc.interval_score(y_new, *model.predict_interval(X_new), alpha=0.1)
-    assert_allclose(ucc.make_interval_scorer("interval_score", alpha=0.1)(model, X_new, y_new), expected, rtol=1e-12)
-
-
-def widest(y_true: Any, y_pred: Any, lower: Any, upper: Any, *, share: float = 1.0) -> float:
-    del y_true, y_pred
-    return share * float(np.max(upper - lower))
-
-
-def test_a_score_of_one_s_own_is_called_with_bounds_and_options() -> None:
-    model = light(cv=None).fit(X, y)
-    scorer = ucc.make_interval_scorer(widest, greater_is_better=False, share=0.5)
-    lower, upper = model.predict_interval(X_new)
-    assert scorer(model, X_new, y_new) == -0.5 * np.max(upper - lower)
-    assert repr(scorer) == "make_interval_scorer('widest', share=0.5)"
-    assert pickle.loads(pickle.dumps(scorer))(model, X_new, y_new) == scorer(model, X_new, y_new)  # noqa: S301  # our own
-
-
-def test_scorers_are_refused_when_they_are_made_not_in_the_middle_of_a_search() -> None:
-    with pytest.raises(ValueError, match=r"`score` must be one of auucc_gain, .*'auuc' is none of them \(auucc\?\)"):
-        ucc.make_interval_scorer("auuc")
-    with pytest.raises(ValueError, match=r"'exces' is none of them \(excess\?\)"):
-        ucc.make_interval_scorer("auucc", axes=("exces", "deficit"))
-    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'alpha'"):
-        ucc.make_interval_scorer("interval_score")
-    with pytest.raises(ValueError, match="`alpha` must be above 0"):
-        ucc.make_interval_scorer("interval_score", alpha=0)
-    with pytest.raises(ValueError, match="`greater_is_better` goes with a callable"):
-        ucc.make_interval_scorer("auucc", greater_is_better=True)
-    with pytest.raises(ValueError, match="`greater_is_better` must be given for a callable"):
-        ucc.make_interval_scorer(widest)
-    with pytest.raises(TypeError, match="Ridge has neither"):
-        ucc.make_interval_scorer("auucc")(Ridge().fit(X, y), X_new, y_new)
 
 
 # ---- refusals and the door

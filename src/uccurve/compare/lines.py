@@ -51,8 +51,7 @@ class Line(NamedTuple):
     def of(cls, curve: UCC, view: View, unit: Unit) -> Line:
         """Read a curve along the level."""
         points = curve.points(axes=view, unit=unit)
-        t = points.scale if points.scale is not None else points.shift
-        assert t is not None  # noqa: S101  # one of the two is always there
+        t: Array = getattr(points, curve.vary)
         order = slice(None, None, -1 if view.falls else 1)
         return cls(points.x[order].copy(), points.y[order].copy(), t[order], view)
 
