@@ -167,3 +167,13 @@ def test_every_area_of_a_thousand_rows_is_the_integral_over_all_breakpoints(vary
             height = right if x == "miss_rate" else left
         exact = abs(np.sum(np.diff(values[x]) * height))
         np.testing.assert_allclose(c.area(axes=(x, y)), float(exact), rtol=1e-11, err_msg=f"{x}, {y}")
+
+
+def test_no_metric_turns_back_between_scales_that_are_next_to_each_other() -> None:
+    rng = np.random.default_rng(5)
+    band = rng.lognormal(size=(40, 50))
+    error = band * (np.geomspace(0.1, 10, 40)[:, None] * (1 + np.arange(50) * np.finfo(float).eps))
+    table = ucc.UCC(ucc.Intervals.from_bands(error.ravel(), np.zeros(2000), band.ravel())).table()
+    for name in METRICS:
+        change = np.diff(table[name]) * (-1 if name in ("miss_rate", "deficit") else 1)
+        assert change.min() >= 0, name

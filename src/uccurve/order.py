@@ -77,7 +77,7 @@ def _in_lanes(items: Array, lanes: int) -> Array:
 def _accumulate(lanes: Array, total: float) -> float:
     """Sum up the items in lanes, in place, on top of a `total` before them; return the last sum."""
     for before, lane in pairwise(lanes):
-        np.add(lane, before, out=lane)
+        np.add(lane, before, lane)
     ends = np.cumsum(lanes[-1])
     lanes[:, 1:] += ends[:-1]
     lanes += total
@@ -94,9 +94,9 @@ def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
     out[0], inner = first, out[1:]
     order = np.argsort(values, kind="stable") if len(values) < SHORT else _coarsely_ordered(values)
     values.take(order, out=inner, mode="clip")  # other modes would write to a copy first
-    wrong = np.flatnonzero(inner[1:] < inner[:-1])
-    if len(wrong):
-        places = _alike(inner, wrong, ~_row_bits(len(values)))
+    falls = inner[1:] < inner[:-1]
+    if falls.any():
+        places = _alike(inner, np.flatnonzero(falls), ~_row_bits(len(values)))
         if places is None:
             order = np.argsort(values, kind="stable")
             values.take(order, out=inner, mode="clip")

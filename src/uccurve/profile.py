@@ -106,13 +106,18 @@ class Profile:
         """Rows whose other bound becomes the nearer one on the curve, the t from which it is, and active - other."""
         if self.above is None:
             return np.empty(0, np.intp), np.empty(0), np.empty(0)
-        limit = np.inf if self.endless else self.end
-        found = [self._folding(self.above[block], block, limit) for block in blocks(len(self.error))]
-        rows, position, gap = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return rows, position, gap
+        length, limit = len(self.error), np.inf if self.endless else self.largest
+        rows, position, gap, count = np.empty(length, np.intp), np.empty(length), np.empty(length), 0
+        for block in blocks(length):
+            found, *where = self._folding(self.above[block], block, limit)
+            here = slice(count, count := count + len(found))
+            np.add(found, block.start, out=rows[here])
+            for values, out in zip(where, (position, gap), strict=True):
+                values.take(found, out=out[here], mode="clip")  # other modes would write to a copy first
+        return rows[:count], position[:count], gap[:count]
 
     def _folding(self, above: Flags, block: slice, limit: float) -> tuple[Indices, Array, Array]:
-        """Return what `folding` does for a block of rows."""
+        """Places in a block of the rows that fold; for all its rows where they would, and active - other."""
         gap, position = self.upper_band[block] - self.lower_band[block], 2 * self.error[block]
         gap *= 2.0 * above - 1
         if self.vary == "shift":
@@ -123,8 +128,7 @@ class Profile:
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 position /= gap
         folds &= position < limit
-        rows = np.flatnonzero(folds)
-        return rows + block.start, position.take(rows), gap.take(rows)
+        return np.flatnonzero(folds), position, gap
 
     @property
     def total(self) -> float:

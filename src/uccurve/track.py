@@ -40,6 +40,8 @@ BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
 other one.
 """
 KINDS = ("critical", "fold", "active", "exact", "other", "opposite")
+APART = 1.125
+"""How far t must be from where overshoot equals deficit for either to come from the other: 17 roundings at most."""
 
 
 def kinks(vary: Vary, names: Iterable[Metric]) -> frozenset[str]:
@@ -59,6 +61,7 @@ class Track:
         "_distinct",
         "_half_width",
         "_mass",
+        "_means",
         "_never",
         "_rows",
         "_values",
@@ -74,8 +77,8 @@ class Track:
         groups = [_group(profile, kind) for kind in KINDS if kind == "critical" or kind in kinds]
         groups = [group for group in groups if group.code == 0 or len(group.position)]
         order, t = ordered(_joined([group.position for group in groups]), first=profile.start)
-        tied = t[1:] == t[:-1]
-        self._distinct: Indices | slice = np.flatnonzero(np.append(~tied, True)) if tied.any() else slice(None)
+        rises = t[1:] != t[:-1]
+        self._distinct: Indices | slice = slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
         self.t = _frozen(t[self._distinct])
         self.end = int(np.searchsorted(self.t, profile.end))
         self._weight: Array | None = None
@@ -88,7 +91,7 @@ class Track:
         self._mass = rearranged(_joined([group.mass for group in groups]), order, divisor=profile.total)
         self.size = profile.size
         self._vary, self._half_width, self._rows = profile.vary, profile.half_width, len(profile.error)
-        self._never = _never(profile)
+        self._never, self._means = _never(profile), _means(profile)
         self.plain = profile.vary == "scale" and len(groups) == 1
         self._values: dict[Metric, Array] = {}
 
@@ -98,10 +101,13 @@ class Track:
             name = "overshoot"
         if name not in self._values:
             if name == "bandwidth" and self._vary == "scale":
-                values = self._half_width * self.t
+                self._values[name] = _frozen(self._half_width * self.t)
+            elif self._vary == "scale" and name in ("overshoot", "deficit"):
+                for side, values in self._sides().items():
+                    self._values[side] = _frozen(values[self._distinct])
             else:
-                values = (self._miss_rate() if name == "miss_rate" else self._ramps(name))[self._distinct]
-            self._values[name] = _frozen(values)
+                values = self._miss_rate() if name == "miss_rate" else self._ramps(name)
+                self._values[name] = _frozen(values[self._distinct])
         return self._values[name]
 
     def value(self, name: Metric, t: float) -> float:
@@ -125,28 +131,45 @@ class Track:
 
     def _ramps(self, name: Metric) -> Array:
         """Sum of the ramps at the start and at each event."""
-        t = self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
-        values, slopes = np.empty(len(t)), self._slopes(name)
-        negative: Negative = "added"
-        if self._codes is None and name != "excess":
-            negative = "none" if self.plain else "dropped"  # masses below 0 are those of folds
+        t, slopes = self._events(), self._mass
+        if self._codes is not None:
+            slopes = slopes * np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS]).take(self._codes)
+        values = np.empty(len(t))
         if name not in FALLING:
-            values[0] = 0.0
-            if len(slopes):  # nothing grows before the first event
-                running_integral(slopes[:-1], t[1:], values[1:], negative=negative)
+            _rise(slopes, t, values, "added")
             return values
-        running_integral(slopes[::-1], t[::-1], values[::-1], negative=negative)
+        running_integral(slopes[::-1], t[::-1], values[::-1], negative="added")
         if self._never.error:
             values += self._never.error
         return values
 
-    def _slopes(self, name: Metric) -> Array:
-        """By how much each event changes the slope of the metric; over the scale folds do so for the excess only."""
-        if self._codes is None:
-            return self._mass
-        bends = np.array([BENDS[self._vary][name].get(kind, 0.0) for kind in KINDS])
-        slopes: Array = self._mass * bends.take(self._codes)
-        return slopes
+    def _sides(self) -> dict[Metric, Array]:
+        """Overshoot and deficit over the scale, each summed up on its own side of the curve only.
+
+        Overshoot less deficit is ``t * mean band - mean error`` everywhere. Well beyond the t where this is 0, both
+        terms of ``overshoot = deficit + (...)`` are positive and nothing cancels; well before it, the deficit's are.
+        """
+        t, (band, error) = self._events(), self._means
+        negative: Negative = "none" if self.plain else "dropped"  # masses below 0 are those of folds
+        over, under = np.empty(len(t)), np.empty(len(t))
+        low, high = 0, len(t)
+        if band > 0:
+            low, high = np.searchsorted(t, [error / band / APART, error / band * APART])
+        _rise(self._mass[: max(high - 1, 0)], t[:high], over[:high], negative)
+        running_integral(self._mass[low:][::-1], t[low:][::-1], under[low:][::-1], negative=negative)
+        for values, other, part, sign in ((over, under, slice(high, None), 1.0), (under, over, slice(low), -1.0)):
+            np.multiply(t[part], sign * band, out=values[part])
+            values[part] -= sign * error
+            values[part] += other[part]
+        _never_fall(over[max(high - 1, 0) :])
+        _never_fall(under[: low + 1][::-1])
+        if self._never.error:
+            under += self._never.error
+        return {"overshoot": over, "deficit": under}
+
+    def _events(self) -> Array:
+        """Return t at the start and at each event."""
+        return self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
 
     def _miss_rate(self) -> Array:
         if self._weight is not None:
@@ -158,13 +181,14 @@ class Track:
             missed = np.arange(self._rows, self._rows - len(self._mass) - 1, -1, dtype=np.float64)
             missed /= self._rows
             return missed
-        missed, left = np.full(len(self._mass) + 1, float(self._rows)), self._rows
+        missed, left = np.empty(len(self._mass) + 1), self._rows
+        missed[0] = 1.0
         for part in blocks(len(self._mass)):
             critical = self._mass[part] >= 0 if self._codes is None else self._codes[part] == 0
             covered = np.cumsum(critical, dtype=np.int32)
             np.subtract(float(left), covered, out=missed[1:][part])
+            missed[1:][part] /= self._rows
             left -= int(covered[-1])
-        missed /= self._rows
         return missed
 
 
@@ -216,6 +240,27 @@ def _never(profile: Profile) -> _Never:
     never = np.isinf(profile.critical)
     weight = never.sum() if profile.weight is None else profile.weight[never].sum()
     return _Never(float(weight), profile.mean(np.where(never, profile.error, 0)))
+
+
+def _means(profile: Profile) -> tuple[float, float]:
+    """Mean over all rows of the active band and of the error of those that some t covers."""
+    if not profile.endless:
+        return profile.mean(profile.active), profile.mean(profile.error)
+    never = np.isinf(profile.critical)
+    return profile.mean(np.where(never, 0, profile.active)), profile.mean(np.where(never, 0, profile.error))
+
+
+def _rise(slopes: Array, t: Array, out: Array, negative: Negative) -> None:
+    """Write the sum of rising ramps, `slopes` from ``t[1]`` on."""
+    out[:1] = 0.0
+    if len(slopes):  # nothing grows before the first event
+        running_integral(slopes[:-1], t[1:], out[1:], negative=negative)
+
+
+def _never_fall(values: Array) -> None:
+    """Put right in place what only rounding made fall."""
+    if (values[1:] < values[:-1]).any():
+        np.maximum.accumulate(values, out=values)
 
 
 def sum_error(length: int) -> float:
