@@ -40,8 +40,8 @@ BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
 other one.
 """
 KINDS = ("critical", "fold", "active", "exact", "other", "opposite")
-APART = 1.125
-"""How far t must be from where overshoot equals deficit for either to come from the other: 17 roundings at most."""
+APART = 1.0625
+"""How far t must be from where overshoot equals deficit for either to come from the other: 33 roundings at most."""
 
 
 def kinks(vary: Vary, names: Iterable[Metric]) -> frozenset[str]:
@@ -157,10 +157,11 @@ class Track:
             low, high = np.searchsorted(t, [error / band / APART, error / band * APART])
         _rise(self._mass[: max(high - 1, 0)], t[:high], over[:high], negative)
         running_integral(self._mass[low:][::-1], t[low:][::-1], under[low:][::-1], negative=negative)
-        for values, other, part, sign in ((over, under, slice(high, None), 1.0), (under, over, slice(low), -1.0)):
-            np.multiply(t[part], sign * band, out=values[part])
-            values[part] -= sign * error
-            values[part] += other[part]
+        for part in blocks(len(t)):
+            difference = band * t[part] - error
+            ahead, behind = max(high - part.start, 0), max(low - part.start, 0)
+            np.add(under[part][ahead:], difference[ahead:], out=over[part][ahead:])
+            np.subtract(over[part][:behind], difference[:behind], out=under[part][:behind])
         _never_fall(over[max(high - 1, 0) :])
         _never_fall(under[: low + 1][::-1])
         if self._never.error:
