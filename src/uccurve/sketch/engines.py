@@ -153,7 +153,7 @@ def _stacked(job: Job, numbers: Frame) -> Frame:
     parts, groups = [], (*job.groups, "histogram")
     for i, number in enumerate(NUMBERS.values()):
         rows, values = (
-            _of(job, numbers, i).with_columns(lit(i).alias("histogram")),
+            _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")),
             _values(col(number), of_errors=i == 2),
         )
         sums = {one: values[one] for one in job.sums}
@@ -171,7 +171,7 @@ def _apart(job: Job, numbers: Frame) -> Frame:
         prepared = _prepared(rows, job.groups, col(number), {one: values[one] for one in sums}, weighted=job.weighted)
         grouped = _summed(prepared, job.groups, sums)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
-        grouped = grouped.with_columns(lit(i).alias("histogram"), *absent)
+        grouped = grouped.with_columns(lit(i, nw.Int8).alias("histogram"), *absent)
         parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "least", "greatest", *job.sums))
     return nw.concat(parts)
 
@@ -179,7 +179,7 @@ def _apart(job: Job, numbers: Frame) -> Frame:
 def _repeated(job: Job, numbers: Frame) -> Frame:
     """Repeat each row for each histogram and group once."""
     which, critical = col("histogram"), col("critical")
-    three = nw.concat([job.rows.head(1).select(lit(i).alias("histogram")) for i in range(len(NUMBERS))])
+    three = nw.concat([job.rows.head(1).select(lit(i, nw.Int8).alias("histogram")) for i in range(len(NUMBERS))])
     number = when(which == 1).then(col("fold")).otherwise(col("error"))
     if job.weighted or job.drop:
         number = when(critical < 0).then(critical).otherwise(number)
