@@ -326,3 +326,11 @@ def test_each_rows_part_of_the_area_over_the_shift_adds_up_to_it() -> None:
     parts = c._shares(("bandwidth", "deficit"), "deficit", "bandwidth")
     assert parts[2] == 0  # no error, no deficit
     np.testing.assert_allclose(parts.sum() / 7, c.area(axes=("bandwidth", "deficit")), rtol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_of_scales_that_cost_the_same_the_least_is_cheapest(seed: int) -> None:
+    error = np.random.default_rng(seed).random(50)
+    c = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(50), np.ones(50)))
+    # Between the 45th and the 46th error, 45 bands grow too wide at 0.1 each while 5 errors shrink at 0.9 each.
+    assert c.cheapest(0.1, axes=("excess", "deficit")).scale == np.sort(error)[44]

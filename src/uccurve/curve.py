@@ -16,7 +16,7 @@ from .intervals import Intervals
 from .points import CurvePoints, OperatingPoint
 from .profile import FALLING, Profile, Vary
 from .targets import conformal_t, least
-from .track import Track, kinks
+from .track import Track, kinks, sum_error
 
 if TYPE_CHECKING:
     from .levels.curve import LevelsUCC
@@ -259,6 +259,8 @@ class UCC:
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point of least cost ``c * x + (1 - c) * y``; it lies on a vertex, so it is exact.
 
+        Of scales (or shifts) that cost the same, it is the least.
+
         Examples
         --------
         >>> c = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
@@ -267,7 +269,8 @@ class UCC:
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         columns = self._columns(axes, unit)
-        best = int(np.argmin(c * columns[axes[0]] + (1 - c) * columns[axes[1]]))
+        cost = c * columns[axes[0]] + (1 - c) * columns[axes[1]]
+        best = int(np.argmax(cost <= cost.min() * (1 + sum_error(len(cost)))))  # rounding does not choose
         return self._point(self._profile(), float(self._track(axes).t[best]), unit, cost=(c, axes))
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
