@@ -22,7 +22,7 @@ MUST = {"symmetric": (4.0, 2.5), "asymmetric": (8.0, 5.0), "area": (0.6, 0.3), "
 
 def run(quick: bool = False) -> list[Row]:
     """Ratios at one size, the peak of memory, and the growth with the size."""
-    n, repetitions = (10**5, 3) if quick else (10**6, 25)
+    n, repetitions = (10**5, 3) if quick else (10**6, 60)
     return [*_ratios(n, repetitions), *_memory(n), *_growth([10**4, 10**5] if quick else [10**4, 10**5, 10**6, 10**7])]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ import numpy as np
 
 import uccurve as ucc
 
-from .measure import Row, Timing
+from .measure import Row, Timing, resident
 
 MODELS, RESAMPLES, PERMUTATIONS = 10, 39, 39
 MUST = {"page": 6.0, "answers": 3.0}
@@ -56,7 +54,7 @@ def models(n: int) -> dict[str, ucc.Intervals]:
 def build(n: int, path: Path) -> list[Row]:
     """Assess the models and write their page; seconds of both, and the process's memory before and at the peak."""
     given = models(n)
-    before = _resident()
+    before = resident() / 1e3
     start = _now()
     found = ucc.assess(given, n_resamples=RESAMPLES, n_permutations=PERMUTATIONS)
     assessed = _now()
@@ -66,7 +64,7 @@ def build(n: int, path: Path) -> list[Row]:
         "to_html": _between(assessed, _now()),
     }
     times: list[Row] = [{"job": job, "N": n, "unit": "s", "cpu": t.cpu, "wall": t.wall} for job, t in rows.items()]
-    memory = {"process with the models": before, "peak of assess and to_html": _resident()}
+    memory = {"process with the models": before, "peak of assess and to_html": resident() / 1e3}
     return [*times, *({"memory": what, "N": n, "unit": "GB", "value": value} for what, value in memory.items())]
 
 
@@ -76,12 +74,6 @@ def _now() -> Timing:
 
 def _between(start: Timing, end: Timing) -> Timing:
     return Timing(end.cpu - start.cpu, end.wall - start.wall)
-
-
-def _resident() -> float:
-    """Most memory that this process ever held, in GB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / 1e9 if sys.platform == "darwin" else most * 1024 / 1e9
 
 
 def _visited(path: Path, n: int, visits: int) -> list[Row]:

@@ -8,7 +8,6 @@ larger. Each job runs in a process of its own, whose peak of memory is that of t
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .measure import Row, Timing
+from .measure import Row, Timing, resident
 
 PART = 10**6
 """Rows of one file."""
@@ -163,7 +162,7 @@ def _job(engine: str, job: str, folder: str) -> Row:
     cpu, wall = _cpu(engine), time.perf_counter()
     sketch = UCCSketch.from_frame(frame) if job == "sketch" else own()
     took = {"cpu": _cpu(engine) - cpu, "wall": time.perf_counter() - wall}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    peak = resident()
     if isinstance(sketch, UCCSketch):
         low, high = sketch.ucc().bracket("area", axes=("excess", "deficit"))
         width = 100 * (high - low) / low

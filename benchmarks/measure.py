@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
@@ -59,6 +61,15 @@ def peak(job: Job) -> int:
         return tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
+
+
+def resident() -> float:
+    """Return the most megabytes of memory that this process has held since its program started."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage tells there includes the process that started this one
+        lines = status.read_text(encoding="utf-8").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def machine() -> dict[str, Any]:
