@@ -41,7 +41,7 @@ def test_bins_are_at_most_one_64th_of_their_number_wide_and_64_to_a_factor_of_tw
 def test_grouped_rows_keep_their_count_extremes_and_sums() -> None:
     numbers = np.array([1.0, 3.0, 1.001, 0.0, 0.999, np.inf])
     found = Histogram.of_rows(numbers, {"mass": np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])})
-    assert found.bin.tolist() == [ZERO, 64, 65, bins(np.array([3.0])).item(), NEVER]
+    assert found.bin.tolist() == [ZERO, PER_OCTAVE, PER_OCTAVE + 1, bins(np.array([3.0])).item(), NEVER]
     assert found.rows.tolist() == [1, 2, 1, 1, 1]
     assert found.least.tolist() == [0.0, 0.999, 1.001, 3.0, np.inf]
     assert found.greatest.tolist() == [0.0, 1.0, 1.001, 3.0, np.inf]

@@ -232,9 +232,9 @@ def test_brackets_are_narrow_where_many_rows_share_a_bin() -> None:
     )
     low, high = c.bracket("gain", miss_rate=(0, 0.5))
     holds((low, high), whole.gain(miss_rate=(0, 0.5)))
-    assert high - low < 0.02
+    assert high - low < 0.04
     low, high = c.bracket("find", miss_rate=0.05)
-    assert high / low < 1 + 1 / 64
+    assert high / low < 1 + 1 / 32
 
 
 def test_exact_areas_carry_rounding_only() -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from uccurve.checks import Array
 
-BITS = 7
+BITS = 6
 PER_OCTAVE = 2 ** (BITS - 1)
 OCTAVES = 256
 """Bins are told apart from 2**-OCTAVES to 2**OCTAVES; beyond, the last one on either side takes all."""
@@ -37,7 +37,7 @@ T = TypeVar("T")
 def mark(number: T) -> T:
     """Return the float that marks the bin of a number, an array or a column: Veltkamp's splitting.
 
-    >>> [float(mark(x)) for x in (0.99, 1.0, 1.01)] == [mark(1.0), mark(1.0), mark(1.015)]
+    >>> [float(mark(x)) for x in (0.98, 1.0, 1.02)] == [mark(1.0), mark(1.0), mark(1.03)]
     True
     """
     moved: Any = number * _MOVE  # type: ignore[operator]  # anything with arithmetic
@@ -56,7 +56,7 @@ def bins(numbers: Array) -> Integers:
     """Bins of numbers that are not negative.
 
     >>> bins(np.array([0.0, 0.5, 0.501, 1.0, 1.001, np.inf])).tolist()
-    [-16385, 0, 1, 64, 65, 16385]
+    [-8193, 0, 1, 32, 33, 8193]
     """
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         return bin_of(mark(numbers))
@@ -65,8 +65,8 @@ def bins(numbers: Array) -> Integers:
 def edges(numbers: Integers) -> Array:
     """Return the greatest float of each bin between the outermost ones.
 
-    >>> edges(np.array([0, 64, 65, 128])).tolist()
-    [0.5, 1.0, 1.015503875968992, 2.0]
+    >>> edges(np.array([0, 32, 33, 64])).tolist()
+    [0.5, 1.0, 1.0307692307692304, 2.0]
     """
     octave, part = np.divmod(numbers, PER_OCTAVE)
     middle = (2.0 * (PER_OCTAVE + part) + 1) / (4 * PER_OCTAVE)
