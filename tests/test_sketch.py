@@ -224,3 +224,10 @@ def test_sums_beyond_float64_are_refused() -> None:
         "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first.",
         sketch, iv,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_of_scales_that_cost_the_same_the_least_is_cheapest(seed: int) -> None:
+    error = np.geomspace(0.1, 10, 50) * np.random.default_rng(seed).uniform(0.99, 1.01, 50)
+    iv = ucc.Intervals.from_bands(error, np.zeros(50), np.ones(50))
+    assert sketch(iv).ucc().cheapest(0.1, axes=("excess", "deficit")).scale == np.sort(error)[44]

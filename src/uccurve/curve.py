@@ -15,8 +15,8 @@ from .checks import HEADLINE, Array, Axes, Metric
 from .intervals import Intervals
 from .points import CurvePoints, OperatingPoint
 from .profile import FALLING, Profile, Vary
-from .targets import conformal_t, least
-from .track import Track, kinks, sum_error
+from .targets import cheapest_of, conformal_t, least
+from .track import Track, kinks
 
 if TYPE_CHECKING:
     from .levels.curve import LevelsUCC
@@ -269,8 +269,7 @@ class UCC:
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         columns = self._columns(axes, unit)
-        cost = c * columns[axes[0]] + (1 - c) * columns[axes[1]]
-        best = int(np.argmax(cost <= cost.min() * (1 + sum_error(len(cost)))))  # rounding does not choose
+        best = cheapest_of(c * columns[axes[0]] + (1 - c) * columns[axes[1]])
         return self._point(self._profile(), float(self._track(axes).t[best]), unit, cost=(c, axes))
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:

@@ -8,9 +8,9 @@ from math import ceil
 import numpy as np
 
 from . import checks
-from .checks import Metric
+from .checks import Array, Metric
 from .profile import FALLING, Profile
-from .track import Track
+from .track import Track, sum_error
 
 
 def least(track: Track, profile: Profile, name: Metric, target: float, *, past_end: bool = False) -> float | None:
@@ -22,6 +22,11 @@ def least(track: Track, profile: Profile, name: Metric, target: float, *, past_e
     if t is None and name not in FALLING and np.isfinite(target) and (past_end or profile.endless):
         return _beyond(profile, name, target)
     return t
+
+
+def cheapest_of(costs: Array) -> int:
+    """Place of the first of the costs that only rounding tells from the least one."""
+    return int(np.argmax(costs <= costs.min() * (1 + sum_error(len(costs)))))
 
 
 def _beyond(profile: Profile, name: Metric, target: float) -> float | None:

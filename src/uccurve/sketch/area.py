@@ -12,7 +12,7 @@ from uccurve.checks import Array, Axes, Metric
 from uccurve.profile import FALLING
 
 from .binned import ULP, Binned, Part
-from .brackets import Bracket, bracket
+from .brackets import Bracket, around, bracket
 
 Places = tuple[float | None, float | None]
 """The earliest and the latest scale at which something may be reached; None where it may never be."""
@@ -37,10 +37,17 @@ def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[Bracket, Brack
             return Bracket(np.inf if last[0] is None and first[1] is not None else 0.0, np.inf)
         low, high = (float(end.low) for end in span)
         return binned.level_drops(axes[1], low, high) if axes[1] != name else _levels(binned, low, high)
+    if name == "miss_rate":
+        first, last = _around(first), _around(last)
     return Bracket(
         _over(binned, axes, (first[1], last[0]), endless).low,
         _over(binned, axes, (first[0], last[1]), endless).high,
     )
+
+
+def _around(places: Places) -> Places:
+    early, late = places
+    return None if early is None else around(early).low, None if late is None else around(late).high
 
 
 def _levels(binned: Binned, low: float, high: float) -> Bracket:
@@ -115,7 +122,7 @@ def reach(binned: Binned, name: Metric, target: Bracket) -> Places:
     if name == "miss_rate":
         return _first_bin(binned, float(target.high), late=False), _first_bin(binned, float(target.low), late=True)
     grid = np.unique(np.concatenate([[0.0], binned.active.vertices, binned.fold.vertices]))
-    values, slope = binned.values(name, grid), bracket(0.0)
+    values, slope = binned.rounded(name, grid), bracket(0.0)
     if name in FALLING:
         values, target = Bracket(-values.high, -values.low), Bracket(-target.high, -target.low)
     elif name == "bandwidth":
@@ -125,12 +132,11 @@ def reach(binned: Binned, name: Metric, target: Bracket) -> Places:
         if name == "excess":
             folded = binned.fold.mass
             slope = slope - Bracket(np.sum(folded.low), np.sum(folded.high)).over(binned.total)
+            room = Bracket(-binned.fold_room, binned.fold_room)
+            slope, values = slope + room, values + room * Bracket(grid, grid)
     early = _crossing(grid, values.high, float(target.low), float(slope.high))
     late = _crossing(grid, values.low, float(target.high), float(slope.low))
-    return (
-        None if early is None else max(early * (1 - 4 * ULP), 0.0),
-        None if late is None else late * (1 + 4 * ULP),
-    )
+    return _around((early, late))
 
 
 def _first_bin(binned: Binned, level: float, *, late: bool) -> float | None:

@@ -15,7 +15,7 @@ import numpy as np
 from uccurve.checks import Array, Metric
 
 from .bins import NEVER, Histogram
-from .brackets import NOTHING, Bracket, Masses, bracket
+from .brackets import NOTHING, Bracket, Masses, around, bracket, near
 
 Part = Metric | Literal["fold"]
 ULP = float(np.finfo(np.float64).eps)
@@ -75,14 +75,28 @@ class Binned:
         """By how much overshoot less deficit grows with the scale: the mean active band."""
         return Bracket(self.active.mass.low.sum(), self.active.mass.high.sum()).over(self.total)
 
+    @property
+    def fold_room(self) -> float:
+        """How far the slope of the fold may be off: gaps are differences of rounded bands, and may vanish in them."""
+        return 16 * ULP * float(self.half_width.high)
+
     def values(self, name: Part, t: Array) -> Bracket:
         """Metric at scales t; lower bounds may be negative by rounding."""
+        if name in ("bandwidth", "miss_rate"):
+            return self.rounded(name, t)
+        if name == "excess":
+            return self.values("overshoot", t) - self.values("fold", t)
+        found = near(lambda place: self.rounded(name, place), t, falling=name == "deficit")
+        return found + Bracket(-t, t) * self.fold_room if name == "fold" else found
+
+    def rounded(self, name: Part, t: Array) -> Bracket:
+        """Metric at scales t, for critical scales and second bends that are what they were rounded to."""
         if name == "bandwidth":
             return self.half_width * Bracket(t, t)
         if name == "miss_rate":
             return (self.weight.beyond(t) + self.never_weight).over(self.total)
         if name == "excess":
-            return self.values("overshoot", t) - self.values("fold", t)
+            return self.rounded("overshoot", t) - self.rounded("fold", t)
         if name == "deficit":
             return (self.active.falling(t) + self.never_error).over(self.total)
         return (self.fold if name == "fold" else self.active).rising(t).over(self.total)
@@ -94,18 +108,19 @@ class Binned:
 
     def integral(self, name: Part, first: float, last: float) -> Bracket:
         """Integral of a metric over the scales from `first` to `last`."""
-        t = np.array([first, last])
+        t, start, stop = np.array([first, last]), around(first), around(last)
         if name == "bandwidth":
-            return self.half_width * ((last - first) * (first + last) / 2)
+            return self.half_width * ((stop.squared() - start.squared()) * 0.5).positive()
         if name == "excess":
             return (self.integral("overshoot", first, last) - self.integral("fold", first, last)).positive()
         if name in ("miss_rate", "deficit"):
             missed = name == "miss_rate"
-            ahead = self.weight.falling(t) if missed else self.active.falling_integral(t)
-            never = (self.never_weight if missed else self.never_error) * (last - first)
+            ahead = near(self.weight.falling if missed else self.active.falling_integral, t, falling=True)
+            never = (self.never_weight if missed else self.never_error) * (stop - start).positive()
             return (_step(ahead, 0, 1) + never).over(self.total).positive()
-        behind = (self.fold if name == "fold" else self.active).rising_integral(t)
-        return _step(behind, 1, 0).over(self.total).positive()
+        behind = near((self.fold if name == "fold" else self.active).rising_integral, t)
+        room = self.fold_room * (name == "fold") * last**2
+        return (_step(behind, 1, 0).over(self.total) + Bracket(-room, room)).positive()
 
     def drops(self, name: Part, first: float, last: float) -> Bracket:
         """Sum of weight times metric over the rows whose critical scale lies after `first`, up to `last`."""
@@ -140,22 +155,23 @@ class Binned:
         """Integral of a metric over the fold, from scale `first` to `last`."""
 
         def ahead(t: Array) -> Bracket:
-            t = np.clip(t, first, last)
-            masses = self.active
+            t, end = np.clip(t, first, last), np.full(len(t), last)
             if name == "overshoot":
-                return masses.rising_integral(np.full(len(t), last)) - masses.rising_integral(t)
-            rest = masses.falling_integral(t) - masses.falling_integral(np.full(len(t), last))
-            return rest + self.never_error * Bracket(last - t, last - t)
+                return near(self.active.rising_integral, end) - near(self.active.rising_integral, t)
+            rest = near(self.active.falling_integral, t, falling=True)
+            rest -= near(self.active.falling_integral, end, falling=True)
+            return rest + self.never_error * (around(last) - around(t)).positive()
 
         p, q = self.fold[:2]
+        room = self.fold_room * last * self._most(name, np.array([first]), np.array([last]))[0]
         if not len(p):
-            return bracket(0.0)
+            return Bracket(0.0, room)
         sums = self.fold.sums(ahead, convex=name == "deficit")
         cut = ((p < first) & (first < q)) | ((p < last) & (last < q) & (name == "overshoot"))
         crude = self.fold.mass * Bracket(ahead(q).low, ahead(p).high)
         low, high = np.where(cut, crude.low, sums.low), np.where(cut, crude.high, sums.high)
         low[p >= last] = high[p >= last] = 0
-        return Bracket(low.sum(), high.sum()).over(self.total).over(self.total).positive()
+        return (Bracket(low.sum(), high.sum()).over(self.total).over(self.total) + Bracket(-room, room)).positive()
 
     def carriers(self, name: Metric, share: float) -> Bracket:
         """Least number of rows that carry a share of the area between miss rate and another metric."""
@@ -168,8 +184,8 @@ class Binned:
         rows = self.weight.mass.low[::-1]
         each = Bracket(grown(self.weight.least).low[::-1], grown(self.weight.greatest).high[::-1])
         total = Bracket(np.sum(rows * each.low), np.sum(rows * each.high)) * share
-        ends = [_count(rows, part, need) for part, need in ((each.high, total.low), (each.low, total.high))]
-        return Bracket(*ends)
+        least, most = _count(rows, each.high, total.low), _count(rows, each.low, total.high)
+        return Bracket(least if np.any(each.low > 0) else 0.0, most if np.any(each.high > 0) else 0.0)
 
     def _most(self, name: Part, first: Array, last: Array) -> Array:
         most: Array = np.maximum(self.values(name, first).high, self.values(name, last).high)
@@ -178,14 +194,15 @@ class Binned:
     @cached_property
     def vertices(self) -> Array:
         """Scales up to the end at which the bounds of some metric may bend, from 0."""
-        every = np.concatenate([[0.0], self.active.vertices, self.weight[0], self.weight[1], self.fold.vertices])
-        return np.unique(every[every <= self.end])
+        every = around(np.concatenate([self.active.vertices, self.weight[0], self.weight[1], self.fold.vertices]))
+        found = np.concatenate([[0.0, self.end], every.low, every.high])
+        return np.unique(found[found <= self.end])
 
 
 def _count(rows: Array, part: Array, need: float) -> float:
-    """Rows to take, bin after bin, until their parts add up to what is needed; at most all."""
+    """Rows to take, bin after bin, until their parts add up to what is needed; at least one and at most all."""
     if need <= 0:
-        return float(need == 0 and part.max(initial=0) > 0)
+        return 1.0
     before = np.append(0.0, np.cumsum(rows * part))
     i = int(np.searchsorted(before[1:], need))
     if i == len(rows):

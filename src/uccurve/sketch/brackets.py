@@ -3,6 +3,9 @@
 Of each bin the least and the greatest position, the mass and the mean position are known. A sum of mass times
 ``g(position)`` over it, with convex g, is least where all mass sits at the mean (Jensen) and greatest where it sits at
 the two ends.
+
+Positions are quotients of rounded differences: each is off by a few units in its last place, and so is a place that was
+taken from them. A bound that is to hold for the exact ones is one `near` the place.
 """
 
 from __future__ import annotations
@@ -84,7 +87,21 @@ def outward(found: Bracket, size: float = 0.0) -> Bracket:
     return Bracket(low - room[0] if np.isfinite(low) else low, high + room[1] if np.isfinite(high) else high)
 
 
+def around(t: Any) -> Bracket:
+    """Hold all places that differ from t by the rounding of a position and of t itself."""
+    off = 8 * float(np.finfo(np.float64).eps)
+    return Bracket(t * (1 - off), np.minimum(t * (1 + off), LARGEST))
+
+
+LARGEST = float(np.finfo(np.float64).max)
 Function = Callable[[Array], Bracket]
+
+
+def near(bounds: Function, t: Array, *, falling: bool = False) -> Bracket:
+    """Bounds of a function that rises or falls with t, wherever around t and for whatever exact positions."""
+    ends = around(t)
+    low, high = (ends.high, ends.low) if falling else (ends.low, ends.high)
+    return Bracket(bounds(low).low, bounds(high).high)
 
 
 class Masses(NamedTuple):

@@ -14,7 +14,7 @@ from uccurve.curve import UCC, Range, Unit
 from uccurve.intervals import Intervals
 from uccurve.points import CurvePoints, OperatingPoint
 from uccurve.profile import FALLING, Vary
-from uccurve.targets import as_written
+from uccurve.targets import as_written, cheapest_of
 
 from .area import area, partial, reach
 from .binned import Binned
@@ -145,7 +145,7 @@ class SketchUCC:
         """Return the operating point of least cost among those where bins begin and end."""
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         t = self._places()
-        best = float(t[np.argmin(self._costs(c, axes, t, unit).high)])
+        best = float(t[cheapest_of(self._costs(c, axes, t, unit).high)])
         return self._point(best, unit, cost=self._cost(c, axes=axes, at=best, unit=unit).middle)
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
@@ -182,7 +182,7 @@ class SketchUCC:
         return places
 
     def _column(self, name: Metric, t: Array, unit: Unit) -> Array:
-        found = self._binned.values(name, t).positive().over(self._size(name, unit))
+        found = self._binned.rounded(name, t).positive().over(self._size(name, unit))
         column: Array = np.where(found.low == found.high, found.low, found.low + (found.high - found.low) / 2)
         column.setflags(write=False)
         return column
@@ -191,7 +191,7 @@ class SketchUCC:
         return self._binned.value(name, checks.real("at", at, 0)).over(self._size(name, unit))
 
     def _point(self, t: float, unit: Unit, cost: float | None = None) -> OperatingPoint:
-        values = {name: self._metric(name, at=t, unit=unit).middle for name in METRICS}
+        values = {name: float(self._column(name, np.array([t]), unit)[0]) for name in METRICS}
         return OperatingPoint(scale=t, shift=0.0, cost=cost, **values)
 
     def _find(self, *, conformal: bool = False, unit: Unit = "raw", **targets: Any) -> Bracket:
@@ -276,8 +276,9 @@ class SketchUCC:
             reference = reference.ucc()
         if isinstance(reference, SketchUCC):
             return reference._area(axes=axes, unit=unit, **part)
-        value = reference.area(axes=axes, unit=unit, **part)
-        return Bracket(value * (1 - 1e-12), value * (1 + 1e-12))
+        value, points = reference.area(axes=axes, unit=unit, **part), reference.points(axes=axes, unit=unit)
+        room = 1e-12 * float(points.x.max() * points.y.max())
+        return Bracket(max(value - room, 0.0), value + room)
 
     def _cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> Bracket:
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
