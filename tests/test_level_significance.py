@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from test_levels import Nested, nested
+from level_oracle import Nested, nested
 from uccurve import Intervals
 from uccurve.compare.question import Question
 from uccurve.levels.answers import Answers, LevelMoments, same_pace

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -17,126 +13,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from oracle import METRICS, PAIRS, Oracle, Row
-from strategies import Data, dyadic, mixed
+from level_oracle import LevelsOracle, Nested, nested
+from oracle import METRICS, PAIRS
+from strategies import Data, mixed
 from uccurve import Intervals
 
 Axes = Any
-
-# ---- the definition in slow, exact loops
-
-
-@dataclass(frozen=True)
-class LevelRow(Row):
-    """A row with its bands at each place on the scale, from 0 to the widest level at 1."""
-
-    knots: tuple[Fraction, ...] = ()
-    lowers: tuple[Fraction, ...] = ()
-    uppers: tuple[Fraction, ...] = ()
-
-    def bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
-        del vary
-        lower, upper = (self.band(bands, t) for bands in (self.lowers, self.uppers))
-        return self.y_pred - lower, self.y_pred + upper
-
-    def band(self, bands: tuple[Fraction, ...], t: Fraction) -> Fraction:
-        if t >= 1:
-            return t * bands[-1]
-        for (left, right), (low, high) in zip(pairwise(self.knots), pairwise(bands), strict=True):
-            if left <= t <= right:
-                return low + (high - low) * (t - left) / (right - left)
-        raise AssertionError
-
-    @property
-    def actives(self) -> tuple[Fraction, ...]:
-        return self.uppers if self.y_true >= self.y_pred else self.lowers
-
-    @property
-    def others(self) -> tuple[Fraction, ...]:
-        return self.lowers if self.y_true >= self.y_pred else self.uppers
-
-
-class LevelsOracle(Oracle):
-    """Only where the curve bends differs; values, areas, targets and costs are the oracle's own."""
-
-    rows: list[LevelRow]  # type: ignore[assignment]  # rows of one kind only
-
-    def critical(self, row: Row) -> Fraction | float:
-        assert isinstance(row, LevelRow)
-        if row.error == 0:
-            return Fraction(0)
-        for (left, right), (low, high) in zip(pairwise(row.knots), pairwise(row.actives), strict=True):
-            if high >= row.error:
-                return left + (right - left) * (row.error - low) / (high - low)
-        return row.error / row.actives[-1] if row.actives[-1] else inf
-
-    @cached_property
-    def breakpoints(self) -> list[Fraction]:
-        found = {self.start, *self.criticals, *self.rows[0].knots}
-        for row in self.rows:
-            found.update(self._folds(row))
-        return sorted(t for t in found if self.start <= t <= self.end)
-
-    @staticmethod
-    def _folds(row: LevelRow) -> Iterator[Fraction]:
-        """Where both bounds are equally far from the observation."""
-        gaps = [a - o - 2 * row.error for a, o in zip(row.actives, row.others, strict=True)]
-        for (left, right), (g, h) in zip(pairwise(row.knots), pairwise(gaps), strict=True):
-            if g * h < 0:
-                yield left + (right - left) * g / (g - h)
-        if row.actives[-1] > row.others[-1]:
-            yield 2 * row.error / (row.actives[-1] - row.others[-1])
-
-    def constant(self) -> Oracle:
-        return Oracle([Row(r.y_true, r.y_pred, Fraction(1), Fraction(1), r.weight) for r in self.rows])
-
-
-# ---- data
-
-
-@dataclass(frozen=True)
-class Nested:
-    """One set of rows at several levels, for the package and for the oracle alike."""
-
-    names: tuple[float, ...]
-    levels: tuple[Data, ...]
-
-    def curve(self) -> ucc.LevelsUCC:
-        return ucc.UCC.from_levels({name: data.intervals() for name, data in zip(self.names, self.levels, strict=True)})
-
-    def oracle(self) -> LevelsOracle:
-        widest = self.levels[-1]
-        weights = [Fraction(w) for w in (widest.weight or [1.0] * len(widest.y_true))]
-        knots = (Fraction(0), *(Fraction(name / self.names[-1]) for name in self.names))
-        rows = []
-        for i, weight in enumerate(weights):
-            lowers, uppers = (
-                (Fraction(0), *(Fraction(getattr(data, side)[i]) for data in self.levels))
-                for side in ("lower_band", "upper_band")
-            )
-            y, p = Fraction(widest.y_true[i]), Fraction(widest.y_pred[i])
-            if weight:
-                rows.append(LevelRow(y, p, lowers[-1], uppers[-1], weight / sum(weights), knots, lowers, uppers))
-        return LevelsOracle(rows)
-
-
-@st.composite
-def nested(draw: st.DrawFn, *, weighted: bool = True, rounded: bool = True) -> Nested:
-    """Rows of one to four levels, each as wide as the one inside or wider; quarters, so that ties abound, or floats."""
-    names = draw(st.sampled_from([(0.5,), (0.5, 1 - 1e-9), (0.2, 0.25, 0.8), (0.5, 0.8, 0.9, 0.95)]))
-    rows = mixed if rounded else dyadic
-    inner = draw(rows(max_size=6, weighted=weighted, never=draw(st.booleans())))
-    levels, n = [inner], len(inner.y_true)
-    step = st.integers(0, 8).map(lambda k: k / 4)
-    for _ in names[1:]:
-        more = [draw(st.lists(step, min_size=n, max_size=n)) for _ in range(2)]
-        last = levels[-1]
-        bands = [
-            tuple(band + wider for band, wider in zip(old, new, strict=True))
-            for old, new in zip((last.lower_band, last.upper_band), more, strict=True)
-        ]
-        levels.append(Data(inner.y_true, inner.y_pred, bands[0], bands[1], inner.weight))
-    return Nested(names, tuple(levels))
 
 
 def size(oracle: LevelsOracle, t: Fraction) -> Fraction:

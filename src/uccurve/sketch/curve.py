@@ -325,7 +325,7 @@ class SketchUCC:
     def _deviation(self) -> Bracket:
         s = self.sketch
         squares = s.y_squares / s.total
-        variance, slack = squares - (s.y_sum / s.total) ** 2, 8 * s.critical.rounding * squares
+        variance, slack = squares - (s.y_sum / s.total) ** 2, 8 * s.errors.rounding * squares
         if not 0 < variance - slack < np.inf:
             raise ValueError(
                 '`unit="std"` needs a y_true that varies by more than the rounding of its squares. '

@@ -183,7 +183,7 @@ class UCCSketch:
             return NotImplemented
         if any(getattr(self, name) != getattr(other, name) for name in ("weighted", *COUNTS)):
             return False
-        slack = self.critical.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
+        slack = self.errors.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
         off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
         return bool(np.all(np.abs(off) <= slack)) and all(
             getattr(self, name).agrees(getattr(other, name)) for name in SUMS
