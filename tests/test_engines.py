@@ -290,6 +290,20 @@ def test_column_names_of_the_inside_are_free_for_data(small: Make) -> None:
     assert UCCSketch.from_frame(small(renamed), **roles) == UCCSketch.from_frame(small(data), **ROLES)
 
 
+@pytest.mark.parametrize("band", [0.635, 0.907, 0.956])
+def test_a_column_of_one_number_is_divided_by_as_any_other(band: float) -> None:
+    import polars as pl
+
+    y = np.append(np.nextafter(band, 9.0), np.abs(np.random.default_rng(3).normal(size=99)))
+    bounds = {"y_pred": pl.lit(0.0), "lower": pl.lit(-5.0), "upper": pl.lit(band)}
+    whole = ucc.Intervals.from_bounds(y, 0 * y, 0 * y - 5, 0 * y + band)
+    lazy = pl.LazyFrame({"y_true": y}).with_columns(**bounds)
+    for frame in (lazy, lazy.collect()):
+        assert UCCSketch.from_frame(frame) == UCCSketch().update(whole)
+    raised = lazy.with_columns(upper=pl.lit(0.01)).collect()
+    assert UCCSketch.from_frame(raised, min_band=band).ucc().at(1.0).miss_rate == float(np.mean(y > band))
+
+
 def test_files_are_streamed_without_being_loaded(tmp_path: Path) -> None:
     half = N // 2
     for i, part in enumerate((slice(half), slice(half, None))):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 from itertools import permutations
 from typing import Any
 
@@ -143,6 +145,23 @@ def test_few_rows_that_share_no_bin_are_answered_exactly(data: Data) -> None:
         np.testing.assert_allclose(column, np.interp(c.table()["scale"], exact["scale"], exact[name]), atol=size)
 
 
+def test_what_holds_a_sketch_can_be_copied_and_added_up() -> None:
+    s = sketch(IV)
+    assert sum([s, s]) == s + s
+    c = copy.deepcopy(pickle.loads(pickle.dumps(s.ucc())))  # noqa: S301  # our own bytes
+    assert c.sketch == s
+    assert c.bracket("gain") == s.ucc().bracket("gain")
+    with pytest.raises(TypeError, match=r"`other` must be a UCCSketch; got Intervals\. Hint: update"):
+        s.merge(IV)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="`reference` must be Intervals, a UCC or a sketch; got str"):
+        s.ucc().gain(reference="x")  # type: ignore[arg-type]
+
+
+def test_observations_whose_squares_leave_float64_are_refused() -> None:
+    with pytest.raises(ValueError, match="must stay within float64"):
+        sketch(ucc.Intervals.from_bands([1e155], [1e155], [1.0]))
+
+
 def test_points_are_frozen_and_have_the_curve_s_ends() -> None:
     points = sketch(IV).ucc().points(axes=("excess", "deficit"))
     assert (points.x[0], points.y[-1]) == (0.0, 0.0)
@@ -158,7 +177,7 @@ def test_a_sketch_curve_is_drawn_like_a_curve() -> None:
 def test_a_sketch_curve_says_what_it_is() -> None:
     c = sketch(IV).ucc()
     assert repr(c) == "SketchUCC(4 rows, scale 0.6667 to 1.8)"
-    assert repr(sketch(IV[:1])) == "UCCSketch(1 row, 1 bins of the scale)"
+    assert repr(sketch(IV[:1])) == "UCCSketch(1 row, 1 bin of the scale)"
     assert "<th>miss_rate</th><td>0.25</td><td>0.25</td>" in c._repr_html_()
     never = ucc.Intervals.from_bands([1.0], [0.0], [0.0])
     assert repr(sketch(never).ucc()) == "SketchUCC(1 row, no scale covers any)"
@@ -201,8 +220,11 @@ def test_wrong_questions_are_refused_in_one_sentence(call: Any, sentence: str) -
 def test_a_target_that_no_scale_reaches_is_refused() -> None:
     c = sketch(ucc.Intervals.from_bands([1.0, 1.0], [0.0, 0.0], [1.0, 0.0])).ucc()
     assert c.area() == np.inf
-    with pytest.raises(ValueError, match=r"^no scale is sure to reach miss_rate=0.1: the least is 0.5\. Hint"):
+    with pytest.raises(ValueError, match=r"^no scale reaches miss_rate=0.1: the least is 0.5\. Hint"):
         c.find(miss_rate=0.1)
+    flat = sketch(ucc.Intervals.from_bands([1.0, 1.0, 0.0], [0.0] * 3, [0.0, 1.0, 1e-6], [1e8, 1e-8, 1e-6])).ucc()
+    with pytest.raises(ValueError, match=r"^no scale is sure to reach excess=33.633: bins leave open .* a little less"):
+        flat.find(excess=33.633)
 
 
 def test_a_deviation_that_rounding_hides_is_refused() -> None:

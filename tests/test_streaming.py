@@ -88,6 +88,52 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
     refused(run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"), "duckdb reads files")
 
 
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_models_are_compared_on_the_rows_that_all_of_them_have(run: Run, tmp_path: Path, engine: str) -> None:
+    pytest.importorskip(engine)
+    frame = models(200).with_columns(b_lower=pl.when(pl.col("y") > 0.5).then(None).otherwise("b_lower"))
+    frame.write_parquet(tmp_path / "m.parquet")
+    found = run("assess", "m.parquet", "--missing", "drop", "--engine", engine, "--json", "-", "--alpha", "0.2")
+    assert found.returncode == 0, found.stderr
+    kept = frame.drop_nulls()
+    assert f"dropped {200 - len(kept)} of 200 rows" in found.stderr
+    for name, row in json.loads(found.stdout)["models"].items():
+        iv = intervals(kept, name)
+        assert row["n"] == len(kept) < 200
+        assert_allclose(row["miss_rate"], ucc.UCC(iv).at(1.0).miss_rate)
+        assert_allclose(row["interval_score"], ucc.interval_score(iv.y_true, iv.lower, iv.upper, alpha=0.2))
+
+
+def test_rows_of_several_streamed_files_are_not_matched(run: Run, tmp_path: Path) -> None:
+    frame = models(50)
+    for name in "ab":
+        frame.select("y", *(pl.col(f"{name}_{role}").alias(role) for role in ("pred", "lower", "upper"))).write_parquet(
+            tmp_path / f"{name}.parquet"
+        )
+    files = ("assess", "a.parquet", "b.parquet", "--engine", "polars")
+    assert run(*files).returncode == 0
+    two = pl.read_parquet(tmp_path / "b.parquet").with_row_index("i")
+    two.with_columns(upper=pl.when(pl.col("i") != 3).then("upper")).drop("i").write_parquet(tmp_path / "b.parquet")
+    refused(run(*files, "--missing", "drop"), "several files cannot be matched .* Hint: put all models into one file")
+    frame[:40].select("y", pred="b_pred", lower="b_lower", upper="b_upper").write_parquet(tmp_path / "b.parquet")
+    refused(run(*files), "files must have the same rows: a 50, b 40.")
+
+
+def test_streamed_segments_are_those_of_memory(run: Run, tmp_path: Path) -> None:
+    frame = models(60)
+    gone = frame.with_columns(y=pl.when(pl.col("site") == "north").then(None).otherwise("y"))
+    gone.write_parquet(tmp_path / "gone.parquet")
+    options = ("--by", "site", "--engine", "polars")
+    found = run("assess", "gone.parquet", *options, "--missing", "drop", "--json", "-")
+    assert {one["label"] for one in json.loads(found.stdout)["segments"]} == {"south"}
+    frame.with_columns(site=pl.when(pl.col("site") == "north").then(None).otherwise("site")).write_parquet(
+        tmp_path / "null.parquet"
+    )
+    number = int((frame["site"] == "north").sum())
+    refused(run("assess", "null.parquet", *options), f"`by` must hold a label in each row: {number} of 60 have none.")
+    refused(run("assess", "null.parquet", *options[:2], *FAST), f"a label in each row: {number} of 60 have none")
+
+
 def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path: Path) -> None:
     frame = models(90)
     (tmp_path / "lake").mkdir()

@@ -12,6 +12,8 @@ from .checks import Array, Metric
 from .profile import FALLING, Profile
 from .track import Track, sum_error
 
+NO_RANK = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
+
 
 def least(track: Track, profile: Profile, name: Metric, target: float, *, past_end: bool = False) -> float | None:
     """Return the least t at which the metric reaches `target`; None where none does.
@@ -56,7 +58,7 @@ def conformal_t(profile: Profile, target: float | Fraction) -> float:
     rank = ceil((n + 1) * (1 - alpha))
     if rank > n:
         if not alpha:
-            raise ValueError("`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure.")
+            raise ValueError(NO_RANK)
         raise ValueError(
             f"`conformal` at miss_rate={float(target):g} needs at least {ceil(1 / alpha) - 1} rows; there are {n}. "
             "Hint: use more calibration rows or a larger miss_rate."

@@ -103,7 +103,7 @@ def assess_files(
             say(why)
     if engine != "memory":
         outputs.check_streamed(engine)
-        choices = Choices(**{name: options[name] for name in ("axes", "c", "miss_rate", "unit")})
+        choices = Choices(**{name: options[name] for name in ("axes", "c", "miss_rate", "unit", "alpha")})
         outputs.write_streamed(curves(found, request, engine), choices, engine)
         return
     models, labels = models_in_memory(found, request)

@@ -31,11 +31,13 @@ def fitting(parts: Sequence[Part], request: Request) -> tuple[Engine, str]:
         need = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in parts)
     except OSError:  # not even the file fits into the address space
         raise _too_large(parts[0].table, stream, free) from None
-    if need <= SHARE * free or stream > free >= need:
+    if need <= SHARE * free:
         return "memory", ""
+    sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
+    if stream > free >= need:
+        return "memory", f"{sizes}: loaded all the same, because to stream it takes about {_shown(stream)}"
     if stream > free:
         raise _too_large(parts[0].table, stream, free)
-    sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
     return "polars", f"{sizes}: streamed by polars, with brackets in place of tests (--engine memory loads it all)"
 
 

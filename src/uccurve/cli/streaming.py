@@ -12,14 +12,18 @@ from uccurve.compare.assess import GAINS
 from uccurve.curve import Range, Unit
 
 from .console import Cell, show_table, show_text
+from .files import shown
 from .loading import Part, Request
 from .scans import Engine, frame
 from .summary import GAIN_FIELDS, GAIN_HEADS, cost_title, partial_note
 
 if TYPE_CHECKING:
     from uccurve.sketch.curve import SketchUCC
+    from uccurve.sketch.sketch import UCCSketch
 
 Bracket = tuple[float, float]
+LONG = 1e6
+"""Per cent from which a gain is shown by three digits and a power of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Choices:
     c: float
     miss_rate: Range
     unit: Unit
+    alpha: float | None
 
 
 def curves(parts: Sequence[Part], request: Request, engine: Engine) -> dict[str, dict[str, SketchUCC]]:
@@ -46,20 +51,55 @@ def curves(parts: Sequence[Part], request: Request, engine: Engine) -> dict[str,
     }
     for part in parts:
         rows = frame(engine, part.table, part.numbers(request), labels)
+        if request.missing == "drop" and len(part.models) > 1:
+            rows = _whole_rows(rows, part, request)
         for name, (y_pred, lower, upper) in part.models.items():
             columns: Any = {"y_true": part.y, "y_pred": y_pred, "lower": lower, "upper": upper}
             sketches: Any = UCCSketch.from_frame(rows, **columns, **options)
             if request.by is None:
                 found[name] = {"": sketches.ucc()}
             else:
+                segments = _segments(sketches)
                 whole = sum(sketches.values(), UCCSketch())
-                found[name] = {"": whole.ucc(), **{name: sketches[key].ucc() for name, key in _ordered(sketches)}}
+                found[name] = {"": whole.ucc(), **{label: one.ucc() for label, one in segments.items()}}
+    if len(parts) > 1:
+        _refuse_other_rows({name: one[""].sketch for name, one in found.items()})
     return found
 
 
-def _ordered(groups: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    """Labels of the groups as text, in order, with their keys."""
-    return sorted((str(key[0] if isinstance(key, tuple) else key), key) for key in groups)
+def _whole_rows(rows: Any, part: Part, request: Request) -> Any:
+    """Let rows on which any model lacks a number lack their observation: models are compared on the same rows."""
+    import narwhals as nw
+
+    from uccurve.sketch.engine_checks import all_finite
+
+    whole = nw.when(all_finite(part.numbers(request))).then(nw.col(part.y))
+    return nw.from_native(rows).with_columns(whole.alias(part.y)).to_native()
+
+
+def _segments(groups: Mapping[Any, UCCSketch]) -> dict[str, UCCSketch]:
+    """Segments with rows by their label as text, in order; rows without a label are refused, as in memory."""
+    nameless = groups.get(None)
+    if nameless is not None:
+        total = sum(one.rows + one.dropped for one in groups.values())
+        raise ValueError(
+            f"`by` must hold a label in each row: {nameless.rows + nameless.dropped} of {total} have none. "
+            "Hint: give such rows a label of their own."
+        )
+    return {label: one for label, one in sorted((str(key), one) for key, one in groups.items()) if one.rows}
+
+
+def _refuse_other_rows(sketches: Mapping[str, UCCSketch]) -> None:
+    """Refuse files whose rows cannot be the same: rows of several files are not matched while they are streamed."""
+    counts = {name: one.rows + one.dropped for name, one in sketches.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{shown(name)} {count:,}" for name, count in counts.items())
+        raise ValueError(f"files must have the same rows: {listed}.")
+    if any(one.dropped for one in sketches.values()):
+        raise ValueError(
+            "rows of several files cannot be matched while they are streamed, and some lack a value. "
+            "Hint: put all models into one file, or --engine memory."
+        )
 
 
 def answers(curve: SketchUCC, choices: Choices) -> dict[str, Any]:
@@ -71,6 +111,8 @@ def answers(curve: SketchUCC, choices: Choices) -> dict[str, Any]:
     brackets["cost"] = curve.bracket("cost", choices.c, axes=choices.axes, unit=choices.unit)
     brackets["cheapest_cost"] = curve.bracket("cheapest", choices.c, axes=choices.axes, unit=choices.unit)
     metrics: dict[str, Any] = {name: getattr(at, name) for name in METRICS}
+    if choices.alpha is not None:
+        metrics["interval_score"] = 2 * at.bandwidth + 2 / choices.alpha * at.deficit
     return {"n": curve.sketch.rows, **metrics, **brackets, "cheapest_scale": best.scale, "cost_there": best.cost}
 
 
@@ -112,7 +154,8 @@ def _delivered(name: str, row: Mapping[str, Any]) -> list[Cell]:
 
 def _bracket(pair: Bracket) -> Cell:
     low, middle, high = (round(100 * value, 2) + 0.0 for value in (pair[0], _middle(pair), pair[1]))
-    return f"{middle:+.2f}", f"[{low:.2f}, {high:.2f}]"
+    digits = ".2f" if max(abs(low), abs(high)) < LONG else ".3g"
+    return f"{middle:+{digits}}", f"[{low:{digits}}, {high:{digits}}]"
 
 
 def _middle(pair: Bracket) -> float:

@@ -119,7 +119,7 @@ class Binned:
             never = (self.never_weight if missed else self.never_error) * (stop - start).positive()
             return (_step(ahead, 0, 1) + never).over(self.total).positive()
         behind = near((self.fold if name == "fold" else self.active).rising_integral, t)
-        room = self.fold_room * (name == "fold") * last**2
+        room = self.fold_room * last * last if name == "fold" else 0.0
         return (_step(behind, 1, 0).over(self.total) + Bracket(-room, room)).positive()
 
     def drops(self, name: Part, first: float, last: float) -> Bracket:

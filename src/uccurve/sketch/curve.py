@@ -14,7 +14,7 @@ from uccurve.curve import UCC, Range, Unit
 from uccurve.intervals import Intervals
 from uccurve.points import CurvePoints, OperatingPoint
 from uccurve.profile import FALLING, Vary
-from uccurve.targets import as_written, cheapest_of
+from uccurve.targets import NO_RANK, as_written, cheapest_of
 
 from .area import area, partial, reach
 from .binned import Binned
@@ -35,6 +35,8 @@ class SketchUCC:
     Get it from `UCCSketch.ucc`. All metrics are exact (to the rounding of float64 sums, which brackets allow for) where
     a bin ends, so also at scale 1; areas on bandwidth with any metric and on overshoot with deficit are exact too.
     Everything else is the middle of its bracket: `bracket` gives both ends, `error` half the distance between them.
+    Brackets are sure where errors, bands and their quotients are 0 or between 1e-70 and 1e70, so that no square of them
+    leaves float64; choose a unit for which they are.
 
     Parameters and units are those of `UCC`.
 
@@ -67,6 +69,9 @@ class SketchUCC:
         object.__setattr__(self, "_binned", Binned.of(frozen.critical, frozen.folds, weighted=frozen.weighted))
         object.__setattr__(self, "_constant", Binned.constant(frozen.errors, weighted=frozen.weighted))
 
+    def __reduce__(self) -> tuple[type[SketchUCC], tuple[UCCSketch]]:
+        return SketchUCC, (self.sketch,)
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a SketchUCC is frozen; `{name}` cannot be set.")
 
@@ -77,7 +82,8 @@ class SketchUCC:
         ----------
         answer : {"area", "gain", "cost", "cheapest", "find", "concentration"} or a metric
             The method that would give the answer: ``"cheapest"`` brackets the least cost, ``"find"`` the scale, and a
-            metric its value at the scale ``at``, by default 1.
+            metric its value at the scale ``at``, by default 1. A scale that reaches a miss rate is a row's critical
+            scale as float64 rounds it.
         args, options
             As that method takes them.
 
@@ -187,7 +193,7 @@ class SketchUCC:
         column.setflags(write=False)
         return column
 
-    def _metric(self, name: Metric, *, at: float = 1.0, unit: Unit = "raw") -> Bracket:
+    def _metric(self, name: Metric, at: float = 1.0, *, unit: Unit = "raw") -> Bracket:
         return self._binned.value(name, checks.real("at", at, 0)).over(self._size(name, unit))
 
     def _point(self, t: float, unit: Unit, cost: float | None = None) -> OperatingPoint:
@@ -207,11 +213,15 @@ class SketchUCC:
         target = checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf)
         early, late = reach(self._binned, name, self._size(name, unit) * target)
         if early is None or late is None:
+            if early is not None:
+                raise ValueError(
+                    f"no scale is sure to reach {name}={target:g}: bins leave open whether any does. "
+                    f"Hint: ask for a little {'more' if name in FALLING else 'less'}, or use a UCC of the rows."
+                )
             limit = self._metric(name, at=self._binned.end, unit=unit).middle
             word = "least" if name in FALLING else "greatest"
             raise ValueError(
-                f"no scale is sure to reach {name}={target:g}: the {word} is {limit:.4g}. "
-                "Hint: raise zero bands by `min_band`."
+                f"no scale reaches {name}={target:g}: the {word} is {limit:.4g}. Hint: raise zero bands by `min_band`."
             )
         return Bracket(early, late)
 
@@ -222,7 +232,9 @@ class SketchUCC:
         alpha, n, found = as_written(target), self.sketch.rows, self._binned.weight
         rank = ceil((n + 1) * (1 - alpha))
         if rank > n:
-            need = f"needs at least {ceil(1 / alpha) - 1} rows; there are {n}" if alpha else "is out of reach"
+            if not alpha:
+                raise ValueError(NO_RANK)
+            need = f"needs at least {ceil(1 / alpha) - 1} rows; there are {n}"
             hint = "use more calibration rows or a larger miss_rate"
             raise ValueError(f"`conformal` at miss_rate={float(target):g} {need}. Hint: {hint}.")
         if rank == 0:
@@ -276,6 +288,8 @@ class SketchUCC:
             reference = reference.ucc()
         if isinstance(reference, SketchUCC):
             return reference._area(axes=axes, unit=unit, **part)
+        if not isinstance(reference, UCC):
+            raise TypeError(f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}.")
         value, points = reference.area(axes=axes, unit=unit, **part), reference.points(axes=axes, unit=unit)
         room = 1e-12 * float(points.x.max() * points.y.max())
         return Bracket(max(value - room, 0.0), value + room)

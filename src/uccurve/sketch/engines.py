@@ -110,6 +110,8 @@ def _numbers(job: Job) -> Frame:
     rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p)
     rows = rows if job.floor is None else _raised(rows, job.floor)
     sides = when(error >= 0).then(above).otherwise(below)
+    if rows.implementation.is_polars():  # it multiplies by the inverse of a column that is one number throughout
+        sides = sides + 0 * error
     rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
     ratio, outside = error / active, (y > upper) | (y < lower)
     rare = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(lit(1.0)))

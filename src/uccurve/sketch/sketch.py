@@ -116,7 +116,9 @@ class UCCSketch:
         by : str or list of str, optional
             Columns whose values tell groups apart: the answer is a dict with a sketch for each, from the same pass.
         min_band : float or str, optional
-            As in `Intervals.from_bounds`; a percentage takes one more pass, for the mean half-width.
+            As in `Intervals.from_bounds`; a percentage takes one more pass, for the mean half-width of all rows, of
+            whatever group. That is a float sum, so the band, and what is raised to it, may differ in the last digits
+            between engines.
         missing : {"raise", "drop"}
             Refuse rows with NaN, null or infinity, or leave them out with a `DroppedRowsWarning`.
 
@@ -163,6 +165,8 @@ class UCCSketch:
 
     def merge(self, other: UCCSketch) -> Self:
         """Add another sketch's rows, in place; returns the sketch itself. ``a + b`` makes a new one."""
+        if not isinstance(other, UCCSketch):
+            raise TypeError(f"`other` must be a UCCSketch; got {type(other).__name__}. Hint: update takes Intervals.")
         self._take(self + other)
         return self
 
@@ -172,6 +176,9 @@ class UCCSketch:
         state: dict[str, Any] = {name: getattr(self, name).merged(getattr(other, name)) for name in SUMS}
         state |= {name: getattr(self, name) + getattr(other, name) for name in (*TOTALS, *COUNTS)}
         return self._of(**state, weighted=self.weighted or other.weighted)
+
+    def __radd__(self, other: object) -> Self:
+        return self + UCCSketch() if other == 0 else NotImplemented  # sum() starts from 0
 
     def _take(self, other: UCCSketch) -> None:
         for name in self.__slots__:
@@ -242,10 +249,12 @@ class UCCSketch:
         rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
         notes = [f"{self.raised} bands raised"] * bool(self.raised)
         notes += [f"{self.dropped} rows dropped"] * bool(self.dropped)
-        return f"UCCSketch({', '.join([rows, f'{len(self.critical.bin)} bins of the scale', *notes])})"
+        bins = f"{len(self.critical.bin)} bin{'' if len(self.critical.bin) == 1 else 's'} of the scale"
+        return f"UCCSketch({', '.join([rows, bins, *notes])})"
 
     def _refuse_overflow(self) -> None:
         sums = [values for name in SUMS for values in getattr(self, name).sums.values()]
+        sums += [np.array([self.y_sum, self.y_squares])]
         if not all(np.isfinite(values).all() for values in sums):
             raise ValueError(
                 "the sums of the rows must stay within float64: they do not. "
