@@ -334,3 +334,13 @@ def test_of_scales_that_cost_the_same_the_least_is_cheapest(seed: int) -> None:
     c = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(50), np.ones(50)))
     # Between the 45th and the 46th error, 45 bands grow too wide at 0.1 each while 5 errors shrink at 0.9 each.
     assert c.cheapest(0.1, axes=("excess", "deficit")).scale == np.sort(error)[44]
+
+
+def test_a_value_that_the_curve_has_for_good_can_be_found() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        upper = rng.uniform(0, 9, 3) * (rng.random(3) < 0.7)
+        c = ucc.UCC(ucc.Intervals.from_bands(rng.uniform(0, 2, 3), np.zeros(3), np.zeros(3), upper))
+        late = c.at(1e9)
+        assert c.find(excess=late.excess).excess == pytest.approx(late.excess, rel=1e-14)
+        assert c.find(deficit=late.deficit).deficit == pytest.approx(late.deficit, rel=1e-14)

@@ -146,9 +146,11 @@ class UCC:
         track = self._track((name,))
         t = least(track, profile, name, target / size, past_end=True)
         if t is None:
-            limit, word = track.values(name)[-1] * size, "least" if name in FALLING else "greatest"
+            limit, word = track.values(name)[-1], "least"
+            if name not in FALLING:
+                limit, word = profile.at(2 * profile.end)[name], "greatest"
             raise ValueError(
-                f"no {self.vary} reaches {name}={target:g}: the {word} is {limit:.4g}. "
+                f"no {self.vary} reaches {name}={target:g}: the {word} is {limit * size:.4g}. "
                 "Hint: raise zero bands by `min_band`."
             )
         return self._point(profile, t, unit)

@@ -21,6 +21,9 @@ def least(track: Track, profile: Profile, name: Metric, target: float, *, past_e
     The curve ends where all rows are covered; a rising metric goes on after it where `past_end` or no end says so.
     """
     t = track.reach(name, target)
+    if t is None and name != "miss_rate":  # a greatest or least value that rounding moved away from the target
+        off = sum_error(len(profile.critical))
+        t = track.reach(name, target * (1 + off if name in FALLING else 1 - off))
     if t is None and name not in FALLING and np.isfinite(target) and (past_end or profile.endless):
         return _beyond(profile, name, target)
     return t
@@ -36,8 +39,11 @@ def _beyond(profile: Profile, name: Metric, target: float) -> float | None:
     covered = np.isfinite(profile.critical)
     growth = {"bandwidth": profile.active + profile.other, "overshoot": np.where(covered, profile.active, 0)}
     last = growth.get(name, np.where(covered, np.minimum(profile.active, profile.other), 0))
-    if profile.vary == "scale" and not last.any():
-        return None
+    if profile.vary == "scale" and not last.any():  # without other bands nothing rises after the last bend
+        greatest = profile.at(2 * profile.end)[name]
+        if greatest < target * (1 - sum_error(len(profile.critical))):
+            return None
+        target = min(target, greatest)
     low, step = profile.end, max(abs(profile.end), 1.0)
     while profile.at(low + step)[name] < target:
         low, step = low + step, 2 * step
