@@ -132,8 +132,6 @@ def reach(binned: Binned, name: Metric, target: Bracket) -> Places:
         if name == "excess":
             folded = binned.fold.mass
             slope = slope - Bracket(np.sum(folded.low), np.sum(folded.high)).over(binned.total)
-            room = Bracket(-binned.fold_room, binned.fold_room)
-            slope, values = slope + room, values + room * Bracket(grid, grid)
     early = _crossing(grid, values.high, float(target.low), float(slope.high))
     late = _crossing(grid, values.low, float(target.high), float(slope.low))
     return _around((early, late))

@@ -1,7 +1,9 @@
 """Binned: the metrics of a sketch at any scale, each as a bracket.
 
 Beside the metrics there is the `fold`: what excess lacks of overshoot because the other bound is the nearer one. It is
-a sum of ramps as overshoot is, so every area of excess is one of overshoot less one of the fold.
+a sum of ramps as overshoot is, so every area of excess is one of overshoot less one of the fold. Its gaps between the
+bands are differences of rounded numbers, and may even vanish in them; but they are off by less than the row's active
+band may be, for which overshoot allows.
 """
 
 from __future__ import annotations
@@ -75,19 +77,13 @@ class Binned:
         """By how much overshoot less deficit grows with the scale: the mean active band."""
         return Bracket(self.active.mass.low.sum(), self.active.mass.high.sum()).over(self.total)
 
-    @property
-    def fold_room(self) -> float:
-        """How far the slope of the fold may be off: gaps are differences of rounded bands, and may vanish in them."""
-        return 16 * ULP * float(self.half_width.high)
-
     def values(self, name: Part, t: Array) -> Bracket:
         """Metric at scales t; lower bounds may be negative by rounding."""
         if name in ("bandwidth", "miss_rate"):
             return self.rounded(name, t)
         if name == "excess":
             return self.values("overshoot", t) - self.values("fold", t)
-        found = near(lambda place: self.rounded(name, place), t, falling=name == "deficit")
-        return found + Bracket(-t, t) * self.fold_room if name == "fold" else found
+        return near(lambda place: self.rounded(name, place), t, falling=name == "deficit")
 
     def rounded(self, name: Part, t: Array) -> Bracket:
         """Metric at scales t, for critical scales and second bends that are what they were rounded to."""
@@ -119,8 +115,7 @@ class Binned:
             never = (self.never_weight if missed else self.never_error) * (stop - start).positive()
             return (_step(ahead, 0, 1) + never).over(self.total).positive()
         behind = near((self.fold if name == "fold" else self.active).rising_integral, t)
-        room = self.fold_room * last * last if name == "fold" else 0.0
-        return (_step(behind, 1, 0).over(self.total) + Bracket(-room, room)).positive()
+        return _step(behind, 1, 0).over(self.total).positive()
 
     def drops(self, name: Part, first: float, last: float) -> Bracket:
         """Sum of weight times metric over the rows whose critical scale lies after `first`, up to `last`."""
@@ -163,15 +158,14 @@ class Binned:
             return rest + self.never_error * (around(last) - around(t)).positive()
 
         p, q = self.fold[:2]
-        room = self.fold_room * last * self._most(name, np.array([first]), np.array([last]))[0]
         if not len(p):
-            return Bracket(0.0, room)
+            return bracket(0.0)
         sums = self.fold.sums(ahead, convex=name == "deficit")
         cut = ((p < first) & (first < q)) | ((p < last) & (last < q) & (name == "overshoot"))
         crude = self.fold.mass * Bracket(ahead(q).low, ahead(p).high)
         low, high = np.where(cut, crude.low, sums.low), np.where(cut, crude.high, sums.high)
         low[p >= last] = high[p >= last] = 0
-        return (Bracket(low.sum(), high.sum()).over(self.total).over(self.total) + Bracket(-room, room)).positive()
+        return Bracket(low.sum(), high.sum()).over(self.total).over(self.total).positive()
 
     def carriers(self, name: Metric, share: float) -> Bracket:
         """Least number of rows that carry a share of the area between miss rate and another metric."""
