@@ -146,9 +146,8 @@ class UCC:
         track = self._track((name,))
         t = least(track, profile, name, target / size, past_end=True)
         if t is None:
-            limit, word = track.values(name)[-1], "least"
-            if name not in FALLING:
-                limit, word = profile.at(2 * profile.end)[name], "greatest"
+            limit = track.values(name)[-1] if name in FALLING else profile.at(2 * profile.end)[name]
+            word = "least" if name in FALLING else "greatest"
             raise ValueError(
                 f"no {self.vary} reaches {name}={target:g}: the {word} is {limit * size:.4g}. "
                 "Hint: raise zero bands by `min_band`."
