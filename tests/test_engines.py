@@ -184,6 +184,19 @@ def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_me
     assert found.dropped == 3
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, None])
+def test_no_value_that_is_missing_slips_through_beside_a_row_that_is_never_covered(make: Make, bad: Any) -> None:
+    rows = {"y": [1.0, 5.0, -4.0], "yhat": [0.0] * 3, "lo": [0.0, -1.0, -1.0], "hi": [0.0, 2.0, 2.0]}
+    never = UCCSketch.from_frame(make(rows), **ROLES)
+    assert np.isinf(never.critical.least.max())
+    for i, (role, name) in enumerate(ROLES.items()):
+        column = list(rows[name])
+        column[2 if role == "upper" else 1] = bad  # a bound is on the side where the error is not
+        floor: Columns = {"min_band": 0.5} if i % 2 else {}
+        sentence = f"`{role}` must be finite: 1 of 3 rows is not. {DROP}"
+        refused(sentence, UCCSketch.from_frame, make(rows | {name: column}), **ROLES, **floor)
+
+
 # ---- refusals and input, where one engine stands for all
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from uccurve.checks import Array
 
-BITS = 6
+BITS = 5
 PER_OCTAVE = 2 ** (BITS - 1)
 OCTAVES = 256
 """Bins are told apart from 2**-OCTAVES to 2**OCTAVES; beyond, the last one on either side takes all."""
@@ -56,7 +56,7 @@ def bins(numbers: Array) -> Integers:
     """Bins of numbers that are not negative.
 
     >>> bins(np.array([0.0, 0.5, 0.501, 1.0, 1.001, np.inf])).tolist()
-    [-8193, 0, 1, 32, 33, 8193]
+    [-4097, 0, 1, 16, 17, 4097]
     """
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         return bin_of(mark(numbers))
@@ -65,8 +65,8 @@ def bins(numbers: Array) -> Integers:
 def edges(numbers: Integers) -> Array:
     """Return the greatest float of each bin between the outermost ones.
 
-    >>> edges(np.array([0, 32, 33, 64])).tolist()
-    [0.5, 1.0, 1.0307692307692304, 2.0]
+    >>> edges(np.array([0, 16, 17, 32])).tolist()
+    [0.5, 1.0, 1.0606060606060603, 2.0]
     """
     octave, part = np.divmod(numbers, PER_OCTAVE)
     middle = (2.0 * (PER_OCTAVE + part) + 1) / (4 * PER_OCTAVE)

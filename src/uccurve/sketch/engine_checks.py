@@ -46,9 +46,8 @@ def all_finite(names: Iterable[str]) -> nw.Expr:
 
 
 def acceptable(roles: Iterable[str], columns: Iterable[str], *, floored: bool) -> nw.Expr:
-    """Whether `Intervals` would take the row, from its bands, width and error; false or null otherwise."""
-    good = nw.col("width") + nw.col("error") <= LARGEST
-    good &= nw.col("ascending") if floored else (nw.col("below") >= 0) & (nw.col("above") >= 0)
+    """Whether `Intervals` would take the row if it is finite; false or null otherwise."""
+    good = nw.col("ascending") if floored else (nw.col("below") >= 0) & (nw.col("above") >= 0)
     if "weight" in roles:
         good &= (nw.col("weight") >= 0) & (nw.col("weight") <= LARGEST)
     for name in columns:

@@ -1,7 +1,8 @@
 """Engines: the bins of a sketch from any data frame, by one aggregation that narwhals hands to whatever holds the rows.
 
 Every step is plain arithmetic, so all engines put a row into the same bin. Rows that `Intervals` would refuse get a
-negative number instead of a critical scale; only where there are any does a second aggregation count them by rule.
+negative number instead of a critical scale, or make a sum infinite or NaN; only where there are any does a second
+aggregation count them by rule.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from uccurve.checks import DroppedRowsWarning
 from uccurve.frames import opened
 
 from .bins import NEVER, Histogram, bin_of, mark
-from .engine_checks import Frame, acceptable, all_finite, floats, refuse
+from .engine_checks import LARGEST, Frame, acceptable, all_finite, floats, refuse
 from .rows import SUMS, tidy
 
 if TYPE_CHECKING:
@@ -28,17 +29,18 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 Table = dict[str, npt.NDArray[Any]]
-REFUSED, MISSING, WEIGHTLESS, STRAIGHT = -1.0, -2.0, -4.0, -8.0
-"""What stands for the critical scale of rows that have none; the last, for the second bend of rows without it."""
+REFUSED, MISSING, WEIGHTLESS = -1.0, -2.0, -4.0
+"""What stands for the critical scale of rows that have none."""
 NEXT = 1 + 2.0**-52
 """Critical scale of an error equal to its band that lies outside the bound all the same, by rounding."""
-NUMBERS = {"critical": "critical", "folds": "fold", "errors": "error"}
-"""Column by which each histogram bins the rows."""
 Y_SUMS = {"active": "y_sum", "width": "y_squares"}
 """What the histogram of the errors, which needs neither of these sums, adds up in their place: every sum costs time."""
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
 """Engines that would read the rows again for each grouping: they repeat rows instead."""
 col, lit, when = nw.col, nw.lit, nw.when
+GAP = col("active") + col("active") - col("width")
+NUMBERS = {"critical": col("critical"), "folds": (col("error") + col("error")) / GAP, "errors": col("error")}
+"""By what each histogram bins the rows; those without a gap have no second bend."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def _floor(job: Job, min_band: float | str) -> float:
 
 
 def _numbers(job: Job) -> Frame:
-    """Errors and bands of each row, and the numbers by which it is binned."""
+    """Errors and bands of each row, and its critical scale."""
     y, p, lower, upper = (col(name) for name in ("y_true", "y_pred", "lower", "upper"))
     error, active, width, below, above = (col(name) for name in ("error", "active", "width", "below", "above"))
     rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p)
@@ -112,20 +114,20 @@ def _numbers(job: Job) -> Frame:
     sides = when(error >= 0).then(above).otherwise(below)
     if rows.implementation.is_polars():  # it multiplies by the inverse of a column that is one number throughout
         sides = sides + 0 * error
+    elif rows.implementation in SQL:  # to choose row by row takes DuckDB longer than to calculate
+        up = (error >= 0).cast(nw.Float64)
+        sides = above * up + below * (1 - up)
     rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
     ratio, outside = error / active, (y > upper) | (y < lower)
     rare = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(lit(1.0)))
-    good = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
-    usual = good & (error != active)
+    fine = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
+    good = fine & (width + error <= LARGEST)
+    usual = (good if job.drop else fine) & ((error - active).abs() > 0)  # NaN passes only where sums show it
     if job.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
     other = when(all_finite(job.roles)).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
-    gap = active + active - width
-    return rows.with_columns(
-        critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)),
-        fold=when(gap > 0).then((error + error) / gap).otherwise(lit(STRAIGHT)),
-    )
+    return rows.with_columns(critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)))
 
 
 def _raised(rows: Frame, floor: float) -> Frame:
@@ -142,9 +144,10 @@ def _raised(rows: Frame, floor: float) -> Frame:
 
 
 def _of(job: Job, numbers: Frame, i: int) -> Frame:
-    """Rows that have a place in a histogram; the first takes all, to tell those that are refused."""
-    rows = numbers.filter(col("fold") >= 0) if i == 1 else numbers
-    return rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
+    """Rows that have a place in a histogram, and their number; the first takes all, to tell those that are refused."""
+    rows = numbers.filter(GAP > 0) if i == 1 else numbers
+    rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
+    return rows.with_columns(number=list(NUMBERS.values())[i])
 
 
 def _stacked(job: Job, numbers: Frame) -> Frame:
@@ -153,24 +156,19 @@ def _stacked(job: Job, numbers: Frame) -> Frame:
     Polars would keep all rows in memory for the second one; what it stacks it passes on as it comes.
     """
     parts, groups = [], (*job.groups, "histogram")
-    for i, number in enumerate(NUMBERS.values()):
-        rows, values = (
-            _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")),
-            _values(col(number), of_errors=i == 2),
-        )
-        sums = {one: values[one] for one in job.sums}
-        parts.append(_prepared(rows, groups, col(number), sums, weighted=job.weighted))
+    for i in range(len(NUMBERS)):
+        rows, values = _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")), _values(of_errors=i == 2)
+        parts.append(_prepared(rows, groups, {one: values[one] for one in job.sums}, weighted=job.weighted))
     return _summed(nw.concat(parts), groups, job.sums)
 
 
 def _apart(job: Job, numbers: Frame) -> Frame:
     """Group the rows once for each histogram; the engine reads them once for all."""
     parts = []
-    for i, (name, number) in enumerate(NUMBERS.items()):
-        rows = _of(job, numbers, i)
+    for i, name in enumerate(NUMBERS):
         sums = job.sums if i == 0 else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ()))]
-        values = _values(col(number), of_errors=i == 2)
-        prepared = _prepared(rows, job.groups, col(number), {one: values[one] for one in sums}, weighted=job.weighted)
+        values, rows = _values(of_errors=i == 2), _of(job, numbers, i)
+        prepared = _prepared(rows, job.groups, {one: values[one] for one in sums}, weighted=job.weighted)
         grouped = _summed(prepared, job.groups, sums)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
         grouped = grouped.with_columns(lit(i, nw.Int8).alias("histogram"), *absent)
@@ -180,38 +178,36 @@ def _apart(job: Job, numbers: Frame) -> Frame:
 
 def _repeated(job: Job, numbers: Frame) -> Frame:
     """Repeat each row for each histogram and group once."""
-    which, critical = col("histogram"), col("critical")
+    which, (critical, fold, error) = col("histogram"), NUMBERS.values()
     three = nw.concat([job.rows.head(1).select(lit(i, nw.Int8).alias("histogram")) for i in range(len(NUMBERS))])
-    number = when(which == 1).then(col("fold")).otherwise(col("error"))
+    number = when(which == 1).then(fold).otherwise(error)
     if job.weighted or job.drop:
         number = when(critical < 0).then(critical).otherwise(number)
     number = when(which == 0).then(critical).otherwise(number)
-    repeated = numbers.join(three, how="cross").with_columns(number=number).filter(col("number") > STRAIGHT)
-    values, last = _values(col("number")), _values(col("number"), of_errors=True)
-    sums = {
-        one: when(which == 2).then(last[one]).otherwise(values[one]) if one in Y_SUMS else values[one]
-        for one in job.sums
-    }
+    bent = when(which == 1).then(GAP).otherwise(lit(1.0)) > 0
+    repeated = numbers.join(three, how="cross").filter(bent).with_columns(number=number)
+    sums, last = _values(), _values(of_errors=True)
+    for one, errors in zip(Y_SUMS, (which == 2, which > 1), strict=True):  # DuckDB is slower if both ask the same
+        sums[one] = when(errors).then(last[one]).otherwise(sums[one])
+    sums = {one: sums[one] for one in job.sums}
     groups = (*job.groups, "histogram")
-    return _summed(_prepared(repeated, groups, col("number"), sums, weighted=job.weighted), groups, job.sums)
+    return _summed(_prepared(repeated, groups, sums, weighted=job.weighted), groups, job.sums)
 
 
-def _values(number: nw.Expr, *, of_errors: bool = False) -> dict[str, nw.Expr]:
-    """What is summed over the rows that are binned by a number."""
-    y = col("y_true")
+def _values(*, of_errors: bool = False) -> dict[str, nw.Expr]:
+    """What is summed over the rows of a histogram."""
+    y, number = col("y_true"), col("number")
     values = {name: col(name) for name in ("weight", "active", "width", "error", "raised")}
     values |= {"scale": number, "product": col("error") * number}
     return values | {"active": y, "width": y * y} if of_errors else values
 
 
-def _prepared(
-    rows: Frame, groups: tuple[str, ...], number: nw.Expr, columns: dict[str, nw.Expr], *, weighted: bool
-) -> Frame:
+def _prepared(rows: Frame, groups: tuple[str, ...], columns: dict[str, nw.Expr], *, weighted: bool) -> Frame:
     """Rows with the mark of their bin and what is summed."""
     if weighted:
         plain = ("weight", "raised")
         columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
-    return rows.select(*groups, number=number, mark=mark(number), **{f"of_{k}": v for k, v in columns.items()})
+    return rows.select(*groups, "number", mark=mark(col("number")), **{f"of_{k}": v for k, v in columns.items()})
 
 
 def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Frame:
@@ -234,9 +230,11 @@ def _check(table: Table, job: Job) -> None:
     """Refuse rows that `Intervals` would refuse, with its sentence; say how many were dropped."""
     first = table["histogram"] == 0
     total, least = int(table["rows"][first].sum()), table["least"]
+    shown = first & ~(least < 0)
     if not total:
         raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
-    if np.any(least[first] == REFUSED):
+    sums = (table[name][shown] for name in ("active", "width", "error"))
+    if np.any(least[first] == REFUSED) or np.isnan(least[shown]).any() or not all(np.isfinite(x).all() for x in sums):
         refuse(job.rows, job.roles, floored=job.floor is not None)
     dropped, weightless = (int(table["rows"][first & (least == code)].sum()) for code in (MISSING, WEIGHTLESS))
     if dropped == total:

@@ -22,7 +22,7 @@ class UCCSketch:
 
     Rows are binned by their critical scale, those with a wider band on the side of the error also by the scale from
     which their other bound is the nearer one, and all by their error, which is the curve of the constant band. A bin
-    keeps the number of its rows, its least and greatest number, and sums. Bins are the same in every sketch: 32 to
+    keeps the number of its rows, its least and greatest number, and sums. Bins are the same in every sketch: 16 to
     each factor of two.
 
     Notes
@@ -263,4 +263,4 @@ class UCCSketch:
 
 
 LIMIT = (2 * LAST + 3) * 8 * sum(4 + len(names) for names in SUMS.values())
-"""Bytes that no sketch exceeds: 3.3 MB."""
+"""Bytes that no sketch exceeds: 1.6 MB."""
