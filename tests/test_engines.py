@@ -17,6 +17,7 @@ import pytest
 
 import uccurve as ucc
 from refusal import CONVERT, DROP, FLOOR, UNIT, refused
+from uccurve.sketch.rows import OVERFLOW
 from uccurve.sketch.sketch import UCCSketch
 
 pl = pytest.importorskip("polars")
@@ -233,6 +234,9 @@ REFUSED: list[tuple[Columns, Columns, str]] = [
     ({"y": [1, 2**53 + 1, 9]}, {}, WIDE),
     ({"y": [np.nan] * 3}, {"missing": "drop"}, LEFT),
     ({name: [] for name in ROLES.values()}, {}, NONE),
+    ({"y": [np.nan, 2.0, 9.0], "lo": [0.0, 5.0, 2.0]}, {"missing": "drop"}, CROSSED.replace("3 rows", "2 rows")),
+    ({"hi": [2.0, -1.7e308, 4.0]}, {"min_band": "5%"}, CROSSED),
+    ({"y": [np.nan, 4.0, 5.0], "lo": [0.0, -1e308, -1e308], "hi": [2.0, 7e307, 7e307]}, {"missing": "drop"}, OVERFLOW),
 ]
 
 
@@ -242,6 +246,24 @@ def test_rows_are_refused_in_one_sentence(small: Make, changes: Columns, options
     if not len(data["y"]):
         data = {name: np.array([], np.float64) for name in data}
     refused(sentence, UCCSketch.from_frame, small(data), **ROLES, **options)
+
+
+@pytest.mark.parametrize("bound", [{"lo": [np.inf, 1.0, 2.0]}, {"hi": [-np.inf, 3.0, 4.0]}])
+def test_rows_are_dropped_for_infinite_bounds_that_a_least_band_would_hide(small: Make, bound: Columns) -> None:
+    data = few(**bound)
+    with pytest.warns(ucc.DroppedRowsWarning, match="^dropped 1 of 3 rows"):
+        found = UCCSketch.from_frame(small(data), **ROLES, missing="drop", min_band=0.5)
+    with pytest.warns(ucc.DroppedRowsWarning):
+        assert found == memory(data, missing="drop", min_band=0.5)
+
+
+def test_whole_numbers_are_missing_or_too_large_in_arrow_s_columns_too() -> None:
+    arrow = pytest.importorskip("pyarrow").table
+    data = {name: column.astype(np.int64).tolist() for name, column in few().items()}
+    missing, large = arrow(data | {"y": [None, 2, 9]}), arrow(data | {"y": [2**60 + 1, 2, 9]})
+    refused(f"`y_true` must be finite: 1 of 3 rows is not. {DROP}", UCCSketch.from_frame, missing, **ROLES)
+    refused(WIDE, UCCSketch.from_frame, large, **ROLES)
+    assert UCCSketch.from_frame(arrow(data), **ROLES) == memory(few())
 
 
 def test_nulls_are_missing_values() -> None:

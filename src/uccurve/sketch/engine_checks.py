@@ -10,6 +10,8 @@ import narwhals as nw
 from uccurve import arrays, checks
 from uccurve.checks import Rule
 
+from .rows import OVERFLOW
+
 Frame = nw.LazyFrame[Any]
 LARGEST = 1.7976931348623157e308
 EXACT = 2**53
@@ -27,7 +29,9 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
             held = next((word for kind, word in HELD.items() if dtype == kind), str(dtype))
             raise TypeError(f"`{role}` must hold numbers; it holds {held}. {arrays.CONVERT}")
         if dtype in WIDE:
-            columns[f"wide_{role}"] = (column > EXACT) | (column < (0 if dtype in (nw.UInt64, nw.UInt128) else -EXACT))
+            wide = (column > EXACT) | (column < (0 if dtype in (nw.UInt64, nw.UInt128) else -EXACT))
+            columns[f"wide_{role}"] = wide
+            column = nw.when(wide).then(nw.lit(0, dtype)).otherwise(column)  # PyArrow would not cast them
         columns[role] = column if dtype == nw.Float64 else column.cast(nw.Float64)
     return columns
 
@@ -67,16 +71,14 @@ def refuse(rows: Frame, roles: Sequence[str], *, floored: bool) -> None:
     for i, (rule, _) in enumerate(rules):
         if count := int(found[f"rule_{i}"][0] or 0):
             raise ValueError(checks.sentence(rule, count, total))
-    raise ValueError(
-        f"the bands and errors of all {total} rows must stay within float64: their sums do not. "
-        "Hint: divide all columns by a common unit first."
-    )
+    raise ValueError(OVERFLOW)
 
 
 def _rules(columns: list[str], roles: Sequence[str], *, floored: bool) -> Iterable[tuple[Rule, nw.Expr]]:
     """Rules in the order in which `Intervals` applies them, each with what holds for good rows."""
     y, p, lower, upper = (nw.col(name) for name in ("y_true", "y_pred", "lower", "upper"))
-    yield from ((arrays.exact(role), ~nw.col(f"wide_{role}")) for role in roles if f"wide_{role}" in columns)
+    for role, flag in ((role, nw.col(f"wide_{role}")) for role in roles if f"wide_{role}" in columns):
+        yield arrays.exact(role), ~flag | flag.is_null()
     yield from ((arrays.finite(role), is_finite(role)) for role in roles)
     if "weight" in roles:
         yield arrays.not_negative("weight"), nw.col("weight") >= 0

@@ -59,6 +59,11 @@ class Job:
         return "weight" in self.roles
 
     @property
+    def kept(self) -> Frame:
+        """Rows but those that are dropped."""
+        return self.rows.filter(all_finite(self.roles)) if self.drop else self.rows
+
+    @property
     def sums(self) -> tuple[str, ...]:
         """What is summed for the histogram that sums most."""
         raised = () if self.floor is None else ("raised",)
@@ -95,13 +100,12 @@ def _floor(job: Job, min_band: float | str) -> float:
     floor = checks.floor(min_band, 0.0)
     if not isinstance(min_band, str):
         return floor
-    rows = job.rows.filter(all_finite(job.roles)) if job.drop else job.rows
     weight = col("weight") if job.weighted else lit(1.0)
-    halves = rows.select(half=(col("upper") / 2 - col("lower") / 2) * weight, weight=weight + 0 * col("upper"))
+    halves = job.kept.select(half=(col("upper") / 2 - col("lower") / 2) * weight, weight=weight + 0 * col("upper"))
     sums = _collected(halves.select(col("half").sum(), col("weight").sum()))
     half, total = float(sums["half"][0]), float(sums["weight"][0])
-    if not (np.isfinite(half) and np.isfinite(total)):
-        refuse(job.rows, job.roles, floored=True)
+    if not (0 <= half < np.inf and np.isfinite(total)):
+        refuse(job.kept, job.roles, floored=True)
     return checks.floor(min_band, half / total) if total > 0 else floor
 
 
@@ -109,7 +113,8 @@ def _numbers(job: Job) -> Frame:
     """Errors and bands of each row, and its critical scale."""
     y, p, lower, upper = (col(name) for name in ("y_true", "y_pred", "lower", "upper"))
     error, active, width, below, above = (col(name) for name in ("error", "active", "width", "below", "above"))
-    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p)
+    whole = {"whole": all_finite(job.roles)} if job.drop else {}
+    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p, **whole)
     rows = rows if job.floor is None else _raised(rows, job.floor)
     sides = when(error >= 0).then(above).otherwise(below)
     if rows.implementation.is_polars():  # it multiplies by the inverse of a column that is one number throughout
@@ -126,7 +131,7 @@ def _numbers(job: Job) -> Frame:
     if job.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
-    other = when(all_finite(job.roles)).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
+    other = when(col("whole")).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
     return rows.with_columns(critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)))
 
 
@@ -235,7 +240,7 @@ def _check(table: Table, job: Job) -> None:
         raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
     sums = (table[name][shown] for name in ("active", "width", "error"))
     if np.any(least[first] == REFUSED) or np.isnan(least[shown]).any() or not all(np.isfinite(x).all() for x in sums):
-        refuse(job.rows, job.roles, floored=job.floor is not None)
+        refuse(job.kept, job.roles, floored=job.floor is not None)
     dropped, weightless = (int(table["rows"][first & (least == code)].sum()) for code in (MISSING, WEIGHTLESS))
     if dropped == total:
         raise ValueError(

@@ -20,6 +20,9 @@ SUMS = {
 """What each histogram sums, times the weights: `product` is the error times the number that is binned."""
 TOTALS = ("y_sum", "y_squares")
 COUNTS = ("raised", "dropped")
+OVERFLOW = (
+    "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first."
+)
 
 
 def state_of(intervals: Intervals) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from uccurve.intervals import Intervals, Missing
 
 from .bins import LAST, Histogram
-from .rows import COUNTS, SUMS, TOTALS, state_of
+from .rows import COUNTS, OVERFLOW, SUMS, TOTALS, state_of
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -256,10 +256,7 @@ class UCCSketch:
         sums = [values for name in SUMS for values in getattr(self, name).sums.values()]
         sums += [np.array([self.y_sum, self.y_squares])]
         if not all(np.isfinite(values).all() for values in sums):
-            raise ValueError(
-                "the sums of the rows must stay within float64: they do not. "
-                "Hint: divide all columns by a common unit first."
-            )
+            raise ValueError(OVERFLOW)
 
 
 LIMIT = (2 * LAST + 3) * 8 * sum(4 + len(names) for names in SUMS.values())
