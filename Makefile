@@ -14,7 +14,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The inner loop: doctests of the core as test_boundaries.py finds it, the tests named after its modules, and its laws.
 LAWS = boundaries by_hand facts laws many_rows oracle oracle_units refusals
 CORE = $(shell $(BIN)/python tests/test_boundaries.py)
-FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
+FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast check lint types format bench docs paper clean

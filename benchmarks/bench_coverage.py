@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import uccurve as ucc
-from uccurve.checks import Array
+from uccurve._checks import Array
 from uccurve.compare.bootstrap import interval_estimates
 from uccurve.compare.question import Question
 from uccurve.compare.replicates import Settings

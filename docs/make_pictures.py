@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import uccurve as ucc
-from uccurve.checks import Axes
+from uccurve._checks import Axes
+from uccurve.plots._drawing import style, tidy
 from uccurve.plots.display import UCCDisplay
-from uccurve.plots.drawing import style, tidy
 
 ASSETS = Path(__file__).parent / "assets"
 PAIRS: tuple[Axes, ...] = (("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit"))

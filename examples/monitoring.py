@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
-from uccurve.checks import Axes
+from uccurve._checks import Axes
 
 AXES: Axes = ("bandwidth", "deficit")
 TOLERANCE = 0.05

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uccurve.sketch.bins import LAST, NEVER, PER_OCTAVE, ZERO, Histogram, bins, edges
+from uccurve.sketch._bins import LAST, NEVER, PER_OCTAVE, ZERO, Histogram, bins, edges
 
 INNER = np.arange(-LAST, LAST)
 

@@ -16,17 +16,17 @@ ROOTS = ["compare.assess", "compare.band", "curve", "intervals", "levels.curve",
 """Where the core begins; whatever they import belongs to it. All of it imports numpy and the standard library only."""
 
 HAND_OFFS = {
-    ("intervals", "frames"),
+    ("intervals", "_frames"),
     ("curve", "plots.display"),
     ("compare.assessment", "plots.figures"),
-    ("compare.assessment", "report.page"),
+    ("compare.assessment", "report._page"),
 }
 """Where a method of the core hands over to an edge, inside a function: (core module, edge)."""
 
-BRIDGES = {"compare.tables", "progress"}
+BRIDGES = {"compare.tables", "_progress"}
 """Edges that the core calls; like all edges they import their libraries in functions only."""
 
-EAGER = ["calibrate/band_models", "calibrate/estimators", "cli/app", "experiments"]
+EAGER = ["calibrate/_band_models", "calibrate/estimators", "cli/app", "experiments"]
 """Edges that are an extra as a whole and may import its libraries at their top."""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from uccurve.cli.conventions import Columns, Taken, model_option, taken
+from uccurve.cli._conventions import Columns, Taken, model_option, taken
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
-from uccurve.checks import METRICS
+from uccurve._checks import METRICS
 
 VARY: list[Any] = ["scale", "shift"]
 EXCESSES: list[Any] = ["excess", "overshoot"]

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from uccurve.checks import Axes
+from uccurve._checks import Axes
+from uccurve.plots._drawing import mark, path, view
 from uccurve.plots.display import UCCDisplay
-from uccurve.plots.drawing import mark, path, view
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from uccurve.cli.files import HEADER_LIMIT, Table, listed, shown
+from uccurve.cli._files import HEADER_LIMIT, Table, listed, shown
 
 
 @pytest.fixture

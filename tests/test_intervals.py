@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
-from uccurve.checks import Array
+from uccurve._checks import Array
 
 NAMES = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
 

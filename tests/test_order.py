@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uccurve.checks import Array
-from uccurve.order import SHORT, ordered, running_sum
+from uccurve._checks import Array
+from uccurve._order import SHORT, ordered, running_sum
 from uccurve.profile import blocks
 
 SIZES = [1, 2, 3, SHORT - 1, SHORT, SHORT + 1, 2047, 2048, 2049, 4095, 4096, 4097, 2**14 + 1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from uccurve.cli.outputs import check_target, written
+from uccurve.cli._outputs import check_target, written
 
 
 def test_a_finished_file_appears_and_nothing_else(tmp_path: Path) -> None:

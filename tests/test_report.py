@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from uccurve.checks import METRICS
-from uccurve.report.data import curve_data, explorer_data, sample_data
-from uccurve.report.page import page
-from uccurve.report.webpage import embedded
+from uccurve._checks import METRICS
+from uccurve.report._data import curve_data, explorer_data, sample_data
+from uccurve.report._page import page
+from uccurve.report._webpage import embedded
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 

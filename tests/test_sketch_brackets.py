@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import uccurve as ucc
 from oracle import FALLING, METRICS, PAIRS
 from strategies import Data, fractions, mixed, pairs
-from uccurve import checks
-from uccurve.sketch.bins import NEVER, PER_OCTAVE, edges
+from uccurve import _checks as checks
+from uccurve.sketch._bins import NEVER, PER_OCTAVE, edges
 from uccurve.sketch.curve import SketchUCC
 from uccurve.sketch.sketch import UCCSketch
 

@@ -13,8 +13,9 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from test_cli import FAST, Run, intervals, models, refused, run
-from uccurve.cli import memory, scans
-from uccurve.cli.loading import Request, parts
+from uccurve.cli import _memory as memory
+from uccurve.cli import _scans as scans
+from uccurve.cli._loading import Request, parts
 
 __all__ = ["run"]  # the fixture
 TWO_THREADS = {"POLARS_MAX_THREADS": "2"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from uccurve.plots.thinning import RESOLUTION, drawn, knots, staircase
+from uccurve.plots._thinning import RESOLUTION, drawn, knots, staircase
 
 unit = st.floats(0, 1, width=32)
 

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from . import adapters
+from ._checks import DroppedRowsWarning
 from .calibrate.calibrator import Calibration, IntervalCalibrator
 from .calibrate.scorers import make_interval_scorer
-from .checks import DroppedRowsWarning
 from .compare.assess import assess
 from .compare.assessment import Assessment
 from .compare.band import ConfidenceBand, confidence_band

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import Array, Axes, Metric
+from ._checks import FALLING, Array, Axes, Metric, Vary
 from .intervals import Intervals
-from .profile import FALLING, Profile, Vary, blocks
+from .profile import Profile, blocks
 from .targets import least
 from .track import Track
 

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from . import checks
+from . import _checks as checks
+from ._bands import deviation
+from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
 from .area import Piece, closed_form, integral, piece, shares
-from .bands import deviation
-from .checks import HEADLINE, Array, Axes, Metric
 from .intervals import Intervals
 from .points import CurvePoints, OperatingPoint
-from .profile import FALLING, Profile, Vary
+from .profile import Profile
 from .targets import cheapest_of, conformal_t, least
 from .track import Track, kinks
 
 if TYPE_CHECKING:
     from .levels.curve import LevelsUCC
     from .plots.display import UCCDisplay
-
-Range = tuple[float, float]
-Unit = str | float
 
 
 class UCC:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, bands, checks
-from .arrays import Flags
-from .checks import Array
+from . import _arrays as arrays
+from . import _bands as bands
+from . import _checks as checks
+from ._arrays import Flags
+from ._checks import Array
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -261,7 +263,7 @@ class Intervals:
         >>> Intervals.from_frame(frame, y_true="y", y_pred="yhat", lower="lo", upper="hi")
         Intervals(2 rows, miss_rate 0.5, bandwidth 1.25)
         """
-        from .frames import columns
+        from ._frames import columns
 
         names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
         data = columns(frame, {role: name for role, name in names.items() if name is not None})

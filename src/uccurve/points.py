@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from .checks import Array, Axes
+from ._checks import Array, Axes
 
 
 @dataclass(frozen=True, slots=True, repr=False)

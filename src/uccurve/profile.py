@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Flags
-from .checks import Array, Metric
+from ._arrays import Flags
+from ._checks import Array, Metric, Vary
 from .intervals import Intervals
 
-Vary = Literal["scale", "shift"]
 Indices = npt.NDArray[np.intp]
 BLOCK = 1 << 16
-FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
 
 
 def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:

@@ -8,12 +8,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import checks
-from .arrays import ascending, columns, floats, within_range
-from .checks import HEADLINE, Array, Axes, Metric
-from .curve import UCC, Range, Unit
+from . import _checks as checks
+from ._arrays import ascending, columns, floats, within_range
+from ._checks import HEADLINE, Array, Axes, Metric, Range, Unit, Vary
+from .curve import UCC
 from .intervals import Intervals
-from .profile import Vary
 
 Multioutput = Literal["uniform_average", "raw_values"] | npt.ArrayLike
 Score = float | Array

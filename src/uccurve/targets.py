@@ -7,12 +7,10 @@ from math import ceil
 
 import numpy as np
 
-from . import checks
-from .checks import Array, Metric
-from .profile import FALLING, Profile
+from . import _checks as checks
+from ._checks import FALLING, NO_RANK, Array, Metric, as_written
+from .profile import Profile
 from .track import Track, sum_error
-
-NO_RANK = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
 
 
 def least(track: Track, profile: Profile, name: Metric, target: float, *, past_end: bool = False) -> float | None:
@@ -76,15 +74,3 @@ def conformal_t(profile: Profile, target: float | Fraction) -> float:
             "too many errors lie on the side of a zero band. Hint: raise them by `min_band`."
         )
     return t
-
-
-def as_written(value: float | Fraction) -> Fraction:
-    """Return the fraction a person meant by a float: 0.07 is 7/100 and 1/3 is a third.
-
-    >>> as_written(0.07), as_written(1 / 3)
-    (Fraction(7, 100), Fraction(1, 3))
-    """
-    if isinstance(value, Fraction):
-        return value
-    simple = Fraction(float(value)).limit_denominator(10**6)
-    return simple if float(simple) == value else Fraction(repr(float(value)))

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import Array, Metric
-from .order import Negative, ordered, rearranged, running_integral, running_sum
-from .profile import FALLING, Indices, Profile, Vary, blocks
+from ._checks import FALLING, Array, Metric, Vary
+from ._order import Negative, ordered, rearranged, running_integral, running_sum
+from .profile import Indices, Profile, blocks
 
 BENDS: Mapping[Vary, Mapping[Metric, Mapping[str, float]]] = {
     "scale": {

@@ -5,16 +5,16 @@
 translates: nothing is fitted, sorted or repaired, rows are matched by position, and none imports the library it serves.
 """
 
-from .boosting import from_quantile_models, levels_from_quantile_models
-from .crepes import from_crepes, levels_from_crepes
-from .estimator import from_estimator
-from .mapie import from_mapie, levels_from_mapie
-from .nixtla import from_nixtla, levels_from_nixtla
-from .posterior import from_posterior, levels_from_posterior
-from .quantiles import from_quantiles, levels_from_quantiles
-from .scipy_dist import from_scipy, levels_from_scipy
-from .skpro import from_skpro, levels_from_skpro
-from .statsmodels import from_statsmodels, levels_from_statsmodels
+from ._boosting import from_quantile_models, levels_from_quantile_models
+from ._crepes import from_crepes, levels_from_crepes
+from ._estimator import from_estimator
+from ._mapie import from_mapie, levels_from_mapie
+from ._nixtla import from_nixtla, levels_from_nixtla
+from ._posterior import from_posterior, levels_from_posterior
+from ._quantiles import from_quantiles, levels_from_quantiles
+from ._scipy_dist import from_scipy, levels_from_scipy
+from ._skpro import from_skpro, levels_from_skpro
+from ._statsmodels import from_statsmodels, levels_from_statsmodels
 
 __all__ = [
     "from_crepes",

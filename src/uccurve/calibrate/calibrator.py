@@ -10,14 +10,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Array, Axes
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE, Array, Axes, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
-from uccurve.profile import Vary
 
-from .saved import read, write
+from ._saved import read, write
 
 Label = str | int
 """What names a group."""

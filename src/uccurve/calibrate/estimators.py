@@ -13,12 +13,11 @@ from sklearn.utils import check_array, check_random_state, column_or_1d, get_tag
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from uccurve import checks
-from uccurve.checks import Array
+from uccurve import _checks as checks
+from uccurve._checks import Array, Vary
 from uccurve.intervals import Intervals
-from uccurve.profile import Vary
 
-from .band_models import PARTS, BandModel, Data, Rows, default_part
+from ._band_models import PARTS, BandModel, Data, Rows, default_part
 from .calibrator import IntervalCalibrator
 
 

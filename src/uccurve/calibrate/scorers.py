@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE
 from uccurve.adapters import from_estimator
-from uccurve.checks import HEADLINE
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 

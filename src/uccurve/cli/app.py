@@ -14,14 +14,14 @@ try:
 except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
 
-from uccurve import checks
-from uccurve.curve import Range, Unit
+from uccurve import _checks as checks
+from uccurve._checks import Range, Unit
 from uccurve.experiments import NAMES
 
-from . import jobs
-from .console import plain_warnings, refusal, say
-from .conventions import Columns, model_option
-from .loading import Request
+from . import _jobs as jobs
+from ._console import plain_warnings, refusal, say
+from ._conventions import Columns, model_option
+from ._loading import Request
 
 REFUSED = (ValueError, TypeError, OSError, ImportError, MemoryError)
 app = typer.Typer(

@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Axes
-from uccurve.curve import UCC, Range, Unit
+from uccurve import _checks as checks
+from uccurve._checks import FALLING, HEADLINE, Axes, Range, Unit
+from uccurve._progress import Progress, Tick, watched
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.profile import FALLING, Profile
-from uccurve.progress import Progress, Tick, watched
+from uccurve.profile import Profile
 
 from .assessment import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
 from .binomial import clopper_pearson, tail

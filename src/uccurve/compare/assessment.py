@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, fields
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Literal
 
-from uccurve.checks import Axes
+from uccurve._checks import Axes
 from uccurve.intervals import Intervals
 
 from . import tables
 from .crossings import Crossings
 
 if TYPE_CHECKING:
-    from uccurve.curve import Unit
+    from uccurve._checks import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class Assessment:
 
     def to_html(self) -> str:
         """Return a page with curves and tables that stands alone."""
-        from uccurve.report.page import page
+        from uccurve.report._page import page
 
         return str(page(self))
 

@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Array, Axes
-from uccurve.curve import UCC, Unit
+from uccurve import _checks as checks
+from uccurve._checks import FALLING, HEADLINE, Array, Axes, Unit, Vary
+from uccurve._progress import Progress, Tick, watched
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.profile import FALLING, Profile, Vary
-from uccurve.progress import Progress, Tick, watched
+from uccurve.profile import Profile
 
 from .bootstrap import Seed
 from .question import Question

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import HEADLINE, Axes
-from uccurve.curve import Range, Unit
+from uccurve._checks import HEADLINE, Axes, Range, Unit, Vary
+from uccurve._progress import Progress, Tick, watched
 from uccurve.intervals import Intervals
-from uccurve.profile import Profile, Vary
-from uccurve.progress import Progress, Tick, watched
+from uccurve.profile import Profile
 
 from .moments import Moments
 from .question import Question, Statistic

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Axes
-from uccurve.curve import UCC, Unit
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE, Axes, Unit, Vary
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.profile import Vary
 
 from .lines import Line, Runs, View, runs
 from .pool import refuse_other_rows

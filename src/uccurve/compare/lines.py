@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import Array, Axes, Metric
-from uccurve.curve import UCC, Unit
-from uccurve.profile import FALLING, Indices, blocks
+from uccurve._checks import FALLING, Array, Axes, Metric, Unit
+from uccurve.curve import UCC
+from uccurve.profile import Indices, blocks
 
 TIE = 1e-12
 """Share of an axis below which two positions on it are taken for equal."""

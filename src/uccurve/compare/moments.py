@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from uccurve._checks import Array
 from uccurve.area import folds
-from uccurve.checks import Array
 from uccurve.profile import Profile
 
 from .question import CURVE_STATISTICS, Question

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Array, Axes
-from uccurve.curve import Range, Unit
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
+from uccurve._progress import Progress, Tick, watched
 from uccurve.intervals import Intervals
-from uccurve.profile import Vary
-from uccurve.progress import Progress, Tick, watched
 
 from .moments import Moments
 from .pool import pooled, profiles, pull, refuse_other_rows, shares

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from uccurve.checks import Array, Axes, Metric
+from uccurve._checks import FALLING, Array, Axes, Metric
 from uccurve.intervals import Intervals
-from uccurve.profile import FALLING, Indices, Profile, blocks
+from uccurve.profile import Indices, Profile, blocks
 from uccurve.track import BENDS, vertices
 
 from .question import CURVE_STATISTICS, Question

@@ -7,11 +7,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from uccurve import checks
-from uccurve.checks import Array, Axes, Metric
-from uccurve.curve import UCC, Range, Unit
+from uccurve import _checks as checks
+from uccurve._checks import FALLING, Array, Axes, Metric, Range, Unit, Vary
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.profile import FALLING, Profile, Vary
+from uccurve.profile import Profile
 
 Statistic = Literal[
     "area",

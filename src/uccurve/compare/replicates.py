@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from uccurve import checks
-from uccurve.checks import Array
+from uccurve import _checks as checks
+from uccurve._checks import Array
+from uccurve._progress import Tick
 from uccurve.profile import blocks
-from uccurve.progress import Tick
 
 from .resamples import Resamples
 from .swaps import AnswersFromSums

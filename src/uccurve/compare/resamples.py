@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from uccurve.checks import Array
+from uccurve._checks import Array
+from uccurve._progress import Tick
 from uccurve.profile import Indices
-from uccurve.progress import Tick
 
 from .units import Units
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.progress import Tick
+from uccurve._progress import Tick
 
 Bytes = npt.NDArray[np.uint8]
 Real = TypeVar("Real", np.float32, np.float64)

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import Array
-from uccurve.progress import Tick
+from uccurve._checks import Array
+from uccurve._progress import Tick
 
 from . import subsets
 from .units import Units

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import FLOOR_HINT, Array, Axes, Metric
-from uccurve.curve import Range
-from uccurve.profile import FALLING, Indices, Profile
+from uccurve._checks import FALLING, FLOOR_HINT, Array, Axes, Metric, Range
+from uccurve.profile import Indices, Profile
 from uccurve.track import sum_error
 
 from .moments import Moments

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import Array
+from uccurve._checks import Array
 from uccurve.intervals import Intervals
 from uccurve.profile import Indices
 

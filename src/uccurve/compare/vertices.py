@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import Array, Metric
+from uccurve._checks import Array, Metric
 from uccurve.profile import Indices, Profile
 from uccurve.track import BENDS, KINDS, kinks, vertices
 

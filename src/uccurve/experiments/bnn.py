@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 
 from uccurve import UCC, Intervals
-from uccurve.plots.drawing import GREY, PALETTE
+from uccurve.plots._drawing import GREY, PALETTE
 
 from .bayes_net import Settings as Network
 from .experiment import Cell, Claim, Drawing, Experiment, Parts, Settings, Verdict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uccurve import UCC, Intervals
-from uccurve.plots.drawing import GREY, PALETTE
+from uccurve.plots._drawing import GREY, PALETTE
 
 from .store import write_whole
 from .summary import BM, Axes

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from uccurve import UCC, Intervals
-from uccurve.plots.drawing import GREY, PALETTE
+from uccurve.plots._drawing import GREY, PALETTE
 
 from .experiment import Cell, Claim, Drawing, Experiment, Parts, Settings, Verdict
 from .figures import canvas, draw_band, draw_curves

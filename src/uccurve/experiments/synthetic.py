@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from uccurve import UCC, Intervals
-from uccurve.plots.drawing import GREY, PALETTE
+from uccurve.plots._drawing import GREY, PALETTE
 
 from .experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
 from .figures import canvas, draw_curves

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from uccurve._checks import Array, Metric
 from uccurve.area import integral, piece
-from uccurve.checks import Array, Metric
 from uccurve.compare.question import Question
 from uccurve.profile import Indices
 

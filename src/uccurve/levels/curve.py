@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from uccurve import checks
+from uccurve import _checks as checks
+from uccurve._checks import Array, Axes, Metric, Range, Unit
 from uccurve.area import integral
-from uccurve.checks import Array, Axes, Metric
-from uccurve.curve import UCC, Range, Unit
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
 from uccurve.profile import Profile

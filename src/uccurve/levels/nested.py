@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.checks import Array, Metric
+from uccurve._checks import Array, Metric
+from uccurve._order import running_sum
 from uccurve.intervals import Intervals
-from uccurve.order import running_sum
 from uccurve.profile import Indices, Profile
 from uccurve.track import Track, _frozen, _never
 

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Axes
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE, Axes, Unit
+from uccurve._progress import Progress, Tick, watched
 from uccurve.compare.bootstrap import Seed
 from uccurve.compare.permutation import PermutationTest, note
 from uccurve.compare.pool import refuse_other_rows, shares
@@ -17,8 +18,6 @@ from uccurve.compare.replicates import BootstrapInterval, Method, Replicates, Se
 from uccurve.compare.resamples import Resamples
 from uccurve.compare.swaps import Alternative, Null, Swaps, by_order, by_sums
 from uccurve.compare.units import Units, positive
-from uccurve.curve import Unit
-from uccurve.progress import Progress, Tick, watched
 
 from .answers import Answers, LevelMoments, pooled, same_pace
 from .curve import LevelsUCC

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Array, Axes, Metric
+from uccurve import _checks as checks
+from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
 from uccurve.compare.band import ConfidenceBand, confidence_band
-from uccurve.curve import UCC, Range, Unit
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
-from uccurve.profile import FALLING, Vary
 
-from .drawing import GREY, REFERENCE, SHARED, curve, dress, key, mark, new_axes, path, percent, spoken, view, visible
+from ._drawing import GREY, REFERENCE, SHARED, curve, dress, key, mark, new_axes, path, percent, spoken, view, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, Axes
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE, Axes, Unit
 from uccurve.compare.assess import GAINS
-from uccurve.curve import UCC, Unit
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
+from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, percent, style, tidy
 from .display import UCCDisplay
-from .drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, percent, style, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes

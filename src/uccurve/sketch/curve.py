@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from uccurve import checks
-from uccurve.checks import HEADLINE, METRICS, Array, Axes, Metric
-from uccurve.curve import UCC, Range, Unit
+from uccurve import _checks as checks
+from uccurve._checks import FALLING, HEADLINE, METRICS, NO_RANK, Array, Axes, Metric, Range, Unit, Vary, as_written
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import CurvePoints, OperatingPoint
-from uccurve.profile import FALLING, Vary
-from uccurve.targets import NO_RANK, as_written, cheapest_of
+from uccurve.targets import cheapest_of
 
-from .area import area, partial, reach
-from .binned import Binned
-from .brackets import Bracket, bracket, outward
+from ._area import area, partial, reach
+from ._binned import Binned
+from ._brackets import Bracket, bracket, outward
 from .sketch import UCCSketch
 
 if TYPE_CHECKING:

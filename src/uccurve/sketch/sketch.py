@@ -8,8 +8,8 @@ import numpy as np
 
 from uccurve.intervals import Intervals, Missing
 
-from .bins import LAST, Histogram
-from .rows import COUNTS, OVERFLOW, SUMS, TOTALS, state_of
+from ._bins import LAST, Histogram
+from ._rows import COUNTS, OVERFLOW, SUMS, TOTALS, state_of
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -135,7 +135,7 @@ class UCCSketch:
         >>> UCCSketch.from_frame(pl.LazyFrame(data | {"site": ["N", "S", "S"]}), by="site")["S"]
         UCCSketch(2 rows, 2 bins of the scale)
         """
-        from .engines import states
+        from ._engines import states
 
         names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
         found = states(frame, names, by=by, min_band=min_band, missing=missing)
@@ -219,14 +219,14 @@ class UCCSketch:
         >>> UCCSketch.from_json(s.to_json()) == s
         True
         """
-        from .saved import to_json
+        from ._saved import to_json
 
         return to_json(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Sketch from `to_json`; refused where it cannot be the sketch of any rows."""
-        from .saved import state
+        from ._saved import state
 
         return cls._of(**state(text))
 

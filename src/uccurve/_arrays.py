@@ -1,0 +1,257 @@
+"""Arrays: outside data become float64 columns by position, or one sentence that says what to do."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _checks as checks
+from ._checks import Array, DroppedRowsWarning, Rule
+
+Flags = npt.NDArray[np.bool_]
+DROP_HINT = 'pass missing="drop" to leave such rows out'
+CONVERT = "Hint: convert it to float first."
+KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
+OFFSET_HINT = "subtract a common offset from all columns first"
+ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
+CONTAINED = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
+
+
+def finite(name: str, hint: str = DROP_HINT) -> Rule:
+    """Return the rule for missing and infinite values."""
+    return Rule(name, "be finite", ("is not", "are not"), hint)
+
+
+def exact(name: str, hint: str = OFFSET_HINT) -> Rule:
+    """Return the rule for numbers that float64 would round."""
+    return Rule(name, "fit float64 exactly", ("does not", "do not"), hint)
+
+
+def near(name: str, other: str) -> Rule:
+    """Return the rule for columns whose difference float64 must hold."""
+    hint = "divide all columns by a common unit first"
+    return Rule(name, f"lie within float64 range of `{other}`", ("does not", "do not"), hint)
+
+
+def not_negative(name: str) -> Rule:
+    """Return the rule for weights."""
+    return Rule(name, "not be negative", ("is", "are"), "leave such rows out or give them weight 0")
+
+
+def columns(
+    data: Mapping[str, Any], weight: Any, missing: str, *, weight_name: str = "weight", hint: str = DROP_HINT
+) -> tuple[list[Array], Array | None, int]:
+    """Columns of one shape without missing values, their raw weights, and how many rows were dropped."""
+    checks.choice("missing", missing, ("raise", "drop"))
+    arrays = {name: numbers(name, value) for name, value in data.items()}
+    first, *others = arrays
+    shape = arrays[first].shape
+    for name in others:
+        _refuse_shape(name, arrays[name].shape, first, shape)
+    if 0 in shape:
+        raise ValueError(f"`{first}` must hold at least one row: its shape is {shape}. Hint: check the filter before.")
+    if weight is not None:
+        arrays[weight_name] = numbers(weight_name, weight)
+        if (given := arrays[weight_name].shape) not in (shape, shape[:1]):
+            raise ValueError(
+                f"`{weight_name}` must have one value a row: its shape is {given} where `{first}` has {shape}. "
+                f"Hint: leave `{weight_name}` out to count rows alike."
+            )
+    dropped = _without_missing(arrays, drop=missing == "drop", hint=hint)
+    raw = arrays.pop(weight_name, None)
+    return list(arrays.values()), None if raw is None else _weights(weight_name, raw, arrays[first].shape), dropped
+
+
+def numbers(name: str, value: Any) -> Array:
+    """Copy `value` by position into a float64 array of one or two dimensions."""
+    out = floats(name, value)
+    if out.ndim not in (1, 2):
+        hint = "reshape it to (rows, outputs)" if out.ndim else "put a single value into a list"
+        raise ValueError(
+            f"`{name}` must have one dimension, or two for several outputs; it has {out.ndim}. Hint: {hint}."
+        )
+    return out
+
+
+def floats(name: str, value: Any) -> Array:
+    """Copy `value` into a float64 array; refuse what is no number or does not fit exactly; masked values become NaN."""
+    if isinstance(value, list | tuple) and any(isinstance(item, np.ma.MaskedArray) for item in value):
+        value = np.ma.array(value)
+    mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
+    raw = _raw(name, value if mask is None else value.filled(0))
+    if raw.dtype.kind == "O":
+        out = _from_objects(name, raw)
+    elif raw.dtype.kind in "iuf":
+        with np.errstate(over="ignore"):
+            out = np.array(raw, dtype=np.float64, order="C")
+        if out.ndim:  # a scalar is refused for what it is
+            _refuse_rounding(name, raw, out)
+    else:
+        held = KINDS.get(raw.dtype.kind, raw.dtype.name)
+        raise TypeError(f"`{name}` must hold numbers; it holds {held}. {CONVERT}")
+    if mask is not None:
+        out[mask] = np.nan
+    return out
+
+
+def _raw(name: str, value: Any) -> npt.NDArray[Any]:
+    try:
+        raw = np.asarray(value)
+    except ValueError as error:
+        what = "its rows differ in length" if "inhomogeneous" in str(error) else str(error).rstrip(".")
+        raise ValueError(
+            f"`{name}` must be a regular array of numbers: {what}. Hint: give every row as many outputs as the others."
+        ) from None
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(f"`{name}` must be an array of numbers: {str(error).rstrip('.')}. {CONVERT}") from None
+    if raw.ndim == 0 and raw.dtype.kind == "O":
+        hint = "Hint: pass a list or an array."
+        raise TypeError(f"`{name}` must be an array or a list of numbers; got {type(value).__name__}. {hint}")
+    return raw
+
+
+def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
+    out, rounded = np.empty(raw.shape), np.zeros(raw.shape, np.bool_)
+    for place, item in np.ndenumerate(raw):
+        try:
+            out[place] = _number(item)
+        except OverflowError:
+            rounded[place] = True
+        except (TypeError, ValueError):
+            held = "text" if isinstance(item, str) else type(item).__name__
+            raise TypeError(f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}") from None
+    _refuse_inexact(name, raw, rounded, OFFSET_HINT)
+    return out
+
+
+def _number(item: Any) -> float:
+    """Return a float, NaN for the missing values of any library; OverflowError where a float cannot hold an integer."""
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return float("nan")
+    if isinstance(item, str | bytes | bool | np.bool_) or np.ndim(item):
+        raise TypeError
+    number = float(item)
+    if isinstance(item, Integral) and int(number) != int(item):
+        raise OverflowError
+    return number
+
+
+def _refuse_rounding(name: str, raw: npt.NDArray[Any], out: Array) -> None:
+    if raw.dtype.kind in "iu" and raw.dtype.itemsize == 8:
+        rounded = (raw > 2**53) | (raw < -(2**53))
+        rounded[rounded] = [int(x) != int(y) for x, y in zip(raw[rounded], out[rounded], strict=True)]
+        _refuse_inexact(name, raw, rounded, OFFSET_HINT)
+    elif raw.dtype.itemsize > 8:
+        rounded = (out.astype(raw.dtype) != raw) & ~np.isnan(raw)
+        _refuse_inexact(name, raw, rounded, "convert it to float64 first, if its rounding will do")
+
+
+def _refuse_inexact(name: str, raw: npt.NDArray[Any], rounded: Flags, hint: str) -> None:
+    if rounded.any():
+        checks.rows(rounded, exact(name, hint), lambda at: checks.shown(raw[at], str))
+
+
+def _refuse_shape(name: str, shape: tuple[int, ...], first: str, wanted: tuple[int, ...]) -> None:
+    if shape == wanted:
+        return
+    hint = "rows are matched by position, never by an index"
+    if {shape, wanted} == {shape[:1], (*shape[:1], 1)}:
+        hint = "flatten a single column with .ravel()"
+    raise ValueError(f"`{name}` must have the shape of `{first}`: {shape} against {wanted}. Hint: {hint}.")
+
+
+def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str) -> int:
+    """Refuse rows with NaN or infinity, or take them out of all arrays and return how many they were."""
+    good = {name: np.isfinite(array) for name, array in arrays.items()}
+    bad = [name for name, flags in good.items() if not flags.all()]
+    if not bad:
+        return 0
+    if not drop:
+        checks.rows(~good[bad[0]], finite(bad[0], hint), arrays[bad[0]].__getitem__)
+    whole = np.logical_and.reduce([good[name].reshape(len(good[name]), -1).all(axis=1) for name in bad])
+    total, dropped = len(whole), int(np.count_nonzero(~whole))
+    if dropped == total:
+        raise ValueError(
+            f"`missing` must leave at least one row: all {total} have a missing or infinite value in "
+            f"{' or '.join(f'`{name}`' for name in bad)}. Hint: look at these columns first."
+        )
+    for key, array in arrays.items():
+        arrays[key] = array[whole]
+    message = f"dropped {dropped} of {total} rows: a value is missing or infinite, first in row {np.argmin(whole)}"
+    warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
+    return dropped
+
+
+def outside() -> int:
+    """How many calls lead from the caller to the first line outside this package: where a warning belongs."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
+    """Checked weights in the shape of the data; in units of a power of two where their sum could leave float64."""
+    checks.rows(weight < 0, not_negative(name), weight.__getitem__)
+    if not weight.any():
+        raise ValueError(
+            f"`{name}` must not be zero in every row: all {len(weight)} are. "
+            f"Hint: leave `{name}` out to count rows alike."
+        )
+    exponent = int(np.frexp(weight.max())[1])
+    if abs(exponent) > 500:
+        weight = np.ldexp(weight, -exponent)
+    return weight if weight.shape == shape else np.broadcast_to(weight[:, None], shape)
+
+
+def ascending(lower: Array, upper: Array) -> None:
+    """Refuse intervals that are upside down."""
+
+    def detail(at: Any) -> str:
+        return f"{lower[at]!s} > {upper[at]!s}"
+
+    checks.rows(lower > upper, ASCENDING, detail)
+
+
+def contained(y_pred: Array, lower: Array, upper: Array, outside: Flags) -> None:
+    """Refuse predictions outside their own interval."""
+
+    def detail(at: Any) -> str:
+        return f"{y_pred[at]!s} outside [{lower[at]!s}, {upper[at]!s}]"
+
+    checks.rows(outside, CONTAINED, detail)
+
+
+def within_range(result: Array, **given: Array) -> None:
+    """Refuse a first column so far from the second that float64 cannot hold the `result` of subtracting the two."""
+    (name, values), (other, centre) = given.items()
+
+    def detail(at: Any) -> str:
+        return f"{values[at]!s} against {centre[at]!s}"
+
+    checks.rows(~np.isfinite(result), near(name, other), detail)
+
+
+def kept_in_range(name: str, bounds: Array) -> None:
+    """Refuse a number that moves bounds beyond float64."""
+    rule = Rule(name, "keep the bounds within float64 range", ("leaves it", "leave it"), "pass a smaller number")
+    checks.rows(~np.isfinite(bounds), rule, bounds.__getitem__)
+
+
+def row_numbers(rows: Any, length: int) -> npt.NDArray[Any]:
+    """Return a mask or row numbers that fit `length` rows and choose at least one."""
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
+        raise TypeError(f"rows are chosen by a slice, a mask or a list of row numbers; got {checks.shown(rows)}.")
+    if chosen.dtype.kind == "b" and len(chosen) != length:
+        raise ValueError(f"a mask of rows must have one flag a row: {len(chosen)} against {length}.")
+    if chosen.dtype.kind in "iu" and chosen.size and not -length <= chosen.min() <= chosen.max() < length:
+        wrong = chosen[(chosen < -length) | (chosen >= length)][0]
+        raise IndexError(f"row {wrong} is out of range: there are {length} rows.")
+    return chosen if chosen.size else chosen.astype(np.intp)

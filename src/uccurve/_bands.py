@@ -1,0 +1,74 @@
+"""Bands: the distances from predictions to their bounds, and bounds that stay of one mind with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _arrays as arrays
+from ._arrays import Flags
+from ._checks import Array
+
+
+def mean_half_width(below: Array, above: Array, weight: Array | None) -> float:
+    """Mean of (below + above) / 2, formed so that huge bands do not overflow."""
+    half = below / 2 + above / 2
+    exponent = int(np.frexp(np.abs(half).max())[1])
+    if exponent > 900:
+        return float(np.ldexp(_mean(np.ldexp(half, -exponent), weight), exponent))
+    return _mean(half, weight)
+
+
+def _mean(values: Array, weight: Array | None) -> float:
+    return float(np.mean(values) if weight is None else np.sum(values * (weight / weight.sum())))
+
+
+def deviation(y: Array, weight: Array) -> float:
+    """Weighted population standard deviation of y_true, formed so that huge values do not overflow."""
+    seen = y[weight > 0]
+    if seen.min() == seen.max():
+        raise ValueError('`unit="std"` needs a y_true that varies; all values are equal.')
+    exponent = int(np.frexp(np.abs(seen).max())[1])
+    y = np.ldexp(y, -exponent)
+    return float(np.ldexp(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)), exponent))
+
+
+def raise_to_least(y: Array, p: Array, bounds: tuple[Array, Array], bands: tuple[Array, Array], least: float) -> int:
+    """Raise smaller bands to `least`, in place, and their bounds with them; return how many they were."""
+    small = (bands[0] < least, bands[1] < least)
+    for side, bound, band, low in zip((-1, 1), bounds, bands, small, strict=True):
+        band[low] = least
+        with np.errstate(over="ignore"):
+            bound[low] = p[low] + side * least
+        arrays.kept_in_range("min_band", bound)
+    follow(y, p, bounds, bands, small)
+    return int(np.count_nonzero(small))
+
+
+def moved(y: Array, p: Array, side: int, band: Array, *, scale: float, shift: float) -> Array:
+    """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
+    error = side * (y - p)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scaled = scale * band
+        covered = error - scaled <= shift if shift else ~(error / band > scale)
+        out = np.maximum(scaled + shift, 0)
+        arrays.kept_in_range("shift" if shift else "scale", p + side * out)
+    active = error > 0
+    out[active & covered] = np.maximum(out, error)[active & covered]
+    missed = active & ~covered
+    out[missed] = np.minimum(out, np.nextafter(error, 0))[missed]
+    return out
+
+
+def follow(
+    y: Array,
+    p: Array,
+    bounds: tuple[Array, Array],
+    bands: tuple[Array, Array],
+    rows: tuple[Flags, Flags] | None = None,
+) -> None:
+    """Move a bound by one step of float64 where rounding left an observation on another side of it than of its band."""
+    for side, bound, band, some in zip((-1, 1), bounds, bands, rows or (True, True), strict=True):
+        error = side * (y - p)
+        covered = error <= band
+        wrong = np.nonzero((error > 0) & (covered != (side * y <= side * bound)) & some)
+        bound[wrong] = np.where(covered, y, np.nextafter(y, -side * np.inf))[wrong]

@@ -1,0 +1,166 @@
+"""Refusals: one sentence that names the argument, the rule, what breaks it and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Metric = Literal["bandwidth", "miss_rate", "excess", "deficit", "overshoot"]
+Axes = tuple[Metric, Metric]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
+"""Metrics that fall as bands widen."""
+Vary = Literal["scale", "shift"]
+Range = tuple[float, float]
+Unit = str | float
+HEADLINE: Axes = ("bandwidth", "miss_rate")
+SUMMARY: tuple[Axes, ...] = (HEADLINE, ("bandwidth", "deficit"), ("excess", "deficit"))
+"""The axes that every summary shows: the paper's headline, bandwidth/deficit and excess/deficit."""
+NO_RANK = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
+FLOOR_HINT = 'pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands'
+
+
+class DroppedRowsWarning(UserWarning):
+    """Rows with a missing value were dropped because ``missing="drop"`` asked for it."""
+
+
+class Rule(NamedTuple):
+    """What a column must be, how to say that a row or several break it, and what to do."""
+
+    name: str
+    must: str
+    verbs: tuple[str, str]
+    hint: str
+
+
+def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]) -> None:
+    """Raise the sentence that counts the `bad` rows and shows the first; return where there are none."""
+    if not bad.any():
+        return
+    per_row = bad.reshape(len(bad), -1).any(axis=1)
+    count, place = int(np.count_nonzero(per_row)), tuple(int(i) for i in np.argwhere(bad)[0])
+    where = f"row {place[0]}" if bad.ndim == 1 else f"row {place[0]}, output {place[1]}"
+    raise ValueError(sentence(rule, count, len(bad), f", first {where} ({detail(place)!s})"))
+
+
+def sentence(rule: Rule, count: int, total: int, first: str = "") -> str:
+    """Return what is said of `count` rows that break a rule, and of the `first` of them where rows have an order."""
+    rows = f"{total} row{'s' if total > 1 else ''}"
+    return f"`{rule.name}` must {rule.must}: {count} of {rows} {rule.verbs[count > 1]}{first}. Hint: {rule.hint}."
+
+
+def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
+    """Return a value as it appears in a sentence: at most 60 characters on one line."""
+    try:
+        text = " ".join(form(value).split())
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        text = f"a huge {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:48]}... ({len(text)} characters)"
+
+
+def floor(min_band: Any, half_width: float) -> float:
+    """Return the least band that `min_band` asks for, in units of y_true."""
+    problem = ValueError(
+        "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
+        f'such as "5%"; {shown(min_band)} is neither.'
+    )
+    percent = isinstance(min_band, str) and min_band.strip().endswith("%")
+    try:
+        value = float(min_band.strip()[:-1]) if percent else _float(min_band)
+    except (TypeError, ValueError, OverflowError):
+        raise problem from None
+    if not 0 <= value < np.inf:
+        raise problem
+    if percent and half_width < 0:
+        raise ValueError(
+            f"`min_band` must be a number here: the mean half-width, of which it is {min_band}, is {half_width:.4g}. "
+            "Hint: pass a number in units of y_true."
+        )
+    return value / 100 * half_width if percent else value
+
+
+def choice(name: str, value: Any, options: Sequence[str]) -> None:
+    """Refuse a `value` that is none of the `options`, with the nearest one."""
+    if not (isinstance(value, str) and value in options):
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(options)}; {shown(value)} is none of them{nearest(value, options)}."
+        )
+
+
+def axes(value: Any) -> Axes:
+    """Return two metric names, first x, then y."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise ValueError(f"`axes` must be two of {', '.join(METRICS)}, first x, then y; got {shown(value)}.")
+    for name in value:
+        if not (isinstance(name, str) and name in METRICS):
+            raise ValueError(
+                f"`axes` must be two of {', '.join(METRICS)}; {shown(name)} is none of them{nearest(name, METRICS)}."
+            )
+    return value[0], value[1]
+
+
+def nearest(value: Any, options: Sequence[str]) -> str:
+    """Return the option most like a misspelt `value`, as a question."""
+    near = difflib.get_close_matches(value.lower(), options, n=1) if isinstance(value, str) else []
+    return f" ({near[0]}?)" if near else ""
+
+
+def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
+    """Return one finite number between `low` and `high`."""
+    try:
+        number = _float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a number; got {shown(value)}.") from None
+    except OverflowError:
+        number = np.inf
+    if not (low <= number <= high and np.isfinite(number)):
+        span = (
+            f" from {low:g} to {high:g}" if np.isfinite(high) else f" of at least {low:g}" if np.isfinite(low) else ""
+        )
+        raise ValueError(f"`{name}` must be a finite number{span}; got {shown(value)}.")
+    return number
+
+
+def _float(value: Any) -> float:
+    """Return one number as a float; text, booleans and arrays are none."""
+    if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
+        raise TypeError
+    return float(value)
+
+
+def span(name: str, value: Any) -> tuple[float, float]:
+    """Return a range (low, high) of a metric."""
+    try:
+        low, high = (_float(end) for end in value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"`{name}` must be a range (low, high); got {shown(value)}.") from None
+    if not 0 <= low <= high:
+        raise ValueError(f"`{name}` must be a range (low, high) with 0 <= low <= high; got {shown(value)}.")
+    return low, high
+
+
+def only(what: str, **given: Any) -> tuple[Metric, Any] | None:
+    """Return the one keyword that is not None; refuse several."""
+    named = [(name, value) for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        names = " and ".join(f"`{name}`" for name, _ in named)
+        raise ValueError(f"give one {what} only; got {names}.")
+    return named[0] if named else None  # type: ignore[return-value]  # the keywords are metric names by the signatures
+
+
+def as_written(value: float | Fraction) -> Fraction:
+    """Return the fraction a person meant by a float: 0.07 is 7/100 and 1/3 is a third.
+
+    >>> as_written(0.07), as_written(1 / 3)
+    (Fraction(7, 100), Fraction(1, 3))
+    """
+    if isinstance(value, Fraction):
+        return value
+    simple = Fraction(float(value)).limit_denominator(10**6)
+    return simple if float(simple) == value else Fraction(repr(float(value)))

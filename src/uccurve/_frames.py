@@ -1,0 +1,38 @@
+"""Frames: named columns of any data frame as arrays, through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from . import _checks as checks
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+
+def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the columns `names` (role to column name) of `frame` as arrays by role; lazy frames are collected."""
+    chosen = opened(frame, names).select(*dict.fromkeys(names.values()))
+    eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+    return {role: eager[name].to_numpy() for role, name in names.items()}
+
+
+def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role to column name)."""
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise TypeError(f"`frame` must be a data frame that narwhals knows; got {type(frame).__name__}.") from None
+    except nw.exceptions.DuplicateError:
+        raise ValueError("`frame` must not have two columns of one name. Hint: rename or drop one.") from None
+    found = native.collect_schema().names()
+    for role, name in names.items():
+        if name not in found:
+            raise ValueError(
+                f"`{role}` must name a column of `frame`; {name!r} is none of {', '.join(map(str, found))}"
+                f"{checks.nearest(name, found)}."
+            )
+    return native

@@ -1,0 +1,73 @@
+"""Estimators: anything fitted in scikit-learn's manner that can say how sure it is."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from uccurve.intervals import Intervals
+
+from ._levels import Options
+from ._mapie import from_mapie
+
+
+def from_estimator(estimator: Any, X: Any, y_true: npt.ArrayLike, **options: Unpack[Options]) -> Intervals:
+    """Intervals that a fitted estimator predicts for `X`.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With ``predict`` and ``predict_interval`` (`IntervalRegressor`; MAPIE's regressors), or with
+        ``predict(X, return_std=True)`` (Gaussian processes, Bayesian ridge). A pipeline transforms `X` by its steps
+        before the last; a fitted search stands for its best estimator.
+    X : array_like
+    y_true : array_like of shape (n,)
+    **options
+        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 3.0, 7.0]
+    >>> len(from_estimator(BayesianRidge().fit(X, y), X, y))
+    4
+    """
+    estimator, X = _last(estimator, X)
+    if hasattr(estimator, "predict_interval"):
+        found = estimator.predict_interval(X)
+        if isinstance(found, tuple) and len(found) == 2 and np.ndim(found[1]) == 3:
+            return from_mapie(y_true, found, **options)
+        return Intervals.from_bounds(y_true, estimator.predict(X), *_bounds(found), **options)
+    if "return_std" in inspect.signature(estimator.predict).parameters:
+        mean, std = estimator.predict(X, return_std=True)
+        return Intervals.from_std(y_true, mean, std, **options)
+    raise TypeError(
+        f"`estimator` must have predict_interval, or predict with return_std; {type(estimator).__name__} has neither. "
+        "Hint: wrap it, IntervalRegressor(estimator)."
+    )
+
+
+def _last(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return what really predicts, and the features as it takes them."""
+    if hasattr(estimator, "best_estimator_"):
+        return _last(estimator.best_estimator_, X)
+    if hasattr(estimator, "steps"):
+        return _last(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)
+    if not hasattr(estimator, "predict"):
+        raise TypeError(f"`estimator` must have predict; {type(estimator).__name__} has none.")
+    return estimator, X
+
+
+def _bounds(found: Any) -> tuple[Any, Any]:
+    """Return lower and upper from a pair, or from two columns."""
+    if isinstance(found, tuple) and len(found) == 2:
+        return found
+    both = np.asarray(found)
+    if both.ndim != 2 or both.shape[1] != 2:
+        raise ValueError(
+            f"predict_interval must return (lower, upper) or two columns; it returned an array of shape {both.shape}."
+        )
+    return both[:, 0], both[:, 1]

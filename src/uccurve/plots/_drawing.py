@@ -1,0 +1,183 @@
+"""Drawing: what all plots share, that is axes, colours, labels and long lines that stay light."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uccurve._checks import FALLING, Array, Axes, Metric
+
+from ._thinning import drawn, staircase
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as PlotAxes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, which people with any colour vision tell apart, the darker ones first."""
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+"""Line styles once the colours are used up."""
+GREY = "#6E6E6E"
+CURVE = "uccurve"
+"""Group id of the curves, by which the next one on the same axes finds its colour."""
+REFERENCE = "uccurve-reference"
+"""Start of the group id of the constant bands' curves."""
+SHARED = "uccurve-shared"
+"""Group id of marks that say the same of every model."""
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A new figure that pyplot knows."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError('plots need matplotlib: pip install "uccurve[plot]"') from None
+    return plt.figure(figsize=size, layout="constrained")
+
+
+def new_axes(ax: PlotAxes | None, *, size: tuple[float, float] = (6.4, 4.2)) -> PlotAxes:
+    """`ax`, or the axes of a new figure."""
+    return new_figure(size).add_subplot() if ax is None else ax
+
+
+def style(index: int) -> dict[str, Any]:
+    """Colour, and after the last colour also dashes, of the line number `index`.
+
+    >>> style(1), style(8)
+    ({'color': '#D55E00', 'linestyle': '-'}, {'color': '#D55E00', 'linestyle': (0, (6, 1.5))})
+    """
+    lap, place = divmod(index, len(PALETTE))
+    return {"color": PALETTE[place], "linestyle": DASHES[lap % len(DASHES)]}
+
+
+def curve(ax: PlotAxes, x: Array, y: Array, corner: tuple[float, float], **options: Any) -> Line2D:
+    """Add a curve in the next style; what is drawn of it is thinned anew whenever the view changes.
+
+    `corner` is the furthest point from the origin that the view has to hold.
+    """
+    from matplotlib.lines import Line2D
+
+    index = sum(line.get_gid() == CURVE for line in ax.get_lines())
+    look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
+    line = Line2D([], [], **{**look, **options})
+    return follow_view(ax, line, x, y, corner)
+
+
+def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
+    """Add markers that leave the view as it is and are seen whole where they lie on an axis."""
+    from matplotlib.transforms import Bbox, TransformedBbox
+
+    (line,) = ax.plot(x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **look})
+    line.set_clip_path(None)
+    line.set_clip_box(TransformedBbox(Bbox.from_extents(-0.05, -0.05, 1.05, 1.05), ax.transAxes))
+    return line
+
+
+def follow_view(ax: PlotAxes, line: Line2D, x: Array, y: Array, corner: tuple[float, float]) -> Line2D:
+    """Add `line` with those vertices of x and y that can be seen, at any zoom."""
+    ax.add_artist(line)
+    ax.update_datalim([(0, 0), corner])
+    ax.autoscale_view()
+
+    def refresh(axes: PlotAxes) -> None:
+        line.set_data(*visible(axes, x, y))
+
+    for event in ("xlim_changed", "ylim_changed"):
+        ax.callbacks.connect(event, refresh)
+    refresh(ax)
+    return line
+
+
+def visible(ax: PlotAxes, x: Array, y: Array) -> tuple[Array, Array]:
+    """Vertices that draw the path on `ax` as it is; what lies outside of the view keeps one beside it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place = (ax.transScale + ax.transLimits).transform(np.column_stack([x, y])).T
+    fine = np.isfinite(place).all(axis=0)
+    x, y, place = x[fine], y[fine], place[:, fine]
+    near = np.abs(place - 0.5).max(axis=0) <= 2
+    near[1:] |= near[:-1].copy()
+    near[:-1] |= near[1:].copy()
+    if not near.any():
+        return x[:0], y[:0]
+    first, last = np.flatnonzero(near)[[0, -1]]
+    chosen = first + drawn(*place[:, first : last + 1])
+    return x[chosen], y[chosen]
+
+
+def path(axes: Axes, x: Array, y: Array) -> tuple[Array, Array]:
+    """The drawn path: between vertices a miss rate keeps its value until it steps, other metrics are straight lines."""
+    if axes[0] == axes[1] or "miss_rate" not in axes:
+        return x, y
+    return staircase(x, y, first="x" if axes[1] == "miss_rate" else "y")
+
+
+def view(axes: Axes, x: Array, y: Array, point: tuple[float, float] | None) -> tuple[float, float]:
+    """The corner of the part worth looking at: a few huge critical scales must not squeeze all the rest to the left."""
+    corner = [float(x.max()), float(y.max())]
+    falls = [name in FALLING for name in axes]
+    if falls[0] != falls[1]:
+        values = (x, y)
+        rising, falling = values[falls[0]], values[falls[1]]
+        settled = float(rising[np.argmax(falling <= 0.05 * falling[0])])
+        if 0 < 2.5 * settled < rising[-1]:
+            corner[falls[0]] = 1.6 * settled
+    return (corner[0], corner[1]) if point is None else (max(corner[0], point[0]), max(corner[1], point[1]))
+
+
+def spoken(part: tuple[Metric, tuple[float, float]]) -> str:
+    """Range of a metric in words.
+
+    >>> spoken(("miss_rate", (0, 0.5)))
+    'miss rate 0 to 0.5'
+    """
+    name, (low, high) = part
+    return f"{name.replace('_', ' ')} {low:g} to {high:g}"
+
+
+def dress(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
+    """Name the axes, start them at 0, and take away what carries no information."""
+    ax.set(xlabel=title(axes[0], unit), ylabel=title(axes[1], unit))
+    ax.set_xlim(left=0, auto=None)
+    ax.set_ylim(bottom=0, auto=None)
+    tidy(ax)
+
+
+def key(ax: PlotAxes) -> None:
+    """Legend: the models first, then what they are compared with, marks of all of them, and what is said of one."""
+
+    def rank(handle: Any) -> int:
+        gid = handle.get_gid() or ""
+        return 0 if gid == CURVE else 1 if gid.startswith(REFERENCE) else 2 if gid == SHARED else 3
+
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(handles)), key=lambda i: rank(handles[i]))
+    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc="upper right", frameon=False)
+
+
+def title(name: Metric, unit: str | float) -> str:
+    """Metric as an axis names it.
+
+    >>> title("deficit", "std"), title("miss_rate", "std"), title("excess", 2.5)
+    ('deficit, in deviations of y', 'miss rate', 'excess, in units of 2.5')
+    """
+    if unit == "raw" or name == "miss_rate":
+        return "bandwidth (half the mean width)" if name == "bandwidth" else name.replace("_", " ")
+    return f"{name}, in {'deviations of y' if unit == 'std' else f'units of {unit:.4g}'}"
+
+
+def tidy(ax: PlotAxes) -> None:
+    """Light grid, no box."""
+    ax.grid(True, color="#DDDDDD", linewidth=0.6, zorder=0)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def percent(value: float) -> str:
+    """Share as signed per cent; what rounds to 0 has no sign of its own.
+
+    >>> percent(0.573), percent(-0.0431), percent(-1e-17), percent(-np.inf)
+    ('+57.3 %', '-4.3 %', '+0.0 %', '-inf %')
+    """
+    return f"{round(100 * value, 1) + 0.0:+.1f} %"

@@ -1,0 +1,291 @@
+"""Engines: the bins of a sketch from any data frame, by one aggregation that narwhals hands to whatever holds the rows.
+
+Every step is plain arithmetic, so all engines put a row into the same bin. Rows that `Intervals` would refuse get a
+negative number instead of a critical scale, or make a sum infinite or NaN; only where there are any does a second
+aggregation count them by rule.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from uccurve import _arrays as arrays
+from uccurve import _checks as checks
+from uccurve._checks import DroppedRowsWarning
+from uccurve._frames import opened
+
+from ._bins import NEVER, Histogram, bin_of, mark
+from ._engine_checks import LARGEST, Frame, acceptable, all_finite, floats, refuse
+from ._rows import SUMS, tidy
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+State = dict[str, Any]
+Table = dict[str, npt.NDArray[Any]]
+REFUSED, MISSING, WEIGHTLESS = -1.0, -2.0, -4.0
+"""What stands for the critical scale of rows that have none."""
+NEXT = 1 + 2.0**-52
+"""Critical scale of an error equal to its band that lies outside the bound all the same, by rounding."""
+Y_SUMS = {"active": "y_sum", "width": "y_squares"}
+"""What the histogram of the errors, which needs neither of these sums, adds up in their place: every sum costs time."""
+SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
+"""Engines that would read the rows again for each grouping: they repeat rows instead."""
+col, lit, when = nw.col, nw.lit, nw.when
+GAP = col("active") + col("active") - col("width")
+NUMBERS = {"critical": col("critical"), "folds": (col("error") + col("error")) / GAP, "errors": col("error")}
+"""By what each histogram bins the rows; those without a gap have no second bend."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked of the engine; `rows` hold a column for each of the `roles` and the `groups`."""
+
+    rows: Frame
+    roles: tuple[str, ...]
+    groups: tuple[str, ...]
+    drop: bool
+    floor: float | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return "weight" in self.roles
+
+    @property
+    def kept(self) -> Frame:
+        """Rows but those that are dropped."""
+        return self.rows.filter(all_finite(self.roles)) if self.drop else self.rows
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """What is summed for the histogram that sums most."""
+        raised = () if self.floor is None else ("raised",)
+        return (*(name for name in SUMS["critical"] if self.weighted or name != "weight"), *raised)
+
+
+def states(
+    frame: IntoFrame,
+    names: Mapping[str, str | None],
+    *,
+    by: str | list[str] | None,
+    min_band: float | str | None,
+    missing: str,
+) -> dict[Any, State]:
+    """Return the parts of a sketch for each group; under the empty tuple without `by`."""
+    checks.choice("missing", missing, ("raise", "drop"))
+    keys = [by] if isinstance(by, str) else list(by or ())
+    given = {role: name for role, name in names.items() if name is not None}
+    native = opened(frame, given | {"by" if isinstance(by, str) else f"by[{i}]": key for i, key in enumerate(keys)})
+    columns = floats(native.collect_schema(), given) | {f"by_{i}": col(key) for i, key in enumerate(keys)}
+    rows = native.select(**columns).lazy()
+    job = Job(rows, tuple(given), tuple(f"by_{i}" for i in range(len(keys))), missing == "drop")
+    if min_band is not None:
+        job = Job(job.rows, job.roles, job.groups, job.drop, _floor(job, min_band))
+    way = _stacked if rows.implementation.is_polars() else _repeated if rows.implementation in SQL else _apart
+    table = _collected(way(job, _numbers(job)))
+    _check(table, job)
+    found = {group: _state(part, job) for group, part in _parts(table, job.groups)}
+    return {group[0]: state for group, state in found.items()} if isinstance(by, str) else found
+
+
+def _floor(job: Job, min_band: float | str) -> float:
+    """Return the least band; a share of the mean half-width takes a pass over the rows of its own."""
+    floor = checks.floor(min_band, 0.0)
+    if not isinstance(min_band, str):
+        return floor
+    weight = col("weight") if job.weighted else lit(1.0)
+    halves = job.kept.select(half=(col("upper") / 2 - col("lower") / 2) * weight, weight=weight + 0 * col("upper"))
+    sums = _collected(halves.select(col("half").sum(), col("weight").sum()))
+    half, total = float(sums["half"][0]), float(sums["weight"][0])
+    if not (0 <= half < np.inf and np.isfinite(total)):
+        refuse(job.kept, job.roles, floored=True)
+    return checks.floor(min_band, half / total) if total > 0 else floor
+
+
+def _numbers(job: Job) -> Frame:
+    """Errors and bands of each row, and its critical scale."""
+    y, p, lower, upper = (col(name) for name in ("y_true", "y_pred", "lower", "upper"))
+    error, active, width, below, above = (col(name) for name in ("error", "active", "width", "below", "above"))
+    whole = {"whole": all_finite(job.roles)} if job.drop else {}
+    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p, **whole)
+    rows = rows if job.floor is None else _raised(rows, job.floor)
+    sides = when(error >= 0).then(above).otherwise(below)
+    if rows.implementation.is_polars():  # it multiplies by the inverse of a column that is one number throughout
+        sides = sides + 0 * error
+    elif rows.implementation in SQL:  # to choose row by row takes DuckDB longer than to calculate
+        up = (error >= 0).cast(nw.Float64)
+        sides = above * up + below * (1 - up)
+    rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
+    ratio, outside = error / active, (y > upper) | (y < lower)
+    rare = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(lit(1.0)))
+    fine = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
+    good = fine & (width + error <= LARGEST)
+    usual = (good if job.drop else fine) & ((error - active).abs() > 0)  # NaN passes only where sums show it
+    if job.weighted:
+        rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
+        usual &= col("weight") != 0
+    other = when(col("whole")).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
+    return rows.with_columns(critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)))
+
+
+def _raised(rows: Frame, floor: float) -> Frame:
+    """Raise small bands; their bounds then hold the observation if and only if the bands do."""
+    y, low, high = col("y_true"), col("below") < floor, col("above") < floor
+    return rows.with_columns(
+        ascending=col("lower") <= col("upper"),
+        raised=low.cast(nw.Float64) + high.cast(nw.Float64),
+        below=when(low).then(lit(floor)).otherwise(col("below")),
+        above=when(high).then(lit(floor)).otherwise(col("above")),
+        lower=when(low).then(y).otherwise(col("lower")),
+        upper=when(high).then(y).otherwise(col("upper")),
+    )
+
+
+def _of(job: Job, numbers: Frame, i: int) -> Frame:
+    """Rows that have a place in a histogram, and their number; the first takes all, to tell those that are refused."""
+    rows = numbers.filter(GAP > 0) if i == 1 else numbers
+    rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
+    return rows.with_columns(number=list(NUMBERS.values())[i])
+
+
+def _stacked(job: Job, numbers: Frame) -> Frame:
+    """Put the rows of all histograms below each other and group once: two groupings would run after each other.
+
+    Polars would keep all rows in memory for the second one; what it stacks it passes on as it comes.
+    """
+    parts, groups = [], (*job.groups, "histogram")
+    for i in range(len(NUMBERS)):
+        rows, values = _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")), _values(of_errors=i == 2)
+        parts.append(_prepared(rows, groups, {one: values[one] for one in job.sums}, weighted=job.weighted))
+    return _summed(nw.concat(parts), groups, job.sums)
+
+
+def _apart(job: Job, numbers: Frame) -> Frame:
+    """Group the rows once for each histogram; the engine reads them once for all."""
+    parts = []
+    for i, name in enumerate(NUMBERS):
+        sums = job.sums if i == 0 else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ()))]
+        values, rows = _values(of_errors=i == 2), _of(job, numbers, i)
+        prepared = _prepared(rows, job.groups, {one: values[one] for one in sums}, weighted=job.weighted)
+        grouped = _summed(prepared, job.groups, sums)
+        absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
+        grouped = grouped.with_columns(lit(i, nw.Int8).alias("histogram"), *absent)
+        parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "least", "greatest", *job.sums))
+    return nw.concat(parts)
+
+
+def _repeated(job: Job, numbers: Frame) -> Frame:
+    """Repeat each row for each histogram and group once."""
+    which, (critical, fold, error) = col("histogram"), NUMBERS.values()
+    three = nw.concat([job.rows.head(1).select(lit(i, nw.Int8).alias("histogram")) for i in range(len(NUMBERS))])
+    number = when(which == 1).then(fold).otherwise(error)
+    if job.weighted or job.drop:
+        number = when(critical < 0).then(critical).otherwise(number)
+    number = when(which == 0).then(critical).otherwise(number)
+    bent = when(which == 1).then(GAP).otherwise(lit(1.0)) > 0
+    repeated = numbers.join(three, how="cross").filter(bent).with_columns(number=number)
+    sums, last = _values(), _values(of_errors=True)
+    for one, errors in zip(Y_SUMS, (which == 2, which > 1), strict=True):  # DuckDB is slower if both ask the same
+        sums[one] = when(errors).then(last[one]).otherwise(sums[one])
+    sums = {one: sums[one] for one in job.sums}
+    groups = (*job.groups, "histogram")
+    return _summed(_prepared(repeated, groups, sums, weighted=job.weighted), groups, job.sums)
+
+
+def _values(*, of_errors: bool = False) -> dict[str, nw.Expr]:
+    """What is summed over the rows of a histogram."""
+    y, number = col("y_true"), col("number")
+    values = {name: col(name) for name in ("weight", "active", "width", "error", "raised")}
+    values |= {"scale": number, "product": col("error") * number}
+    return values | {"active": y, "width": y * y} if of_errors else values
+
+
+def _prepared(rows: Frame, groups: tuple[str, ...], columns: dict[str, nw.Expr], *, weighted: bool) -> Frame:
+    """Rows with the mark of their bin and what is summed."""
+    if weighted:
+        plain = ("weight", "raised")
+        columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
+    return rows.select(*groups, "number", mark=mark(col("number")), **{f"of_{k}": v for k, v in columns.items()})
+
+
+def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Frame:
+    """Count and sum the rows of each bin."""
+    return prepared.group_by(*groups, "mark").agg(
+        nw.len().alias("rows"),
+        col("number").min().alias("least"),
+        col("number").max().alias("greatest"),
+        *(col(f"of_{name}").sum().alias(name) for name in sums),
+    )
+
+
+def _collected(frame: Frame) -> Table:
+    """Let the engine run; only its answer comes here."""
+    found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    return {name: found[name].to_numpy() for name in found.columns}
+
+
+def _check(table: Table, job: Job) -> None:
+    """Refuse rows that `Intervals` would refuse, with its sentence; say how many were dropped."""
+    first = table["histogram"] == 0
+    total, least = int(table["rows"][first].sum()), table["least"]
+    shown = first & ~(least < 0)
+    if not total:
+        raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
+    sums = (table[name][shown] for name in ("active", "width", "error"))
+    if np.any(least[first] == REFUSED) or np.isnan(least[shown]).any() or not all(np.isfinite(x).all() for x in sums):
+        refuse(job.kept, job.roles, floored=job.floor is not None)
+    dropped, weightless = (int(table["rows"][first & (least == code)].sum()) for code in (MISSING, WEIGHTLESS))
+    if dropped == total:
+        raise ValueError(
+            f"`missing` must leave at least one row: all {total} have a missing or infinite value. "
+            "Hint: look at the columns first."
+        )
+    if dropped + weightless == total:
+        raise ValueError(
+            f"`weight` must not be zero in every row: all {total} are. Hint: leave `weight` out to count rows alike."
+        )
+    if dropped:
+        message = f"dropped {dropped} of {total} rows: a value is missing or infinite"
+        warnings.warn(message, DroppedRowsWarning, stacklevel=arrays.outside())
+
+
+def _parts(table: Table, groups: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], Table]]:
+    """Rows of the table that belong to each group."""
+    places: dict[tuple[Any, ...], list[int]] = {}
+    if not groups:
+        yield (), table
+        return
+    for i, group in enumerate(zip(*(table[name].tolist() for name in groups), strict=True)):
+        key = tuple(None if value != value else value for value in group)  # noqa: PLR0124  # NaN is no value
+        places.setdefault(key, []).append(i)
+    for key, rows in places.items():
+        yield key, {name: column[rows] for name, column in table.items()}
+
+
+def _state(table: Table, job: Job) -> State:
+    """Put the bins of one group into the parts of a sketch."""
+    first = table["histogram"] == 0
+    good = ~(table["least"] < 0)
+    state: State = {"weighted": job.weighted, "raised": 0}
+    for i, (name, sums) in enumerate(SUMS.items()):
+        chosen = good & (table["histogram"] == i)
+        rows = table["rows"][chosen].astype(np.int64)
+        columns = {one: rows.astype(np.float64) if one not in table else table[one][chosen] for one in sums}
+        found = Histogram.grouped(
+            bin_of(table["mark"][chosen]), rows, table["least"][chosen], table["greatest"][chosen], columns
+        )
+        state[name] = tidy(found.without(NEVER) if name == "folds" else found)
+    last = good & (table["histogram"] == len(NUMBERS) - 1)
+    state |= {name: float(table[place][last].sum()) for place, name in Y_SUMS.items()}
+    state["dropped"] = int(table["rows"][first & (table["least"] == MISSING)].sum())
+    if "raised" in table:
+        state["raised"] = int(table["raised"][first & (table["least"] != MISSING)].sum())
+    return state
