@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import uccurve as ucc
 from oracle import Oracle, Row
-from strategies import Data, dyadic, mixed
+from strategies import Data, dyadic, mixed, refused_beyond
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,12 @@ class LevelRow(Row):
                 return low + (high - low) * (t - left) / (right - left)
         raise AssertionError
 
+    def slopes(self, bands: tuple[Fraction, ...]) -> Iterator[Fraction]:
+        """Growth of a band between the knots, and beyond the last."""
+        for (left, right), (low, high) in zip(pairwise(self.knots), pairwise(bands), strict=True):
+            yield (high - low) / (right - left)
+        yield bands[-1]
+
     @property
     def actives(self) -> tuple[Fraction, ...]:
         return self.uppers if self.y_true >= self.y_pred else self.lowers
@@ -47,7 +53,7 @@ class LevelRow(Row):
 
 
 class LevelsOracle(Oracle):
-    """Only where the curve bends differs; values, areas, targets and costs are the oracle's own."""
+    """Only the breakpoints differ; values, areas, targets and costs are the oracle's own."""
 
     rows: list[LevelRow]  # type: ignore[assignment]  # rows of one kind only
 
@@ -60,15 +66,21 @@ class LevelsOracle(Oracle):
                 return left + (right - left) * (row.error - low) / (high - low)
         return row.error / row.actives[-1] if row.actives[-1] else inf
 
+    @property
+    def decided_by_rounding(self) -> bool:
+        """Whether an error and a band differ beyond float64, so that the rounded bounds say which one is larger."""
+        gaps = ((abs(band - row.error), row.error) for row in self.rows for band in row.actives)
+        return any(0 < gap < error / 10**12 for gap, error in gaps)
+
     @cached_property
     def breakpoints(self) -> list[Fraction]:
         found = {self.start, *self.criticals, *self.rows[0].knots}
         for row in self.rows:
-            found.update(self._folds(row))
+            found.update(self._crossovers(row))
         return sorted(t for t in found if self.start <= t <= self.end)
 
     @staticmethod
-    def _folds(row: LevelRow) -> Iterator[Fraction]:
+    def _crossovers(row: LevelRow) -> Iterator[Fraction]:
         """Where both bounds are equally far from the observation."""
         gaps = [a - o - 2 * row.error for a, o in zip(row.actives, row.others, strict=True)]
         for (left, right), (g, h) in zip(pairwise(row.knots), pairwise(gaps), strict=True):
@@ -76,6 +88,29 @@ class LevelsOracle(Oracle):
                 yield left + (right - left) * g / (g - h)
         if row.actives[-1] > row.others[-1]:
             yield 2 * row.error / (row.actives[-1] - row.others[-1])
+
+    def delivered_crps(self, widest: Fraction) -> Fraction:
+        """Integral over alpha of alpha * bandwidth + deficit with the model's own interval at each level 1 - alpha.
+
+        Above the widest level that is the widest one. Between two breakpoints the bands are straight and the sum is a
+        quadratic in alpha, which Simpson's rule integrates exactly.
+        """
+
+        def cost(alpha: Fraction) -> Fraction:
+            metrics = self.values(min((1 - alpha) / widest, Fraction(1)))
+            return alpha * metrics["bandwidth"] + metrics["deficit"]
+
+        inside = {1 - widest * t for t in (*self.breakpoints, *self.rows[0].knots) if t <= 1}
+        places = sorted(inside | {Fraction(0), Fraction(1)})
+        total = Fraction(0)
+        for left, right in pairwise(places):
+            total += (right - left) * (cost(left) + 4 * cost((left + right) / 2) + cost(right)) / 6
+        return total
+
+    def at(self, t: Fraction) -> Oracle:
+        """The intervals at one place, as a model with a single level."""
+        bounds = ((row, row.bounds("levels", t)) for row in self.rows)
+        return Oracle([Row(r.y_true, r.y_pred, r.y_pred - low, up - r.y_pred, r.weight) for r, (low, up) in bounds])
 
     def constant(self) -> Oracle:
         return Oracle([Row(r.y_true, r.y_pred, Fraction(1), Fraction(1), r.weight) for r in self.rows])
@@ -88,8 +123,19 @@ class Nested:
     names: tuple[float, ...]
     levels: tuple[Data, ...]
 
-    def curve(self) -> ucc.LevelsUCC:
-        return ucc.UCC.from_levels({name: data.intervals() for name, data in zip(self.names, self.levels, strict=True)})
+    def curve(self) -> ucc.UCC:
+        """The package's curve; other rows are drawn where it must refuse these, and does."""
+        c = ucc.UCC.from_levels({name: data.intervals() for name, data in zip(self.names, self.levels, strict=True)})
+        rows = self.oracle().rows
+        slopes = [step for row in rows for bands in (row.lowers, row.uppers) for step in row.slopes(bands)]
+        refused_beyond(c, float(max(slopes)), float(sum(row.weight * row.error for row in rows)))
+        return c
+
+    def delivered(self, coverage: float) -> Oracle:
+        """The model's own interval of a level, interpolated between two; the widest one above it."""
+        level = min(coverage, self.names[-1])
+        place = Fraction(level / self.names[-1]) if level in self.names else Fraction(level) / Fraction(self.names[-1])
+        return self.oracle().at(place)
 
     def oracle(self) -> LevelsOracle:
         widest = self.levels[-1]

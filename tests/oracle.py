@@ -95,7 +95,7 @@ class Oracle:
         return -max(max(row.lower_band, row.upper_band) for row in self.rows)
 
     def critical(self, row: Row) -> Fraction | float:
-        """Least scale or shift that covers the row."""
+        """Smallest scale or shift that covers the row."""
         if row.error == 0:
             return self.start
         if self.vary == "shift":
@@ -118,7 +118,7 @@ class Oracle:
 
     @cached_property
     def breakpoints(self) -> list[Fraction]:
-        """Start, end, and all values between them where any metric may jump or bend (some may turn out straight)."""
+        """Start, end, and all values between them where any metric may jump or change its slope."""
         found = {self.start, *self.criticals}
         for row in self.rows:
             a, o, r = row.active, row.other, row.error
@@ -143,7 +143,7 @@ class Oracle:
         return self.values(t)[metric]
 
     def reach(self, metric: str, level: Level) -> Fraction | None:
-        """Least value on the curve at which a rising metric is at least, a falling one at most, the level."""
+        """Smallest value on the curve at which a rising metric is at least, a falling one at most, the level."""
         if metric == "miss_rate":  # a level is the float a caller can write, 0.3 for three rows of ten
             reached = [t for t in self.breakpoints if float(self.value(metric, t)) <= level]
             return reached[0] if reached else None
@@ -161,7 +161,7 @@ class Oracle:
         return Fraction(c) * self.value(x, t) + (1 - Fraction(c)) * self.value(y, t)
 
     def cheapest(self, c: float | Fraction, x: str, y: str) -> tuple[Fraction, Fraction]:
-        """The least cost on the curve and the first place that has it."""
+        """The smallest cost on the curve and the first place that has it."""
         return min((self.cost(c, x, y, t), t) for t in self.breakpoints)
 
     def conformal(self, alpha: Fraction) -> Fraction | float | None:
@@ -172,11 +172,47 @@ class Oracle:
 
     def interval_score(self, alpha: Fraction) -> Fraction:
         """Mean width plus 2/alpha times the distance of what lies outside, of the intervals as delivered."""
+        return self.score(alpha, Fraction(0 if self.vary == "shift" else 1))
+
+    def score(self, alpha: Fraction, t: Fraction) -> Fraction:
+        """Interval score at one scale or shift, from the bounds of one row after the other."""
         total = Fraction(0)
         for row in self.rows:
-            lower, upper = row.bounds("scale", Fraction(1))
+            lower, upper = row.bounds(self.vary, t)
             outside = max(lower - row.y_true, Fraction(0)) + max(row.y_true - upper, Fraction(0))
             total += row.weight * (upper - lower + 2 / alpha * outside)
+        return total
+
+    def best_score(self, alpha: Fraction) -> Fraction:
+        """Smallest interval score over all breakpoints."""
+        return min(self.score(alpha, t) for t in self.breakpoints)
+
+    def climatology(self, alpha: Fraction) -> Fraction:
+        """Smallest interval score of one interval for all rows, over all pairs of observed values."""
+        observed = sorted({row.y_true for row in self.rows})
+        scores = []
+        for i, lower in enumerate(observed):
+            for upper in observed[i:]:
+                below = sum((row.weight * max(lower - row.y_true, Fraction(0)) for row in self.rows), Fraction(0))
+                above = sum((row.weight * max(row.y_true - upper, Fraction(0)) for row in self.rows), Fraction(0))
+                scores.append(upper - lower + 2 / alpha * (below + above))
+        return min(scores)
+
+    def potential_crps(self) -> Fraction:
+        """Integral over alpha from 0 to 1 of the smallest alpha * bandwidth + deficit.
+
+        Each breakpoint is a line over alpha. From alpha = 0 on, where the smallest deficit is the best, the walk goes
+        to the first place where a line of smaller slope comes down to the present one, and goes on with that.
+        """
+        lines = [(self.value("bandwidth", t), self.value("deficit", t)) for t in self.breakpoints]
+        deficit, slope = min((y, x) for x, y in lines)
+        alpha, total = Fraction(0), Fraction(0)
+        while alpha < 1:
+            meetings = [((y - deficit) / (slope - x), x, y) for x, y in lines if x < slope]
+            following, x, y = min([*meetings, (Fraction(1), slope, deficit)])
+            following = min(following, Fraction(1))
+            total += deficit * (following - alpha) + slope * (following**2 - alpha**2) / 2
+            alpha, slope, deficit = following, x, y
         return total
 
     # ---- areas
@@ -195,7 +231,7 @@ class Oracle:
         return abs(total)
 
     def _piece(self, x: str, y: str, left: Fraction, right: Fraction) -> Fraction:
-        """Integral over one piece without a bend inside; the miss rate keeps its left value until the right end."""
+        """Integral over one piece without a slope change; the miss rate keeps its left value until the right end."""
         step = self.value(x, right) - self.value(x, left)
         if x != y and x == "miss_rate":
             return step * self.value(y, right)
@@ -230,7 +266,7 @@ class Oracle:
         return (theirs - self.area(x, y, within)) / theirs
 
     def concentration(self, x: str, y: str, share: Fraction) -> int:
-        """Least number of rows that carry a share of the area under the miss rate or the deficit on y.
+        """Smallest number of rows that carry a share of the area under the miss rate or the deficit on y.
 
         A row carries the area under its own miss or shortfall.
         """

@@ -11,7 +11,7 @@ import pytest
 import uccurve as ucc
 
 Y, P, LOWER, UPPER = [0.0, 1.0, 9.0], [0.0, 1.0, 2.0], [-1.0, 0.0, 1.0], [1.0, 2.0, 3.0]
-ODD = 2**53 + 1  # the least whole number that float64 cannot hold
+ODD = 2**53 + 1  # the smallest positive integer that float64 cannot hold
 CONVERT = "Hint: convert it to float first."
 DROP = 'Hint: pass missing="drop" to leave such rows out.'
 FLOOR = 'Hint: pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands.'

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import pytest
+from hypothesis import reject
 from hypothesis import strategies as st
 
 import uccurve as ucc
 from oracle import PAIRS, Oracle, rows
 
+LIMIT = 2.0**53 * 1e-9  # about 9e6: the widest band, in mean errors, up to which a shift is added to nine digits
+COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")
 Cell = tuple[float, float, float, float]  # y_pred, error, lower band, upper band
 
 
@@ -30,16 +35,51 @@ class Data:
 
     def curve(self, vary: str = "scale") -> Any:
         """The package's curve; typed loosely because the tests call it with names from a list."""
-        return ucc.UCC(self.intervals(), vary=vary)  # type: ignore[arg-type]
+        return curve(self.intervals(), vary)
 
     def oracle(self, vary: str = "scale") -> Oracle:
         return Oracle(rows(self.y_true, self.y_pred, self.lower_band, self.upper_band, self.weight), vary)
 
 
+def curve(iv: ucc.Intervals, vary: str = "scale") -> Any:
+    """The package's curve; other rows are drawn where it must refuse these, and does."""
+    c = ucc.UCC(iv, vary=vary)  # type: ignore[arg-type]  # the name comes from a list
+    weight = iv.weight
+    widest = max(float(band[weight > 0].max()) for band in (iv.lower_band, iv.upper_band))
+    if vary == "shift":
+        refused_beyond(c, widest, float(np.sum(weight * np.abs(iv.y_true - iv.y_pred))))
+    else:
+        _refused_beyond_float64(c)
+    return c
+
+
+def _refused_beyond_float64(c: ucc.UCC) -> None:
+    """Where a curve over the scale is refused, fail unless it leaves float64, and draw other rows."""
+    try:
+        c.at(1.0)
+    except ValueError as error:
+        assert "leaves the range of float64" in str(error)  # noqa: PT017  # other errors are failures too
+        iv = c.intervals
+        y_true, y_pred, lower, upper = (getattr(iv, name).tolist() for name in COLUMNS)
+        oracle = Oracle(rows(y_true, y_pred, lower, upper, iv.weight.tolist()))
+        assert max(oracle.end, oracle.value("bandwidth", oracle.end)) > Fraction(10) ** 290
+        reject()
+
+
+def refused_beyond(c: ucc.UCC, widest: float, error: float) -> None:
+    """Where a band is wider than LIMIT mean errors, fail unless the curve refuses that, and draw other rows."""
+    if not widest > LIMIT * error > 0:
+        return
+    if widest > LIMIT * error * (1 + 1e-9):  # else rounding decides
+        with pytest.raises(ValueError, match=r"bands and errors of comparable size: the largest band is .* mean error"):
+            c.at(1.0)
+    reject()
+
+
 def _data(cells: Sequence[Cell], weight: Sequence[float] | None, never: bool) -> Data:
     pred, error, lower, upper = (list(column) for column in zip(*cells, strict=True))
     true = [p + z for p, z in zip(pred, error, strict=True)]
-    if not never:  # a row off its prediction gets the least positive band of the set on the side of its error
+    if not never:  # a row off its prediction gets the smallest positive band of the set on the side of its error
         spare = min([band for band in lower + upper if band > 0], default=1.0)
         for i, (y, p) in enumerate(zip(true, pred, strict=True)):
             upper[i] = upper[i] or (spare if y > p else 0.0)

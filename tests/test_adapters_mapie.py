@@ -64,7 +64,7 @@ def test_several_levels_at_once_are_not_guessed() -> None:
         from_mapie(y_new, prediction)
     with pytest.raises(ValueError, match=r"name each of the 2 confidence levels .* once; got \[0.9\]"):
         levels_from_mapie(y_new, prediction, levels=[0.9])
-    with pytest.raises(ValueError, match=r"Hint: 90 % is 0.9"):
+    with pytest.raises(ValueError, match=r"Hint: 90% is 0.9"):
         levels_from_mapie(y_new, prediction, levels=[80, 90])
 
 

@@ -97,7 +97,7 @@ def test_three_dimensions_are_refused() -> None:
 @pytest.mark.parametrize(
     "value", [[0, ODD, 2], np.array([0, ODD, 2], np.uint64), np.ma.array([0, ODD, 2]), np.array([0, ODD, None])]
 )
-def test_whole_numbers_that_float64_would_round_are_refused(value: Any) -> None:
+def test_integers_that_float64_would_round_are_refused(value: Any) -> None:
     sentence = (
         f"`y_true` must fit float64 exactly: 1 of 3 rows does not, first row 1 ({ODD}). "
         "Hint: subtract a common offset from all columns first."
@@ -105,7 +105,7 @@ def test_whole_numbers_that_float64_would_round_are_refused(value: Any) -> None:
     refused(sentence, bounds, y_true=value)
 
 
-def test_large_whole_numbers_that_float64_holds_are_kept() -> None:
+def test_large_integers_that_float64_holds_are_kept() -> None:
     value = [2**53, -(2**60), 2**100]
     assert bands(y_true=value).y_true.tolist() == value
     assert bands(y_true=np.array([2**53 + 2, -(2**53), 2**62])).y_true.tolist() == [2**53 + 2, -(2**53), 2**62]

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import confidence_band
-from uccurve.compare.resamples import Resamples
-from uccurve.compare.units import Units
+from uccurve.compare._blocks import Blocks
+from uccurve.compare._resampling import Resamples
 
 KINDS: tuple[Any, ...] = ("pointwise", "simultaneous")
 
@@ -35,8 +35,8 @@ def sample(rng: np.random.Generator, n: int) -> ucc.Intervals:
 def test_a_pointwise_band_is_made_of_percentiles_of_resampled_curves(axes: Any, vary: Any) -> None:
     iv = sample(np.random.default_rng(0), 20)
     band = confidence_band(iv, axes=axes, vary=vary, n_resamples=50, seed=1, confidence_level=0.8)
-    (counts,) = Resamples(Units.of(iv, None), 50, np.random.default_rng(1)).batches(50)
-    curves = np.array([height(iv, count, axes, vary, band.x) for count in counts.T])
+    counts = Resamples(Blocks.of(iv), np.random.default_rng(1)).counts(50)
+    curves = np.array([height(iv, count, axes, vary, band.x) for count in counts])
     inner = slice(1, -1)  # at the very ends a level may be reached by rounding alone
     low, high = np.quantile(curves, (0.1, 0.9), axis=0)
     assert_allclose(band.low[inner], low[inner], atol=1e-9)
@@ -67,7 +67,7 @@ def test_the_middle_of_the_band_is_the_curve() -> None:
         assert y == points.y[np.searchsorted(points.x, x)]
     assert np.all(band.low <= band.y)
     assert np.all(band.y <= band.high)
-    assert repr(band).startswith("ConfidenceBand(pointwise, 95 %, bandwidth/miss_rate, 40 places, mean width 0.0")
+    assert repr(band).startswith("ConfidenceBand(pointwise, 95%, miss_rate vs. bandwidth, 40 places, mean width 0.0")
 
 
 @pytest.mark.slow
@@ -91,6 +91,38 @@ def test_a_simultaneous_band_holds_the_whole_curve_as_often_as_it_says() -> None
     assert held["pointwise"] / 300 < 0.5
 
 
+def test_a_curve_of_levels_has_a_band_too() -> None:
+    rng = np.random.default_rng(3)
+    size = rng.lognormal(0, 0.5, 40)
+    y = size * rng.laplace(size=40)
+    levels = {q: ucc.Intervals.from_bands(y, 0 * y, -np.log(1 - q) * size) for q in (0.5, 0.8, 0.95)}
+    curve = ucc.UCC.from_levels(levels)
+    band = confidence_band(curve, axes=("bandwidth", "deficit"), seed=1, n_resamples=50, confidence_level=0.8)
+    counts = Resamples(Blocks.of(curve.intervals), np.random.default_rng(1)).counts(50)
+    curves = []
+    for count in counts:
+        rows = np.repeat(np.arange(40), count.astype(int))
+        points = ucc.UCC.from_levels({q: iv[rows] for q, iv in levels.items()}).points(axes=("bandwidth", "deficit"))
+        curves.append(np.interp(band.x, points.x, points.y))
+    low, high = np.quantile(curves, (0.1, 0.9), axis=0)
+    assert_allclose(band.low, low, atol=1e-9)
+    assert_allclose(band.high, high, atol=1e-9)
+
+
+def test_the_band_of_a_large_sample_is_that_of_all_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
+    iv = sample(np.random.default_rng(4), 3000)
+    pairs: tuple[Any, ...] = (("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("excess", "deficit"))
+    for axes in pairs:
+        few = confidence_band(iv, axes=axes, seed=0, n_resamples=99)
+        with monkeypatch.context() as patch:
+            patch.setattr("uccurve.compare._knots.MOST_VERTICES", 10**9)
+            every = confidence_band(iv, axes=axes, seed=0, n_resamples=99)
+        width = every.high - every.low
+        inner = slice(2, -2)  # the last rows alone make the ends
+        assert np.max(np.abs(few.low - every.low)[inner] / width[inner]) < 0.25
+        assert np.mean(np.abs(few.high - every.high)[inner] / width[inner]) < 0.05
+
+
 def test_a_simultaneous_band_is_wider() -> None:
     iv = sample(np.random.default_rng(0), 300)
     one, all_at_once = (confidence_band(iv, kind=kind, seed=0) for kind in KINDS)
@@ -110,10 +142,10 @@ def test_a_band_repeats_with_its_seed_and_is_read_only() -> None:
 def test_bad_options_are_refused_in_a_sentence() -> None:
     iv = sample(np.random.default_rng(0), 20)
     with pytest.raises(
-        ValueError, match=r"`kind` must be one of pointwise, simultaneous; 'pointwize' .*\(pointwise\?\)"
+        ValueError, match=r"`kind` must be one of pointwise, simultaneous; got 'pointwize'\. Did you mean 'pointwise'\?"
     ):
         confidence_band(iv, kind="pointwize")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"`n_resamples` must be at least 2 for a band; got 1\."):
         confidence_band(iv, n_resamples=1)
-    with pytest.raises(ValueError, match=r"`n_points` must be a whole number of at least 1; got 0\."):
+    with pytest.raises(ValueError, match=r"`n_points` must be an integer of at least 1; got 0\."):
         confidence_band(iv, n_points=0)

@@ -1,4 +1,4 @@
-"""Bins are the same everywhere: narrow, in order, with edges that floats cannot blur."""
+"""Bins are the same everywhere: narrow, in order, with edges that are exact floats."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uccurve.sketch._bins import LAST, NEVER, PER_OCTAVE, ZERO, Histogram, bins, edges
+from uccurve.sketch._bins import INFINITE, LAST, PER_OCTAVE, ZERO, Histogram, bins, edges
 
 INNER = np.arange(-LAST, LAST)
 
 
 def test_zero_and_infinity_have_bins_of_their_own() -> None:
-    assert bins(np.array([0.0, 1e-300, 1e-90, 1e90, 1e308, np.inf])).tolist() == [ZERO, -LAST, -LAST, LAST, LAST, NEVER]
+    found = bins(np.array([0.0, 1e-300, 1e-90, 1e90, 1e308, np.inf]))
+    assert found.tolist() == [ZERO, -LAST, -LAST, LAST, LAST, INFINITE]
 
 
 @given(st.lists(st.floats(0, allow_nan=False), min_size=2))
-def test_a_greater_number_is_in_no_earlier_bin(numbers: list[float]) -> None:
+def test_a_larger_number_is_in_no_earlier_bin(numbers: list[float]) -> None:
     assert np.all(np.diff(bins(np.sort(numbers))) >= 0)
 
 
@@ -32,7 +33,8 @@ def test_the_scale_as_delivered_is_an_edge() -> None:
     assert edges(np.array([PER_OCTAVE])).item() == 1.0
 
 
-def test_bins_are_at_most_one_64th_of_their_number_wide_and_64_to_a_factor_of_two() -> None:
+def test_bins_are_at_most_a_sixteenth_of_their_number_wide_and_sixteen_per_factor_of_two() -> None:
+    assert PER_OCTAVE == 16
     last = edges(INNER)
     assert np.max(last[1:] / last[:-1] - 1) < 1 / PER_OCTAVE
     np.testing.assert_allclose(last[PER_OCTAVE:], 2 * last[:-PER_OCTAVE], rtol=1e-15)
@@ -41,10 +43,10 @@ def test_bins_are_at_most_one_64th_of_their_number_wide_and_64_to_a_factor_of_tw
 def test_grouped_rows_keep_their_count_extremes_and_sums() -> None:
     numbers = np.array([1.0, 3.0, 1.001, 0.0, 0.999, np.inf])
     found = Histogram.of_rows(numbers, {"mass": np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])})
-    assert found.bin.tolist() == [ZERO, PER_OCTAVE, PER_OCTAVE + 1, bins(np.array([3.0])).item(), NEVER]
+    assert found.bin.tolist() == [ZERO, PER_OCTAVE, PER_OCTAVE + 1, bins(np.array([3.0])).item(), INFINITE]
     assert found.rows.tolist() == [1, 2, 1, 1, 1]
-    assert found.least.tolist() == [0.0, 0.999, 1.001, 3.0, np.inf]
-    assert found.greatest.tolist() == [0.0, 1.0, 1.001, 3.0, np.inf]
+    assert found.minimum.tolist() == [0.0, 0.999, 1.001, 3.0, np.inf]
+    assert found.maximum.tolist() == [0.0, 1.0, 1.001, 3.0, np.inf]
     assert found.sums["mass"].tolist() == [8.0, 17.0, 4.0, 2.0, 32.0]
 
 
@@ -56,15 +58,15 @@ def test_merged_parts_are_the_whole(numbers: list[float], cut: int) -> None:
         assert merged.agrees(Histogram.of_rows(whole, {"mass": np.ones(len(whole))}))
 
 
-@pytest.mark.parametrize("change", ["rows", "least", "mass"])
+@pytest.mark.parametrize("change", ["rows", "minimum", "mass"])
 def test_agreement_is_lost_by_one_row_one_digit_or_more_than_rounding(change: str) -> None:
     one = Histogram.of_rows(np.array([1.0, 2.0]), {"mass": np.array([1.0, 1.0])})
-    parts = {"bin": one.bin, "rows": one.rows, "least": one.least, "greatest": one.greatest, "sums": dict(one.sums)}
+    parts = {"bin": one.bin, "rows": one.rows, "minimum": one.minimum, "maximum": one.maximum, "sums": dict(one.sums)}
     assert one.agrees(Histogram(**parts))  # type: ignore[arg-type]
     if change == "rows":
         parts["rows"] = np.add(one.rows, [0, 1])
-    elif change == "least":
-        parts["least"] = np.nextafter(one.least, 0)
+    elif change == "minimum":
+        parts["minimum"] = np.nextafter(one.minimum, 0)
     else:
         parts["sums"] = {"mass": one.sums["mass"] * (1 + 1e-13)}
     assert not one.agrees(Histogram(**parts))  # type: ignore[arg-type]

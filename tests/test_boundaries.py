@@ -1,10 +1,14 @@
-"""Data flows one way: the core computes with numpy alone, edges bring their libraries when they are asked to."""
+"""Data flows one way: no module imports its own importers, the core needs numpy alone, edges bring their libraries."""
+
+from __future__ import annotations
 
 import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,100 +16,197 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "uccurve"
 
-ROOTS = ["compare.assess", "compare.band", "curve", "intervals", "levels.curve", "profile", "scores"]
-"""Where the core begins; whatever they import belongs to it. All of it imports numpy and the standard library only."""
+DOORS = {"plot", "to_html", "from_levels"}
+"""Functions that hand over to an edge for convenience and may import it inside themselves."""
 
-HAND_OFFS = {
-    ("intervals", "_frames"),
-    ("curve", "plots.display"),
-    ("compare.assessment", "plots.figures"),
-    ("compare.assessment", "report._page"),
-}
-"""Where a method of the core hands over to an edge, inside a function: (core module, edge)."""
+ROOTS = ["intervals", "curve", "scores", "compare.assess"]
+"""Where the core begins; whatever they import belongs to it."""
 
-BRIDGES = {"compare.tables", "_progress"}
-"""Edges that the core calls; like all edges they import their libraries in functions only."""
+FRAME_DOOR = "from_frame"
+"""Function of the core that takes data frames, by a module that knows narwhals."""
 
-EAGER = ["calibrate/_band_models", "calibrate/estimators", "cli/app", "experiments"]
-"""Edges that are an extra as a whole and may import its libraries at their top."""
+BRIDGES = {"_progress": "rich", "compare._tables": "narwhals"}
+"""Modules of the core that bring one library when they are asked to: for a progress bar, and for `to_frame`."""
+
+EAGER = (
+    "calibrate._band_models",
+    "calibrate.estimators",
+    "cli.app",
+    "cli._options",
+    "train._boosting",
+    "train._regressor",
+)
+"""Edges that need an extra as a whole and import its libraries at their top; so do all experiments."""
+
+Graph = Mapping[str, set[str]]
 
 
 class Import(NamedTuple):
-    """One imported module as a full name, and whether the import runs with the module or in a function only."""
+    """One imported module as a full name, and the functions around the import statement, the outermost first."""
 
     name: str
-    on_load: bool
+    functions: tuple[str, ...] = ()
 
     @property
     def top(self) -> str:
         return self.name.partition(".")[0]
 
+    @property
+    def on_load(self) -> bool:
+        return not self.functions
 
-def imports(source: str, package: str) -> Iterator[Import]:
+
+def imports(source: str, package: str) -> list[Import]:
     """All imports that can run in `source`, a module of `package`; those for type checkers never do."""
-    yield from _imports(ast.parse(source), package, on_load=True)
+    return list(_imports(ast.parse(source), package, ()))
 
 
-def _imports(node: ast.AST, package: str, *, on_load: bool) -> Iterator[Import]:
+def _imports(node: ast.AST, package: str, functions: tuple[str, ...]) -> Iterator[Import]:
     if isinstance(node, ast.Import):
-        yield from (Import(alias.name, on_load) for alias in node.names)
+        yield from (Import(alias.name, functions) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         parents = package.split(".")
         base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
         module = ".".join(filter(None, [base, node.module]))
-        package_of_ours = PACKAGE.parent.joinpath(*module.split(".")).is_dir()
-        names = [f"{module}.{alias.name}" for alias in node.names] if package_of_ours else [module]
-        yield from (Import(name, on_load) for name in names)
+        yield from (Import(f"{module}.{alias.name}", functions) for alias in node.names)
     elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
         for statement in node.orelse:
-            yield from _imports(statement, package, on_load=on_load)
+            yield from _imports(statement, package, functions)
     else:
-        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            functions = (*functions, getattr(node, "name", "lambda"))
         for child in ast.iter_child_nodes(node):
-            yield from _imports(child, package, on_load=on_load and not inside)
+            yield from _imports(child, package, functions)
 
 
-def imports_of(path: Path) -> list[Import]:
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name within it; the front door is ``__init__``, a room's the room's name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+@cache
+def imports_of(module: str) -> list[Import]:
+    path = MODULES[module]
     package = ".".join(["uccurve", *path.relative_to(PACKAGE).parent.parts])
-    return list(imports(path.read_text(encoding="utf-8"), package))
+    return imports(path.read_text(encoding="utf-8"), package)
 
 
-def path_of(module: str) -> Path:
-    return PACKAGE / f"{module.replace('.', '/')}.py"
+def own(name: str) -> str:
+    """The module of the package that a full name belongs to, ``uccurve.curve.UCC`` to ``curve``."""
+    parts = name.split(".")[1:]
+    while parts and ".".join(parts) not in MODULES:
+        parts.pop()
+    return ".".join(parts) or "__init__"
+
+
+def graph(doors: set[str]) -> dict[str, set[str]]:
+    """Which modules of the package each one imports, anywhere but inside functions that are doors."""
+    return {
+        module: {own(one.name) for one in imports_of(module) if one.top == "uccurve" and not doors & {*one.functions}}
+        - {module}
+        for module in MODULES
+    }
+
+
+def reachable(edges: Graph, *starts: str) -> set[str]:
+    """Whatever the starts import, and what that imports, and so on."""
+    found: set[str] = set()
+    ahead = set().union(*(edges[start] for start in starts))
+    while ahead:
+        found |= ahead
+        ahead = set().union(*(edges[module] for module in ahead)) - found
+    return found
+
+
+def cycle(edges: Graph) -> list[str]:
+    """One way from a module back to itself; nothing where there is none."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def core_modules() -> list[str]:
+    return sorted({*ROOTS} | reachable(graph(DOORS | {FRAME_DOOR}), *ROOTS))
+
+
+def is_eager(module: str) -> bool:
+    return module in EAGER or module.partition(".")[0] == "experiments"
 
 
 def is_standard(name: str) -> bool:
     return name in sys.stdlib_module_names
 
 
-def own_imports(module: str) -> set[str]:
-    """Modules of the package that `module` imports anywhere, without the hand-offs to an edge inside a function."""
-    found = {(one.name.partition(".")[2], one.on_load) for one in imports_of(path_of(module)) if one.top == "uccurve"}
-    kept = {name for name, on_load in found if on_load or (module, name) not in HAND_OFFS}
-    return {name if path_of(name).exists() else "__init__" for name in kept} - BRIDGES
+# ---- one way
 
 
-def core_modules() -> list[str]:
-    reached: set[str] = set()
-    ahead = set(ROOTS)
-    while ahead:
-        reached |= ahead
-        ahead = set().union(*map(own_imports, ahead)) - reached
-    return sorted(reached)
+def test_no_module_imports_its_own_importers_not_even_inside_a_function() -> None:
+    edges = graph(DOORS)
+    assert cycle(edges) == []
+    assert [module for module in edges if module in reachable(edges, module)] == []
+
+
+def test_a_door_is_one_line_that_hands_over_to_an_edge() -> None:
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name in DOORS:
+                inside = [part for part in ast.walk(node) if isinstance(part, ast.Import | ast.ImportFrom)]
+                assert len(inside) <= 1, f"{module}.{node.name}"
+
+
+def test_a_cycle_through_any_number_of_modules_is_found() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"d", "a"}, "d": {"e"}, "e": set()}
+    assert set(cycle(edges)) == {"a", "b", "c"}
+    assert [module for module in edges if module in reachable(edges, module)] == ["a", "b", "c"]
+    assert cycle({"a": {"b"}, "b": set(), "c": {"b", "a"}}) == []
+
+
+# ---- the core
 
 
 @pytest.mark.parametrize("module", core_modules())
-def test_a_core_module_imports_numpy_and_the_core_only(module: str) -> None:
-    outside = {one for one in imports_of(path_of(module)) if one.top != "uccurve"}
-    assert {one.top for one in outside if not is_standard(one.top)} <= {"numpy"}
+def test_a_core_module_imports_numpy_and_the_standard_library_only(module: str) -> None:
+    outside = {one for one in imports_of(module) if one.top != "uccurve" and not is_standard(one.top)}
+    assert {one.top for one in outside if one.on_load} <= {"numpy"}
+    assert {one.top for one in outside if not one.on_load} <= {"numpy", BRIDGES.get(module)}
 
 
-@pytest.mark.parametrize("path", [str(path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.py"))])
-def test_an_edge_imports_its_libraries_when_asked_not_on_load(path: str) -> None:
-    if Path(path).with_suffix("").as_posix().startswith(tuple(EAGER)):
-        return
-    loaded = {found.top for found in imports_of(PACKAGE / path) if found.on_load and not is_standard(found.top)}
-    assert loaded <= {"uccurve", "numpy", "narwhals"}
+def test_the_core_knows_no_room_but_compare() -> None:
+    rooms = {module.partition(".")[0] for module in core_modules() if "." in module or (PACKAGE / module).is_dir()}
+    assert rooms == {"compare"}
+
+
+def test_data_frames_come_in_through_one_door() -> None:
+    knows = {module for module in MODULES if any(one.top == "narwhals" for one in imports_of(module))}
+    core = {*core_modules()}
+    assert knows & core <= {*BRIDGES}
+    ways = {
+        (module, one.functions)
+        for module in core
+        for one in imports_of(module)
+        if one.top == "uccurve" and own(one.name) in knows - core
+    }
+    assert ways == {("intervals", (FRAME_DOOR,))}
+
+
+# ---- edges
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if not is_eager(module)])
+def test_an_edge_imports_its_libraries_when_asked_not_on_load(module: str) -> None:
+    loaded = [one for one in imports_of(module) if one.on_load]
+    assert {one.top for one in loaded if not is_standard(one.top)} <= {"uccurve", "numpy", "narwhals"}
+    eager = {own(one.name) for one in loaded if one.top == "uccurve" and is_eager(own(one.name))}
+    assert not eager or module == "__main__"
 
 
 def test_importing_uccurve_loads_numpy_and_narwhals_at_the_most() -> None:
@@ -121,11 +222,14 @@ print(json.dumps(sorted({module.__name__.partition(".")[0] for module in new})))
     assert {"uccurve", "numpy"} <= loaded <= {"uccurve", "numpy", "narwhals"}
 
 
+# ---- the scan itself
+
+
 def test_the_scan_sees_every_way_to_import() -> None:
     source = """
 import numpy.typing, polars as pl
-from . import checks
-from .frames import columns
+from . import _checks
+from ._frames import columns
 from uccurve import UCC
 if TYPE_CHECKING:
     import pandas
@@ -138,16 +242,25 @@ except ImportError:
 class C:
     import rich
     def method(self):
-        from .display import draw
+        from .plots.display import draw
         return lambda: __import__
 async def later():
-    import typer
+    def inner():
+        import typer
 """
-    found = list(imports(source, "uccurve"))
-    on_load = ["numpy.typing", "polars", "uccurve.checks", "uccurve.frames", "uccurve.UCC", "pyarrow", "dask", "rich"]
-    assert [one.name for one in found if one.on_load] == on_load
-    assert [one.name for one in found if not one.on_load] == ["uccurve.display", "typer"]
-    assert list(imports("from ..curve import UCC", "uccurve.experiments")) == [Import("uccurve.curve", on_load=True)]
+    found = imports(source, "uccurve")
+    names = ["numpy.typing", "polars", "uccurve._checks", "uccurve._frames.columns", "uccurve.UCC", "pyarrow", "dask"]
+    assert [one.name for one in found if one.on_load] == [*names, "rich"]
+    inside = [Import("uccurve.plots.display.draw", ("method",)), Import("typer", ("later", "inner"))]
+    assert [one for one in found if not one.on_load] == inside
+    assert imports("from ..curve import UCC", "uccurve.experiments") == [Import("uccurve.curve.UCC")]
+
+
+def test_a_name_belongs_to_the_module_that_defines_it() -> None:
+    assert own("uccurve.curve.UCC") == own("uccurve.curve") == "curve"
+    assert own("uccurve.compare.assess.assess") == "compare.assess"
+    assert own("uccurve.UCC") == own("uccurve") == "__init__"
+    assert own("uccurve.adapters") == "adapters"
 
 
 if __name__ == "__main__":  # `make test-fast` asks for the core's modules

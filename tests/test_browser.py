@@ -1,7 +1,9 @@
 """The report in a real browser: driven by mouse and keyboard, its numbers held against the library's."""
 
 import re
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
+from pages import environment
+from uccurve.compare._formats import short
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api")
@@ -17,12 +21,13 @@ EVIL = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
 METRICS = ("bandwidth", "miss_rate", "excess", "deficit", "overshoot")
+DATA = "JSON.parse(document.getElementById('report-data').textContent)"
 DIGITS = 6e-4
 """The page shows four digits."""
 
 
 class Report(NamedTuple):
-    """A page with its models, in the order of its tables."""
+    """A page with its models, best first, as its tables have them."""
 
     url: str
     models: dict[str, ucc.UCC]
@@ -41,10 +46,10 @@ def models(n: int = 150) -> dict[str, ucc.Intervals]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     found = models()
-    a = ucc.assess(found, by={EVIL: np.arange(150) % 2}, n_resamples=99, n_permutations=99)
+    a = ucc.assess(found, by={EVIL: np.arange(150) % 2}, coverage=0.8, c=0.1)
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(a.to_html(), encoding="utf-8")
-    return Report(path.as_uri(), {name: ucc.UCC(iv) for name, iv in found.items()}, a)
+    return Report(path.as_uri(), {row.name: ucc.UCC(found[row.name]) for row in a.ranking}, a)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +68,7 @@ class Seen(NamedTuple):
     errors: list[str]
 
 
-def opened(browser: Any, url: str, **options: Any) -> Seen:
+def opened(browser: Any, url: str, *, drawn: bool = True, **options: Any) -> Seen:
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **options})
     page = context.new_page()
     requests: list[str] = []
@@ -74,6 +79,9 @@ def opened(browser: Any, url: str, **options: Any) -> Seen:
     page.on("dialog", lambda dialog: errors.append(f"dialog {dialog.message}"))
     page.goto(url, timeout=120_000)  # a loaded machine is not a bug
     page.wait_for_selector("html[data-ready]", timeout=120_000)
+    if drawn:
+        page.locator("#curves").scroll_into_view_if_needed()
+        page.wait_for_selector("html[data-drawn]", timeout=120_000)
     return Seen(page, requests, errors)
 
 
@@ -98,15 +106,36 @@ def points(page: Any) -> dict[str, list[float]]:
     """Numbers of the table of operating points, by model."""
     settle(page)
     rows = page.locator("#points tbody tr").all()
-    return {
-        row.locator("th").inner_text(): [float(cell) for cell in row.locator("td").all_inner_texts()] for row in rows
-    }
+    return {row.locator("th").inner_text(): list(map(number, row.locator("td").all_inner_texts())) for row in rows}
+
+
+def number(text: str) -> float:
+    """What a cell says; a percentage is a share."""
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+
+
+def shown(name: str) -> str:
+    """A model's name as the page shows it."""
+    return short(name)
 
 
 def expected(c: ucc.UCC, scale: float, cost: float, axes: tuple[str, str], unit: str = "raw") -> list[float]:
     at = c.at(scale, unit=unit)
     price = c.cost(cost, axes=axes, at=scale, unit=unit)  # type: ignore[arg-type]  # two metrics
     return [scale, *(getattr(at, metric) for metric in METRICS), price]
+
+
+def choose(page: Any, name: str) -> None:
+    """Choose a model."""
+    option = page.locator("#model option", has_text=name).get_attribute("value")
+    page.get_by_label("Model", exact=True).select_option(option)
+
+
+def sampled(page: Any, name: str) -> list[int]:
+    """Rows of a model whose intervals are drawn."""
+    (found,) = [model for model in page.evaluate(DATA)["models"] if model["name"] == name]
+    rows: list[int] = found["sample"]["row"]
+    return rows
 
 
 def type_into(page: Any, label: str, value: str) -> None:
@@ -119,8 +148,8 @@ def type_into(page: Any, label: str, value: str) -> None:
 
 
 def test_it_opens_without_network_errors_or_dialogs(seen: Seen, report: Report) -> None:
-    assert seen.page.title() == "Prediction intervals of 3 models"
-    assert list(points(seen.page)) == list(report.models)
+    assert seen.page.title() == "Prediction intervals: 3 models"
+    assert list(points(seen.page)) == list(map(shown, report.models))
     assert seen.page.locator("#curves .scatterlayer .trace").count() >= 4
 
 
@@ -153,36 +182,121 @@ def test_the_policy_stops_scripts_and_requests_that_are_not_its_own(browser: Any
 def test_names_from_the_data_are_shown_and_never_run(seen: Seen) -> None:
     assert seen.page.locator("img").count() == 0
     assert seen.page.locator("script").count() == 3
-    assert EVIL in seen.page.locator("#summary").inner_text()
-    assert EVIL in seen.page.locator("#points").inner_text()
-    assert EVIL in "".join(seen.page.locator("#curves .legendtext").all_text_contents())
+    assert seen.page.locator("#verdict bdi[title]").first.get_attribute("title") == EVIL
+    assert shown(EVIL) in seen.page.locator("#points").inner_text()
+    assert "<img src=x" in "".join(seen.page.locator("#curves .legendtext").all_text_contents())
+
+
+# It begins with the decision
+
+
+def test_the_verdict_and_the_tables_are_there_before_any_chart(browser: Any, report: Report) -> None:
+    found = opened(browser, report.url, drawn=False)
+    assert found.page.evaluate("typeof Plotly") == "undefined"
+    text = " ".join(found.page.locator("#verdict .card").inner_text().split())
+    assert text.startswith(report.assessment.verdict.text)
+    assert found.page.locator("#verdict tbody th").all_inner_texts() == list(map(shown, report.models))
+    assert list(points(found.page)) == list(map(shown, report.models))
+    found.page.context.close()
+
+
+def test_without_javascript_all_tables_and_static_charts_are_there(browser: Any, report: Report) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.url)
+    assert page.locator("#verdict tbody tr").count() == 3
+    assert page.locator("#why .lanes").count() == 3
+    assert page.locator("#calibration .dot").count() == 3
+    assert page.locator("noscript").inner_text().startswith("Curves need JavaScript")
+    assert not page.locator("button.copy").first.is_visible()
+    context.close()
+
+
+def test_a_browser_without_decompression_says_so_and_keeps_its_numbers(browser: Any, report: Report) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(report.url)
+    page.locator("#curves").scroll_into_view_if_needed()
+    page.wait_for_selector("#no-charts:not([hidden])")
+    assert not page.locator("#curves").is_visible()
+    type_into(page, "Scale", "1.37")
+    for name, values in by_model(page, report).items():
+        assert_allclose(values, expected(report.models[name], 1.37, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
+    context.close()
+
+
+def test_the_command_is_copied_as_it_stands(browser: Any, report: Report) -> None:
+    found = opened(browser, report.url, drawn=False, permissions=["clipboard-read", "clipboard-write"])
+    button = found.page.locator("button.copy").first
+    button.click()
+    found.page.wait_for_function("document.querySelector('button.copy').textContent === 'Copied'")
+    copied = found.page.evaluate("navigator.clipboard.readText()")
+    assert copied == found.page.locator("#command-0").inner_text()
+    assert copied == "uccurve calibrate calibration.csv new.csv -o calibrated.csv --coverage 80%"
+    found.page.context.close()
+
+
+def test_the_command_pasted_into_a_shell_writes_the_calibrated_file(
+    browser: Any, report: Report, tmp_path: Path
+) -> None:
+    iv = report.models[report.assessment.verdict.model].intervals
+    for name in ("calibration.csv", "new.csv"):
+        columns = np.column_stack([iv.y_true, iv.y_pred, iv.lower, iv.upper])
+        np.savetxt(
+            tmp_path / name, columns, delimiter=",", header="y_true,y_pred,lower,upper", comments="", fmt="%.17g"
+        )
+    found = opened(browser, report.url, drawn=False)
+    line = found.page.locator("#command-0").inner_text()
+    found.page.context.close()
+    subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    new = np.loadtxt(tmp_path / "calibrated.csv", delimiter=",", skiprows=1)
+    calibrated = iv.calibrated(scale=report.assessment.verdict.scale)
+    assert_allclose(new[:, 2:], np.column_stack([calibrated.lower, calibrated.upper]), rtol=1e-9)
 
 
 # It answers as the library does
 
 
+def by_model(page: Any, report: Report) -> dict[str, list[float]]:
+    """Numbers of the operating points by the models' own names."""
+    return dict(zip(report.models, points(page).values(), strict=True))
+
+
+def test_it_opens_on_the_model_to_ship_at_the_coverage_asked_for(seen: Seen, report: Report) -> None:
+    rows = {row.name: row for row in report.assessment.rows}
+    for name, values in by_model(seen.page, report).items():
+        wanted = expected(report.models[name], rows[name].scale, 0.1, ("bandwidth", "miss_rate"))
+        assert_allclose(values, wanted, rtol=DIGITS)
+        assert_allclose(values[1], rows[name].half_width, rtol=DIGITS)
+    verdict = report.assessment.verdict
+    assert seen.page.locator("#where").inner_text().startswith(f"{shown(verdict.model)} at scale {verdict.scale:.4g}")
+    assert seen.page.locator("#points tr[data-active=true] th").inner_text() == shown(verdict.model)
+
+
 def test_as_delivered_it_shows_the_librarys_numbers(seen: Seen, report: Report) -> None:
-    for name, values in points(seen.page).items():
+    seen.page.get_by_role("button", name="As delivered", exact=True).click()
+    for name, values in by_model(seen.page, report).items():
         assert_allclose(values, expected(report.models[name], 1.0, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
 
 
 def test_a_typed_scale_moves_every_model(seen: Seen, report: Report) -> None:
     type_into(seen.page, "Scale", "1.37")
-    for name, values in points(seen.page).items():
+    for name, values in by_model(seen.page, report).items():
         assert_allclose(values, expected(report.models[name], 1.37, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
-    assert "follows at scale 1.37: miss rate" in seen.page.locator("#where").inner_text()
+    assert " at scale 1.37: coverage" in seen.page.locator("#where").inner_text()
 
 
-def test_a_typed_miss_rate_finds_each_models_least_scale(seen: Seen, report: Report) -> None:
-    type_into(seen.page, "Miss rate", "0.07")
-    for name, values in points(seen.page).items():
-        scale = report.models[name].find(miss_rate=0.07).scale
+def test_a_typed_coverage_finds_each_models_smallest_scale(seen: Seen, report: Report) -> None:
+    type_into(seen.page, "Coverage, %", "93")
+    for name, values in by_model(seen.page, report).items():
+        scale = report.models[name].find(coverage=0.93).scale
         assert_allclose(values, expected(report.models[name], scale, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
 
 
 def test_a_typed_cost_factor_finds_each_models_cheapest_point(seen: Seen, report: Report) -> None:
     type_into(seen.page, "Cost factor", "0.23")
-    for name, values in points(seen.page).items():
+    for name, values in by_model(seen.page, report).items():
         best = report.models[name].cheapest(0.23)
         assert_allclose(values[0], best.scale, rtol=DIGITS)
         assert_allclose(values[-1], np.array(best.cost), rtol=DIGITS)
@@ -192,29 +306,41 @@ def test_axes_and_unit_change_the_cost_the_titles_and_the_curves(seen: Seen, rep
     page = seen.page
     page.get_by_label("x axis", exact=True).select_option("excess")
     page.get_by_label("y axis", exact=True).select_option("deficit")
-    page.get_by_label("Unit", exact=True).select_option("std")
-    for name, values in points(page).items():
+    page.get_by_label("Unit", exact=True).select_option("standard deviations of y")
+    page.get_by_role("button", name="As delivered", exact=True).click()
+    for name, values in by_model(page, report).items():
         wanted = expected(report.models[name], 1.0, 0.1, ("excess", "deficit"), unit="std")
         assert_allclose(values, wanted, rtol=DIGITS)
-    assert page.locator("#curves .xtitle").text_content() == "excess, in deviations of y"
-    assert page.locator("#curves .ytitle").text_content() == "deficit, in deviations of y"
-    drawn = page.evaluate("(() => { const { x, y } = document.getElementById('curves').data[0]; return [x, y]; })()")
-    found = report.models["follows"].points(axes=("excess", "deficit"), unit="std")
-    assert_allclose(drawn[0][: len(found)], found.x[: len(drawn[0])], rtol=1e-5, atol=1e-9)
+    assert page.locator("#curves .xtitle").text_content() == "excess, in standard deviations of y"
+    assert page.locator("#curves .ytitle").text_content() == "deficit, in standard deviations of y"
+    drawn = page.evaluate(
+        "['x', 'y'].map((side) => document.getElementById('curves').data.find((t) => t.name === 'flat')[side])"
+    )
+    found = report.models["flat"].points(axes=("excess", "deficit"), unit="std")
+    assert_allclose(np.interp(found.x[1:], *drawn), found.y[1:], rtol=1e-4, atol=1e-5)
     page.get_by_role("button", name="Cheapest").click()
-    best = report.models["follows"].cheapest(0.1, axes=("excess", "deficit"), unit="std")
-    assert_allclose(points(page)["follows"][0], best.scale, rtol=DIGITS)
+    best = report.models["flat"].cheapest(0.1, axes=("excess", "deficit"), unit="std")
+    assert_allclose(points(page)["flat"][0], best.scale, rtol=DIGITS)
+
+
+def test_a_switch_makes_both_axes_logarithmic(seen: Seen) -> None:
+    seen.page.get_by_label("Log scale").check()
+    settle(seen.page)
+    types = seen.page.evaluate(
+        "['xaxis', 'yaxis'].map((side) => document.getElementById('curves')._fullLayout[side].type)"
+    )
+    assert types == ["log", "log"]
 
 
 def test_the_intervals_of_the_sampled_rows_follow(seen: Seen, report: Report) -> None:
     page = seen.page
-    page.get_by_label("Model", exact=True).select_option(label="flat")
+    choose(page, "flat")
     type_into(page, "Scale", "2")
     settle(page)
     bars, inside, outside = page.evaluate("document.getElementById('rows').data.map((t) => t)")
     assert set(np.round(bars["error_y"]["array"], 6)) == {1.8}
     iv = report.models["flat"].intervals
-    rows = page.evaluate("JSON.parse(document.getElementById('report-data').textContent).models[2].sample.row")
+    rows = sampled(page, "flat")
     missed = np.abs(iv.y_true - iv.y_pred)[rows] > 1.8
     assert len(outside["x"]) == missed.sum()
     assert len(inside["x"]) == (~missed).sum()
@@ -223,6 +349,8 @@ def test_the_intervals_of_the_sampled_rows_follow(seen: Seen, report: Report) ->
 
 def test_hovering_shows_all_metrics(seen: Seen, report: Report) -> None:
     page = seen.page
+    choose(page, "follows")
+    settle(page)
     at = report.models["follows"].at(1.0)
     x, y = place(page, at.bandwidth, at.miss_rate)
     page.mouse.move(x - 30, y - 30)
@@ -253,6 +381,9 @@ def place(page: Any, x: float, y: float) -> tuple[float, float]:
 
 def test_a_marker_can_be_dragged_along_its_curve(seen: Seen, report: Report) -> None:
     c, page = report.models["follows"], seen.page
+    choose(page, "follows")
+    page.get_by_role("button", name="As delivered", exact=True).click()
+    settle(page)
     start, goal = c.at(1.0), c.find(miss_rate=0.1)
     page.mouse.move(*place(page, start.bandwidth, start.miss_rate))
     page.mouse.down()
@@ -269,20 +400,24 @@ def test_a_marker_can_be_dragged_along_its_curve(seen: Seen, report: Report) -> 
     assert points(page)["follows"] == values
 
 
-def test_a_click_near_another_curve_takes_that_model(seen: Seen, report: Report) -> None:
-    c, page = report.models["flat"], seen.page
-    far = c.find(miss_rate=0.02)
-    x, y = place(page, far.bandwidth, far.miss_rate)
-    page.mouse.click(x, y)
+def test_a_click_on_another_curve_takes_that_model(seen: Seen, report: Report) -> None:
+    page, others = seen.page, [c for name, c in report.models.items() if name != "flat"]
+
+    def apart(miss: float) -> float:
+        widths = [c.find(miss_rate=miss).bandwidth for c in (report.models["flat"], *others)]
+        return min(abs(width - widths[0]) for width in widths[1:])
+
+    at = report.models["flat"].find(miss_rate=max((0.2, 0.3, 0.4, 0.5, 0.6), key=apart))
+    assert page.locator("#points tr[data-active=true] th").inner_text() != "flat"
+    page.mouse.click(*place(page, at.bandwidth, at.miss_rate))
     settle(page)
-    chosen = page.get_by_label("Model", exact=True).evaluate("(select) => select.selectedOptions[0].textContent")
-    near = {name: abs(ucc.find(miss_rate=0.02).bandwidth - far.bandwidth) for name, ucc in report.models.items()}
-    assert chosen in [name for name, distance in near.items() if distance < 0.3]
+    assert page.locator("#points tr[data-active=true] th").inner_text() == "flat"
 
 
-@pytest.mark.parametrize(("label", "column"), [("Scale", 0), ("Miss rate", 2)])
+@pytest.mark.parametrize(("label", "column"), [("Scale", 0), ("Coverage, %", 1)])
 def test_sliders_move_by_the_keyboard(seen: Seen, report: Report, label: str, column: int) -> None:
     page, c = seen.page, report.models["follows"]
+    choose(page, "follows")
     before = points(page)["follows"]
     slider = page.get_by_role("slider", name=label)
     slider.focus()
@@ -290,8 +425,8 @@ def test_sliders_move_by_the_keyboard(seen: Seen, report: Report, label: str, co
         page.keyboard.press("ArrowLeft")
     after = points(page)["follows"]
     assert after[column] < before[column]
-    scale = c.find(miss_rate=float(slider.input_value()) / 1000).scale if column else float(slider.input_value())
-    scale = scale if column else (scale / 1000) ** 3 * float(c.points().x[-1] / c.at(1.0).bandwidth)
+    value = float(slider.input_value()) / 1000
+    scale = c.find(coverage=value).scale if column else value**3 * float(c.points().x[-1] / c.at(1.0).bandwidth)
     assert_allclose(after, expected(c, scale, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
     assert slider.get_attribute("aria-valuetext")
 
@@ -299,10 +434,10 @@ def test_sliders_move_by_the_keyboard(seen: Seen, report: Report, label: str, co
 def test_every_control_is_reached_by_tab_and_has_a_name(seen: Seen) -> None:
     page = seen.page
     names = []
-    for _ in range(150):
+    for _ in range(200):
         page.keyboard.press("Tab")
         names.append(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
-    controls = page.locator("#explorer input, #explorer select, #explorer button").evaluate_all(
+    controls = page.locator("#curves-section :is(input, select, button)").evaluate_all(
         "(all) => all.map((one) => one.id)"
     )
     assert [name for name in controls if name not in names] == []
@@ -316,20 +451,85 @@ def test_every_control_is_reached_by_tab_and_has_a_name(seen: Seen) -> None:
 
 def test_a_table_is_sorted_by_click_and_by_enter(seen: Seen, report: Report) -> None:
     page, rows = seen.page, report.assessment.rows
-    table = page.locator("#summary table").last
+    table = page.locator("#verdict table")
 
     def names() -> list[str]:
         found: list[str] = table.locator("tbody th").all_inner_texts()
         return found
 
-    by_bandwidth = [row.name for row in sorted(rows, key=lambda row: row.bandwidth)]
-    head = table.get_by_role("button", name="bandwidth", exact=True)
+    by_coverage = [shown(row.name) for row in sorted(rows, key=lambda row: row.coverage)]
+    head = table.get_by_role("button", name="coverage as delivered", exact=True)
     head.click()
-    assert names() == by_bandwidth
-    assert table.locator("th[aria-sort=ascending]").inner_text().startswith("bandwidth")
+    assert names() == by_coverage
+    assert table.locator("th[aria-sort=ascending]").inner_text().startswith("coverage")
     head.focus()
     page.keyboard.press("Enter")
-    assert names() == by_bandwidth[::-1]
+    assert names() == by_coverage[::-1]
     table.get_by_role("button", name=re.compile("model")).click()
-    assert names() == [EVIL, "flat", "follows"]
+    assert names() == [shown(EVIL), "flat", "follows"]
     assert table.locator("th[aria-sort]").count() == 1
+
+
+def test_a_long_table_shows_its_first_rows_and_all_on_request(browser: Any, tmp_path: Path) -> None:
+    one = models()["follows"]
+    rng = np.random.default_rng(0)
+    many = {f"m{i}": ucc.Intervals.from_bands(one.y_true, one.y_pred, rng.uniform(0.2, 2, 150)) for i in range(20)}
+    (tmp_path / "r.html").write_text(ucc.assess(many, coverage=0.9).to_html(), encoding="utf-8")
+    found = opened(browser, (tmp_path / "r.html").as_uri())
+    rows = found.page.locator("#verdict tbody tr")
+    visible = "(all) => all.filter((one) => one.checkVisibility()).length"
+    assert rows.evaluate_all(visible) == 12
+    found.page.locator("#verdict").get_by_role("button", name="Show all 20 rows").click()
+    assert rows.evaluate_all(visible) == 20
+    legend = found.page.locator("#curves .legendtext").all_text_contents()
+    assert len(legend) == 6  # the best five and the constant band; the others are grey
+    found.page.get_by_label("Model", exact=True).select_option("17")
+    settle(found.page)
+    assert len(found.page.locator("#curves .legendtext").all_text_contents()) == 7
+    assert found.page.locator("#points tr[data-active=true]").is_visible()
+    assert found.errors == []
+    found.page.context.close()
+
+
+def test_a_model_with_levels_is_followed_along_its_levels(browser: Any, tmp_path: Path) -> None:
+    outer = models()["follows"]
+    c = ucc.UCC.from_levels({0.5: outer.calibrated(scale=0.3), 0.8: outer})
+    a = ucc.assess({"levels": c, "one": models()["flat"]}, coverage=0.8)
+    (tmp_path / "r.html").write_text(a.to_html(), encoding="utf-8")
+    found = opened(browser, (tmp_path / "r.html").as_uri())
+    choose(found.page, "levels")
+    type_into(found.page, "Scale", "0.7")
+    at = c.at(0.7)
+    values = points(found.page)["levels"]
+    assert_allclose(values, [0.7, *(getattr(at, metric) for metric in METRICS)], rtol=DIGITS)
+    assert "(its 56% level)" in found.page.locator("#where").inner_text()
+    settle(found.page)
+    bars = found.page.evaluate("document.getElementById('rows').data[0].error_y.array")
+    rows = sampled(found.page, "levels")
+    assert_allclose(bars, c.intervals_at(0.7).upper_band[rows], rtol=1e-4)
+    assert found.errors == []
+    found.page.context.close()
+
+
+def test_a_far_operating_point_is_an_arrow_at_the_edge(browser: Any, tmp_path: Path) -> None:
+    found = models()
+    given = {"near": found["follows"], "far": found["flat"].calibrated(scale=50)}
+    (tmp_path / "r.html").write_text(ucc.assess(given, coverage=0.8).to_html(), encoding="utf-8")
+    seen = opened(browser, (tmp_path / "r.html").as_uri())
+    seen.page.get_by_role("button", name="As delivered", exact=True).click()
+    settle(seen.page)
+    marks, right = seen.page.evaluate(
+        """(() => {
+          const plot = document.getElementById("curves");
+          const marks = plot.data.filter((t) => t.mode === "markers").map((t) => [t.name, t.x[0], t.marker.symbol]);
+          return [marks, plot._fullLayout.xaxis.range[1]];
+        })()"""
+    )
+    symbols = {name: symbol for name, _, symbol in marks}
+    assert symbols["far"] == "triangle-right"
+    assert symbols["near"] != "triangle-right"
+    assert_allclose(next(x for name, x, _ in marks if name == "far"), right, rtol=1e-6)
+    ends = [float(ucc.UCC(iv).points().x[-1]) for iv in given.values()]
+    assert right <= 1.05 * max(ends)
+    assert seen.errors == []
+    seen.page.context.close()

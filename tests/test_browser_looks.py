@@ -1,6 +1,8 @@
 """The report can be read on a desk, a phone and paper, in light and dark."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +11,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from test_browser import Report, Seen, browser, models, opened, report, seen, settle
+from test_browser import EVIL, Report, Seen, browser, choose, models, opened, report, seen, settle
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser", "report", "seen"]  # the fixtures
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of `rgb(r, g, b)` as the accessibility guidelines define it."""
-    channels = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    """Relative luminance of `rgb(r, g, b)` or `color(srgb r g b)` as the accessibility guidelines define it."""
+    size = 1 if colour.startswith("color(srgb") else 255
+    channels = [float(part) / size for part in re.findall(r"[\d.]+", colour.removeprefix("color(srgb"))[:3]]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))
 
@@ -40,18 +43,66 @@ COLOURS = """[...document.querySelectorAll("body *:not(.plot *, option, script, 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_text_has_contrast_and_nothing_is_cut_off(browser: Any, report: Report, scheme: str, width: int) -> None:
     found = opened(browser, report.url, viewport={"width": width, "height": 844}, color_scheme=scheme)
+    found.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     texts = found.page.evaluate(COLOURS)
     assert len(texts) > 100
     assert [text for text in texts if contrast(text[1], text[2]) < 4.5] == []
     lines = found.page.evaluate(
-        "[0, 1, 2, 3, 4, 5, 6].map((i) => { const mark = document.createElement('i'); mark.className = `model-${i}`; "
-        "document.body.append(mark); return getComputedStyle(mark).backgroundColor; })"
+        """[0, 1, 2, 3, 4, 5, 6, 7].map((i) => {
+          const mark = document.createElement("i");
+          mark.className = `model-${i}`;
+          document.body.append(mark);
+          return getComputedStyle(mark).backgroundColor;
+        })"""
     )
     page_colour = found.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert min(contrast(colour, page_colour) for colour in lines) >= 3
+    assert len(set(lines)) == 8
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
     assert (luminance(page_colour) < 0.1) == (scheme == "dark")
     assert found.errors == []
+    found.page.context.close()
+
+
+def many(count: int = 40) -> ucc.Assessment:
+    """Models with different predictions, one of them hopeless, and segments."""
+    one = models()["follows"]
+    rng = np.random.default_rng(0)
+    given = {
+        f"model {i}": ucc.Intervals.from_bands(
+            one.y_true, one.y_pred + 0.02 * i * rng.normal(size=150), rng.uniform(0.2, 0.4 + i / 9, 150)
+        )
+        for i in range(count - 3)
+    }
+    given |= {"x" * 10_000: one, "שלום עולם": one.calibrated(scale=0.01), EVIL: one.calibrated(scale=100)}
+    return ucc.assess(given, coverage=0.9, by={"hour": np.arange(150) % 12, "z" * 3000: np.arange(150) % 2})
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("crowded") / "report.html"
+    path.write_text(many().to_html(), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_forty_models_and_endless_names_do_not_widen_the_page(browser: Any, crowded: str, width: int) -> None:
+    found = opened(browser, crowded, viewport={"width": width, "height": 844})
+    found.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert found.errors == []
+    found.page.context.close()
+
+
+def test_on_a_phone_verdict_factor_and_half_width_need_no_scrolling_sideways(browser: Any, report: Report) -> None:
+    found = opened(browser, report.url, drawn=False, viewport={"width": 390, "height": 844}, is_mobile=True)
+    cells = found.page.locator("#verdict td")
+    for name in ("factor for 80%", "half-width at 80%", "coverage as delivered"):
+        boxes = [cell.bounding_box() for cell in cells.all() if cell.get_attribute("data-name") == name]
+        assert len(boxes) == 3
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+    headline = found.page.locator("#headline").bounding_box()
+    assert headline["y"] + headline["height"] < 844
     found.page.context.close()
 
 
@@ -64,32 +115,57 @@ SIZES = """(all) => all.map((one) => {
 def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(browser: Any, report: Report) -> None:
     found = opened(browser, report.url, color_scheme="dark")
     page = found.page
-    page.wait_for_selector("#gains .main-svg")
     page.emulate_media(media="print")
     settle(page)
-    assert not page.locator("form.controls").is_visible()
+    for hidden in ("form.controls", "button.copy", "nav"):
+        assert not page.locator(hidden).first.is_visible()
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
-    for plot in ("curves", "rows", "gains"):
+    for plot in ("curves", "rows"):
         assert page.locator(f"#{plot} .xtitle").evaluate("(one) => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
     on_paper = page.locator(".plot").evaluate_all(SIZES)
-    assert all(size[:2] == size[2:] and size[0] <= 700 for size in on_paper)
+    assert all(size[:2] == size[2:] and size[0] <= 420 for size in on_paper)
+    assert sum(size[0] for size in on_paper) > 680  # the width of A4 without its margins
     page.emulate_media(media="screen")
     settle(page)
     on_screen = page.locator(".plot").evaluate_all(SIZES)
-    assert on_screen[2][0] > 1000
+    assert on_screen[0][0] > 600
     assert_allclose([size[:2] for size in on_screen], [size[2:] for size in on_screen], atol=1)
     page.context.close()
 
 
+def printed(page: Any, path: Path) -> list[str]:
+    """Texts of the sheets that a page prints on."""
+    page.pdf(path=str(path), prefer_css_page_size=True)
+    text = subprocess.run(["pdftotext", "-layout", str(path), "-"], check=True, capture_output=True, text=True).stdout
+    return text.split("\f")[:-1]
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext on the PATH")
+@pytest.mark.parametrize(("which", "most"), [("report", 7), ("crowded", 15)])
+def test_no_sheet_is_empty_or_cut_and_headings_stay_with_what_they_head(
+    browser: Any, request: pytest.FixtureRequest, tmp_path: Path, which: str, most: int
+) -> None:
+    page_or_url = request.getfixturevalue(which)
+    found = opened(browser, page_or_url if isinstance(page_or_url, str) else page_or_url.url)
+    sheets = printed(found.page, tmp_path / "report.pdf")
+    assert 2 < len(sheets) <= most
+    assert [sheet for sheet in sheets if len(sheet.split()) < 20] == []
+    headings = found.page.locator("h2").all_inner_texts()
+    for sheet in sheets:
+        assert sheet.strip().splitlines()[-1].strip() not in headings
+    size = subprocess.run(["pdfinfo", str(tmp_path / "report.pdf")], check=True, capture_output=True, text=True).stdout
+    assert "A4" in size
+    found.page.context.close()
+
+
 def test_no_table_has_to_be_scrolled_on_a_desk(seen: Seen) -> None:
     wide = seen.page.locator(".wide").evaluate_all("(all) => all.map((one) => [one.scrollWidth, one.clientWidth])")
-    assert len(wide) == 5
+    assert len(wide) > 8
     assert [pair for pair in wide if pair[0] > pair[1]] == []
 
 
 def test_the_buttons_of_a_plot_cover_nothing_and_send_nothing(seen: Seen) -> None:
     page = seen.page
-    page.wait_for_selector("#gains .main-svg")
     for plot in page.locator(".plot").all():
         buttons = plot.locator(".modebar-btn")
         assert len(buttons.all()) == 6
@@ -107,26 +183,31 @@ def test_the_buttons_of_a_plot_cover_nothing_and_send_nothing(seen: Seen) -> Non
 
 def test_a_phone_shows_no_buttons_over_its_plots(browser: Any, report: Report) -> None:
     found = opened(browser, report.url, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    found.page.wait_for_selector("#gains .main-svg")
     assert found.page.locator(".modebar-btn").count() == 0
     assert found.errors == []
     found.page.context.close()
 
 
-def test_models_with_other_predictions_are_shown_one_at_a_time(browser: Any, tmp_path: Path) -> None:
+def test_models_with_other_predictions_are_overlaid_and_the_chosen_one_has_its_constant_band(
+    browser: Any, tmp_path: Path
+) -> None:
     found = models()
     shifted = {
         name: ucc.Intervals.from_bands(iv.y_true, iv.y_pred + 0.1 * i, iv.lower_band)
         for i, (name, iv) in enumerate(found.items())
     }
-    (tmp_path / "r.html").write_text(ucc.assess(shifted, n_resamples=49, n_permutations=49).to_html())
+    a = ucc.assess(shifted, coverage=0.9)
+    (tmp_path / "r.html").write_text(a.to_html(), encoding="utf-8")
     seen = opened(browser, (tmp_path / "r.html").as_uri())
-    shown = (
-        "document.getElementById('curves').data.filter((t) => t.visible && t.showlegend !== false).map((t) => t.name)"
-    )
-    assert seen.page.evaluate(shown) == ["follows", "constant band of follows", "equal cost"]
-    seen.page.get_by_label("Model", exact=True).select_option(label="flat")
-    settle(seen.page)
-    assert seen.page.evaluate(shown) == ["flat", "constant band of flat", "equal cost"]
+    shown = "t.mode === 'lines' && t.visible !== false && t.x.length > 2"
+    lines = f"document.getElementById('curves').data.filter((t) => {shown})"
+    assert seen.page.evaluate(f"{lines}.length") == 4
+    constant = f"{lines}.find((t) => t.name === 'its constant band').x"
+    for name in ("flat", "follows"):
+        choose(seen.page, name)
+        settle(seen.page)
+        own = ucc.UCC(shifted[name].constant()).points()
+        assert_allclose(seen.page.evaluate(constant)[-1], own.x[-1], rtol=1e-5)
+    assert "a lower curve shows better intervals" in seen.page.locator("#curves-section").inner_text()
     assert seen.errors == []
     seen.page.context.close()

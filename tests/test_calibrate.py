@@ -50,7 +50,7 @@ def simulated_miss(n: int, repeats: int, seed: int, **options: Any) -> tuple[flo
 @pytest.mark.parametrize("n", [20, 50, 100, 200])
 def test_new_rows_are_missed_at_most_as_often_as_promised(n: int) -> None:
     miss_rate, error = simulated_miss(n, repeats=3000, seed=n)
-    assert miss_rate <= 0.05 + 3 * error  # 3 standard errors of the simulation: 0.25 % at n = 20, 0.08 % at n = 200
+    assert miss_rate <= 0.05 + 3 * error  # 3 standard errors of the simulation: 0.25% at n = 20, 0.08% at n = 200
     assert_allclose(miss_rate, expected_miss(n, Fraction(5, 100)), atol=4 * error)
 
 
@@ -80,6 +80,70 @@ def test_each_group_gets_the_guarantee_of_its_own() -> None:
             rates[name].append(np.exp(-calibrator.calibrations_[name].point.scale / size))
     for values in rates.values():
         assert_allclose(np.mean(values), 0.05, atol=4 * float(np.std(values)) / 20)  # rank 19 of 20
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+def test_separate_tails_miss_half_of_the_rows_on_each_side(vary: Any) -> None:
+    test = made(20_000, seed=99)
+    calibrator = IntervalCalibrator(coverage=0.8, vary=vary, tails="separate")
+    rates = []
+    for seed in range(150):
+        new = calibrator.fit(made(39, seed)).apply(test)
+        rates.append([np.mean(test.y_true < new.lower), np.mean(test.y_true > new.upper)])
+    assert_allclose(np.mean(rates, axis=0), 0.1, atol=4 * float(np.std(rates)) / 150**0.5)  # rank 36 of 40 on each side
+    joint = ucc.UCC(IntervalCalibrator(coverage=0.8, vary=vary).fit(made(2000)).apply(test))
+    below, above = (
+        float(np.mean(side)) for side in (test.y_true < joint.intervals.lower, test.y_true > joint.intervals.upper)
+    )
+    assert abs(below - above) > 0.03  # with one factor for both, the two sides differ
+
+
+def test_each_side_has_the_order_statistic_of_its_own_errors() -> None:
+    iv = made(59)
+    calibrator = IntervalCalibrator(coverage=0.8, tails="separate").fit(iv)
+    below, above = (iv.y_pred - iv.y_true) / iv.lower_band, (iv.y_true - iv.y_pred) / iv.upper_band
+    rank = ceil(60 * Fraction(9, 10))
+    found = calibrator.calibrations_[None]
+    assert found.tails is not None
+    assert_allclose(found.tails, [np.sort(np.maximum(side, 0))[rank - 1] for side in (below, above)], rtol=1e-12)
+    assert (calibrator.scale_, found.point.miss_rate) == (1, ucc.UCC(calibrator.apply(iv)).at(1.0).miss_rate)
+    assert repr(calibrator).endswith(f"scale {found.tails[0]:.4g} below and {found.tails[1]:.4g} above from 59 rows)")
+
+
+@pytest.mark.parametrize("tails", ["joint", "separate"])
+def test_a_confidence_holds_for_that_share_of_calibration_sets(tails: Any) -> None:
+    rng = np.random.default_rng(3)
+    calibrator = IntervalCalibrator(coverage=0.8, confidence=0.9, tails=tails)
+    reached = 0
+    for _ in range(400):
+        errors = rng.laplace(size=100)
+        one = calibrator.fit(Intervals.from_bands(errors, np.zeros(100), np.ones(100))).calibrations_[None]
+        lower, upper = one.tails or (one.point.scale, one.point.scale)
+        reached += 1 - (np.exp(-lower) + np.exp(-upper)) / 2 >= 0.8
+    assert reached / 400 >= 0.9 - 3 * (0.09 / 400) ** 0.5
+    assert tails == "separate" or reached / 400 < 0.97  # with two tails each keeps its half with 95%
+
+
+@pytest.mark.parametrize("options", [{}, {"confidence": 0.9}, {"tails": "separate"}, {"conformal": False}])
+def test_the_coverage_of_most_calibration_sets_lies_in_the_range(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    calibrator = IntervalCalibrator(coverage=0.9, **options)
+    coverages = []
+    for _ in range(800):
+        errors = rng.laplace(size=150) * np.where(rng.uniform(size=150) < 0.5, 1.0, 3.0)
+        one = calibrator.fit(Intervals.from_bands(errors, np.zeros(150), np.ones(150))).calibrations_[None]
+        lower, upper = one.tails or (one.point.scale, one.point.scale)
+        coverages.append(1 - np.mean([np.exp(-side / size) / 2 for side in (lower, upper) for size in (1.0, 3.0)]) * 2)
+    low, high = calibrator.coverage_range(150)
+    inside = np.mean((np.array(coverages) >= low) & (np.array(coverages) <= high))
+    assert abs(inside - 0.95) < 4 * (0.95 * 0.05 / 800) ** 0.5
+
+
+def test_the_range_of_the_documentation() -> None:
+    low, high = IntervalCalibrator(miss_rate=0.05).coverage_range(200)
+    assert_allclose([1 - high, 1 - low], [0.024, 0.084], atol=5e-4)
+    with pytest.raises(ValueError, match="`coverage_range` needs a coverage as the target"):
+        IntervalCalibrator(bandwidth=1).coverage_range(200)
 
 
 # ---- what is learnt is what the curve finds
@@ -134,6 +198,52 @@ def test_groups_are_calibrated_as_if_alone_wherever_their_rows_stand() -> None:
             assert_array_equal(getattr(together[rows], field), getattr(alone, field))
 
 
+def test_several_keys_make_a_group_of_each_combination() -> None:
+    iv = made(120)
+    site, hour = ["n", "s"] * 60, [1, 1, 2, 2] * 30
+    keys = {"site": site, "hour": np.array(hour)}
+    together = IntervalCalibrator(coverage=0.9).fit(iv, groups=keys)
+    joined = IntervalCalibrator(coverage=0.9).fit(iv, groups=[f"{a}{b}" for a, b in zip(site, hour, strict=True)])
+    assert list(together.calibrations_) == [("n", 1), ("s", 1), ("n", 2), ("s", 2)]
+    assert list(together.calibrations_.values()) == list(joined.calibrations_.values())
+    back = IntervalCalibrator.from_json(together.to_json())
+    assert_array_equal(back.apply(iv, groups=keys).upper, together.apply(iv, groups=keys).upper)
+    with pytest.raises(
+        ValueError, match=r"`groups` must have the keys that fit had: \('site', 'hour'\); got \('hour', 'site'\)"
+    ):
+        together.apply(iv, groups={"hour": hour, "site": site})
+
+
+def test_groups_never_seen_or_too_small_fall_back_on_all_rows_if_asked() -> None:
+    iv = made(61)
+    groups = ["a"] * 30 + ["b"] * 30 + ["tiny"]
+    with pytest.raises(ValueError, match=r"1 of 3 groups cannot be calibrated, first 'tiny' \(1 row\)"):
+        IntervalCalibrator(coverage=0.9).fit(iv, groups=groups)
+    calibrator = IntervalCalibrator(coverage=0.9, fallback="pooled").fit(iv, groups=groups)
+    assert list(calibrator.calibrations_) == ["a", "b"]
+    new = made(4, seed=5)
+    for one in (calibrator, IntervalCalibrator.from_json(calibrator.to_json())):
+        got = one.apply(new, groups=["a", "z", "tiny", "b"])
+        expected = IntervalCalibrator(coverage=0.9).fit(iv).apply(new)
+        assert_array_equal(got.lower[[1, 2]], expected.lower[[1, 2]])
+        assert got.lower[0] != expected.lower[0]
+    assert calibrator.pooled_ == IntervalCalibrator(coverage=0.9).fit(iv).calibrations_[None]
+    with pytest.raises(ValueError, match="2 of 2 groups cannot be calibrated"):
+        IntervalCalibrator(coverage=0.95, fallback="pooled").fit(made(20), groups=["a", "b"] * 10)
+
+
+def test_a_coverage_is_a_miss_rate() -> None:
+    for iv in (made(60), made(61)):
+        one, two = IntervalCalibrator(coverage=0.93), IntervalCalibrator(miss_rate=0.07)
+        assert one.fit(iv).calibrations_ == two.fit(iv).calibrations_
+    with pytest.raises(ValueError, match="give `coverage` or `miss_rate`, not both"):
+        IntervalCalibrator(coverage=0.9, miss_rate=0.1)
+    with pytest.raises(
+        ValueError, match=r"`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9"
+    ):
+        IntervalCalibrator(coverage=90)
+
+
 def test_labels_may_be_numbers_or_words_of_any_array_or_frame() -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     iv = made(60)
@@ -163,6 +273,8 @@ def test_a_calibration_comes_back_exactly(groups: list[Any] | None) -> None:
         {"miss_rate": 1 / 3, "conformal": False, "vary": "shift"},
         {"bandwidth": 0.7},
         {"cost": 0.25, "axes": ("excess", "deficit")},
+        {"coverage": 0.8, "tails": "separate", "confidence": 0.6},
+        {"coverage": 0.7, "tails": "separate", "vary": "shift", "fallback": "pooled"},
     ):
         saved = IntervalCalibrator(**options).fit(iv, groups=groups)
         back = IntervalCalibrator.from_json(saved.to_json())
@@ -191,7 +303,8 @@ HOSTILE = {
     "no JSON": ("hello", "Expecting value"),
     "a list": ("[]", "it holds list"),
     "another kind": (changed(kind="os.system"), "`kind` is not"),
-    "a later version": (changed(version=2), "`version` is 2; this release reads 1"),
+    "a later version": (changed(version=3), "`version` is 3; this release reads 2"),
+    "an earlier version": (changed(version=1), "`version` is 1; this release reads 2"),
     "no version": (changed(version=...), "`version` is None"),
     "an unknown setting": (changed(code="x"), "unknown `code`"),
     "a lacking setting": (changed(vary=...), "lack `vary`"),
@@ -201,7 +314,7 @@ HOSTILE = {
     "a target out of range": (changed(miss_rate=2), "from 0 to 1"),
     "another vary": (changed(vary="level"), "does not fit|must be one of"),
     "vary that does not fit": (changed(vary="shift"), "does not fit its scale and shift"),
-    "odd axes": (changed(axes=["bandwidth", 3]), "3 is none of them"),
+    "odd axes": (changed(axes=["bandwidth", 3]), "got 3"),
     "conformal in words": (changed(conformal="yes"), "`conformal` must be true or false"),
     "no calibrations": (changed(calibrations=[]), "list that is not empty"),
     "calibrations that are none": (changed(calibrations=[1]), "must be an object"),
@@ -209,15 +322,33 @@ HOSTILE = {
     "a calibration too few": (changed(calibrations__0__scale=...), "lack `scale`"),
     "a negative scale": (changed(calibrations__0__scale=-1.0), "must not be negative"),
     "a true scale": (changed(calibrations__0__scale=True), "`scale` must be a finite number; got True"),
-    "an endless scale": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": 1e999'), "finite"),
+    "an infinite scale": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": 1e999'), "finite"),
     "a scale that is none": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": NaN'), "NaN is not"),
-    "a huge whole number": (changed(calibrations__0__scale=10**400), "finite number"),
+    "a huge integer": (changed(calibrations__0__scale=10**400), "finite number"),
     "digits without end": (
         changed(calibrations__0__scale=7).replace("7,", "7" * 5000 + ",", 1),
         "must be a calibration",
     ),
-    "no rows": (changed(calibrations__0__rows=0), "`rows` must be an int of at least 1"),
-    "a group that is a list": (changed(calibrations__0__group=["a"]), "`group` must be a str, an int or null"),
+    "no rows": (changed(calibrations__0__rows=0), "`rows` must be an integer of at least 1"),
+    "a group that is an object": (changed(calibrations__0__group={"a": 1}), "`group` must be a str, an int, a list"),
+    "a group that is a nest": (changed(calibrations__0__group=[["a"]]), "`group` must be a str, an int, a list"),
+    "a group of two labels without keys": (
+        changed(calibrations__0__group=["a", 1]),
+        "one label for each of its `keys`",
+    ),
+    "a group without one of its keys": (
+        changed(calibrations__0__group=["a"], keys=["site", "hour"]),
+        "one label for each of its `keys`",
+    ),
+    "keys without groups": (changed(keys=["site"]), "one label for each of its `keys`"),
+    "keys that are numbers": (changed(keys=[1]), "`keys` must be a list of names"),
+    "tails without being asked for": (changed(calibrations__0__tails=[1.0, 2.0]), "do not fit those of its settings"),
+    "tails that are missing": (changed(tails="separate"), "do not fit those of its settings"),
+    "three tails": (changed(tails="separate", calibrations__0__tails=[1.0, 2.0, 3.0]), "must be two numbers"),
+    "a negative tail": (changed(tails="separate", calibrations__0__tails=[1.0, -2.0]), "must not be negative"),
+    "a pool nobody asked for": (changed(pooled={}), "`pooled` does not fit its `fallback`"),
+    "another fallback": (changed(fallback="guess"), "`fallback` must be one of pooled"),
+    "a confidence of 2": (changed(confidence=2), "`confidence` must be"),
     "a repeated key": (changed().replace('{"kind"', '{"kind": 1, "kind"', 1), "repeated"),
     "a nest": ("[" * 100_000, "nested too deeply|must be a calibration"),
 }
@@ -251,10 +382,22 @@ def test_one_target_and_one_only() -> None:
         IntervalCalibrator(miss_rate=0.1, cost=0.1)
     with pytest.raises(ValueError, match="`miss_rate` must be a finite number from 0 to 1; got 5"):
         IntervalCalibrator(miss_rate=5)
-    with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; 'scael' is none of them \(scale\?\)"):
+    with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"):
         IntervalCalibrator(miss_rate=0.1, vary="scael")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="`conformal` must be True or False"):
         IntervalCalibrator(miss_rate=0.1, conformal="yes")  # type: ignore[arg-type]
+
+
+def test_choices_that_need_a_coverage_are_refused_without_one() -> None:
+    for options in ({"confidence": 0.9}, {"tails": "separate"}):
+        with pytest.raises(ValueError, match=f"`{next(iter(options))}` needs a coverage as the target"):
+            IntervalCalibrator(bandwidth=1, **options)
+    with pytest.raises(ValueError, match="`confidence` needs conformal=True"):
+        IntervalCalibrator(coverage=0.9, confidence=0.9, conformal=False)
+    with pytest.raises(ValueError, match=r"`tails` must be one of joint, separate; got 'seperate'\. Did you mean"):
+        IntervalCalibrator(coverage=0.9, tails="seperate")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"with confidence 0\.9 needs at least 45 rows; there are 30"):
+        IntervalCalibrator(coverage=0.95, confidence=0.9).fit(made(30))
 
 
 def test_nothing_is_applied_or_saved_before_fit() -> None:
@@ -290,11 +433,11 @@ def test_groups_must_be_known_and_given_where_they_were() -> None:
     grouped = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=["a", "b"] * 20)
     with pytest.raises(ValueError, match=r"seen at fit: 1 of 2 were not, first 'z'\. Seen: 'a', 'b'"):
         grouped.apply(iv, groups=["a", "z"] * 20)
-    with pytest.raises(ValueError, match=r"one calibration a group \('a', 'b'\). Hint: pass `groups`"):
+    with pytest.raises(ValueError, match=r"one calibration per group \('a', 'b'\). Hint: pass `groups`"):
         grouped.apply(iv)
     with pytest.raises(ValueError, match="`groups` were not given to fit"):
         IntervalCalibrator(miss_rate=0.2).fit(iv).apply(iv, groups=["a", "b"] * 20)
-    with pytest.raises(ValueError, match=r"`groups` must have one label a row: \(3,\) against \(40,\)"):
+    with pytest.raises(ValueError, match=r"`groups` must hold one label per row: 3 labels for 40 rows"):
         grouped.apply(iv, groups=["a", "b", "a"])
 
 

@@ -52,7 +52,7 @@ from refusal import (
         (10**400, f"1{'0' * 47}... (401 characters)"),
     ],
 )
-def test_an_unclear_least_band_is_refused(value: Any, shown: str) -> None:
+def test_an_unclear_minimum_band_is_refused(value: Any, shown: str) -> None:
     sentence = (
         "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
         f'such as "5%"; {shown} is neither.'
@@ -69,7 +69,7 @@ def test_a_share_of_a_negative_mean_half_width_is_refused() -> None:
     refused(sentence, bands, lower_band=[1.0, 1.0, -5.0], min_band="5%")
 
 
-def test_a_least_band_beyond_float64_is_refused() -> None:
+def test_a_minimum_band_beyond_float64_is_refused() -> None:
     sentence = (
         "`min_band` must keep the bounds within float64 range: 1 of 1 row leaves it, first row 0 (inf). "
         "Hint: pass a smaller number."
@@ -130,7 +130,7 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
         (None, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got None."),
         ([0, 3], IndexError, "row 3 is out of range: there are 3 rows."),
         ([-4], IndexError, "row -4 is out of range: there are 3 rows."),
-        ([True, False], ValueError, "a mask of rows must have one flag a row: 2 against 3."),
+        ([True, False], ValueError, "a mask of rows must have one flag per row: 2 against 3."),
         ([], ValueError, "at least one row must be chosen: [] chooses none of 3."),
         (slice(2, 1), ValueError, "at least one row must be chosen: slice(2, 1, None) chooses none of 3."),
         ([False] * 3, ValueError, "at least one row must be chosen: [False, False, False] chooses none of 3."),
@@ -146,17 +146,17 @@ def test_rows_that_cannot_be_chosen_are_refused(rows: Any, error: type[Exception
 def test_a_curve_is_made_of_intervals() -> None:
     sentence = "`intervals` must be Intervals; got list. Hint: see Intervals.from_bounds."
     refused(sentence, ucc.UCC, Y, error=TypeError)
-    refused("`vary` must be one of scale, shift; 'scal' is none of them (scale?).", ucc.UCC, bounds(), vary="scal")
+    refused("`vary` must be one of scale, shift; got 'scal'. Did you mean 'scale'?", ucc.UCC, bounds(), vary="scal")
 
 
 @pytest.mark.parametrize(
     ("axes", "sentence"),
     [
-        (("exces", "deficit"), f"`axes` must be two of {METRICS}; 'exces' is none of them (excess?)."),
-        (("deficit", "Bandwith"), f"`axes` must be two of {METRICS}; 'Bandwith' is none of them (bandwidth?)."),
-        (("MISS RATE", "deficit"), f"`axes` must be two of {METRICS}; 'MISS RATE' is none of them (miss_rate?)."),
-        (("price", "deficit"), f"`axes` must be two of {METRICS}; 'price' is none of them."),
-        ((1, "deficit"), f"`axes` must be two of {METRICS}; 1 is none of them."),
+        (("exces", "deficit"), f"`axes` must be two of {METRICS}; got 'exces'. Did you mean 'excess'?"),
+        (("deficit", "Bandwith"), f"`axes` must be two of {METRICS}; got 'Bandwith'. Did you mean 'bandwidth'?"),
+        (("MISS RATE", "deficit"), f"`axes` must be two of {METRICS}; got 'MISS RATE'. Did you mean 'miss_rate'?"),
+        (("price", "deficit"), f"`axes` must be two of {METRICS}; got 'price'."),
+        ((1, "deficit"), f"`axes` must be two of {METRICS}; got 1."),
         ("excess", f"`axes` must be two of {METRICS}, first x, then y; got 'excess'."),
         (("excess",), f"`axes` must be two of {METRICS}, first x, then y; got ('excess',)."),
         (None, f"`axes` must be two of {METRICS}, first x, then y; got None."),
@@ -197,7 +197,7 @@ def test_several_ranges_or_targets_are_refused() -> None:
     c = ucc.UCC(bounds())
     refused("give one range only; got `miss_rate` and `deficit`.", c.area, miss_rate=(0, 1), deficit=(0, 1))
     refused("give one target only; got `miss_rate` and `excess`.", c.find, miss_rate=0.1, excess=1)
-    refused("give one target to find, such as miss_rate=0.05.", c.find)
+    refused("give one target to find, such as coverage=0.9.", c.find)
 
 
 @pytest.mark.parametrize(
@@ -213,14 +213,68 @@ def test_a_target_outside_the_metric_is_refused(target: dict[str, Any], sentence
     refused(sentence, ucc.UCC(bounds()).find, **target)
 
 
+@pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
+@pytest.mark.parametrize(
+    ("coverage", "error", "rule"),
+    [
+        (0, ValueError, "must lie between 0 and 1, both excluded; got 0"),
+        (1, ValueError, "must lie between 0 and 1, both excluded; got 1"),
+        (1.0, ValueError, "must lie between 0 and 1, both excluded; got 1.0"),
+        (90, ValueError, "must lie between 0 and 1, both excluded; got 90"),
+        (-0.1, ValueError, "must lie between 0 and 1, both excluded; got -0.1"),
+        ("90", TypeError, "must be a number between 0 and 1; got '90'"),
+        ("90%", TypeError, "must be a number between 0 and 1; got '90%'"),
+        (True, TypeError, "must be a number between 0 and 1; got True"),
+        (np.nan, TypeError, "must be a number between 0 and 1; got nan"),
+        ([0.9], TypeError, "must be a number between 0 and 1; got [0.9]"),
+    ],
+)
+def test_a_coverage_that_is_no_share_is_refused_with_the_way_to_write_it(
+    coverage: Any, error: type[Exception], rule: str, vary: Any
+) -> None:
+    c = ucc.UCC.from_levels({0.9: bounds()}) if vary == "levels" else ucc.UCC(bounds(), vary=vary)
+    for ask in (c.find, c.interval_score, c.decompose):
+        refused(f"`coverage` {rule}. Hint: 90% is 0.9.", ask, coverage=coverage, error=error)
+
+
+def test_a_score_needs_its_coverage() -> None:
+    sentence = "`coverage` must be a number between 0 and 1; got None. Hint: 90% is 0.9."
+    refused(sentence, ucc.UCC(bounds()).interval_score, coverage=None, error=TypeError)
+
+
+def test_a_coverage_beside_another_target_is_refused() -> None:
+    c = ucc.UCC(bounds())
+    sentence = "give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1."
+    refused(sentence, c.find, coverage=0.9, miss_rate=0.1)
+    refused("give one target only; got `coverage` and `deficit`.", c.find, coverage=0.9, deficit=1)
+
+
+def test_a_confidence_without_a_conformal_target_is_refused() -> None:
+    c = ucc.UCC(bounds())
+    targets: list[dict[str, Any]] = [{"coverage": 0.5}, {"miss_rate": 0.5}, {"deficit": 1.0}]
+    for target in targets:
+        refused("`confidence` needs conformal=True: it is about new rows.", c.find, **target, confidence=0.9)
+    rule = "`confidence` must"
+    refused(f"{rule} lie between 0 and 1, both excluded; got 1.", c.find, coverage=0.5, conformal=True, confidence=1)
+    refused(f"{rule} lie between 0 and 1, both excluded; got 0.", c.find, coverage=0.5, conformal=True, confidence=0)
+    refused(f"{rule} be a finite number from 0 to 1; got 90.", c.find, coverage=0.5, conformal=True, confidence=90)
+    sentence = f"{rule} be a number; got '90%'."
+    refused(sentence, c.find, coverage=0.5, conformal=True, confidence="90%", error=TypeError)
+    sentence = (
+        "`conformal` at miss_rate=0.5 with confidence 0.95 needs at least 5 rows; there are 3. "
+        "Hint: use more calibration rows or a larger miss_rate."
+    )
+    refused(sentence, c.find, coverage=0.5, conformal=True, confidence=0.95)
+
+
 def test_a_target_that_no_scale_reaches_is_refused() -> None:
     hint = "Hint: raise zero bands by `min_band`."
     c = ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0]))  # the third error has no band on its side
-    refused(f"no scale reaches miss_rate=0.25: the least is 0.3333. {hint}", c.find, miss_rate=0.25)
-    refused(f"no scale reaches deficit=2: the least is 2.333. {hint}", c.find, deficit=2)
+    refused(f"no scale reaches miss_rate=0.25: the smallest is 0.3333. {hint}", c.find, miss_rate=0.25)
+    refused(f"no scale reaches deficit=2: the smallest is 2.333. {hint}", c.find, deficit=2)
     flat = ucc.UCC(bands(lower_band=[0.0, 0.0, 0.0]))
-    refused(f"no scale reaches bandwidth=0.5: the greatest is 0. {hint}", flat.find, bandwidth=0.5)
-    refused(f"no scale reaches overshoot=1: the greatest is 0. {hint}", flat.find, overshoot=1)
+    refused(f"no scale reaches bandwidth=0.5: the largest is 0. {hint}", flat.find, bandwidth=0.5)
+    refused(f"no scale reaches overshoot=1: the largest is 0. {hint}", flat.find, overshoot=1)
 
 
 def test_too_few_rows_for_a_conformal_rank_are_refused() -> None:
@@ -236,7 +290,7 @@ def test_a_conformal_target_that_cannot_be_counted_is_refused() -> None:
     c, weighted = ucc.UCC(bounds()), ucc.UCC(bounds(weight=[1, 2, 3]))
     sentence = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
     refused(sentence, c.find, miss_rate=0, conformal=True)
-    refused("`conformal` goes with a target miss_rate, not deficit.", c.find, deficit=1, conformal=True)
+    refused("`conformal` needs a target coverage or miss_rate, not deficit.", c.find, deficit=1, conformal=True)
     sentence = "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
     refused(sentence, weighted.find, miss_rate=0.3, conformal=True)
     sentence = (
@@ -251,7 +305,7 @@ def test_costs_and_shares_outside_0_to_1_are_refused() -> None:
     refused("`c` must be a finite number from 0 to 1; got 2.", c.cost, 2)
     refused("`c` must be a finite number from 0 to 1; got -1.", c.cheapest, -1)
     refused("`share` must be a finite number from 0 to 1; got 50.", c.concentration, share=50)
-    sentence = "`axes` must hold miss_rate or deficit to tell rows apart; got ('bandwidth', 'excess')."
+    sentence = "`axes` must include miss_rate or deficit, which belong to single rows; got ('bandwidth', 'excess')."
     refused(sentence, c.concentration, axes=("bandwidth", "excess"))
 
 
@@ -276,7 +330,7 @@ def test_a_reference_of_other_rows_is_refused() -> None:
     sentence = "`reference` must have the same y_true: a gain compares intervals of the same rows."
     refused(sentence, ucc.UCC(bounds()).gain, reference=bands(y_true=[0.0, 1.0, 8.0]))
     refused(sentence, ucc.UCC(bounds()).gain, reference=ucc.UCC(bounds()[:2]))
-    sentence = "`reference` must be Intervals or a UCC; got list."
+    sentence = "`reference` must be Intervals or a curve; got list."
     refused(sentence, ucc.UCC(bounds()).gain, reference=[1.0], error=TypeError)
 
 
@@ -312,12 +366,12 @@ def test_scores_without_a_prediction_refuse_alike(score: Callable[..., Any]) -> 
     )
     refused(sentence, score, Y, with_value(LOWER, 2, 5.0), UPPER)
     sentence = (
-        "`sample_weight` must have one value a row: its shape is (2,) where `y_true` has (3, 2). "
+        "`sample_weight` must have one value per row: its shape is (2,) where `y_true` has (3, 2). "
         "Hint: leave `sample_weight` out to count rows alike."
     )
     refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=[1, 2])
     sentence = (
-        "`sample_weight` must have one dimension, one value a row; it has 2. Hint: weigh outputs by `multioutput`."
+        "`sample_weight` must have one dimension, one value per row; it has 2. Hint: weigh outputs by `multioutput`."
     )
     refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=np.ones((3, 2)))
 
@@ -330,7 +384,7 @@ def test_weights_of_outputs_must_fit_the_outputs(weights: Any) -> None:
     )
     refused(sentence, ucc.auucc_score, two(Y), two(P), two(LOWER), two(UPPER), multioutput=weights)
     refused(sentence, ucc.miss_rate_score, two(Y), two(LOWER), two(UPPER), multioutput=weights)
-    sentence = "`multioutput` must be one of uniform_average, raw_values; 'raw_value' is none of them (raw_values?)."
+    sentence = "`multioutput` must be one of uniform_average, raw_values; got 'raw_value'. Did you mean 'raw_values'?"
     refused(sentence, ucc.miss_rate_score, Y, LOWER, UPPER, multioutput="raw_value")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from test_cli import FAST, Run, at_a_terminal, csv, models, refused, run
+from test_cli import Run, at_a_terminal, csv, models, refused, run
 
 __all__ = ["csv", "run"]  # the fixtures
 
@@ -57,17 +57,17 @@ def test_markup_formulas_and_control_characters_in_names_are_text(run: Run, tmp_
     for name in (script, formula, escape):
         columns |= {f"{name}_{role}": frame[f"b_{role}"] for role in ("pred", "lower", "upper")}
     pl.DataFrame(columns).write_csv(tmp_path / "names.csv")
-    found = run("assess", "names.csv", *FAST, "--report", "o.html", "--json", "o.json")
+    found = run("assess", "names.csv", "--report", "o.html", "--json", "o.json")
     assert found.returncode == 0, found.stderr
     assert "\x1b" not in found.stdout + found.stderr
     assert script in found.stdout
     assert formula in found.stdout
-    assert r"[red]\x1b[31mred\x1b[2J" in found.stdout
+    assert "[red]\ufffd[31mred\ufffd[2J" in found.stdout
     assert list(json.loads((tmp_path / "o.json").read_text())["models"]) == [script, formula, escape]
     page = (tmp_path / "o.html").read_text()
     assert script not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    code, shown = at_a_terminal(tmp_path, "assess", "names.csv", *FAST)
+    code, shown = at_a_terminal(tmp_path, "assess", "names.csv")
     assert code == 0
     assert "\x1b[2J" not in shown
     assert "\x1b[31mred" not in shown
@@ -103,20 +103,20 @@ def test_files_and_folders_without_permission_are_refused() -> None:
 
         refused(run("assess", "models.csv"), "models.csv: Permission denied.")
         (folder / "models.csv").chmod(0o444)
-        refused(run("assess", "models.csv", *FAST, "--json", "o.json"), "Permission denied.")
+        refused(run("assess", "models.csv", "--json", "o.json"), "Permission denied.")
         assert [path.name for path in folder.iterdir()] == ["models.csv"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_full_disk_is_refused(run: Run, csv: Path) -> None:
     for option in ("--json", "--report"):
-        refused(run("assess", csv.name, *FAST, option, "/dev/full"), "No space left on device")
+        refused(run("assess", csv.name, option, "/dev/full"), "No space left on device")
     assert Path("/dev/full").is_char_device()
 
 
 def test_a_disk_that_fills_up_leaves_no_half_file(run: Run, tmp_path: Path, csv: Path) -> None:
     (tmp_path / "o.html").write_text("mine")
-    found = run("assess", csv.name, *FAST, "--report", "o.html", "--force", limit="-f 200")
+    found = run("assess", csv.name, "--report", "o.html", "--force", limit="-f 200")
     refused(found, "File too large")
     assert (tmp_path / "o.html").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["models.csv", "o.html"]

@@ -1,5 +1,6 @@
-"""`uccurve calibrate`, `demo` and `reproduce`."""
+"""`uccurve calibrate`, `apply`, `demo` and `reproduce`."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import uccurve as ucc
 from pages import DOCS, Reader
 from test_cli import PROGRAM, Run, intervals, models, refused, run
+from uccurve.cli._demo import example
 
 __all__ = ["run"]  # the fixture
 
@@ -43,7 +45,11 @@ def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path
         lower, upper = calibrator.apply_bounds(*columns)
         assert_array_equal(after[f"{name}_lower"].cast(pl.Float64).to_numpy(), lower)
         assert_array_equal(after[f"{name}_upper"].cast(pl.Float64).to_numpy(), upper)
-        assert f"{calibrator.scale_:.6g}" in found.stdout
+        low, high = calibrator.coverage_range(200)
+        (line,) = (line.split() for line in found.stdout.splitlines() if line.startswith(f"{name} "))
+        assert line[1:4] == ["200", "x", f"{calibrator.scale_:.2f}"]
+        assert line[-3:] == [f"{100 * low:.1f}%", "to", f"{100 * high:.1f}%"]
+    assert "Promise: 95% of new rows like these will be covered, on average." in found.stdout
 
 
 def test_calibrate_knows_parquet_groups_and_shifts(run: Run, tmp_path: Path) -> None:
@@ -83,21 +89,185 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     pl.read_csv(tmp_path / "new.csv").drop("b_pred").write_csv(tmp_path / "part.csv")
     refused(
         run("calibrate", "cal.csv", "part.csv", *out, "0.1"),
-        "both files must hold the same models: a, b in the first, a in",
+        "both files must have the same models: a, b in the first, a in",
+    )
+    refused(
+        run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"), "do not tell their coverage.* Hint: --coverage 90%"
     )
     refused(run("calibrate", "new.csv", "cal.csv", *out, "0.1"), "new.csv has no column for the observation")
     refused(run("calibrate", "-", "-", *out, "0.1"), "standard input can be read once only")
     (tmp_path / "out.csv").write_text("mine")
-    refused(run("calibrate", "cal.csv", "new.csv", *out, "0.1"), "out.csv is already there")
+    refused(run("calibrate", "cal.csv", "new.csv", *out, "0.1"), "out.csv exists already")
     assert (tmp_path / "out.csv").read_text() == "mine"
+
+
+def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: Path) -> None:
+    options = ("--coverage", "90%", "--by", "site,w", "--tails", "separate", "--min-band", "0.1")
+    found = run("calibrate", "cal.csv", "new.csv", "-o", "at_once.csv", "--save", "cal.json", *options)
+    assert found.returncode == 0, found.stderr
+    later = run("apply", "cal.json", "new.csv", "-o", "later.csv")
+    assert later.returncode == 0, later.stderr
+    assert (tmp_path / "later.csv").read_bytes() == (tmp_path / "at_once.csv").read_bytes()
+    assert "later.csv, 50 rows with calibrated bounds" in later.stderr
+    frame = models(200)
+    calibrator = ucc.IntervalCalibrator(coverage=0.9, tails="separate")
+    groups = {"site": frame["site"].to_list(), "w": frame["w"].cast(pl.String).to_list()}
+    calibrator.fit(intervals(frame, "b", min_band=0.1), groups=groups)
+    new = models(50, seed=9)
+    labels = {"site": new["site"].to_list(), "w": new["w"].cast(pl.String).to_list()}
+    bounds = calibrator.apply_bounds(
+        *(new[f"b_{role}"].to_numpy() for role in ("pred", "lower", "upper")), groups=labels, min_band=0.1
+    )
+    for role, bound in zip(("lower", "upper"), bounds, strict=True):
+        assert_array_equal(pl.read_csv(tmp_path / "later.csv")[f"b_{role}"].to_numpy(), bound)
+    assert "b, south, 3" in found.stdout
+    assert " below, x " in found.stdout
+    refused(run("apply", "cal.json", "new.csv", "-o", "later.csv"), "later.csv exists already")
+
+
+def test_a_calibration_can_be_learnt_without_new_rows_and_applied_to_other_columns(run: Run, tmp_path: Path) -> None:
+    one = ("--model", "A=a_pred,a_lower,a_upper")
+    found = run("calibrate", "cal.csv", "--save", "cal.json", "--coverage", "0.9", "--confidence", "80%", *one)
+    assert found.returncode == 0, found.stderr
+    assert "at least 90% of new rows like these will be covered, with 80% confidence" in found.stdout
+    models(50, seed=9).select(p="a_pred", l="a_lower", u="a_upper").write_parquet(tmp_path / "other.parquet")
+    assert run("apply", "cal.json", "other.parquet", "-o", "o.parquet", "--model", "x=p,l,u").returncode == 0
+    calibrator = ucc.IntervalCalibrator(coverage=0.9, confidence=0.8).fit(intervals(models(200), "a"))
+    new = models(50, seed=9)
+    lower, _ = calibrator.apply_bounds(*(new[f"a_{role}"].to_numpy() for role in ("pred", "lower", "upper")))
+    assert_array_equal(pl.read_parquet(tmp_path / "o.parquet")["l"].to_numpy(), lower)
+
+
+def test_groups_never_seen_are_refused_unless_they_may_fall_back(run: Run, tmp_path: Path) -> None:
+    learn = ("calibrate", "cal.csv", "--save", "cal.json", "--coverage", "0.9", "--by", "site", "--force")
+    models(50, seed=9).with_columns(site=pl.lit("west")).write_csv(tmp_path / "west.csv")
+    assert run(*learn).returncode == 0
+    refused(
+        run("apply", "cal.json", "west.csv", "-o", "o.csv"), "must have been seen at fit: 1 of 1 were not, first 'west'"
+    )
+    found = run(*learn, "--fallback", "pooled")
+    assert "a, any other" in found.stdout
+    assert run("apply", "cal.json", "west.csv", "-o", "o.csv").returncode == 0
+    pooled = ucc.IntervalCalibrator(coverage=0.9).fit(intervals(models(200), "a")).scale_
+    new, out = models(50, seed=9), pl.read_csv(tmp_path / "o.csv")
+    widths = [(frame["a_upper"] - frame["a_lower"]).to_numpy() for frame in (new, out)]
+    assert_allclose(widths[1], pooled * widths[0], rtol=1e-9)
+
+
+def test_each_level_is_calibrated_to_its_own_promise(run: Run, tmp_path: Path) -> None:
+    def levels(frame: pl.DataFrame) -> pl.DataFrame:
+        names = {"m": "a_pred", "m-lo-80": "a_lower", "m-hi-80": "a_upper"}
+        wide = {"m-lo-95": pl.col("a_lower") - 0.5, "m-hi-95": pl.col("a_upper") + 0.75}
+        return frame.select("y", **names, **wide)
+
+    levels(models(200)).write_csv(tmp_path / "levels.csv")
+    levels(models(50, seed=9)).drop("y").write_csv(tmp_path / "fresh.csv")
+    found = run("calibrate", "levels.csv", "fresh.csv", "-o", "o.csv")
+    assert found.returncode == 0, found.stderr
+    assert "levels.csv: m is m, m-lo-80, m-hi-80, m-lo-95, m-hi-95 (80%, 95%)" in found.stderr
+    before, after = (pl.read_csv(tmp_path / name) for name in ("fresh.csv", "o.csv"))
+    held_out = levels(models(200))
+    for level in (80, 95):
+        columns = [held_out[name].to_numpy() for name in ("y", "m", f"m-lo-{level}", f"m-hi-{level}")]
+        scale = ucc.IntervalCalibrator(coverage=level / 100).fit(ucc.Intervals.from_bounds(*columns)).scale_
+        widths = [(one[f"m-hi-{level}"] - one[f"m-lo-{level}"]).to_numpy() for one in (before, after)]
+        assert_allclose(widths[1], scale * widths[0], rtol=1e-9)
+        assert f"m {level}%" in found.stdout
+    sentence = "--coverage is one promise, and m has 2 levels. Hint: leave it out"
+    refused(run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", "--coverage", "90%"), sentence)
+    chosen = ("--coverage", "90%", "--model", "m=m,m-lo-95,m-hi-95")
+    assert run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", *chosen).returncode == 0
+
+
+def test_files_with_decimal_commas_are_written_with_decimal_commas(run: Run, tmp_path: Path) -> None:
+    for name in ("cal.csv", "new.csv"):
+        text = pl.read_csv(tmp_path / name, infer_schema=False).drop("note", strict=False).write_csv(separator=";")
+        (tmp_path / f"de_{name}").write_text(text.replace(".", ","))
+    asked = ("calibrate", "de_cal.csv", "de_new.csv", "-o", "de_out.csv", "--coverage", "0.9", "--decimal", ",")
+    assert run(*asked).returncode == 0
+    assert run("calibrate", "cal.csv", "new.csv", "-o", "out.csv", "--coverage", "0.9").returncode == 0
+    german = pl.read_csv(tmp_path / "de_out.csv", separator=";", infer_schema=False)
+    plain = pl.read_csv(tmp_path / "out.csv", infer_schema=False).drop("note")
+    assert german["a_lower"].to_list() == [cell.replace(".", ",") for cell in plain["a_lower"]]
+    assert german["amount"].to_list() == ["1,50"] * 50
+
+
+def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(run: Run, tmp_path: Path) -> None:
+    new = pl.read_csv(tmp_path / "new.csv", infer_schema=False).with_row_index("i")
+    gap = new.with_columns(a_lower=pl.when(pl.col("i") == 7).then(pl.lit("NA")).otherwise("a_lower")).drop("i")
+    gap.write_csv(tmp_path / "gap.csv")
+    asked = ("calibrate", "cal.csv", "gap.csv", "-o", "out.csv", "--save", "cal.json", "--coverage", "0.9")
+    sentence = "column a_lower of gap.csv must hold a number in each row: 1 of 50 rows does not, first row 7"
+    refused(run(*asked), sentence)
+    assert not (tmp_path / "cal.json").exists()
+    found = run(*asked, "--missing", "drop")
+    assert found.returncode == 0, found.stderr
+    assert "rows that lack a number and were left as they are: 1 of 50" in found.stderr
+    refused(run("apply", "cal.json", "gap.csv", "-o", "later.csv"), sentence)
+    assert run("apply", "cal.json", "gap.csv", "-o", "later.csv", "--missing", "drop").returncode == 0
+    assert run("calibrate", "cal.csv", "new.csv", "-o", "whole.csv", "--coverage", "0.9").returncode == 0
+    out, later, whole = (
+        pl.read_csv(tmp_path / name, infer_schema=False) for name in ("out.csv", "later.csv", "whole.csv")
+    )
+    assert out.equals(later)
+    assert out.row(7, named=True)["a_upper"] == gap.row(7, named=True)["a_upper"]
+    others = [i for i in range(50) if i != 7]
+    assert out[others].equals(whole[others])
+
+
+def test_formulas_in_other_columns_are_left_as_they_are(run: Run, tmp_path: Path) -> None:
+    new = pl.read_csv(tmp_path / "new.csv", infer_schema=False).with_columns(note=pl.lit("=cmd()|' /C calc'!A0"))
+    new.write_csv(tmp_path / "formula.csv")
+    assert run("calibrate", "cal.csv", "formula.csv", "-o", "out.csv", "--coverage", "0.9").returncode == 0
+    assert pl.read_csv(tmp_path / "out.csv", infer_schema=False)["note"].to_list() == new["note"].to_list()
+
+
+def test_calibrated_rows_can_be_piped_and_packed(run: Run, tmp_path: Path) -> None:
+    asked = ("calibrate", "cal.csv", "-", "--coverage", "0.9", "-o")
+    new = (tmp_path / "new.csv").read_text()
+    piped = run(*asked, "-", input=new)
+    assert piped.returncode == 0, piped.stderr
+    assert "Promise: 90%" in piped.stderr
+    assert run(*asked, "plain.csv", input=new).returncode == 0
+    assert run(*asked, "packed.csv.gz", input=new).returncode == 0
+    plain = (tmp_path / "plain.csv").read_bytes()
+    assert piped.stdout.encode() == plain == gzip.decompress((tmp_path / "packed.csv.gz").read_bytes())
+    refused(run(*asked, "packed.csv.zst", input=new), "written as CSV, .csv.gz or Parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "it is not JSON"),
+        ("[]", "its `kind` is not 'uccurve.calibration'"),
+        ('{"kind": "uccurve.calibration", "version": 7}', "its `version` is 7; this release reads 1"),
+        ('{"kind": "uccurve.calibration", "version": 1, "models": []}', "`models` must be a list"),
+        ('{"kind": "uccurve.calibration", "version": 1, "models": [1], "by": []}', "`models` must be an object"),
+        ("[" * 100_000, "it is not JSON"),
+    ],
+)
+def test_only_saved_calibrations_are_applied(run: Run, tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "cal.json").write_text(text)
+    refused(run("apply", "cal.json", "new.csv", "-o", "o.csv"), f"cal.json must be a calibration .*{sentence}")
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_no_output_is_an_input_or_another_output_even_by_force(run: Run, tmp_path: Path) -> None:
+    before = (tmp_path / "cal.csv").read_bytes()
+    asked = ("calibrate", "cal.csv", "new.csv", "--coverage", "0.9", "--force")
+    refused(run(*asked, "-o", "cal.csv"), "the input cal.csv and --out must be different files")
+    refused(run(*asked, "-o", "./new.csv"), "the input new.csv and --out must be different files")
+    refused(run(*asked, "-o", "x", "--save", "x"), "--out and --save must be different files")
+    assert (tmp_path / "cal.csv").read_bytes() == before
 
 
 def test_the_demo_prints_its_table_and_writes_its_report(run: Run, tmp_path: Path) -> None:
     found = run("demo")
     assert found.returncode == 0, found.stderr
-    assert [name for name in ("kNN", "Constant", "kNN-Weak", "Random", "Eps-Perfect") if name not in found.stdout] == []
+    assert found.stdout.startswith("Ship ")
+    assert [name for name in example()[0] if name not in found.stdout] == []
     assert (tmp_path / "uccurve-demo.html").stat().st_size < 6_000_000
-    refused(run("demo"), "uccurve-demo.html is already there")
+    refused(run("demo"), "uccurve-demo.html exists already")
 
 
 @pytest.mark.slow
@@ -112,7 +282,7 @@ def test_the_page_about_the_command_line_does_what_it_shows(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     Reader(DOCS / "howto-command-line.md", tmp_path).follow()
     page = (DOCS / "howto-command-line.md").read_text(encoding="utf-8")
-    offered = re.findall(
-        r"(--[a-z-]+)", subprocess.run([PROGRAM, "assess", "-h"], capture_output=True, text=True, check=True).stdout
-    )
-    assert [option for option in offered if option not in page and option != "--help"] == []
+    for command in ("assess", "calibrate", "apply"):
+        said = subprocess.run([PROGRAM, command, "-h"], capture_output=True, text=True, check=True).stdout
+        offered = set(re.findall(r"(--[a-z-]+)", said)) - {"--help", "--out", "--no-progress", "--conformal"}
+        assert sorted(option for option in offered if option not in page) == []

@@ -15,9 +15,11 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from oracle import FALLING, Oracle
-from strategies import Data, dyadic, real, varies
+from strategies import Data, dyadic, extreme, real, varies
 from uccurve import crossings
-from uccurve.profile import blocks
+from uccurve.compare._leads import Lead
+from uccurve.compare._lines import Runs, View
+from uccurve.compare._wording import Words, verdict
 
 AXES: list[Any] = [
     ("bandwidth", "miss_rate"),
@@ -105,12 +107,13 @@ def test_steps_cross_where_a_drop_of_one_passes_the_level_of_the_other() -> None
     """The first drops at half-widths 2.5 and 5, two rows each; the constant band at 1, 2, 4 and 8."""
     meta = ucc.Intervals.from_bands([1.0, 4.0, 2.0, 8.0], P, [1.0, 4.0, 1.0, 4.0])
     found = crossings(meta, meta.constant(), names=("Meta", "GBR"))
-    assert found.verdict == "Meta needs less bandwidth at every miss rate below 0.25; GBR above"
+    assert found.verdict == "Meta needs a smaller half-width at every miss rate below 0.25, GBR above"
     assert [(p.x, p.y, p.a, p.b) for p in found.points] == [(5.0, 0.25, 2.0, 2.0)]
     assert [(s.lower, s.x, s.y) for s in found.stretches] == [
         ("GBR", (0.0, 5.0), (1.0, 0.25)),
         ("Meta", (5.0, 8.0), (0.25, 0.0)),
     ]
+    assert (found.material_points, found.material_stretches) == (found.points, found.stretches)
     assert found.dominant is None
     assert found.shares == (0.25, 0.75)
     turned = crossings(meta, meta.constant(), axes=("miss_rate", "bandwidth"), names=("Meta", "GBR"))
@@ -124,7 +127,12 @@ def test_lines_cross_between_their_vertices() -> None:
     found = crossings(one, one.constant(), axes=("bandwidth", "deficit"), names=("one", "flat"))
     (point,) = found.points
     assert_allclose((point.x, point.y, point.a, point.b), (2.5, 1 / 6, 1.5, 1.5), rtol=1e-14)
-    assert found.verdict == "flat needs less bandwidth at every deficit below 0.167; one above"
+    equal = found.material_stretches[0]
+    assert equal.lower is None
+    assert found.verdict == (
+        f"flat needs a smaller half-width at every deficit below 0.167, one from 0.167 to {equal.y[1]:.3g}; "
+        "practically equal above"
+    )
     assert [stretch.lower for stretch in found.stretches] == [None, "one", "flat"]
 
 
@@ -135,8 +143,8 @@ def test_a_model_that_is_better_everywhere_dominates() -> None:
     found = crossings(perfect, noisy, axes=("excess", "deficit"), names=("perfect", "noisy"))
     assert len(found) == 0
     assert found.dominant == "perfect"
-    assert repr(found).startswith("Crossings(perfect / noisy, 0 on excess/deficit: perfect needs less excess at every ")
-    assert "perfect needs less excess at every deficit" in found.verdict
+    assert found.verdict == "perfect needs less excess at every deficit below 1.88; practically equal above"
+    assert repr(found) == f"Crossings(perfect vs. noisy, deficit vs. excess: {found.verdict})"
 
 
 def test_the_same_curve_at_another_scale_never_crosses() -> None:
@@ -149,17 +157,140 @@ def test_the_same_curve_at_another_scale_never_crosses() -> None:
         assert found.dominant is None
 
 
-def test_many_crossings_are_summed_up() -> None:
+def alike(n: int, shape: float = 20.0) -> list[ucc.Intervals]:
+    """Two models whose bands know nothing, so that their curves differ by chance alone."""
     rng = np.random.default_rng(1)
-    y = rng.normal(size=400)
-    one, two = (ucc.Intervals.from_bands(y, np.zeros(400), rng.gamma(20, size=400)) for _ in range(2))
-    found = crossings(one, two, names=("one", "two"))
-    assert len(found) > 2
+    y = rng.normal(size=n)
+    return [ucc.Intervals.from_bands(y, np.zeros(n), rng.gamma(shape, size=n)) for _ in range(2)]
+
+
+def test_many_material_crossings_are_summed_up() -> None:
+    found = crossings(*alike(400, shape=5.0), names=("one", "two"))
+    assert len(found.points) > len(found.material_points) > 2
+    low, high = (found.material_points[i].y for i in (-1, 0))
     best = "one" if found.shares[0] > found.shares[1] else "two"
-    assert found.verdict.startswith(
-        f"{best} needs less bandwidth at {max(found.shares):.0%} of miss rates; the curves cross"
+    assert found.verdict == (
+        f"{best} needs a smaller half-width at {max(found.shares):.0%} of miss rates; "
+        f"the order changes more than once between {low:.3g} and {high:.3g}"
     )
-    assert f"cross {len(found)} times, at miss rate " in found.verdict
+
+
+def test_negligible_crossings_are_no_crossings_for_people() -> None:
+    found = crossings(*alike(200_000), names=("one", "two"))
+    assert len(found.points) > 100
+    assert found.verdict == "one and two are practically equal at almost every miss rate"
+    assert found.material_points == ()
+    assert [stretch.lower for stretch in found.material_stretches] == [None]
+
+
+def test_levels_from_which_on_curves_are_practically_equal_are_told() -> None:
+    """The second has wider bands where errors are largest, and so a half-width that is 0.9% larger elsewhere."""
+    y = np.random.default_rng(4).normal(size=4000)
+    plain, wary = (
+        ucc.Intervals.from_bands(y, np.zeros(4000), np.where(np.abs(y) > 2, band, 1.0)) for band in (1.0, 1.2)
+    )
+    found = crossings(plain, wary, names=("plain", "wary"))
+    wider, narrower = found.material_stretches
+    assert (wider.lower, narrower.lower) == (None, "wary")
+    assert np.mean(np.abs(y) > 2) < narrower.y[0] < np.mean(np.abs(y) > 2 / 1.2)
+    assert found.verdict == (
+        f"wary needs a smaller half-width at every miss rate below {narrower.y[0]:.3g}; practically equal above"
+    )
+
+
+def test_one_enormous_error_does_not_hide_what_other_rows_tell() -> None:
+    """An error of 1e6 makes up nearly all of either area; at half of the other levels each is lower by far."""
+    y = np.append(np.linspace(1, 2, 200), 1e6)
+    sharp, blunt = (
+        ucc.Intervals.from_bands(y, np.zeros(201), np.append(np.linspace(*ends, 200), 1.0)) for ends in ((1, 2), (2, 1))
+    )
+    found = crossings(sharp, blunt, names=("sharp", "blunt"))
+    assert found.verdict == "sharp needs a smaller half-width at almost every miss rate below 0.502, blunt above"
+
+
+@given(two_models(), st.sampled_from(AXES), varies)
+def test_material_stretches_cover_what_all_stretches_do(models: tuple[Data, Data], axes: Any, vary: Any) -> None:
+    found = crossings(*(model.intervals() for model in models), axes=axes, vary=vary)
+    assert set(found.material_points) <= set(found.points)
+    assert bool(found.material_stretches) == bool(found.stretches)
+    for one, two in pairwise(found.material_stretches):
+        assert (one.x[1], one.y[1]) == (two.x[0], two.y[0])
+        assert one.lower != two.lower
+    if found.stretches:
+        for stretches in (found.stretches, found.material_stretches):
+            ends = [(*stretch.x, *stretch.y) for stretch in (stretches[0], stretches[-1])]
+            assert (ends[0][0], ends[0][2]) == (found.stretches[0].x[0], found.stretches[0].y[0])
+            assert (ends[1][1], ends[1][3]) == (found.stretches[-1].x[1], found.stretches[-1].y[1])
+
+
+@given(two_models(), st.sampled_from(AXES), varies, st.fractions(0, 1))
+def test_a_model_called_lower_at_every_level_is_lower_there(
+    models: tuple[Data, Data], axes: Any, vary: Any, share: Fraction
+) -> None:
+    found = crossings(*(model.intervals() for model in models), axes=axes, vary=vary)
+    if " at every " not in found.verdict or found.verdict.endswith("differ"):
+        return
+    first, second = (model.oracle(vary) for model in models)
+    name, compared = level_and_compared(axes)
+    size = max(oracle.value(compared, t) for oracle in (first, second) for t in (oracle.start, oracle.end))
+    for stretch in found.material_stretches:
+        low, high = sorted(stretch.x if name == axes[0] else stretch.y)
+        level = Fraction(low) + Fraction(high - low) * share
+        one, two = needed(first, axes, level), needed(second, axes, level)
+        if stretch.lower == found.verdict[0] and 0.001 < share < 0.999 and one != two:
+            assert (one < two) == (stretch.lower == "a") or abs(float(one - two)) < 1e-9 * float(size)
+
+
+A, B, EQUAL = -1, 1, 0
+
+
+def said(*spans: tuple[int, float], view: View) -> str:
+    """What is said of leads one after the other, given by who leads and the highest level."""
+    ends = np.array([0.0, *(end for _, end in spans)])
+    leads = [Lead(sign, low, high) for (sign, _), (low, high) in zip(spans, pairwise(ends.tolist()), strict=True)]
+    runs = Runs(ends, ends, np.array([lead.sign for lead in leads]), 0.0, 0.0)
+    return verdict(runs, leads, ("A", "B"), Words.of(view, whole=True))
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(A, 0.21), (B, 1)], "below 0.21, B above"),
+        ([(A, 0.21), (B, 0.4), (EQUAL, 1)], "below 0.21, B from 0.21 to 0.4; practically equal above"),
+        ([(EQUAL, 0.1), (A, 0.3), (B, 1)], "from 0.1 to 0.3, B above; practically equal below 0.1"),
+        ([(A, 0.1), (B, 0.5), (A, 1)], "below 0.1 and above 0.5, B in between"),
+        ([(A, 0.1), (EQUAL, 0.5), (B, 1)], "below 0.1, B above 0.5; practically equal in between"),
+        ([(A, 0.4), (EQUAL, 1)], "below 0.4; practically equal above"),
+        ([(EQUAL, 0.4), (A, 1)], "above 0.4; practically equal below"),
+        ([(EQUAL, 0.1), (A, 0.4), (EQUAL, 1)], "from 0.1 to 0.4; practically equal elsewhere"),
+        ([(A, 12345.6), (B, 20000)], "below 12,300, B above"),
+        ([(A, 1)], ""),
+    ],
+)
+def test_few_ranges_of_levels_are_listed(spans: list[tuple[int, float]], expected: str) -> None:
+    text = f"A needs a smaller half-width at every miss rate {expected}".strip()
+    assert said(*spans, view=View("miss_rate", "bandwidth")) == text
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        (
+            [(A, 0.1), (EQUAL, 0.2), (A, 0.3), (EQUAL, 0.4), (A, 0.5), (EQUAL, 0.6), (A, 0.7), (EQUAL, 1)],
+            "A needs less excess over 40% of the deficit range; practically equal elsewhere",
+        ),
+        (
+            [(A, 0.1), (EQUAL, 0.2), (A, 0.3), (B, 0.5), (EQUAL, 0.6), (B, 1)],
+            "B needs less excess over 60% of the deficit range; the order changes at 0.3",
+        ),
+        (
+            [(A, 0.1), (B, 0.2), (A, 0.3), (EQUAL, 0.4), (B, 0.5)],
+            "A needs less excess over 40% of the deficit range; the order changes more than once between 0.1 and 0.4",
+        ),
+    ],
+)
+def test_many_ranges_of_levels_are_summed_up(spans: list[tuple[int, float]], expected: str) -> None:
+    assert said(*spans, view=View("deficit", "excess")) == expected
 
 
 def test_a_level_that_nothing_reaches_is_won_by_who_reaches_it() -> None:
@@ -185,19 +316,18 @@ def test_curves_without_a_level_in_common_are_not_called_the_same() -> None:
     near = ucc.Intervals.from_bands([10.0, 10.0], [9.0, 9.0], [1.0, 1.0])
     found = crossings(far, near, axes=("deficit", "miss_rate"), names=("far", "near"))
     assert (found.verdict, found.stretches, found.dominant) == (
-        "far and near do not differ at any deficit that both have",
+        "far and near have no deficit in common",
         (),
         None,
     )
 
 
-def test_blocks_of_levels_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-    y = rng.normal(size=400)
-    one, two = (ucc.Intervals.from_bands(y, np.zeros(400), rng.gamma(20, size=400)) for _ in range(2))
-    at_once = [crossings(one, two, axes=axes) for axes in AXES]
-    monkeypatch.setattr("uccurve.compare.lines.blocks", lambda length: blocks(length, 7))
-    assert [crossings(one, two, axes=axes) for axes in AXES] == at_once
+@pytest.mark.parametrize("axes", AXES)
+def test_parts_that_are_merged_one_by_one_join_without_a_seam(axes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = alike(400)
+    at_once = crossings(one, two, axes=axes)
+    monkeypatch.setattr("uccurve.compare._lines.STEP", 7)
+    assert crossings(one, two, axes=axes) == at_once
 
 
 def test_units_divide_places_but_not_scales() -> None:
@@ -209,16 +339,76 @@ def test_units_divide_places_but_not_scales() -> None:
     assert_allclose([(p.y, p.a, p.b) for p in raw.points], [(p.y, p.a, p.b) for p in tens.points])
 
 
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+@pytest.mark.parametrize("axes", AXES)
+def test_a_point_past_the_end_of_a_curve_lies_on_it_all_the_same(axes: Any, vary: Any) -> None:
+    """No band of the first covers its third row, so nothing lowers its miss rate or deficit past its end."""
+    y = [1.0, -2.0, 3.0, 4.0]
+    stuck = ucc.Intervals.from_bands(y, P, [2.0, 1.0, 3.0, 2.0], [1.0, 2.0, 0.0, 4.0])
+    whole = ucc.Intervals.from_bands(y, P, [1.0, 0.5, 1.0, 1.0], [0.5, 1.0, 1.0, 1.0])
+    for point in crossings(stuck, whole, axes=axes, vary=vary).points:
+        for intervals, t in ((stuck, point.a), (whole, point.b)):
+            at = ucc.UCC(intervals, vary=vary).at(t)
+            found = {name: getattr(at, name) for name in axes if name != "miss_rate"}
+            assert_allclose([*found.values()], [getattr(point, "xy"[axes.index(name)]) for name in found], atol=1e-12)
+
+
+def test_a_model_without_bands_gets_to_no_crossing() -> None:
+    none = ucc.Intervals.from_bands([2.0, 1.0], [1.0, 1.0], [0.0, 0.0])
+    wide = ucc.Intervals.from_bands([2.0, 1.0], [0.0, 0.0], [1.0, 2.0], [1.0, 1.0])
+    (point,) = crossings(wide, none, axes=("bandwidth", "deficit")).points
+    assert_allclose((point.y, point.a, point.b), (0.5, 1.0, inf))
+
+
+@given(extreme(), st.sampled_from(AXES), varies)
+def test_numbers_near_the_ends_of_float64_raise_no_warning(data: Data, axes: Any, vary: Any) -> None:
+    curve, flat = (ucc.UCC(one, vary=vary) for one in (data.intervals(), data.intervals().constant()))
+    try:
+        curve.points(axes=axes), flat.points(axes=axes)
+    except ValueError:  # bands too unequal for float64
+        return
+    crossings(curve, flat, axes=axes)
+    assert crossings(curve, curve, axes=axes).verdict == "a and b have the same curve"
+
+
+def test_curves_of_any_path_are_compared() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.standard_t(4, size=60)
+    inner, outer, other = (
+        ucc.Intervals.from_bands(y, np.zeros(60), *rng.gamma(3, factor, size=(2, 60))) for factor in (0.1, 1.0, 0.5)
+    )
+    outer = ucc.Intervals.from_bands(y, np.zeros(60), inner.lower_band + outer.lower_band, inner.upper_band + 1)
+    levels = ucc.UCC.from_levels({0.5: inner, 0.9: outer})
+    assert crossings(ucc.UCC(other), ucc.UCC(outer)) == crossings(other, outer)
+    assert crossings(ucc.UCC(other, vary="shift"), outer, vary="shift") == crossings(other, outer, vary="shift")
+    assert crossings(ucc.UCC.from_levels({0.9: outer}), other).verdict == crossings(outer, other).verdict
+    for axes in AXES:
+        found = crossings(levels, ucc.UCC(other, vary="shift"), axes=axes)
+        assert found.vary == ("levels", "shift")
+        for point in found.points:
+            for curve, t in ((levels, point.a), (ucc.UCC(other, vary="shift"), point.b)):
+                at = curve.at(t)
+                for name, value in zip(axes, (point.x, point.y), strict=True):
+                    if name != "miss_rate":
+                        assert_allclose(getattr(at, name), value, rtol=1e-9, atol=1e-12)
+
+
 def test_bad_input_is_refused_in_a_sentence() -> None:
     a, b = ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1]), ucc.Intervals.from_bands([1, 3], [0, 0], [1, 1])
     with pytest.raises(ValueError, match=r"`a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1\."):
         crossings(a, b)
     heavy = ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1], weight=[1, 2])
-    with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights: a row counts as much for one model"):
+    with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights: 2 of 2 rows differ, first row 0\."):
         crossings(a, heavy)
     with pytest.raises(ValueError, match=r"`names` must be two different names; both are 'GBR'\."):
         crossings(a, a, names=("GBR", "GBR"))
     with pytest.raises(ValueError, match=r"`axes` must be two different metrics to make a curve; got"):
         crossings(a, a, axes=("excess", "excess"))
-    with pytest.raises(ValueError, match=r"'exces' is none of them \(excess\?\)"):
+    with pytest.raises(ValueError, match=r"`axes` must be two of bandwidth, .*excess"):
         crossings(a, a, axes=("exces", "deficit"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `b` is a curve over the scale, not the shift\."):
+        crossings(a, ucc.UCC(a), vary="shift")
+    with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift"):
+        crossings(ucc.UCC(a), ucc.UCC(a), vary="levels")
+    with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, whose rows can be compared \(a sketch keeps"):
+        crossings(a, ucc.UCCSketch().update(a).ucc())  # type: ignore[arg-type]

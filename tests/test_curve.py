@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
+from uccurve._areas import row_shares
 from uccurve._checks import METRICS
+from uccurve._paths import ShiftPath
+from uccurve._ramps import Ramps
 
 VARY: list[Any] = ["scale", "shift"]
 EXCESSES: list[Any] = ["excess", "overshoot"]
@@ -30,7 +33,7 @@ def symmetric(vary: Any = "scale", **options: Any) -> ucc.UCC:
 
 
 def asymmetric(vary: Any = "scale") -> ucc.UCC:
-    """Errors 1 and -3, active bands 4 and 1, other bands 1 and 2: critical scales 1/4 and 3, excess bends at 2/3."""
+    """Errors 1 and -3, active bands 4 and 1, other bands 1 and 2: critical scales 1/4 and 3, crossover at 2/3."""
     return ucc.UCC(bands([1.0, -3.0], [1.0, 1.0], [4.0, 2.0]), vary=vary)
 
 
@@ -57,7 +60,7 @@ def test_a_shifted_curve_starts_where_the_last_band_opens() -> None:
     assert points.y.tolist() == [0.75, 0.75, 0.75, 0.25, 0.0]
 
 
-def test_a_bend_of_the_excess_is_a_vertex_where_the_excess_is_drawn() -> None:
+def test_a_crossover_is_a_vertex_where_the_excess_is_drawn() -> None:
     bent, straight = (asymmetric().points(axes=(name, "deficit")) for name in EXCESSES)
     assert bent.scale is not None
     assert straight.scale is not None
@@ -107,7 +110,7 @@ def test_long_curves_are_the_same_as_point_by_point(vary: Any) -> None:
             np.testing.assert_allclose(table[name][place], getattr(point, name), rtol=1e-11, atol=1e-14)
 
 
-# ---- small and endless curves
+# ---- small curves, and uncoverable rows
 
 
 @pytest.mark.parametrize("vary", VARY)
@@ -194,7 +197,7 @@ def test_a_unit_divides_everything_but_the_miss_rate_and_the_shift(vary: Any) ->
     )
 
 
-def test_the_unit_std_is_the_weighted_population_deviation() -> None:
+def test_the_unit_std_is_the_weighted_population_standard_deviation() -> None:
     iv = ucc.Intervals.from_bands([1.0, 2.0, 6.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], weight=[2, 1, 1])
     deviation = np.sqrt(np.average((np.array([1, 1, 2, 6]) - 2.5) ** 2))
     np.testing.assert_allclose(ucc.UCC(iv).at(1.0, unit="std").bandwidth, 1 / deviation, rtol=1e-14)
@@ -232,10 +235,13 @@ def test_earlier_questions_do_not_change_later_answers(vary: Any) -> None:
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))])  # noqa: S301
 def test_copies_and_pickles_answer_alike(again: Callable[[Any], Any]) -> None:
-    for c in (symmetric("shift", weight=[1, 2, 3, 4]), asymmetric()):
+    iv = asymmetric().intervals
+    levels = ucc.UCC.from_levels({0.5: iv.calibrated(scale=0.5), 0.9: iv})
+    for c in (symmetric("shift", weight=[1, 2, 3, 4]), asymmetric(), levels):
         c.table()
         other = again(c)
         assert (other.vary, other.area(), repr(other)) == (c.vary, c.area(), repr(c))
+        assert (other.levels, other.potential_crps()) == (c.levels, c.potential_crps())
         for name, column in c.table().items():
             np.testing.assert_array_equal(other.table()[name], column)
 
@@ -279,7 +285,7 @@ class Cells(HTMLParser):
         self.texts.append(data)
 
 
-def test_the_notebook_view_is_a_table_of_the_delivered_point_and_three_gains() -> None:
+def test_the_notebook_view_is_a_table_of_the_delivered_point_three_gains_and_the_skill() -> None:
     c = asymmetric()
     cells = Cells(c._repr_html_())
     assert set(cells.tags) == {"table", "caption", "tr", "th", "td"}
@@ -290,7 +296,8 @@ def test_the_notebook_view_is_a_table_of_the_delivered_point_and_three_gains() -
     gains: list[Any] = [("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")]
     for axes in gains:
         assert shown[f"gain on {axes[0]}/{axes[1]}"] == f"{c.gain(axes=axes):.4g}"
-    assert len(shown) == 8
+    assert shown["skill"] == f"{c.skill():.4g}"
+    assert len(shown) == 9
 
 
 def test_what_shows_itself_also_shows_odd_curves() -> None:
@@ -322,14 +329,15 @@ def test_a_conformal_rank_refuses_weights_that_differ_a_little() -> None:
 
 def test_each_rows_part_of_the_area_over_the_shift_adds_up_to_it() -> None:
     iv = ucc.Intervals.from_bands([1, 2, 0, -4], [0, 0, 0, 0], [1, 3, 2, 0.5], [0.25, 1, 1.5, 2], weight=[1, 2, 1, 3])
-    c = ucc.UCC(iv, vary="shift")
-    parts = c._shares(("bandwidth", "deficit"), "deficit", "bandwidth")
+    path = ShiftPath.of(iv)
+    parts = row_shares(Ramps(path), path, "deficit", "bandwidth")
     assert parts[2] == 0  # no error, no deficit
-    np.testing.assert_allclose(parts.sum() / 7, c.area(axes=("bandwidth", "deficit")), rtol=1e-13)
+    area = ucc.UCC(iv, vary="shift").area(axes=("bandwidth", "deficit"))
+    np.testing.assert_allclose(parts.sum() / 7, area, rtol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_of_scales_that_cost_the_same_the_least_is_cheapest(seed: int) -> None:
+def test_of_scales_that_cost_the_same_the_smallest_is_cheapest(seed: int) -> None:
     error = np.random.default_rng(seed).random(50)
     c = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(50), np.ones(50)))
     # Between the 45th and the 46th error, 45 bands grow too wide at 0.1 each while 5 errors shrink at 0.9 each.

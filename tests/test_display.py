@@ -156,7 +156,7 @@ def test_what_is_shaded_is_the_area_that_is_named(vary: Any, axes: Any, part: di
     assert_allclose(shoelace, area, rtol=1e-3)  # thinned to 1 / 32768 of the view
     assert any(label.endswith(f"{area:.4g}") for label in labels(display.ax_))
     gain = c.gain(axes=axes, **part)
-    assert f"{100 * gain:+.1f} %" in str(display.line_.get_label())
+    assert f"{100 * gain:.1f}%" in str(display.line_.get_label())
 
 
 def test_models_on_the_same_axes_get_their_own_colours_and_share_one_reference() -> None:
@@ -180,7 +180,44 @@ def test_a_few_huge_critical_scales_do_not_squeeze_the_rest() -> None:
     y = np.random.default_rng(0).normal(size=200)
     display = UCCDisplay.from_predictions(y, np.zeros(200), -bands, bands, name="M")
     assert display.ax_.get_xlim()[1] < 10 < display.x[-1]
-    assert view(display.axes, display.x, display.y, (50.0, 0.2))[0] == 50.0
+    corner = view(display.axes, display.x, display.y, None)[0]
+    assert view(display.axes, display.x, display.y, (1.4 * corner, 0.2))[0] == 1.4 * corner
+    assert view(display.axes, display.x, display.y, (50.0, 0.2))[0] == corner
+
+
+def test_a_point_far_beyond_the_curve_is_an_arrow_at_the_edge_until_the_view_reaches_it() -> None:
+    c = ucc.UCC(intervals().calibrated(scale=40))
+    display = UCCDisplay.from_ucc(c, name="far too wide")
+    (point,) = (line for line in display.ax_.get_lines() if len(line.get_xdata()) == 1)  # type: ignore[arg-type]
+    at = c.at(1.0)
+
+    def place() -> Any:
+        return point.get_xdata()
+
+    assert display.ax_.get_xlim()[1] < at.bandwidth
+    assert point.get_marker() == ">"
+    assert_allclose(place(), [display.ax_.get_xlim()[1]])
+    display.ax_.set_xlim(0, 2 * at.bandwidth)
+    assert point.get_marker() == "o"
+    assert_allclose(place(), [at.bandwidth])
+
+
+def test_the_curve_of_a_sketch_is_drawn_without_a_constant_band() -> None:
+    sketch = ucc.UCCSketch().update(intervals()).ucc()
+    display = UCCDisplay.from_ucc(sketch, name="sketched")
+    assert_allclose(display.x, sketch.points().x)
+    assert [label.split(" (")[0] for label in labels(display.ax_)] == ["sketched", "as delivered"]
+    with pytest.raises(TypeError, match="`band` needs the rows of a curve"):
+        UCCDisplay.from_ucc(sketch, band=0.9)
+
+
+def test_a_curve_of_levels_is_drawn_by_its_scale() -> None:
+    outer = intervals()
+    c = ucc.UCC.from_levels({0.5: outer.calibrated(scale=0.4), 0.9: outer})
+    display = UCCDisplay.from_ucc(c, name="levels", cost=0.3, miss_rate=(0.1, 0.4))
+    best = c.cheapest(0.3)
+    assert f"levels: cheapest at c = 0.3: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(display.ax_)
+    assert_allclose(display.x, c.points().x)
 
 
 def test_a_confidence_band_is_drawn_or_made() -> None:
@@ -192,8 +229,10 @@ def test_a_confidence_band_is_drawn_or_made() -> None:
         corners = {tuple(vertex) for vertex in np.asarray(patch.get_paths()[0].vertices).tolist()}
         assert {*zip(made.x.tolist(), made.low.tolist(), strict=True)} <= corners
         assert {*zip(made.x.tolist(), made.high.tolist(), strict=True)} <= corners
-        assert "90 % pointwise band" in labels(display.ax_)
-    with pytest.raises(ValueError, match="`band` must be on the axes bandwidth/miss_rate; it is on bandwidth/deficit"):
+        assert "90% pointwise band" in labels(display.ax_)
+    with pytest.raises(
+        ValueError, match="`band` must be on the axes bandwidth and miss_rate; got bandwidth and deficit"
+    ):
         UCCDisplay.from_ucc(ucc.UCC(iv), band=made)
 
 

@@ -4,16 +4,19 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import is_dataclass
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import uccurve
 from pages import DOCS, ROOT, Reader, Step, commands, environment, pages, steps
-from uccurve import adapters
+from uccurve import adapters, train
+from uccurve.compare import crossings, results
 
 LINK = re.compile(r"(?<!!)\[[^\]^]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 EXECUTED = ("README.md", "tutorial.md", "howto-gate.md")
@@ -103,6 +106,14 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert public() >= {"UCC", "Intervals", "assess", "IntervalRegressor"}
     assert public() - last == set()
     assert {f"adapters.{name}" for name in adapters.__all__} - referenced() == set()
+    assert set(train.__all__) - last == set()
+
+
+def test_every_result_class_is_in_the_reference() -> None:
+    last = {name.rpartition(".")[2] for name in referenced()}
+    for module in (results, crossings):
+        own = [one for one in vars(module).values() if is_dataclass(one) and one.__module__ == module.__name__]
+        assert {getattr(one, "__name__", "") for one in own} - last == set()
 
 
 def test_the_reference_names_what_exists() -> None:
@@ -142,6 +153,23 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {page.name for page in DOCS.glob("*.md")} - listed == set()
 
 
+def test_the_gallery_has_every_picture_with_its_call() -> None:
+    pytest.importorskip("matplotlib")
+    from uccurve import plots
+    from uccurve.plots.figures import Panel
+
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    calls = [f'a.plot("{panel}"' for panel in get_args(Panel)]
+    calls += [f"plots.{name}(" for name in plots.__all__ if name not in ("assessment", *get_args(Panel))]
+    assert [call for call in ("a.plot()", "c.plot(", *calls) if call not in text] == []
+
+
+def test_every_asset_is_shown_on_a_page() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages())
+    stored = {path.name for path in (DOCS / "assets").iterdir() if path.suffix in (".svg", ".png")}
+    assert stored == set(re.findall(r"assets/([\w-]+\.(?:svg|png))", text))
+
+
 class _Requests(HTMLParser):
     """Addresses that a browser fetches by itself when it opens a page."""
 
@@ -171,9 +199,12 @@ def test_the_site_builds_strictly_and_asks_no_other_server(tmp_path: Path) -> No
     built = list((tmp_path / "site").rglob("*.html"))
     assert len(built) > len(list(DOCS.glob("*.md")))
     for page in built:
+        text = page.read_text(encoding="utf-8")
         requests = _Requests()
-        requests.feed(page.read_text(encoding="utf-8"))
+        requests.feed(text)
         assert requests.found == [], page
+        assert 'class="arithmatex"' not in text, page  # every formula has become MathML
+    assert "<math" in (tmp_path / "site" / "explanation-numbers.html").read_text(encoding="utf-8")
 
 
 def test_the_citation_names_paper_and_software() -> None:

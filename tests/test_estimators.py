@@ -315,7 +315,7 @@ def test_a_fitted_model_can_stay_as_it_is() -> None:
 
 def test_settings_that_do_not_fit_are_refused_in_a_sentence() -> None:
     with pytest.raises(
-        ValueError, match=r"`method` must be one of meta, quantile, std; 'metta' is none of them \(meta\?\)"
+        ValueError, match=r"`method` must be one of meta, quantile, std; got 'metta'\. Did you mean 'meta'\?"
     ):
         IntervalRegressor(method="metta").fit(X, y)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`band_estimator` does not go with method='std'"):

@@ -195,7 +195,7 @@ def test_seeds_are_cut_or_continued() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'trafic' is none of them \(traffic\?\)"):
+    with pytest.raises(ValueError, match=r"got 'trafic'\. Did you mean 'traffic'\?"):
         run(["trafic"], out=tmp_path)
     with pytest.raises(ValueError, match="`seeds` must be at least 1; got 0"):
         run(["concepts"], seeds=0, out=tmp_path)

@@ -231,6 +231,14 @@ def test_fact_6_the_conformal_scale_keeps_its_finite_sample_guarantee(n: int, al
     assert np.mean(plain) > alpha + four_errors  # the plain order statistic misses too often: the rank does the work
 
 
+def test_fact_6_with_200_rows_a_target_of_5_percent_ships_between_2_4_and_8_4_percent() -> None:
+    rank = int(ladder(200).find(miss_rate=0.05, conformal=True).scale)
+    sizes = np.random.default_rng(61).random((20_000, 200))  # an error of the uniform distribution: its size is covered
+    missed = 1 - np.partition(sizes, rank - 1, axis=1)[:, rank - 1]
+    np.testing.assert_allclose(np.quantile(missed, [0.025, 0.975]), [0.024, 0.084], atol=0.001)
+    np.testing.assert_allclose(np.mean(missed), 10 / 201, atol=0.0005)
+
+
 # ---- fact 7: costs
 
 

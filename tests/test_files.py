@@ -1,7 +1,11 @@
 """Tables are read as they are or refused in one sentence."""
 
+import contextlib
+import gzip
 import io
 import math
+import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,17 +13,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from uccurve.cli._files import HEADER_LIMIT, Table, listed, shown
+from uccurve import _unpacking as unpacking
+from uccurve.cli import _sources as sources
+from uccurve.cli._tables import HEADER_LIMIT, Dialect, Table, listed
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Any:
     """A function from bytes to the table of a file that holds them."""
 
-    def made(content: bytes | str, name: str = "data.csv") -> Table:
+    def made(content: bytes | str, name: str = "data.csv", **dialect: Any) -> Table:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return Table.open(str(path))
+        return Table.open(str(path), Dialect(**dialect))
 
     return made
 
@@ -79,7 +85,7 @@ def test_standard_input_may_be_csv_or_parquet(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
         table = Table.open("-")
         assert table.label == "standard input"
-        assert table.bytes == len(content)
+        assert table.source.size == len(content)
         assert rows(table.read(["y"], ["a"])) == frame.rows()
 
 
@@ -95,13 +101,15 @@ def test_texts_are_the_cells_as_they_are_written(table: Any) -> None:
         (b" \n \n", "is empty."),
         (b"y,a\n", "has a header but no rows."),
         (b"y,a\n\n\n", "has a header but no rows."),
-        (b"y,b\n1,2\n", "has no column a: it has y, b."),
+        (b"y,b\n1,2\n", "has no column a; it has y, b."),
         (b"y,a,a\n1,2,3\n", "has 2 columns named a: which one is meant?"),
         (b"y,a\n1,2\n3,4,5\n", "has a row with more cells than the header has columns."),
         (b'y,a\n1,2\n3,"1,234.5"\n', r"must hold numbers: 1 of 2 rows does not, first row 1 \(1,234.5\)."),
         (b"y,a\n1,=cmd()\n", r"must hold numbers: 1 of 1 rows does not, first row 0 \(=cmd\(\)\)."),
         (b"y,a\n1,0x10\n1,b\n1,2\n", r"2 of 3 rows do not, first row 0 \(0x10\)."),
-        (b"y;a\n1;2,5\n", r"first row 0 \(2,5\). Hint: write numbers with a decimal point, no thousands"),
+        (b"y;a\n1;2,5\n", r"first row 0 \(2,5\). Hint: --decimal , where a comma is the decimal sign."),
+        (b'{"models": {}}', "is JSON, not a table. Hint: CSV and Parquet are read."),
+        (b"y,a\n1,-\n2,3\n", r"1 of 2 rows does not, first row 0 \(-\). Hint: --na '-' where that means missing."),
         ("y,a\n1,2\n3,é\n".encode("latin1"), "must be UTF-8: after line 2 comes the byte 0xe9. Hint: iconv -f LATIN1"),
         ("y,a,ü\n1,2,3\n".encode("latin1"), "must be UTF-8: after line 0 comes the byte 0xfc."),
         ("y,a\n1,2\n".encode("utf-16"), "is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16"),
@@ -135,8 +143,116 @@ def test_a_folder_is_its_parquet_files(tmp_path: Path) -> None:
         assert rows(Table.open(str(path)).read(["y"])) == [(1,), (2,)]
 
 
-def test_names_are_shown_short_and_cannot_steer_the_terminal() -> None:
-    assert shown("a\x1b[2J\r\u202e") == r"a\x1b[2J\r\u202e"
-    assert shown("<script>alert(1)</script>") == "<script>alert(1)</script>"
-    assert len(shown("x" * 10**7)) == 60
+def test_names_are_listed_short_and_cannot_steer_the_terminal() -> None:
+    assert "\x1b" not in listed(["a\x1b[2J\r\u202e"])
+    assert len(listed(["x" * 10**7])) == 40
     assert listed([f"c{i}" for i in range(15)], limit=3) == "c0, c1, c2 and 12 more"
+
+
+# Decimal commas and other signs of missing numbers
+
+
+def test_decimal_commas_are_read_where_they_are_announced(table: Any) -> None:
+    content = 'y;a;grp\n1,5;-2,25e1;x,y\n3;"4,5";-\n'
+    frame = table(content, decimal=",", missing=("-",)).read(["y", "a"], ["grp"])
+    assert rows(frame) == [(1.5, -22.5, "x,y"), (3.0, 4.5, None)]
+
+
+@pytest.mark.parametrize("cell", ["1.234,5", "1.234", "1.5"])
+def test_a_point_among_decimal_commas_is_refused_not_reinterpreted(table: Any, cell: str) -> None:
+    with pytest.raises(ValueError, match=rf"must hold numbers: 1 of 2 rows does not, first row 1 \({cell}\)"):
+        table(f"y;a\n1;2\n1;{cell}\n", decimal=",").read(["y", "a"])
+    lazy = table(f"y;a\n1;{cell}\n", decimal=",").lazy(["a"])
+    with pytest.raises(pl.exceptions.PolarsError):
+        lazy.collect()
+
+
+# Packed files
+
+
+def packed_in_every_way(content: bytes) -> dict[str, bytes]:
+    zstandard = pytest.importorskip("zstandard")
+    return {
+        "one.csv.gz": gzip.compress(content),
+        "members.csv.gz": gzip.compress(content[:7]) + gzip.compress(content[7:]) + b"\0" * 9,
+        "one.csv.zst": zstandard.ZstdCompressor().compress(content),
+        "unsized.csv.zst": zstandard.ZstdCompressor(write_content_size=False, write_checksum=True).compress(content),
+        "frames.csv.zst": zstandard.compress(content[:7])
+        + b"\x50\x2a\x4d\x18\x02\0\0\0hi"
+        + zstandard.compress(content[7:]),
+    }
+
+
+def test_packed_files_are_read_as_what_they_hold(table: Any) -> None:
+    frame = pl.DataFrame({"y": [1.0, 2.5], "a": [3.0, -4.0]})
+    parquet = io.BytesIO()
+    frame.write_parquet(parquet)
+    for content in (frame.write_csv().encode(), parquet.getvalue()):
+        for name, data in packed_in_every_way(content).items():
+            found = table(data, name=name)
+            assert rows(found.read(["y", "a"])) == frame.rows(), name
+            assert found.source.name == name.partition(".")[0]
+
+
+@pytest.mark.parametrize("cut", [30, -5])
+def test_a_truncated_packed_file_is_refused(table: Any, cut: int) -> None:
+    content = b"y,a\n" + b"1,2\n3,4.25\n" * 400
+    for name, data in packed_in_every_way(content).items():
+        if name != "members.csv.gz":
+            with pytest.raises(ValueError, match="is packed but cannot be unpacked: "):
+                table(data[:cut], name=name)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    zeros = b"y,pred,lower,upper\n" + b"0,0,0,0\n" * 20_000_000
+    monkeypatch.setattr(unpacking, "_zstd", lambda *_: pytest.fail("unpacked"))
+    for name, data in {"z.csv.zst": zstandard.compress(zeros), "z.csv.gz": gzip.compress(zeros, 9)}.items():
+        with pytest.raises(ValueError, match=rf"{name} would unpack to more than [\d,]+ bytes, and is not unpacked"):
+            table(data, name=name)
+
+
+def test_what_unpacks_to_more_than_the_memory_allows_is_refused(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = os.urandom(30_000).hex().encode()
+    monkeypatch.setattr(sources, "room", lambda: 100_000)
+    for name, data in packed_in_every_way(b"y\n" + content * 3).items():
+        with pytest.raises((ValueError, MemoryError), match=r"would unpack to more than|larger than half of the free"):
+            table(data, name=name)
+
+
+# Pipes and devices
+
+
+def test_a_fifo_is_read_once_and_works(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = b"y,a\n" + b"1,2\n" * 100_000  # more than a pipe holds at a time
+    for data in (content, gzip.compress(content)):
+        writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+        writer.start()
+        found = Table.open(str(pipe))
+        assert len(found.read(["y", "a"])) == 100_000
+        assert (found.source.name, found.label) == ("model", str(pipe))
+        writer.join(timeout=10)
+
+
+def test_a_pipe_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(sources, "room", lambda: 1000)
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            pipe.write_bytes(b"y\n" + b"1\n" * 10_000_000)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(MemoryError, match="pipe is larger than half of the free memory"):
+        Table.open(str(pipe))
+    writer.join(timeout=10)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero")
+def test_a_device_that_never_ends_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"/dev/zero is a device, not a file\."):
+        Table.open("/dev/zero")

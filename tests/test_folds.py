@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import uccurve as ucc
-from uccurve.compare.folds import joined, same_rows
+from uccurve.compare._blocks import row_ids
+
+joined = ucc.Intervals.join
 
 
 def fold(seed: int, n: int, **options: object) -> ucc.Intervals:
@@ -43,16 +45,16 @@ def test_raised_and_dropped_rows_are_counted_together() -> None:
 def test_runs_over_the_same_rows_are_recognised() -> None:
     one = fold(0, 4)
     other = ucc.Intervals.from_bands(one.y_true, one.y_pred + 1, one.lower_band)
-    assert_array_equal(same_rows([one, other], None), [0, 1, 2, 3, 0, 1, 2, 3])
-    assert same_rows([one, fold(1, 4)], None) is None
-    assert same_rows([one], None) is None
+    assert_array_equal(row_ids([one, other], None), [0, 1, 2, 3, 0, 1, 2, 3])
+    assert row_ids([one, fold(1, 4)], None) is None
+    assert row_ids([one], None) is None
 
 
 def test_names_tell_which_rows_are_the_same() -> None:
     folds = [fold(0, 2), fold(1, 3)]
-    assert_array_equal(same_rows(folds, [["a", "b"], ["b", "c", "a"]]), [0, 1, 1, 2, 0])
-    assert_array_equal(same_rows(folds[:1], [[7, 7]]), [0, 0])
-    assert_array_equal(same_rows(folds[:1], np.array([7, 8])), [0, 1])  # type: ignore[arg-type]
+    assert_array_equal(row_ids(folds, [["a", "b"], ["b", "c", "a"]]), [0, 1, 1, 2, 0])
+    assert_array_equal(row_ids(folds[:1], [[7, 7]]), [0, 0])
+    assert_array_equal(row_ids(folds[:1], np.array([7, 8])), [0, 1])
 
 
 def test_bad_folds_are_refused_in_a_sentence() -> None:
@@ -61,9 +63,7 @@ def test_bad_folds_are_refused_in_a_sentence() -> None:
     with pytest.raises(TypeError, match=r"a list of folds must hold Intervals; item 1 is int\."):
         joined([fold(0, 2), 3])  # type: ignore[list-item]
     two = ucc.Intervals.from_bands(np.ones((2, 2)), np.zeros((2, 2)), np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"must have the same outputs; fold 1 has other ones than fold 0\."):
+    with pytest.raises(ValueError, match=r"must have the same outputs: fold 1 differs from fold 0\."):
         joined([fold(0, 2), two])
-    with pytest.raises(
-        ValueError, match=r"`rows` must name each row of each fold: \[2, 2\] names against \[2, 3\] rows\."
-    ):
-        same_rows([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])
+    with pytest.raises(ValueError, match=r"`rows\[1\]` must hold one label per row: 2 labels for 3 rows"):
+        row_ids([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])

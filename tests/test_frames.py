@@ -92,7 +92,11 @@ def test_null_whole_numbers_are_refused(make: Any) -> None:
 def test_a_missing_column_is_named_with_what_there_is(make: Any) -> None:
     columns = "hi, y, lo, note, yhat, w"
     refused(f"`upper` must name a column of `frame`; 'bound' is none of {columns}.", make(DATA), upper="bound")
-    refused(f"`y_pred` must name a column of `frame`; 'Yhat' is none of {columns} (yhat?).", make(DATA), y_pred="Yhat")
+    refused(
+        f"`y_pred` must name a column of `frame`; 'Yhat' is none of {columns}. Did you mean 'yhat'?",
+        make(DATA),
+        y_pred="Yhat",
+    )
     refused(f"`weight` must name a column of `frame`; 'weight' is none of {columns}.", make(DATA), weight="weight")
 
 

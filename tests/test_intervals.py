@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -309,3 +310,112 @@ def test_symmetric_bands_at_a_critical_scale_cover_its_row_on_either_side(side: 
         assert moved.lower[0] <= iv.y_true[0] <= moved.upper[0]
         assert ucc.UCC(moved).at(1.0).miss_rate == 0
     assert rounded > 10  # rows whose scaled band alone would have lost them
+
+
+# ---- folds, one unit, and a constant band with two sides
+
+
+def fold(start: int, stop: int, **changes: Any) -> ucc.Intervals:
+    """Some rows of one data set, whose bands differ on both sides."""
+    rng = np.random.default_rng(7)
+    columns = {name: rng.lognormal(size=10)[start:stop] for name in ("y_true", "y_pred", "lower_band", "upper_band")}
+    return ucc.Intervals.from_bands(**{**columns, **changes})
+
+
+def test_joined_folds_are_the_rows_of_all_one_after_the_other() -> None:
+    same(ucc.Intervals.join([fold(0, 4), fold(4, 5), fold(5, 10)]), fold(0, 10))
+    one = fold(0, 4)
+    assert ucc.Intervals.join([one]) is one
+
+
+def test_joined_folds_keep_their_weights_against_each_other() -> None:
+    both = ucc.Intervals.join([fold(0, 2, weight=[1.0, 3.0]), fold(2, 4), fold(4, 5, weight=[0.5])])
+    np.testing.assert_allclose(both.weight, np.array([1.0, 3.0, 1.0, 1.0, 0.5]) / 6.5, rtol=1e-15)
+    same(both, fold(0, 5, weight=[1.0, 3.0, 1.0, 1.0, 0.5]))
+
+
+def test_joined_folds_are_symmetric_where_all_are_and_count_what_was_raised() -> None:
+    even = fold(0, 3, upper_band=None, min_band=1.0)
+    assert ucc.Intervals.join([even, even]).symmetric
+    mixed = ucc.Intervals.join([even, fold(3, 6)])
+    assert not mixed.symmetric
+    assert mixed.raised == even.raised > 0
+    np.testing.assert_array_equal(mixed.upper_band[:3], even.lower_band)
+    np.testing.assert_array_equal(mixed.upper_band[3:], fold(3, 6).upper_band)
+
+
+def test_joined_folds_of_several_outputs_keep_their_shape() -> None:
+    two = ucc.Intervals.from_bands(np.zeros((2, 3)), np.ones((2, 3)), np.ones((2, 3)), weight=[1, 3])
+    both = ucc.Intervals.join([two, two])
+    assert both.y_true.shape == (4, 3)
+    np.testing.assert_allclose(both.weight, np.repeat([1, 3, 1, 3], 3).reshape(4, 3) / 24)
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "sentence"),
+    [
+        ([], ValueError, "a list of folds must hold at least one Intervals; it is empty."),
+        ([fold(0, 2), [1.0]], TypeError, "a list of folds must hold Intervals; item 1 is list."),
+        (
+            [fold(0, 2), ucc.Intervals.from_bands([[1.0, 2.0]], [[0.0, 0.0]], [[1.0, 1.0]])],
+            ValueError,
+            "a list of folds must have the same outputs: fold 1 differs from fold 0.",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(parts: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+        ucc.Intervals.join(parts)
+
+
+def test_rows_are_flat_weighted_and_in_one_unit() -> None:
+    error = np.array([[1.0, -2.0], [0.0, 4.0]])
+    lower, upper = np.array([[1.0, 3.0], [0.5, 2.0]]), np.array([[2.0, 1.0], [0.25, 8.0]])
+    iv = ucc.Intervals.from_bands(error, np.zeros((2, 2)), lower, upper, weight=[[1, 2], [0, 3]])
+    rows = iv.rows()
+    assert rows.error.tolist() == [1.0, 2.0, 4.0]
+    assert rows.lower_band.tolist() == [1.0, 3.0, 2.0]
+    assert rows.upper_band.tolist() == [2.0, 1.0, 8.0]
+    assert rows.above is not None
+    assert rows.kept is not None
+    assert rows.weight is not None
+    assert (rows.above.tolist(), rows.kept.tolist(), rows.weight.tolist()) == (
+        [True, False, True],
+        [0, 1, 3],
+        [1, 2, 3],
+    )
+    assert rows.unit == 1.0
+
+
+@pytest.mark.parametrize("power", [-1000, 900])
+def test_rows_near_the_ends_of_float64_are_brought_to_a_power_of_two_without_rounding(power: int) -> None:
+    near, far = fold(0, 6), 2.0**power
+    moved = ucc.Intervals.from_bands(
+        *(getattr(near, name) * far for name in ("y_true", "y_pred", "lower_band", "upper_band"))
+    )
+    rows, expected = moved.rows(), near.rows()
+    for name in ("error", "lower_band", "upper_band"):
+        np.testing.assert_array_equal(getattr(rows, name) * (rows.unit / far), getattr(expected, name))
+    assert max(rows.error.max(), rows.lower_band.max(), rows.upper_band.max()) < 2.0**500
+    symmetric = ucc.Intervals.from_bands([far], [0.0], [far]).rows()
+    assert symmetric.lower_band is symmetric.upper_band
+    assert symmetric.above is None
+
+
+def test_a_constant_band_with_two_sides_keeps_the_mean_of_each() -> None:
+    iv = fold(0, 6, weight=[1, 2, 3, 1, 0, 1])
+    one, two = iv.constant(), iv.constant(symmetric=False)
+    np.testing.assert_allclose(two.lower_band, np.average(iv.lower_band, weights=iv.weight), rtol=1e-15)
+    np.testing.assert_allclose(two.upper_band, np.average(iv.upper_band, weights=iv.weight), rtol=1e-15)
+    assert not two.symmetric
+    assert one.symmetric
+    np.testing.assert_allclose(one.lower_band, (two.lower_band + two.upper_band) / 2, rtol=1e-15)
+    np.testing.assert_array_equal(two.weight, iv.weight)
+
+
+def test_a_constant_band_of_nothing_is_one() -> None:
+    flat = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 0.0])
+    assert flat.constant().lower_band.tolist() == [1.0, 1.0]
+    assert flat.constant(symmetric=False).upper_band.tolist() == [1.0, 1.0]
+    half = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 0.0], [1.0, 3.0]).constant(symmetric=False)
+    assert (half.lower_band.tolist(), half.upper_band.tolist()) == ([0.0, 0.0], [2.0, 2.0])

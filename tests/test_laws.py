@@ -15,15 +15,10 @@ from numpy.typing import NDArray
 
 import uccurve as ucc
 from oracle import METRICS, PAIRS
-from strategies import Data, dyadic, mixed, pairs, real, varies
+from strategies import Data, curve, dyadic, mixed, pairs, real, varies
 
 Floats = NDArray[np.float64]
 CONTINUOUS = [metric for metric in METRICS if metric != "miss_rate"]
-
-
-def curve(iv: ucc.Intervals, vary: str = "scale") -> Any:
-    """The package's curve; typed loosely because the tests call it with names from a list."""
-    return ucc.UCC(iv, vary=vary)  # type: ignore[arg-type]
 
 
 def bands(data: Data, **changes: Any) -> ucc.Intervals:
@@ -114,11 +109,11 @@ def test_a_unit_brings_tiny_and_huge_data_back_to_size(
 
 @given(data=mixed(8), vary=varies, pair=pairs)
 def test_mirrored_data_with_swapped_bands_gives_the_same_curve(data: Data, vary: str, pair: tuple[str, str]) -> None:
+    y = np.where(np.equal(data.y_true, data.y_pred), np.add(data.y_pred, 0.25), data.y_true)  # no error has no side
     mirror = bands(
-        data, y_true=np.negative(data.y_true), y_pred=np.negative(data.y_pred),
-        lower_band=data.upper_band, upper_band=data.lower_band,
-    )  # fmt: skip
-    mine, theirs = curve(data.intervals(), vary).points(axes=pair), curve(mirror, vary).points(axes=pair)
+        data, y_true=-y, y_pred=np.negative(data.y_pred), lower_band=data.upper_band, upper_band=data.lower_band
+    )
+    mine, theirs = curve(bands(data, y_true=y), vary).points(axes=pair), curve(mirror, vary).points(axes=pair)
     for ours, other in ((mine.x, theirs.x), (mine.y, theirs.y), (getattr(mine, vary), getattr(theirs, vary))):
         np.testing.assert_array_equal(ours, other)
 
@@ -281,6 +276,25 @@ def test_find_goes_on_beyond_the_end_of_the_curve(data: Data, vary: str, metric:
     found = c.find(**{metric: goal})
     assert getattr(found, vary) > last
     assert_same(getattr(found, metric), goal, span(data))
+
+
+@given(data=mixed(8), by=st.floats(0.01, 100.0))
+def test_find_goes_on_to_every_excess_beyond_the_end_of_a_shift_curve(data: Data, by: float) -> None:
+    c = curve(data.intervals(), "shift")
+    goal = c.at(float(c.points().shift[-1])).excess + by
+    found = c.find(excess=goal)
+    assert_same(found.excess, goal, span(data))
+    assert c.at(found.shift - 1e-6 * span(data)).excess < goal
+
+
+def test_find_waits_where_the_excess_does() -> None:
+    # from shift -2 on the lower bound is the nearer one, but it stays at the prediction until shift -1
+    c = curve(ucc.Intervals.from_bands([1.0], [0.0], [1.0], [4.0]), "shift")
+    goals = [0.5, 1.0, 1.5, 1.75, 2.5]
+    np.testing.assert_allclose(
+        [c.find(excess=goal).shift for goal in goals], [-2.5, -2.0, -0.5, -0.25, 0.5], rtol=1e-15
+    )
+    np.testing.assert_allclose([c.find(excess=goal).excess for goal in goals], goals, rtol=1e-15)
 
 
 # ---- coherence with the delivered bounds

@@ -1,4 +1,4 @@
-"""Tests of levels curves: with one level they are the ordinary ones, and they answer for what the curve answers."""
+"""Resampling and swapping rows of curves over a model's levels: with one level it is the ordinary thing."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import uccurve as ucc
 from level_oracle import Nested, nested
-from uccurve import Intervals
-from uccurve.compare.question import Question
-from uccurve.levels.answers import Answers, LevelMoments, same_pace
+from uccurve import UCC, Intervals, bootstrap, permutation_test
+from uccurve._levels import LevelsPath
+from uccurve._paths import Path
+from uccurve.compare._blocks import Blocks
+from uccurve.compare._pool import pooled
+from uccurve.compare._resampling import Resamples
+from uccurve.compare._statistics import Statistic
+from uccurve.compare._sums import columns, row_sums
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
 OPEN: list[Any] = [("excess", "deficit"), ("miss_rate", "excess"), ("overshoot", "miss_rate")]
 
 
-def question(statistic: Any, axes: Any, **options: Any) -> Question:
-    return Question(statistic, axes, "scale", **options)
-
-
-def two_models(n: int = 60, seed: int = 0, *, alike: bool = False) -> tuple[ucc.LevelsUCC, ucc.LevelsUCC]:
+def two_models(n: int = 60, seed: int = 0, *, alike: bool = False) -> tuple[UCC, UCC]:
     """One model that knows the spread of the errors and one that does not, at different levels and sizes."""
     rng = np.random.default_rng(seed)
     size, other = np.exp(rng.normal(size=(2, n)) / 2)
@@ -33,89 +33,92 @@ def two_models(n: int = 60, seed: int = 0, *, alike: bool = False) -> tuple[ucc.
     good = {q: Intervals.from_bands(y, p, -np.log(1 - q) * size, -np.log(1 - q) * size * skew) for q in (0.2, 0.5, 0.9)}
     guess = size if alike else other
     rest = {q: Intervals.from_bands(y, p, 4 * q * guess * skew[::-1], 4 * q**2 * guess) for q in (0.3, 0.8)}
-    return ucc.UCC.from_levels(good), ucc.UCC.from_levels(rest)
+    return UCC.from_levels(good), UCC.from_levels(rest)
+
+
+def of_rows(curve: UCC, rows: Any) -> UCC:
+    return UCC.from_levels({level: iv[rows] for level, iv in zip(curve.levels, curve._levels, strict=True)})
 
 
 # ---- sums and curves say the same
 
 
-@given(nested(), st.sampled_from(CLOSED), st.sampled_from(["area", "gain"]))
-def test_sums_give_the_area_of_the_curve(data: Nested, axes: Any, statistic: Any) -> None:
+OPTIONS: list[dict[str, Any]] = [
+    *({"asked": name, "axes": axes} for name in ("area", "gain") for axes in CLOSED + OPEN),
+    {"asked": "area", "axes": CLOSED[0], "miss_rate": (0.1, 0.5)},
+    {"asked": "gain", "axes": OPEN[0], "miss_rate": (0.2, 0.7)},
+    {"asked": "cheapest", "axes": OPEN[0], "c": 0.3},
+    {"asked": "crps", "axes": CLOSED[0]},
+    {"asked": "skill", "axes": CLOSED[0]},
+    {"asked": "overshoot", "axes": CLOSED[0]},
+]
+
+
+def from_sums(curve: UCC, statistic: Statistic, counts: Any) -> Any:
+    """The statistic of rows that are drawn as often as a line of `counts` says, from sums over single rows."""
+    sums = row_sums(curve._path(), statistic)
+    return sums.values(counts @ columns(sums, np.arange(counts.shape[1]), counts.shape[1]))
+
+
+@given(nested(), st.sampled_from(CLOSED + OPEN), st.sampled_from(["area", "crps"]))
+def test_sums_over_rows_give_the_curve_of_rows_drawn_several_times(data: Nested, axes: Any, asked: Any) -> None:
     curve = data.curve()
-    profile = curve._nested
-    if profile.endless or not profile.error.any():
+    path = curve._path()
+    if path.has_uncoverable_rows and asked == "area":
         return
-    asked = question(statistic, axes)
-    moments = LevelMoments.of(profile, asked)
-    assert moments is not None
-    weights = np.random.default_rng(0).integers(0, 3, size=(len(profile.error), 4)).astype(float)
-    weights[:, 0] = 1.0
-    weights[0] += 1.0
-    sums = np.stack([column @ weights for column in moments.columns.values()], axis=-1)
-    own = 1.0 if profile.weight is None else profile.weight[:, None]
-    slow = Answers(profile, asked).of(weights * own)
-    scale = 1 + profile.error.max() ** 2 + profile.actives.max() ** 2
-    if statistic == "area":
-        assert_allclose(moments.from_sums(sums), slow, rtol=1e-9, atol=1e-11 * scale * (1 + profile.end))
-    else:
-        constant = Answers(profile, question("area", axes))
-        reference = np.array([constant._area(part) for part in _constants(constant, weights * own)])
-        firm = reference > 1e-6 * scale  # elsewhere a gain is a quotient of rounding errors
-        assert_allclose(moments.from_sums(sums)[firm], slow[firm], rtol=1e-6, atol=1e-6)
+    statistic = Statistic.of(curve, asked, axes=axes)
+    kept = np.flatnonzero(curve.intervals.weight)
+    counts = np.random.default_rng(0).integers(0, 3, size=(4, len(kept))).astype(float)
+    counts[:, 0] += 1.0
+    expected = [statistic.value(of_rows(curve, np.repeat(kept, line.astype(int)))) for line in counts]
+    size = 1 + path.error.max() ** 2 + curve.intervals.upper_band.max() ** 2 + curve.intervals.lower_band.max() ** 2
+    found = from_sums(curve, statistic, counts)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * size * (1 + path.end))
 
 
-def _constants(answers: Answers, weights: Any) -> list[Any]:
-    from uccurve.levels.answers import _taken
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_each_resample_is_the_statistic_of_rows_drawn_with_replacement(options: dict[str, Any]) -> None:
+    curve, _ = two_models(n=25)
+    given = {name: value for name, value in options.items() if name != "asked"}
+    found = bootstrap(curve, statistic=options["asked"], seed=3, n_resamples=20, **given)
+    ranges: Any = {"miss_rate": given.pop("miss_rate", None)}
+    statistic = Statistic.of(curve, options["asked"], ranges=ranges, **given)
+    counts = Resamples(Blocks.of(curve.intervals), np.random.default_rng(3)).counts(20)
+    expected = [statistic.value(of_rows(curve, np.repeat(np.arange(25), line.astype(int)))) for line in counts]
+    assert_allclose(found.distribution, expected, rtol=1e-9, atol=1e-11)
+    assert_allclose(found.estimate, statistic.value(curve), rtol=1e-12)
 
-    return [_taken(answers._constant, np.flatnonzero(weight), weight[weight > 0]) for weight in weights.T]
 
-
-@pytest.mark.parametrize("axes", CLOSED + OPEN)
-@pytest.mark.parametrize("statistic", ["area", "gain", "cheapest"])
-def test_answers_for_equal_weights_are_the_curve_s(axes: Any, statistic: Any) -> None:
-    curve, _ = two_models()
-    c = 0.3 if statistic == "cheapest" else None
-    asked = question(statistic, axes, c=c)
-    expected = curve.cheapest(0.3, axes=axes).cost or 0.0 if c else float(getattr(curve, statistic)(axes=axes))
-    assert_allclose(Answers(curve._nested, asked).of(np.full((60, 1), 1 / 60)), expected, rtol=1e-12)
-    if statistic != "cheapest":
-        part = question(statistic, axes, part=("miss_rate", (0.1, 0.5)))
-        expected = getattr(curve, statistic)(axes=axes, miss_rate=(0.1, 0.5))
-        assert_allclose(Answers(curve._nested, part).of(np.full((60, 1), 1 / 60)), expected, rtol=1e-12)
+@pytest.mark.parametrize("statistic", ["score", "half_width", "scale", "interval_score"])
+def test_a_coverage_asks_for_the_interval_of_that_level(statistic: Any) -> None:
+    """As in `UCC.decompose`: at 0.6 it lies between the levels 0.5 and 0.9, and above the widest it is the widest."""
+    curve, _ = two_models(n=30)
+    for coverage in (0.6, 0.95):
+        level = curve.intervals_at(level=min(coverage, 0.9))
+        options: dict[str, Any] = {"statistic": statistic, "coverage": coverage, "n_resamples": 50, "seed": 2}
+        assert_array_equal(bootstrap(curve, **options).distribution, bootstrap(level, **options).distribution)
+    assert_allclose(
+        bootstrap(curve, statistic="score", coverage=0.6, n_resamples=9, seed=0).estimate,
+        curve.decompose(coverage=0.6).best_score,
+    )
 
 
 @pytest.mark.parametrize("axes", CLOSED + OPEN)
 def test_the_common_pace_leaves_both_curves_as_they_are(axes: Any) -> None:
-    a, b = two_models()
-    first, second = same_pace(a._nested, b._nested)
-    assert_array_equal(first.knots, second.knots)
-    assert len(first.knots) == 1 + 5
-    for curve, paced in ((a, first), (b, second)):
-        area = Answers(paced, question("area", axes)).of(np.full((60, 1), 1 / 60))
-        assert_allclose(area, curve.area(axes=axes), rtol=1e-11)
-        widths = [float(np.mean(x + o)) / 2 for x, o in zip(paced.actives, paced.others, strict=True)]
-        assert_allclose(widths, np.array(widths[-1]) * paced.knots, rtol=1e-12)
+    curves = two_models()
+    paths = [curve._path() for curve in curves]
+    pool = pooled(paths[0], paths[1])
+    assert isinstance(pool, LevelsPath)
+    assert len(pool.knots) == 1 + 5
+    for curve, rows in zip(curves, (slice(60), slice(60, None)), strict=True):
+        paced = pool.subset(rows)
+        assert_allclose(area(paced, curve, axes), curve.area(axes=axes), rtol=1e-11)
+        assert_allclose(paced.widths, paced.widths[-1] * pool.knots, rtol=1e-12)
 
 
-@given(nested(weighted=False))
-def test_excess_is_a_sum_where_it_is_overshoot(data: Nested) -> None:
-    levels = {
-        name: Intervals.from_bands(level.y_true, level.y_pred, level.upper_band)
-        for name, level in zip(data.names, data.levels, strict=True)
-    }
-    for curve in (ucc.UCC.from_levels(levels), data.curve()):
-        profile, asked = curve._nested, question("area", ("excess", "deficit"))
-        moments = LevelMoments.of(profile, asked)
-        assert profile.endless or moments is not None or curve.intervals.symmetric is False
-        if moments is not None:
-            sums = np.array([column.sum() for column in moments.columns.values()])
-            scale = 1 + profile.error.max() ** 2 + profile.actives.max() ** 2
-            assert_allclose(moments.from_sums(sums), curve.area(axes=asked.axes), rtol=1e-9, atol=1e-11 * scale)
-
-
-def test_a_bound_that_becomes_the_nearer_one_just_at_the_widest_level_is_seen() -> None:
-    levels = {q: Intervals.from_bands([0.5, 0.25], [0.0, 0.0], [0.25, 0.0], [0.25, 0.5]) for q in (0.5, 0.9)}
-    assert LevelMoments.of(ucc.UCC.from_levels(levels)._nested, question("area", ("excess", "deficit"))) is None
+def area(path: Path, curve: UCC, axes: Any) -> float:
+    sums = row_sums(path, Statistic.of(curve, "area", axes=axes))
+    return float(sums.values(columns(sums, np.zeros(len(path), np.intp), 1))[0])
 
 
 # ---- permutation test
@@ -129,36 +132,48 @@ def one_level(seed: int, n: int) -> tuple[Intervals, Intervals]:
 
 
 @pytest.mark.parametrize("axes", CLOSED + OPEN)
-@pytest.mark.parametrize("statistic", ["area", "gain"])
+@pytest.mark.parametrize("statistic", ["area", "gain", "skill"])
 def test_with_one_level_it_is_the_ordinary_test(axes: Any, statistic: Any) -> None:
     a, b = one_level(0, 7)
-    ours = ucc.UCC.from_levels({0.9: a}).permutation_test(ucc.UCC.from_levels({0.5: b}), statistic=statistic, axes=axes)
-    ordinary = ucc.permutation_test(a, b, statistic=statistic, axes=axes)
-    assert ours.exact
-    assert ordinary.exact
-    assert_allclose(ours.statistic, ordinary.statistic, rtol=1e-10)
-    assert_allclose(ours.null_distribution, ordinary.null_distribution, rtol=1e-8, atol=1e-11)
-    assert ours.pvalue == ordinary.pvalue
+    ordinary = permutation_test(a, b, statistic=statistic, axes=axes)
+    both = permutation_test(UCC.from_levels({0.9: a}), UCC.from_levels({0.5: b}), statistic=statistic, axes=axes)
+    mixed = permutation_test(a, UCC.from_levels({0.5: b}), statistic=statistic, axes=axes)
+    for ours in (both, mixed):
+        assert ours.every_swap
+        assert_allclose(ours.statistic, ordinary.statistic, rtol=1e-10)
+        assert_allclose(ours.null_distribution, ordinary.null_distribution, rtol=1e-8, atol=1e-11)
+        assert ours.pvalue == ordinary.pvalue
+
+
+@pytest.mark.parametrize("statistic", ["interval_score", "scale", "score"])
+def test_a_scaled_interval_and_a_model_with_levels_are_compared_at_a_coverage(statistic: Any) -> None:
+    a, b = two_models(n=7)
+    for coverage in (0.25, 0.6):
+        options: dict[str, Any] = {"statistic": statistic, "coverage": coverage}
+        mixed = permutation_test(a.intervals, b, **options)
+        ordinary = permutation_test(a.intervals, b.intervals_at(level=coverage), **options)
+        assert_array_equal(mixed.null_distribution, ordinary.null_distribution)
 
 
 @pytest.mark.parametrize("axes", [CLOSED[1], OPEN[0]])
 def test_every_swap_counts_once_and_turning_the_models_turns_the_sign(axes: Any) -> None:
     a, b = two_models(n=6)
-    test, turned = (one.permutation_test(two, axes=axes) for one, two in ((a, b), (b, a)))
+    test, turned = (permutation_test(one, two, axes=axes) for one, two in ((a, b), (b, a)))
     assert len(test.null_distribution) == 64
     assert_allclose(np.sort(test.null_distribution), np.sort(-test.null_distribution), atol=1e-12)
     assert_allclose(test.statistic, a.area(axes=axes) - b.area(axes=axes), rtol=1e-12)
     assert (turned.statistic, turned.pvalue) == (-test.statistic, test.pvalue)
-    assert np.isclose(test.null_distribution, test.statistic, rtol=1e-9).any()
+    assert_allclose(test.null_distribution[0], test.statistic, rtol=1e-9)
 
 
-def test_a_better_model_is_told_from_a_worse_one_and_equal_ones_are_not() -> None:
+def test_a_better_model_is_found_and_equal_ones_are_not_called_different() -> None:
     axes: Any = ("bandwidth", "deficit")
     a, b = two_models(n=200)
-    assert a.permutation_test(b, axes=axes, seed=0).pvalue < 0.01
-    assert a.permutation_test(b, axes=axes, statistic="gain", alternative="greater", seed=0).pvalue < 0.01
-    assert a.permutation_test(b, axes=axes, alternative="greater", seed=0).pvalue > 0.9
-    assert a.permutation_test(a, axes=axes, seed=0).note.startswith("the statistic is the same")
+    assert permutation_test(a, b, axes=axes, seed=0, n_resamples=1999).pvalue < 0.01
+    gain = permutation_test(a, b, axes=axes, statistic="gain", alternative="greater", seed=0, n_resamples=1999)
+    assert gain.pvalue < 0.01
+    assert permutation_test(a, b, axes=axes, alternative="greater", seed=0, n_resamples=1999).pvalue > 0.9
+    assert permutation_test(a, a, axes=axes, seed=0, n_resamples=99).note.startswith("the statistic is the same")
 
 
 def test_models_that_are_equally_good_are_called_different_as_often_as_promised() -> None:
@@ -169,10 +184,8 @@ def test_models_that_are_equally_good_are_called_different_as_often_as_promised(
         models = []
         for _ in range(2):  # each guesses the widths at random
             guess = rng.uniform(0.5, 2, 40)
-            models.append(
-                ucc.UCC.from_levels({q: Intervals.from_bands(y, p, -np.log(1 - q) * guess) for q in (0.5, 0.9)})
-            )
-        pvalues.append(models[0].permutation_test(models[1], n_resamples=199, seed=seed).pvalue)
+            models.append(UCC.from_levels({q: Intervals.from_bands(y, p, -np.log(1 - q) * guess) for q in (0.5, 0.9)}))
+        pvalues.append(permutation_test(*models, n_resamples=199, seed=seed).pvalue)
     assert 0.02 <= np.mean(np.array(pvalues) <= 0.1) <= 0.18  # 0.1, 4 standard errors
 
 
@@ -184,7 +197,7 @@ def test_models_that_are_equally_good_are_called_different_as_often_as_promised(
 def test_with_one_level_it_is_the_ordinary_bootstrap(axes: Any, method: Any) -> None:
     iv, _ = one_level(1, 30)
     options: dict[str, Any] = {"axes": axes, "method": method, "n_resamples": 199, "seed": 5}
-    ours, ordinary = ucc.UCC.from_levels({0.9: iv}).bootstrap(**options), ucc.bootstrap(iv, **options)
+    ours, ordinary = bootstrap(UCC.from_levels({0.9: iv}), **options), bootstrap(iv, **options)
     assert_allclose(ours.estimate, ordinary.estimate, rtol=1e-10)
     assert_allclose(ours.distribution, ordinary.distribution, rtol=1e-8, atol=1e-10)
     assert_allclose((ours.low, ours.high), (ordinary.low, ordinary.high), rtol=1e-6, atol=1e-9)
@@ -193,38 +206,49 @@ def test_with_one_level_it_is_the_ordinary_bootstrap(axes: Any, method: Any) -> 
 def test_weights_and_blocks_go_with_their_rows() -> None:
     a, b = two_models(n=20)
     block = np.repeat(np.arange(5), 4)
-    test = a.permutation_test(b, block=block, axes=("bandwidth", "deficit"))
+    test = permutation_test(a, b, block=block, axes=("bandwidth", "deficit"))
     assert (test.units, len(test.null_distribution)) == (5, 32)
-    doubled = {}
-    for name, curve in (("a", a), ("b", b)):
+    doubled = []
+    for curve in (a, b):
         weight = np.tile([2.0, 1.0], 10)
-        doubled[name] = ucc.UCC.from_levels(
-            {
-                level: Intervals.from_bands(iv.y_true, iv.y_pred, iv.lower_band, iv.upper_band, weight=weight)
-                for level, iv in zip(curve.levels, curve._levels, strict=True)
-            }
-        )
+        levels = {
+            level: Intervals.from_bands(iv.y_true, iv.y_pred, iv.lower_band, iv.upper_band, weight=weight)
+            for level, iv in zip(curve.levels, curve._levels, strict=True)
+        }
+        doubled.append(UCC.from_levels(levels))
+    repeated = [of_rows(curve, np.repeat(np.arange(20), np.tile([2, 1], 10))) for curve in (a, b)]
     for axes in (CLOSED[1], OPEN[0]):
-        test = doubled["a"].permutation_test(doubled["b"], block=block, axes=axes)
-        expected = doubled["a"].area(axes=axes) - doubled["b"].area(axes=axes)
-        assert np.isclose(test.null_distribution, expected, rtol=1e-9).any()
-        low = doubled["a"].bootstrap(axes=axes, block=block, n_resamples=99, seed=0)
-        assert low.low <= low.high
+        weighted = permutation_test(*doubled, block=block, axes=axes)
+        twice = permutation_test(*repeated, block=np.repeat(np.arange(5), 6), axes=axes)
+        assert_allclose(weighted.null_distribution, twice.null_distribution, rtol=1e-9, atol=1e-12)
+        options: dict[str, Any] = {"axes": axes, "n_resamples": 99, "seed": 0}
+        assert_allclose(
+            bootstrap(doubled[0], block=block, **options).distribution,
+            bootstrap(repeated[0], block=np.repeat(np.arange(5), 6), **options).distribution,
+            rtol=1e-9,
+        )
 
 
 def test_partial_areas_and_costs_are_tested_too() -> None:
     a, b = two_models(n=6)
-    partial = a.permutation_test(b, axes=("bandwidth", "deficit"), miss_rate=(0.1, 1.0))
-    assert_allclose(
-        partial.statistic,
-        a.area(axes=("bandwidth", "deficit"), miss_rate=(0.1, 1.0))
-        - b.area(axes=("bandwidth", "deficit"), miss_rate=(0.1, 1.0)),
-        rtol=1e-12,
-    )
-    assert np.isclose(partial.null_distribution, partial.statistic, rtol=1e-9).any()
-    cost = a.permutation_test(b, statistic="cheapest", c=0.1)
-    assert cost.exact
-    assert a.bootstrap(statistic="cheapest", c=0.1, n_resamples=50, seed=0).low > 0
+    axes: Any = ("bandwidth", "deficit")
+    partial = permutation_test(a, b, axes=axes, miss_rate=(0.1, 1.0))
+    areas = [curve.area(axes=axes, miss_rate=(0.1, 1.0)) for curve in (a, b)]
+    assert_allclose(partial.statistic, areas[0] - areas[1], rtol=1e-12)
+    assert_allclose(partial.null_distribution[0], partial.statistic, rtol=1e-9)
+    cost = permutation_test(a, b, statistic="cheapest", c=0.1)
+    assert_allclose(cost.null_distribution[0], (a.cheapest(0.1).cost or 0) - (b.cheapest(0.1).cost or 0), rtol=1e-9)
+    assert bootstrap(a, statistic="cheapest", c=0.1, n_resamples=50, seed=0).low > 0
+
+
+def test_many_rows_are_resampled_over_knots(monkeypatch: pytest.MonkeyPatch) -> None:
+    curve, _ = two_models(n=1500)
+    for statistic in ("gain", "skill"):
+        few = bootstrap(curve, statistic=statistic, seed=0, n_resamples=40)
+        with monkeypatch.context() as patch:
+            patch.setattr("uccurve.compare._knots.MOST_VERTICES", 10**9)
+            every = bootstrap(curve, statistic=statistic, seed=0, n_resamples=40)
+        assert np.max(np.abs(few.distribution - every.distribution)) < 0.1 * every.standard_error
 
 
 # ---- refusals
@@ -232,18 +256,18 @@ def test_partial_areas_and_costs_are_tested_too() -> None:
 
 def test_what_cannot_be_compared_is_refused() -> None:
     a, b = two_models(n=8)
-    with pytest.raises(TypeError, match=r"`other` must come from UCC\.from_levels too; got Intervals"):
-        a.permutation_test(b.intervals)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="must have the same rows: 8 against 9"):
-        a.permutation_test(two_models(n=9)[0])
-    with pytest.raises(ValueError, match="`statistic` must be one of area, gain, cheapest"):
-        a.permutation_test(b, statistic="miss_rate")
-    with pytest.raises(TypeError, match=r"`mis_rate` is no option of a test of levels \(miss_rate\?\)"):
-        a.permutation_test(b, mis_rate=(0, 1))
+        permutation_test(a, two_models(n=9)[0])
+    with pytest.raises(ValueError, match=r"bands that move alike: a's are scaled, b's are shifted"):
+        permutation_test(a, UCC(b.intervals, vary="shift"))
     with pytest.raises(ValueError, match="`c` must be given for cheapest"):
-        a.bootstrap(statistic="cheapest")
+        bootstrap(a, statistic="cheapest")
     with pytest.raises(ValueError, match="at least two rows"):
-        two_models(n=1)[0].bootstrap()
-    zero = ucc.UCC.from_levels({0.9: Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [1.0, 0.0])})
-    with pytest.raises(ValueError, match="must have a finite area; it is inf"):
-        zero.permutation_test(zero)
+        bootstrap(two_models(n=1)[0])
+    with pytest.raises(ValueError, match="`statistic` as a callable takes Intervals; a curve of levels has several"):
+        bootstrap(a, statistic=lambda _: 0.0)
+    zero = UCC.from_levels({0.9: Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [1.0, 0.0])})
+    with pytest.raises(
+        ValueError, match="`a` must have a finite area: 1 of 2 rows have an error on the side of a zero"
+    ):
+        permutation_test(zero, zero)

@@ -97,7 +97,7 @@ def test_the_named_folder_comes_before_cache_and_source(
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
     (tmp_path / "data.csv").write_bytes(WINE.replace(b"\n", b"\r\n"))  # another system's line ends are no damage
     monkeypatch.setenv("UCCURVE_DATA", str(tmp_path))
-    assert loaders.data_file("wine") == tmp_path / "data.csv"
+    assert loaders.data("wine") == WINE
     assert_allclose(loaders.wine()[1], [6, 5])
     assert shelf.visits == 0
     assert not cache.exists()
@@ -149,6 +149,57 @@ def test_a_page_that_is_gone_is_named(shelf: Shelf, cache: Path, monkeypatch: py
     with pytest.raises(loaders.DataError, match=r"nowhere\.csv \(HTTP Error 404"):
         loaders.wine()
     assert not cache.exists()
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.files["wine.csv.gz"] = gzip.compress(bytes(300_000_000), 1)
+    publish(monkeypatch, "wine", WINE, shelf.url("wine.csv.gz"))
+    with pytest.raises(loaders.DataError, match=r"could not be fetched from .*cannot be unpacked|would unpack to more"):
+        loaders.wine()
+    shelf.files["wine.csv.gz"] = gzip.compress(bytes(10_000), 9)  # small enough to be fetched whole
+    with pytest.raises(loaders.DataError, match=rf"would unpack to more than {2 * len(WINE)} bytes, and is not"):
+        loaders.wine()
+    assert not cache.exists()
+
+
+@pytest.mark.usefixtures("cache")
+def test_an_answer_without_end_is_not_read_to_its_end(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.files["wine.csv"] = WINE * 1000
+    publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
+    with pytest.raises(loaders.DataError, match=rf"it has {2 * len(WINE) + 1} bytes where"):
+        loaders.wine()
+
+
+def test_a_link_in_the_cache_is_replaced_not_written_through(
+    shelf: Shelf, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.files["wine.csv"] = WINE
+    publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
+    (cache / "data").mkdir(parents=True)
+    (cache / "data" / "data.csv").symlink_to(tmp_path / "elsewhere.csv")  # leads nowhere yet
+    loaders.wine()
+    assert not (tmp_path / "elsewhere.csv").exists()
+    assert not (cache / "data" / "data.csv").is_symlink()
+    assert (cache / "data" / "data.csv").read_bytes() == WINE
+    assert [path.name for path in (cache / "data").iterdir()] == ["data.csv"]
+
+
+def test_the_file_that_was_checked_is_the_one_that_is_read(
+    shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
+    kept = cache / "data" / "data.csv"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(WINE)
+    checked = loaders.checked
+
+    def swapped(*args: object) -> bytes:
+        found: bytes = checked(*args)
+        kept.write_bytes(WINE.replace(b"3.3", b"9.9"))
+        return found
+
+    monkeypatch.setattr(loaders, "checked", swapped)
+    assert_allclose(loaders.wine()[0], [[7.0, 3.0], [6.3, 3.3]])
 
 
 @pytest.fixture

@@ -57,14 +57,14 @@ class Rows:
     def over_bandwidth(self, name: str) -> Any:
         """The area of one metric over the bandwidth: half width times the sum of each row's own integral over k."""
         end, k, a, o, r = np.max(self.critical), self.critical, self.a, self.o, self.r
-        fold = np.where(a > o, np.minimum(2 * r / np.where(a > o, a - o, 1), end), end)
-        rising = a * (fold - k) ** 2 / 2
-        folded = o * (end**2 - fold**2) / 2 + r * (end - fold)
+        crossover = np.where(a > o, np.minimum(2 * r / np.where(a > o, a - o, 1), end), end)
+        rising = a * (crossover - k) ** 2 / 2
+        after = o * (end**2 - crossover**2) / 2 + r * (end - crossover)
         parts = {
             "miss_rate": k,
             "deficit": r * k / 2,
             "overshoot": a * (end - k) ** 2 / 2,
-            "excess": rising + folded,
+            "excess": rising + after,
             "bandwidth": (a + o) / 2 * end**2 / 2,
         }
         return np.sum(self.w * (a + o) / 2) * np.sum(self.w * parts[name])
@@ -136,11 +136,11 @@ def brute(vary: str) -> tuple[Any, dict[str, Wide]]:
     rows = Rows(1500, seed=13)
     c: Any = ucc.UCC(rows.intervals, vary=vary)  # type: ignore[arg-type]
     if vary == "scale":
-        fold = 2 * rows.r / np.where(rows.a > rows.o, rows.a - rows.o, np.inf)
-        places = np.unique(np.concatenate([[0], rows.critical, fold[fold < np.max(rows.critical)]]))
+        crossover = 2 * rows.r / np.where(rows.a > rows.o, rows.a - rows.o, np.inf)
+        places = np.unique(np.concatenate([[0], rows.critical, crossover[crossover < np.max(rows.critical)]]))
         return c, rows.metrics(places[:, None])
-    bends = np.concatenate([-rows.a, -rows.o, rows.r - rows.a, 2 * rows.r - rows.a])
-    found = [_shifted(rows, d) for d in np.unique(bends[bends <= np.max(rows.r - rows.a)])]
+    events = np.concatenate([-rows.a, -rows.o, rows.r - rows.a, 2 * rows.r - rows.a])
+    found = [_shifted(rows, d) for d in np.unique(events[events <= np.max(rows.r - rows.a)])]
     return c, {name: np.array([values[name] for values in found]) for name in METRICS}
 
 

@@ -54,6 +54,28 @@ def test_a_notebook_runs_from_top_to_bottom(name: str, tmp_path: Path, request: 
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert "skipped" not in done.stdout, done.stdout
     made = cells(tmp_path / f"{name}.ipynb")
     assert any("image/png" in str(cell.get("outputs")) for cell in made)
     assert all(cell["execution_count"] for cell in made if cell["cell_type"] == "code")
+
+
+@pytest.mark.slow
+def test_a_notebook_without_its_data_is_skipped_with_a_message(tmp_path: Path) -> None:
+    for library in ("nbclient", "ipykernel", "sklearn", "matplotlib"):
+        pytest.importorskip(library)
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # no network
+    folders = {"UCCURVE_CACHE": str(tmp_path / "cache"), "UCCURVE_DATA": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "execute.py"), "housing", "--quick", "--out", str(tmp_path / "out")],
+        env={**os.environ, **nowhere, **folders},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.startswith("housing: skipped, its data set is missing: boston_house_prices.csv")
+    assert "UCCURVE_DATA" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not (tmp_path / "out" / "housing.ipynb").exists()

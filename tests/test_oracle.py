@@ -40,7 +40,7 @@ def assert_point(point: Any, oracle: Oracle, exact_t: Fraction) -> None:
 
 
 def test_the_oracle_agrees_with_two_rows_worked_by_hand() -> None:
-    # errors 2 and -3, active bands 1 and 4, other bands 0 and 2: critical scales 2 and 3/4, bends of excess at 4 and 3
+    # errors 2 and -3, active bands 1 and 4, other bands 0 and 2: critical scales 2 and 3/4, crossovers at 4 and 3
     oracle = Oracle(rows([2.0, 7.0], [0.0, 10.0], [0.0, 4.0], [1.0, 2.0]))
     assert oracle.criticals == [Fraction(3, 4), 2]
     assert oracle.values(Fraction(1)) == {
@@ -174,7 +174,7 @@ def give(oracle: Oracle, metric: str, exact: float) -> Fraction:
 
 
 @given(data=mixed(8, never=True), vary=varies, part=fractions, metric=st.sampled_from(METRICS))
-def test_find_gives_the_least_place_that_reaches_a_level(data: Data, vary: str, part: Fraction, metric: str) -> None:
+def test_find_gives_the_smallest_place_that_reaches_a_level(data: Data, vary: str, part: Fraction, metric: str) -> None:
     oracle, c = data.oracle(vary), data.curve(vary)
     goal = float(level(oracle, metric, part))
     off = give(oracle, metric, goal) * (-1 if metric in FALLING else 1)
@@ -213,12 +213,12 @@ def test_a_partial_area_is_the_exact_integral_over_any_metrics_range(
     assume(low < high)
     off = give(oracle, metric, high)
     found = c.area(axes=pair, **{metric: (low, high)})
-    least, most = (
+    low_area, high_area = (
         oracle.area(*pair, within_range(metric, low + d, high - d)) if d else oracle.area(*pair, (metric, low, high))
         for d in (off, -off)
     )
-    spare = TOLERANCE * (extent(oracle, pair[0]) * extent(oracle, pair[1]) + Fraction(most))
-    assert least - spare <= found <= most + spare
+    spare = TOLERANCE * (extent(oracle, pair[0]) * extent(oracle, pair[1]) + Fraction(high_area))
+    assert low_area - spare <= found <= high_area + spare
 
 
 def within_range(metric: str, low: Fraction | float, high: Fraction | float) -> Range:
@@ -252,7 +252,7 @@ def test_the_gain_over_a_reference_compares_the_same_rows_and_range(data: Data, 
 
 
 @given(data=mixed(8, never=True), vary=varies, pair=pairs, c=fractions)
-def test_the_cheapest_point_has_the_least_cost_over_all_breakpoints(
+def test_the_cheapest_point_has_the_smallest_cost_over_all_breakpoints(
     data: Data, vary: str, pair: tuple[str, str], c: Fraction
 ) -> None:
     oracle, (x, y) = data.oracle(vary), pair
@@ -300,7 +300,7 @@ def test_the_conformal_rank_counts_rows_and_so_refuses_unequal_weights(weight: l
     data=dyadic(6), vary=varies, share=st.sampled_from([0.25, 0.5, 0.9]),
     pair=pairs.filter(lambda pair: pair[1] in FALLING and pair[0] != pair[1]),
 )  # fmt: skip
-def test_concentration_is_the_least_number_of_rows_that_carry_the_share(
+def test_concentration_is_the_smallest_number_of_rows_that_carry_the_share(
     data: Data, vary: str, pair: tuple[str, str], share: float
 ) -> None:
     oracle = data.oracle(vary)

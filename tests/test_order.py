@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from uccurve._arrays import blocks
 from uccurve._checks import Array
-from uccurve._order import SHORT, ordered, running_sum
-from uccurve.profile import blocks
+from uccurve._order import SHORT, ordered, running_integral, running_sum, signed_running_integral
 
 SIZES = [1, 2, 3, SHORT - 1, SHORT, SHORT + 1, 2047, 2048, 2049, 4095, 4096, 4097, 2**14 + 1]
 
@@ -113,7 +114,7 @@ def test_running_sums_agree_with_exact_ones_everywhere(size: int) -> None:
     values = np.random.default_rng(size).lognormal(0, 3, size)
     exact = np.empty(size)
     total = 0
-    for i, value in enumerate(values * 2.0**60):  # whole numbers: Python adds them without rounding
+    for i, value in enumerate(values * 2.0**60):  # integers: Python adds them without rounding
         total += int(value)
         exact[i] = float(total)
     np.testing.assert_allclose(running_sum(np.floor(values * 2.0**60)), exact, rtol=4 * 2**-52 * (1 + math.isqrt(size)))
@@ -139,6 +140,53 @@ def test_a_running_sum_is_made_in_place() -> None:
     values = np.ones(5000)
     assert running_sum(values) is values
     np.testing.assert_array_equal(values, np.arange(1.0, 5001.0))
+
+
+# ---- running integrals
+
+
+def exact_integral(slopes: list[Fraction], t: Array) -> Array:
+    """The integral from the first t on of the running sum of slopes, each of which holds from its t on."""
+    slope = total = Fraction(0)
+    out = [0.0]
+    for one, left, right in zip(slopes, t[:-1].tolist(), t[1:].tolist(), strict=True):
+        slope += one
+        total += slope * abs(Fraction(right) - Fraction(left))
+        out.append(float(total))
+    return np.array(out)
+
+
+@pytest.mark.parametrize("size", [1, 2, 39, 40, 41, 1000, 4001])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_running_integrals_agree_with_exact_ones_in_both_directions(size: int, direction: int) -> None:
+    rng = np.random.default_rng(size)
+    slopes, t = rng.lognormal(0, 3, size), np.sort(rng.normal(size=size + 1))[::direction]
+    exact, out = exact_integral([Fraction(one) for one in slopes], t), np.empty(size + 1)
+    running_integral(slopes, t, out)
+    np.testing.assert_allclose(out, exact, rtol=1e-13)
+    signed_running_integral(slopes, None, t, out)
+    np.testing.assert_allclose(out, exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [3, 40, 1001])
+def test_what_is_left_where_a_huge_slope_comes_and_goes_is_exact(size: int) -> None:
+    rng = np.random.default_rng(size)
+    t = np.append(0.0, 1e-18 + np.append(0.0, np.cumsum(rng.random(size - 1))))
+    high, low = np.zeros(size), rng.random(size)
+    high[:2] = 1e18, -1e18  # for a step of 1e-18
+    slopes, out = [Fraction(a) + Fraction(b) for a, b in zip(high, low, strict=True)], np.empty(size + 1)
+    plain = np.append(0.0, np.cumsum(np.cumsum(high + low) * np.diff(t)))
+    signed_running_integral(high, low, t, out)
+    np.testing.assert_allclose(out, exact_integral(slopes, t), rtol=1e-13)
+    assert not np.allclose(plain, out, rtol=1e-3)  # in float64 alone the low part of the first slopes is lost
+
+
+def test_an_integral_of_slopes_that_end_at_zero_stays_where_it_is() -> None:
+    high, low = np.array([0.1, 0.2, 1e17, -0.3, -1e17]), np.zeros(5)
+    out = np.empty(6)
+    signed_running_integral(high, low, np.arange(6.0), out)
+    assert out[-1] == out[-2]
+    assert np.all(np.diff(out) >= 0)
 
 
 @pytest.mark.parametrize("length", [1, 65_535, 65_536, 65_537, 200_000])

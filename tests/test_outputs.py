@@ -1,12 +1,15 @@
 """An output file is written whole or not at all, and never over another unasked."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from uccurve.cli._outputs import check_target, written
+from uccurve._outputs import UNFINISHED, check_apart, check_target, shown_path, written
 
 
 def test_a_finished_file_appears_and_nothing_else(tmp_path: Path) -> None:
@@ -30,7 +33,7 @@ def test_a_failure_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
 def test_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     target.write_text("old")
-    with pytest.raises(FileExistsError, match=r"out.txt is already there. Hint: --force replaces it."), written(target):
+    with pytest.raises(FileExistsError, match=r"out.txt exists already. Hint: --force replaces it."), written(target):
         pass
     with written(target, force=True) as path:
         path.write_text("new")
@@ -87,3 +90,64 @@ def test_a_full_device_is_an_error() -> None:
     with pytest.raises(OSError, match="No space left"), written("/dev/full") as path:
         path.write_text("x" * 10)
     assert Path("/dev/full").is_char_device()
+
+
+WRITE = """
+import sys, time
+from uccurve._outputs import written
+with written(sys.argv[1]) as path:
+    path.write_text("half")
+    print(path, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_one_is_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", WRITE, str(target)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    unfinished = [Path(process.stdout.readline().strip()) for process in processes if process.stdout]
+    processes[0].send_signal(signal.SIGKILL)
+    processes[0].wait()
+    assert all(path.exists() and UNFINISHED in path.name for path in unfinished)
+    (tmp_path / f".other.json{UNFINISHED}abc.json").touch()  # of another output
+    (tmp_path / "out.json.txt").touch()
+    with written(target) as path:
+        path.write_text("whole")
+        assert not unfinished[0].exists()
+        assert unfinished[1].exists()
+    processes[1].send_signal(signal.SIGKILL)
+    processes[1].wait()
+    for process in processes:
+        if process.stdout:
+            process.stdout.close()
+    assert target.read_text() == "whole"
+    with written(target, force=True) as path:
+        path.write_text("whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f".other.json{UNFINISHED}abc.json",
+        "out.json",
+        "out.json.txt",
+    ]
+
+
+def test_one_file_for_two_outputs_or_for_an_input_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("y\n1\n")
+    os.link(data, tmp_path / "hard.csv")
+    (tmp_path / "soft.csv").symlink_to("data.csv")
+    for name in ("data.csv", "hard.csv", "soft.csv", "../" + tmp_path.name + "/data.csv"):
+        with pytest.raises(ValueError, match="the input and --json must be different files"):
+            check_apart({"--json": tmp_path / name}, {"the input": data})
+    with pytest.raises(ValueError, match="--json and --report must be different files"):
+        check_apart({"--json": tmp_path / "new", "--report": tmp_path / "." / "new"}, {})
+    check_apart({"--json": "-", "--report": None, "--plot": tmp_path / "p.png"}, {"the input": "-"})
+    check_apart({"--json": "/dev/null", "--report": "/dev/null"}, {})
+
+
+def test_a_path_in_a_sentence_is_short_and_printable() -> None:
+    assert shown_path("a\x1b[2Jb") == r"a\x1b[2Jb"
+    assert shown_path("x" * 10_000 + ".csv").endswith("xx.csv")
+    assert len(shown_path("x" * 10_000)) < 210

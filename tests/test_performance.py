@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import page
+from benchmarks import bench_compare, bench_core, page
 from benchmarks.__main__ import names, write
 
 from pages import DOCS
@@ -43,6 +43,28 @@ def test_the_page_names_every_figure_that_breaks_its_limit() -> None:
     confessed = text.partition("## What misses its target")[2]
     missing = [job for job in page.misses(text) if job not in confessed]
     assert not missing, f"the last section of {PAGE.name} must name {missing}"
+
+
+def test_every_job_runs_and_is_held_to_a_limit() -> None:
+    sort, *core = bench_core.ratios(1000, 1)
+    assert sort["job"] == bench_core.SORT
+    assert sort["cpu"] == 1.0
+    compare = [bench_compare.assessed(1000, kind) for kind in ("symmetric", "asymmetric")]
+    compare += [bench_compare.segmented(2000), bench_compare.resampled(1000, 20)]
+    for row in core + compare:
+        assert 0 < row["cpu"] < float("inf"), row["job"]
+        assert row["aim"] <= row["at most"], row["job"]
+    assert len({row["job"] for row in core + compare}) == len(core + compare)
+
+
+def test_a_second_look_at_a_curve_is_measured_by_its_own_table() -> None:
+    rows = {row["job"]: row for row in bench_core.ratios(1000, 1)}
+    for kind in ("symmetric", "asymmetric"):
+        looks, table = (
+            rows[f"{job}, {kind}"] for job in ("points(), then points() on deficit vs. excess", "UCC(iv).table()")
+        )
+        assert looks["unit"] == "x its own table()"
+        assert looks["cpu"] == pytest.approx(looks["cpu ms"] / table["cpu ms"])
 
 
 def test_figures_are_replaced_and_the_others_stay(tmp_path: Path) -> None:

@@ -145,15 +145,18 @@ EXTREME: dict[Any, Callable[[Fraction, Fraction], bool]] = {
 }
 
 
-@pytest.mark.parametrize("setting", ["plain", "weighted", "other y_pred", "blocks"])
-@pytest.mark.parametrize("asked", ASKED, ids=str)
+SETTINGS = ["plain", "weighted", "other y_pred", "blocks"]
+SWAPPED = [(how, one) for how in SETTINGS for one in ASKED if how != "other y_pred" or one.statistic != "gain"]
+
+
+@pytest.mark.parametrize(("setting", "asked"), SWAPPED, ids=str)
 def test_every_swap_agrees_with_swapping_by_hand(setting: str, asked: Asked) -> None:
     a, b = models(weight=WEIGHT if setting == "weighted" else None, y_pred=P_B if setting == "other y_pred" else P)
     blocks = BLOCKS if setting == "blocks" else None
     expected = by_hand(a, b, blocks or range(5), asked)
     for alternative, is_extreme in EXTREME.items():
         test = permutation_test(a, b, alternative=alternative, block=blocks, **asked.options)
-        assert test.exact
+        assert test.every_swap
         size = float(max(map(abs, expected)))
         assert_allclose(test.statistic, float(expected[0]), rtol=1e-12, atol=1e-14)
         assert_allclose(test.null_distribution, [float(d) for d in expected], rtol=1e-11, atol=1e-13 + 1e-12 * size)
@@ -179,11 +182,11 @@ def test_twelve_rows_agree_with_all_4096_swaps_of_intervals(axes: Any) -> None:
     test = permutation_test(a, b, axes=axes, n_resamples=4095)
     assert_allclose(test.null_distribution, differences, rtol=1e-11, atol=1e-13)
     assert test.pvalue == np.mean(np.abs(differences) >= abs(differences[0]) - 1e-12)
-    assert not permutation_test(a, b, axes=axes, n_resamples=4094, seed=0).exact
+    assert not permutation_test(a, b, axes=axes, n_resamples=4094, seed=0).every_swap
 
 
 def test_under_the_null_p_values_are_uniform() -> None:
-    """400 pairs of equally good models, one five times as wide: Kolmogorov-Smirnov distance below its 1 % bound."""
+    """400 pairs of equally good models, one five times as wide: Kolmogorov-Smirnov distance below its 1% bound."""
     rng = np.random.default_rng(1)
     pvalues = []
     for _ in range(400):
@@ -210,6 +213,116 @@ def test_power_does_not_depend_on_either_scale() -> None:
     assert np.mean(np.array(pvalues[1.0]) <= 0.05) > 0.95
 
 
+def swapped_halves(a: ucc.Intervals, b: ucc.Intervals, place: int) -> tuple[ucc.Intervals, ucc.Intervals]:
+    """Both models after a swap, the k-th bit of its place telling whether the k-th row is swapped."""
+    rows = np.arange(len(a))
+    swapped = rows + len(a) * (place >> rows & 1)
+    pool = ucc.Intervals.join([a, b])
+    return pool[swapped], pool[(swapped + len(a)) % len(pool)]
+
+
+CURVE_STATISTICS: dict[str, tuple[dict[str, Any], Callable[[ucc.UCC], float]]] = {
+    "crps": ({}, lambda curve: curve.potential_crps()),
+    "skill": ({}, lambda curve: curve.skill()),
+    "score": ({"coverage": 0.7}, lambda curve: curve.decompose(coverage=0.7).best_score),
+    "half_width": ({"coverage": 0.7}, lambda curve: curve.find(coverage=0.7).bandwidth),
+    "scale": ({"coverage": 0.7}, lambda curve: curve.find(coverage=0.7).scale),
+}
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 3.0, 3.0]], ids=["plain", "weighted"])
+@pytest.mark.parametrize("statistic", CURVE_STATISTICS)
+def test_statistics_at_a_coverage_agree_with_every_swap_of_intervals(statistic: Any, weight: Any) -> None:
+    a, b = models(weight=weight)
+    options, value = CURVE_STATISTICS[statistic]
+    test = permutation_test(a, b, statistic=statistic, **options)
+    if statistic != "scale":  # the others do not depend on a model's scale, so both are made equally wide first
+        b = b.calibrated(scale=ucc.UCC(a).at(1.0).bandwidth / ucc.UCC(b).at(1.0).bandwidth)
+    expected = []
+    for place in range(32):
+        one, two = (value(ucc.UCC(half)) for half in swapped_halves(a, b, place))
+        expected.append(one - two)
+    assert_allclose(test.null_distribution, expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(test.statistic, expected[0], rtol=1e-9, atol=1e-12)
+    assert test.pvalue == np.mean(np.abs(expected) >= abs(expected[0]) - 1e-9)
+
+
+def test_any_function_of_intervals_can_be_tested() -> None:
+    def widest(intervals: ucc.Intervals) -> float:
+        return float(np.max(intervals.upper - intervals.lower))
+
+    a, b = models(weight=WEIGHT, y_pred=P_B)
+    test = permutation_test(a, b, statistic=widest)
+    kept = np.flatnonzero(WEIGHT)
+    expected = []
+    for place in range(16):
+        one, two = (widest(half) for half in swapped_halves(a[kept], b[kept], place))
+        expected.append(one - two)
+    assert_allclose(test.null_distribution, expected, rtol=1e-12)
+    assert test.statistic == expected[0] == widest(a) - widest(b)
+    scored = permutation_test(a, b, statistic=lambda iv: ucc.UCC(iv).interval_score(coverage=0.75), block=BLOCKS)
+    named = permutation_test(a, b, statistic="interval_score", coverage=0.75, block=BLOCKS)
+    assert_allclose(scored.null_distribution, named.null_distribution, rtol=1e-12)
+
+
+@pytest.mark.parametrize("statistic", ["gain", "skill"])
+def test_with_other_predictions_the_signs_of_pseudo_values_are_flipped(statistic: Any) -> None:
+    a, b = models(weight=[1.0, 2.0, 0.5, 3.0, 3.0], y_pred=P_B)
+    values, pseudo = [], []
+    for model in (a, b):
+        whole = getattr(ucc.UCC(model), statistic)()
+        left_out = np.array([getattr(ucc.UCC(model[np.arange(5) != i]), statistic)() for i in range(5)])
+        influence = (1 - model.weight) * (whole - left_out)
+        values.append(whole)
+        pseudo.append(model.weight * (whole - influence.sum()) + influence)
+    signs = np.array([[-1 if place >> i & 1 else 1 for i in range(5)] for place in range(32)])
+    test = permutation_test(a, b, statistic=statistic)
+    assert_allclose(test.null_distribution, signs @ (pseudo[0] - pseudo[1]), rtol=1e-9, atol=1e-12)
+    assert_allclose(test.statistic, values[0] - values[1], rtol=1e-12)
+    assert_allclose(test.null_distribution[0], test.statistic, rtol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"statistic": "gain"},
+        {"statistic": "gain", "axes": ("bandwidth", "deficit")},
+        {"statistic": "gain", "miss_rate": (0.0, 0.5)},
+        {"statistic": "skill"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("ratio", [1 / 3, 1.0, 3.0])
+def test_equal_gains_of_other_predictions_are_rarely_called_different(options: dict[str, Any], ratio: float) -> None:
+    """400 pairs of 60 rows at a nominal 5%: at most 11%, which swapping exceeds by far; 2.5 standard errors more."""
+    rng = np.random.default_rng(31)
+    rejected = 0
+    for _ in range(400):
+        sigma, y = rng.lognormal(0, 0.5, (2, 60)), rng.normal(size=60)
+        errors = sigma * rng.normal(size=(2, 60)) * [[1], [ratio]]
+        pair = [ucc.Intervals.from_bands(y, y - errors[i], sigma[i]) for i in (0, 1)]
+        rejected += permutation_test(pair[0], pair[1], n_resamples=199, seed=rng, **options).pvalue <= 0.05
+    assert rejected / 400 <= 0.11 + 2.5 * np.sqrt(0.11 * 0.89 / 400)
+
+
+def test_many_rows_are_swapped_in_groups_with_the_same_result() -> None:
+    rng = np.random.default_rng(9)
+    n = 20_000
+    sigma = rng.lognormal(0, 0.5, n)
+    y = sigma * rng.normal(size=n)
+    one = ucc.Intervals.from_bands(y, np.zeros(n), sigma * rng.lognormal(0, 0.3, n))
+    two = ucc.Intervals.from_bands(y, np.zeros(n), sigma * rng.lognormal(0, 0.3, n))
+    test = permutation_test(one, two, seed=0, n_resamples=1999)
+    by_row = (one.lower_band / one.lower_band.mean() - two.lower_band / two.lower_band.mean()) * 1.0
+    assert (test.units, test.every_swap) == (n, False)
+    assert repr(test).endswith(f"1999 random swaps of {n} units)")
+    width, error = one.lower_band.mean(), np.abs(y)
+    critical = error / one.lower_band * width, error / two.lower_band * two.lower_band.mean()
+    pull = (by_row * (critical[0].mean() + critical[1].mean()) / 2 + critical[0] - critical[1]) / n
+    assert_allclose(test.null_distribution.std(), np.sqrt(np.sum(pull**2)), rtol=0.08)
+
+
 def test_random_swaps_agree_with_every_swap() -> None:
     rng = np.random.default_rng(3)
     y, bands = rng.normal(size=12), rng.gamma(2, size=(4, 12))
@@ -222,11 +335,17 @@ def test_random_swaps_agree_with_every_swap() -> None:
     for options in every_kind:
         every = permutation_test(a, b, n_resamples=5000, **options)
         some = permutation_test(a, b, n_resamples=4000, seed=4, **options)
-        assert every.exact
-        assert not some.exact
+        assert every.every_swap
+        assert not some.every_swap
         assert abs(every.pvalue - some.pvalue) < 4 * np.sqrt(every.pvalue * (1 - every.pvalue) / 4000)
         gaps = np.abs(some.null_distribution[:, None] - every.null_distribution).min(axis=1)
         assert gaps.max() < 1e-12
+
+
+def test_the_repr_says_how_many_swaps_were_tried() -> None:
+    a, b = many(8)
+    assert repr(permutation_test(a, b)).endswith("two-sided, all 256 swaps of 8 units)")
+    assert repr(permutation_test(a, b, n_resamples=99, seed=0)).endswith("two-sided, 99 random swaps of 8 units)")
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
@@ -275,13 +394,18 @@ def test_a_constant_statistic_has_p_value_1_and_says_so() -> None:
         test = permutation_test(a, other, seed=0, n_resamples=99)
         assert test.pvalue == 1
         assert "the same however rows are swapped" in test.note
+        assert repr(test).endswith("cannot be distinguished')")
     assert permutation_test(*many(30), seed=0).note == ""
 
 
 def test_different_predictions_are_noted_where_the_statistic_judges_them() -> None:
     a, b = models(y_pred=P_B)
-    assert "y_pred differ" in permutation_test(a, b).note
-    assert permutation_test(a, b, statistic="gain").note == ""
+    judges_both: tuple[Any, ...] = ("area", "crps")
+    judges_intervals: tuple[Any, ...] = ("gain", "skill", "miss_rate")
+    for statistic in judges_both:
+        assert f"y_pred differ: the {statistic} judges" in permutation_test(a, b, statistic=statistic).note
+    for statistic in judges_intervals:
+        assert permutation_test(a, b, statistic=statistic).note == ""
 
 
 def test_progress_is_told_to_a_callable() -> None:
@@ -295,19 +419,31 @@ def test_progress_is_told_to_a_callable() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"block": 41}, r"`block` must not be longer than the data: 41 against 40 rows\."),
-        ({"block": 0}, r"`block` must be a whole number of at least 1; got 0\."),
-        ({"block": 2.5}, r"`block` must be a whole number of at least 1; got 2\.5\."),
-        ({"block": [1, 2, 3]}, r"`block` must hold one label a row: 3 labels against 40 rows\."),
-        ({"block": ["x", None] * 20}, r"`block` must hold a label in each row: 20 of 40 have none, first row 1\."),
-        ({"n_resamples": 0}, r"`n_resamples` must be a whole number of at least 1; got 0\."),
-        ({"alternative": "lesser"}, r"`alternative` must be one of .*'lesser' is none of them \(less\?\)\."),
-        ({"statistic": "gains"}, r"`statistic` must be one of area, gain, .*\(gain\?\)\."),
+        ({"block": 41}, r"`block` must not be longer than the data: 41 for 40 rows\."),
+        ({"block": 0}, r"`block` must be an integer of at least 1; got 0\."),
+        ({"block": 2.5}, r"`block` must be an integer of at least 1; got 2\.5\."),
+        ({"block": [1, 2, 3]}, r"`block` must hold one label per row: 3 labels for 40 rows\."),
+        ({"block": ["x", None] * 20}, r"`block` must hold a label in each row: 20 of 40 rows have none, first row 1 "),
+        ({"n_resamples": 0}, r"`n_resamples` must be an integer of at least 1; got 0\."),
+        ({"seed": -1}, r"`seed` must be an integer of at least 0, .*; got -1\."),
+        ({"alternative": "lesser"}, r"`alternative` must be one of .*; got 'lesser'\. Did you mean 'less'\?"),
+        ({"statistic": "gains"}, r"`statistic` must be one of area, gain, .*; got 'gains'\. Did you mean 'gain'\?"),
         ({"statistic": "cost"}, r"`c` must be given for cost, such as c=0\.1\."),
         ({"c": 0.1}, r"`c` goes with cost or cheapest, not with area\."),
+        ({"coverage": 0.9}, r"`coverage` goes with score or .* or half_width, not with area\."),
+        ({"statistic": "score", "alpha": 0.1}, r"`alpha` goes with interval_score, not with score\."),
+        ({"statistic": "score"}, r"`coverage` must be given for score, such as coverage=0\.9\."),
+        (
+            {"statistic": "score", "coverage": 90},
+            r"`coverage` must lie between 0 and 1, .*; got 90\. Hint: 90% is 0\.9\.",
+        ),
         ({"statistic": "cost", "c": 0.1, "miss_rate": (0, 1)}, r"`miss_rate` as a range goes with an area or a gain"),
-        ({"statistic": "interval_score"}, r"`alpha` must be given for interval_score"),
-        ({"statistic": "interval_score", "alpha": 0}, r"`alpha` must be above 0"),
+        ({"miss_rate": (0, 1), "deficit": (0, 1)}, r"give one range only; got `miss_rate` and `deficit`\."),
+        ({"statistic": "interval_score"}, r"`coverage` \(or `alpha`\) must be given for interval_score"),
+        ({"statistic": "interval_score", "alpha": 0}, r"`alpha` must lie between 0 and 1, both excluded; got 0\."),
+        ({"statistic": "interval_score", "alpha": 0.1, "coverage": 0.9}, r"give `coverage` or `alpha`, not both"),
+        ({"statistic": "scale", "coverage": 0.9, "vary": "shift"}, r"needs bands that are scaled, not shifted"),
+        ({"statistic": lambda _: np.nan}, r"`statistic` must return a finite number; it returned nan for `a`\."),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:
@@ -325,8 +461,19 @@ def test_other_rows_are_refused_in_a_sentence() -> None:
     weighted = ucc.Intervals.from_bands(b.y_true, b.y_pred, b.lower_band, weight=np.arange(40))
     with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights"):
         permutation_test(a, weighted)
-    with pytest.raises(TypeError, match=r"`b` must be Intervals; got list"):
+    with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, .* \(a sketch keeps none\); got list"):
         permutation_test(a, [1, 2])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"bands that move alike: a's are scaled, b's are shifted"):
+        permutation_test(ucc.UCC(a), ucc.UCC(b, vary="shift"))
+    with pytest.raises(ValueError, match=r"`vary` must be that of the UCC, 'scale', or left out; got 'shift'"):
+        permutation_test(ucc.UCC(a), b, vary="shift")
+
+
+def test_a_watcher_that_cannot_be_called_is_refused() -> None:
+    wrong: tuple[Any, ...] = ("abc", 3, [])
+    for value in wrong:
+        with pytest.raises(TypeError, match=r"`progress` must be None, True, False or a callable of two integers; got"):
+            permutation_test(*many(9), progress=value)
 
 
 def test_an_infinite_area_is_refused_but_not_a_range_that_leaves_it_out() -> None:

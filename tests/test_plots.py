@@ -1,6 +1,7 @@
 """Plots show the numbers they are given, on the axes they are given."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -9,8 +10,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
+from model_rows import assessment, decomposition, mean8, row, segment
 from uccurve import plots
-from uccurve.plots import figures
+from uccurve.plots._waterfall import axis_end, waterfall
+from uccurve.plots.figures import HIGH, WIDE
+
+PANELS = ("half_width", "calibration", "curves", "decomposition", "segments", "gains")
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +34,14 @@ def iv() -> ucc.Intervals:
 
 def labels(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def words(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def lines_of(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_yticklabels()]
 
 
 def test_every_plot_draws_on_the_axes_it_is_given_and_returns_them(iv: ucc.Intervals) -> None:
@@ -63,12 +76,12 @@ def test_intervals_are_drawn_before_and_after_calibration(iv: ucc.Intervals) -> 
     outside = (iv.y_true < after.lower) | (iv.y_true > after.upper)
     assert_array_equal(drawn["observed, outside"], iv.y_true[order][outside[order]])
     assert_array_equal(drawn["observed, inside"], iv.y_true[order][~outside[order]])
-    missed = [100 * ucc.UCC(some).at(1.0).miss_rate for some in (iv, after)]
-    assert labels(ax)[:2] == [f"delivered: misses {missed[0]:.1f} %", f"calibrated: misses {missed[1]:.1f} %"]
+    covered = [100 * (1 - ucc.UCC(some).at(1.0).miss_rate) for some in (iv, after)]
+    assert labels(ax)[:2] == [f"as delivered: covers {covered[0]:.1f}%", f"calibrated: covers {covered[1]:.1f}%"]
     assert ax.get_xlabel() == "50 of 500 rows, by prediction"
 
 
-def test_intervals_stand_along_x_or_time_or_as_they_come(iv: ucc.Intervals) -> None:
+def test_intervals_stand_along_x_or_time_or_in_their_order(iv: ucc.Intervals) -> None:
     x = np.random.default_rng(0).permutation(500).astype(float)
     ax = plots.intervals(iv, x=x, most=500)
     assert_allclose(bars(ax, 0)[:, 0], iv.lower[np.argsort(x)])
@@ -78,9 +91,9 @@ def test_intervals_stand_along_x_or_time_or_as_they_come(iv: ucc.Intervals) -> N
 
 
 def test_intervals_refuse_an_x_of_another_length_and_an_unknown_order(iv: ucc.Intervals) -> None:
-    with pytest.raises(ValueError, match=r"`x` must have the shape of the intervals: \(3,\) against \(500,\)"):
+    with pytest.raises(ValueError, match=r"`x` must have the shape of the intervals, \(500,\); got \(3,\)"):
         plots.intervals(iv, x=[1, 2, 3])
-    with pytest.raises(ValueError, match="`order` must be one of y_pred, row; 'rows' is none of them"):
+    with pytest.raises(ValueError, match=r"`order` must be one of y_pred, row; got 'rows'\. Did you mean 'row'"):
         plots.intervals(iv, order="rows")  # type: ignore[arg-type]  # what a person may type
 
 
@@ -89,55 +102,170 @@ def test_a_forest_has_a_whisker_for_every_estimate() -> None:
     ends = sorted(tuple(segment[:, 0].round(9)) for c in ax.collections for segment in c.get_segments())  # type: ignore[attr-defined]
     assert ends == [(-30, 5), (10, 35), (30, 50)]
     assert labels(ax) == ["p", "q"]
-    assert [text.get_text() for text in ax.texts] == ["+20.0 %", "-10.0 %", "+40.0 %"]
-
-
-def test_a_heat_map_shows_every_number_and_what_is_missing() -> None:
-    ax = plots.segments({"A": {"n": 0.213, "s": -0.4}, "B": {"s": float("nan")}}, marked=[("B", "s")])
-    assert [text.get_text() for text in ax.texts] == ["+21", "-40", "–", "–"]
-    (frame,) = ax.patches
-    assert frame.get_xy() == (0.5, 0.5)  # type: ignore[attr-defined]  # it is a rectangle
-
-
-def assessed(iv: ucc.Intervals, **options: Any) -> ucc.Assessment:
-    shifted = options.pop("shifted", 0.0)
-    other = ucc.Intervals.from_bands(iv.y_true, iv.y_pred + shifted, np.full(500, 0.7))
-    return ucc.assess({"A": iv, "B": other}, n_resamples=49, n_permutations=49, **options)
-
-
-def test_an_assessment_shows_curves_crossings_and_gains(iv: ucc.Intervals) -> None:
-    found = assessed(iv)
-    left, right = plots.assessment(found).axes
-    assert labels(left)[0].startswith("A (gain ")
-    marked: Any = next(line for line in left.get_lines() if line.get_marker() == "D")
-    points = [(point.x, point.y) for point in found.crossings[0].points]
-    assert_allclose(marked.get_xydata(), points[: figures.MARKED])
-    assert [text.get_text() for text in right.get_yticklabels()] == ["A", "B"]
-
-
-def test_curves_of_different_predictions_are_not_drawn_as_if_comparable(iv: ucc.Intervals) -> None:
-    found = assessed(iv, shifted=0.1)
-    *curves, _ = plots.assessment(found).axes
-    assert [len([line for line in ax.get_lines() if line.get_gid() == "uccurve"]) for ax in curves] == [1, 1]
-
-
-def test_segments_of_an_assessment_are_a_heat_map_with_frames(iv: ucc.Intervals) -> None:
-    site = np.where(np.arange(500) % 2, "north", "south")
-    found = assessed(iv, by={"site": site}, target=0.1)
-    *_, heat = plots.assessment(found).axes
-    assert [text.get_text() for text in heat.get_xticklabels()] == ["site: north", "site: south"]
-    assert len(heat.patches) == len(found.failing) > 0
-
-
-def test_a_cell_that_rounds_to_zero_has_no_sign_of_its_own() -> None:
-    ax = plots.segments({"A": {"north": -0.001, "south": 0.001, "east": float("nan")}})
-    assert [text.get_text() for text in ax.texts] == ["+0", "+0", "–"]
+    assert words(ax) == ["20.0%", "-10.0%", "40.0%"]
 
 
 def test_the_number_of_a_gain_stands_beside_its_interval_and_not_on_it() -> None:
     ax = plots.gains({"A": {"x": (0.1, -0.2, 0.4)}})
     (number,) = ax.texts
-    assert number.get_text() == "+10.0 %"
     ax.figure.canvas.draw()
     end = ax.transData.transform((40, 0))[0]
     assert end < number.get_window_extent().x0 < number.get_window_extent().x1 < ax.get_window_extent().x1
+
+
+def test_a_heat_map_shows_every_share_and_what_is_missing() -> None:
+    ax = plots.segments({"A": {"n": 0.913, "s": 0.6}, "B": {"s": float("nan")}}, marked=[("B", "s")], centre=0.9)
+    assert words(ax) == ["91", "–", "60", "–"]
+    assert lines_of(ax) == ["n", "s"]
+    (frame,) = ax.patches
+    assert frame.get_xy() == (0.5, 0.5)  # type: ignore[attr-defined]  # it is a rectangle
+    assert ax.images[0].get_array()[0, 0] == pytest.approx(1.3)  # type: ignore[index]  # beside the centre
+
+
+# The waterfall
+
+
+def test_the_steps_of_a_waterfall_lead_from_climatology_to_the_score() -> None:
+    steps = waterfall(decomposition(prediction=1780.0, discrimination=-30.0, miscalibration=150.0))
+    assert [step.name for step in steps] == [
+        "one interval for all rows",
+        "predictions save",
+        "bands cost",
+        "wrong scale costs",
+        "score as delivered",
+    ]
+    assert [(step.start, step.end) for step in steps] == [
+        (0, 3900),
+        (3900, 2120),
+        (2120, 2150),
+        (2150, 2300),
+        (0, 2300),
+    ]
+
+
+def test_a_waterfall_without_a_climatology_starts_at_the_constant_band() -> None:
+    parts = replace(decomposition(), climatology=float("nan"), prediction=float("nan"))
+    assert [step.name for step in waterfall(parts)] == ["bands save", "wrong scale costs", "score as delivered"]
+    assert axis_end([parts]) == parts.uncertainty
+
+
+def test_one_hopeless_model_does_not_squeeze_the_waterfalls_of_the_others() -> None:
+    hopeless = decomposition(miscalibration=1e6)
+    assert axis_end([decomposition(), hopeless]) == 1.5 * 3900
+    assert axis_end([decomposition()]) == 3900
+
+
+# The assessment
+
+
+def assessed(iv: ucc.Intervals, count: int = 2, **options: Any) -> ucc.Assessment:
+    rng = np.random.default_rng(5)
+    models = {"follows": iv}
+    for i in range(1, count):
+        shift = options.get("shifted", 0.0) * rng.normal(size=500)
+        models[f"model {i}"] = ucc.Intervals.from_bands(iv.y_true, iv.y_pred + shift, rng.uniform(0.5, 0.5 + i, 500))
+    by = {"site": np.where(np.arange(500) % 2, "north", "south")} if options.get("segments") else None
+    return ucc.assess(models, coverage=options.get("coverage", 0.9), by=by)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 40])
+def test_the_picture_of_any_number_of_models_fits_a_page(iv: ucc.Intervals, count: int) -> None:
+    figure = assessed(iv, count, segments=True).plot()
+    wide, high = figure.get_size_inches()
+    assert wide <= WIDE == 12
+    assert high <= HIGH == 8
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_every_panel_stands_alone(iv: ucc.Intervals, panel: Any) -> None:
+    figure = assessed(iv, 13, segments=True).plot(panel)
+    wide, high = figure.get_size_inches()
+    assert wide <= WIDE
+    assert high <= HIGH
+    assert figure.axes
+
+
+def test_an_unknown_panel_is_refused_with_the_nearest(iv: ucc.Intervals) -> None:
+    with pytest.raises(ValueError, match=r"`panel` must be one of half_width, .*; got 'curve'\. Did you mean 'curves'"):
+        assessed(iv).plot("curve")
+    with pytest.raises(ValueError, match="no segments to draw"):
+        assessed(iv).plot("segments")
+
+
+def ends_of(ax: Any) -> list[tuple[float, float]]:
+    """The ends of the drawn intervals, from the top."""
+    drawn = [line.get_xydata() for line in ax.get_lines() if len(line.get_xydata()) == 2]
+    return [(float(one[0, 0]), float(one[1, 0])) for one in drawn if one[0, 1] == one[1, 1]]
+
+
+def test_half_widths_and_their_intervals_are_those_of_the_assessment(iv: ucc.Intervals) -> None:
+    found = assessed(iv, 3)
+    (ax,) = found.plot("half_width").axes
+    assert lines_of(ax) == [one.name for one in found.ranking]
+    assert_allclose(ends_of(ax), [(one.half_width_low, one.half_width_high) for one in found.ranking])
+    assert words(ax) == [f"bands x {one.scale:.2f}" for one in found.ranking]
+
+
+def test_a_model_out_of_reach_says_so_instead_of_showing_a_half_width() -> None:
+    lost = row("lost", 2, scale=float("inf"), half_width=float("inf"), half_width_low=float("inf"))
+    (ax,) = plots.assessment(assessment([row(), lost]), "half_width").axes
+    assert words(ax) == ["bands x 0.97", "nothing reaches 90%"]
+    assert len(ends_of(ax)) == 1
+
+
+def test_calibration_shows_the_promise_and_who_breaks_it() -> None:
+    (ax,) = plots.assessment(assessment([row(), mean8()]), "calibration").axes
+    assert words(ax) == ["90.4%, kept", "83.9%, too narrow"]
+    colors = [line.get_color() for line in ax.get_lines() if line.get_marker() == "o"]
+    assert len(set(colors)) == 2
+    dashed: list[Any] = [line for line in ax.get_lines() if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [90.0]
+    assert max(ax.get_xticks()) <= 100
+
+
+def test_the_decomposition_draws_the_steps_and_names_them() -> None:
+    (ax,) = plots.assessment(assessment([row(), mean8()]), "decomposition").axes
+    drawn = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]  # type: ignore[attr-defined]
+    steps = [step for one in (row(), mean8()) for step in waterfall(one.decomposition)]
+    assert_allclose(drawn, [sorted((step.start, step.end)) for step in steps])
+    assert words(ax)[1] == "predictions save 1,900"
+
+
+def test_small_multiples_share_axes_and_draw_every_model_once_in_colour(iv: ucc.Intervals) -> None:
+    found = assessed(iv, 3, shifted=0.4)
+    axs = found.plot("curves").axes
+    assert [ax.get_title(loc="left") for ax in axs] == [one.name for one in found.ranking]
+    assert len({ax.get_xlim() for ax in axs}) == 1
+    for ax, one in zip(axs, found.ranking, strict=True):
+        marks = {line.get_marker(): line.get_xydata()[0] for line in ax.get_lines() if len(line.get_xydata()) == 1}
+        curve = found.curves[one.name]
+        at, target = curve.at(1.0), curve.find(coverage=0.9)
+        assert_allclose(marks["o"], [at.bandwidth, at.miss_rate])
+        assert_allclose(marks["D"], [target.bandwidth, target.miss_rate])
+
+
+def test_of_many_models_the_best_are_drawn_and_counted(iv: ucc.Intervals) -> None:
+    found = assessed(iv, 14)
+    (ax,) = found.plot("calibration").axes
+    assert lines_of(ax) == [one.name for one in found.ranking[:12]]
+    assert "the best 12 of 14 models" in ax.get_title(loc="left")
+
+
+def test_segments_show_coverage_and_frame_what_fails() -> None:
+    found = [segment("north"), segment("south", fails=False), segment("north", "Mean8", fails=False)]
+    ax = plots.assessment(assessment([row(), mean8()], segments=found), "segments").axes[0]
+    assert words(ax) == ["71", "92", "92", "–"]
+    assert lines_of(ax) == ["hour north", "hour south"]
+    assert len(ax.patches) == 1
+
+
+def test_long_names_are_shortened_and_told_apart() -> None:
+    names = ["model_" + "x" * 5000 + end for end in ("_1", "_2")]
+    rows = [row(names[0]), mean8()]
+    rows[1] = replace(rows[1], name=names[1])
+    found = [segment("north", name) for name in names]
+    figure = plots.assessment(assessment(rows, segments=found), "segments")
+    heads = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert len(set(heads)) == 2
+    assert max(map(len, heads)) < 30

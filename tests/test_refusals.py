@@ -120,9 +120,9 @@ def test_dropping_every_row_is_refused() -> None:
 
 
 def test_an_unknown_way_with_missing_values_is_refused() -> None:
-    refused("`missing` must be one of raise, drop; 'dorp' is none of them (drop?).", bounds, missing="dorp")
+    refused("`missing` must be one of raise, drop; got 'dorp'. Did you mean 'drop'?", bounds, missing="dorp")
     refused(
-        "`missing` must be one of raise, drop; None is none of them.",
+        "`missing` must be one of raise, drop; got None.",
         bounds,
         error=ValueError,
         missing=None,
@@ -161,7 +161,7 @@ def test_negative_bands_are_refused(name: str) -> None:
     refused(sentence, lambda: bands(**{name: [1.0, -0.5, 0.0]}))
 
 
-def test_negative_deviations_are_refused_under_their_own_name() -> None:
+def test_negative_standard_deviations_are_refused_under_their_own_name() -> None:
     sentence = f"`std` must not be negative: 1 of 3 rows is, first row 2 (-1.0). {FLOOR}"
     refused(sentence, ucc.Intervals.from_std, Y, P, [1.0, 1.0, -1.0])
     sentence = f"`mean` must be finite: 1 of 3 rows is not, first row 0 (nan). {DROP}"
@@ -224,7 +224,7 @@ def test_weights_that_are_all_zero_are_refused() -> None:
 
 @pytest.mark.parametrize("weight", [[1, 2], [[1, 2, 3]], np.ones((3, 3))])
 def test_weights_of_another_length_are_refused(weight: Any) -> None:
-    start, end = "`weight` must have one value a row: its shape is", "Hint: leave `weight` out to count rows alike."
+    start, end = "`weight` must have one value per row: its shape is", "Hint: leave `weight` out to count rows alike."
     refused(f"{start} {np.shape(weight)} where `y_true` has (3,). {end}", bounds, weight=weight)
     refused(f"{start} {np.shape(weight)} where `y_true` has (3, 2). {end}", bounds_2d, weight=weight)
 

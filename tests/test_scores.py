@@ -20,6 +20,7 @@ WEIGHT = np.array([1.0, 3.0, 0.0, 2.0])
 FROM_CURVE: dict[str, tuple[Callable[..., Any], Callable[[ucc.UCC], float]]] = {
     "area": (ucc.auucc_score, lambda c: c.area()),
     "gain": (ucc.auucc_gain_score, lambda c: c.gain()),
+    "skill": (ucc.skill_score, lambda c: c.skill()),
     "bandwidth": (ucc.bandwidth_score, lambda c: c.at(1.0).bandwidth),
     "excess": (ucc.excess_score, lambda c: c.at(1.0).excess),
     "deficit": (ucc.deficit_score, lambda c: c.at(1.0).deficit),
@@ -27,9 +28,13 @@ FROM_CURVE: dict[str, tuple[Callable[..., Any], Callable[[ucc.UCC], float]]] = {
         lambda y, _, lower, upper, **options: ucc.miss_rate_score(y, lower, upper, **options),
         lambda c: c.at(1.0).miss_rate,
     ),
+    "coverage": (
+        lambda y, _, lower, upper, **options: ucc.coverage_score(y, lower, upper, **options),
+        lambda c: 1 - c.at(1.0).miss_rate,
+    ),
     "interval_score": (
         lambda y, _, lower, upper, **options: ucc.interval_score(y, lower, upper, alpha=0.2, **options),
-        lambda c: 2 * c.at(1.0).bandwidth + 10 * c.at(1.0).deficit,
+        lambda c: c.interval_score(coverage=0.8),
     ),
 }
 
@@ -83,7 +88,7 @@ def test_a_single_output_may_ask_for_raw_values(pair: Any) -> None:
     np.testing.assert_array_equal(score(*(c[:, None] for c in columns), multioutput="raw_values"), [score(*columns)])
 
 
-def test_a_whole_weight_is_the_row_repeated(pair: Any) -> None:
+def test_an_integer_weight_is_the_row_repeated(pair: Any) -> None:
     score, _ = pair
     times = WEIGHT.astype(int)
     repeated = [np.repeat(array, times, axis=0) for array in (Y, P, LOWER, UPPER)]
@@ -102,6 +107,7 @@ def test_the_average_of_outputs_is_not_the_pooled_curve() -> None:
 def test_single_scores_agree_with_the_first_output_worked_by_hand() -> None:
     y, p, lower, upper = (array[:, 0] for array in (Y, P, LOWER, UPPER))
     assert ucc.miss_rate_score(y, lower, upper) == 0.25
+    assert ucc.coverage_score(y, lower, upper) == 0.75
     assert ucc.bandwidth_score(y, p, lower, upper) == (0.75 + 0.5 + 0.75 + 1.5) / 4
     assert ucc.excess_score(y, p, lower, upper) == (0 + 0 + 0.5 + 0) / 4  # two rows lie on a bound
     assert ucc.deficit_score(y, p, lower, upper) == 0.25
@@ -109,6 +115,20 @@ def test_single_scores_agree_with_the_first_output_worked_by_hand() -> None:
     # critical scales 0.5/0.5, 0.5/0.5, 0 and 3/2
     assert ucc.auucc_score(y, p, lower, upper) == 0.875 * (1 + 1 + 0 + 1.5) / 4
     np.testing.assert_allclose(ucc.auucc_gain_score(y, p, lower, upper), (1 - 0.875**2), rtol=1e-15)
+
+
+def test_skill_agrees_with_potential_scores_worked_by_hand() -> None:
+    # Errors 1, 2, 4. Bands that know them score 14/3 at every level: 1/2 * integral of alpha * 14/3 is 7/6. A constant
+    # band has half the mean of max(r, r') over all pairs of errors, 3/2.
+    found = ucc.skill_score([1, 2, 4], [0, 0, 0], [-1, -2, -4], [1, 2, 4])
+    np.testing.assert_allclose(found, 1 - (7 / 6) / (3 / 2), rtol=1e-14)
+
+
+def test_the_mean_of_large_scores_stays_finite() -> None:
+    large = 2.0**1022
+    assert ucc.interval_score([0.0] * 8, [0.0] * 8, [large] * 8, alpha=0.5) == large
+    assert ucc.interval_score([[0.0] * 8], [[0.0] * 8], [[large] * 8], alpha=0.5) == large
+    assert ucc.interval_score([0.0] * 8, [0.0] * 8, [large] * 8, alpha=0.5, sample_weight=range(8)) == large
 
 
 def test_the_interval_score_counts_both_sides() -> None:
@@ -140,6 +160,7 @@ def test_axes_range_unit_and_vary_reach_the_curve(vary: Any, axes: Any) -> None:
     options: dict[str, Any] = {"axes": axes, "miss_rate": (0.1, 0.6)}
     assert ucc.auucc_score(*columns, vary=vary, unit="std", **options) == c.area(unit="std", **options)
     assert ucc.auucc_gain_score(*columns, vary=vary, **options) == c.gain(**options)
+    assert ucc.skill_score(*columns, vary=vary) == c.skill()
     x, y, places = ucc.ucc_curve(*columns, axes=axes, vary=vary, unit=2.0)
     points = c.points(axes=axes, unit=2.0)
     for found, expected in ((x, points.x), (y, points.y), (places, getattr(points, vary))):
@@ -157,7 +178,7 @@ def test_the_curve_of_several_outputs_is_that_of_the_flattened_rows() -> None:
 def test_raised_bands_reach_every_score_of_a_prediction() -> None:
     outside = P + np.array([0.0, 9.0])
     raised = ucc.Intervals.from_bounds(Y[:, 1], outside[:, 1], LOWER[:, 1], UPPER[:, 1], min_band="5%")
-    for name in ("area", "gain", "bandwidth", "excess", "deficit"):
+    for name in ("area", "gain", "skill", "bandwidth", "excess", "deficit"):
         score, answer = FROM_CURVE[name]
         found = score(Y, outside, LOWER, UPPER, min_band="5%", multioutput="raw_values")
         np.testing.assert_allclose(found[1], answer(ucc.UCC(raised)), rtol=1e-14)

@@ -1,4 +1,4 @@
-"""Segments by labels and by equal-count bins, and p-values adjusted for their number."""
+"""Segments by labels and by equal-count bins."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_array_equal
 
-from uccurve.compare.segments import holm, parts
+import uccurve as ucc
+from uccurve.compare._blocks import Blocks
+from uccurve.compare.segments import SegmentRows, segment_rows
+
+
+def segments(by: Any, rows: int, bins: int = 4, block: Any = None, **options: Any) -> list[SegmentRows]:
+    iv = ucc.Intervals.from_bands(np.zeros(rows), np.zeros(rows), np.ones(rows), **options)
+    return segment_rows(by, Blocks.of(iv, block), bins)
 
 
 def sizes(by: Any, rows: int, bins: int = 4) -> dict[str, int]:
-    return {f"{part.feature} {part.label}": int(part.rows.sum()) for part in parts(by, rows, bins)}
+    return {f"{part.feature} {part.label}": len(part.rows) for part in segments(by, rows, bins)}
 
 
 def test_labels_of_any_kind_make_a_segment_each() -> None:
@@ -51,44 +58,31 @@ def test_ties_stay_in_one_bin() -> None:
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 6))
 def test_every_row_is_in_one_bin_and_bins_are_in_order(values: list[int], bins: int) -> None:
-    found = parts(values, len(values), bins)
-    assert_allclose(np.sum([part.rows for part in found], axis=0), 1)
+    found = segments(values, len(values), bins)
+    assert_array_equal(np.sort(np.concatenate([part.rows for part in found])), np.arange(len(values)))
     limits = [(np.array(values)[part.rows].min(), np.array(values)[part.rows].max()) for part in found]
     assert len(found) <= bins
     assert all(high < low for (_, high), (low, _) in pairwise(limits))
 
 
-def test_holm_is_the_step_down_of_bonferroni() -> None:
-    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
-    assert holm([]) == []
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.001, 0.5))
-def test_holm_rejects_what_the_step_down_rejects(pvalues: list[float], level: float) -> None:
-    """By its definition: in rising order, reject while p <= level / (number left)."""
-    rejected, order = set(), sorted(range(len(pvalues)), key=lambda i: pvalues[i])
-    for step, i in enumerate(order):
-        if pvalues[i] * (len(order) - step) > level:
-            break
-        rejected.add(i)
-    adjusted = holm(pvalues)
-    assert {i for i, p in enumerate(adjusted) if p <= level} == rejected
-    assert all(p >= q for p, q in zip(adjusted, pvalues, strict=True))
+def test_rows_are_numbered_among_those_that_carry_weight_and_keep_their_blocks() -> None:
+    found = segments(["a", "a", "b", "b", "c"], 5, block=[7, 8, 8, 8, 9], weight=[0.0, 1.0, 1.0, 1.0, 0.0])
+    assert [(part.label, part.rows.tolist(), part.blocks.count) for part in found] == [("a", [0], 1), ("b", [1, 2], 1)]
 
 
 @pytest.mark.parametrize(
     ("by", "sentence"),
     [
-        (["a", "b"], r"`by` must hold one label a row: 'segment' has 2 against 3 rows\."),
-        ({"age": [1, 2]}, r"`by` must hold one label a row: 'age' has 2 against 3 rows\."),
+        (["a", "b"], r"`by` must hold one label per row: 2 labels"),
+        ({"age": [1, 2]}, r"`by\['age'\]` must hold one label per row: 2 labels"),
+        ([1.0, np.nan, 2.0], r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1"),
+        (["a", None, "b"], r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1"),
         (
-            [1.0, np.nan, 2.0],
-            r"`by` must hold a label in each row: 1 of 3 have none, first row 1\. Hint: give such rows",
+            np.ma.array([1, 2, 3], mask=[False, True, False]),
+            r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1",
         ),
-        (["a", None, "b"], r"`by` must hold a label in each row: 1 of 3 have none, first row 1\."),
     ],
 )
 def test_bad_labels_are_refused_in_a_sentence(by: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        parts(by, 3)
+        segments(by, 3)

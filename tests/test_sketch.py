@@ -31,8 +31,8 @@ def sketch(iv: ucc.Intervals) -> UCCSketch:
 
 def exactly(s: UCCSketch) -> list[Any]:
     """What does not depend on the order of additions."""
-    parts = (s.critical, s.folds, s.errors)
-    return [values.tolist() for part in parts for values in (part.bin, part.rows, part.least, part.greatest)]
+    parts = s._state.histograms.values()
+    return [values.tolist() for part in parts for values in (part.bin, part.rows, part.minimum, part.maximum)]
 
 
 # ---- adding up
@@ -90,9 +90,9 @@ def test_sketches_of_other_rows_differ(change: dict[str, Any]) -> None:
     assert sketch(IV) != "a sketch"
 
 
-def test_a_moved_observation_in_the_same_bins_is_told_apart() -> None:
+def test_an_observation_that_moves_within_its_bins_changes_the_sketch() -> None:
     moved = ucc.Intervals.from_bands([1, 2, 4, 8.999], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
-    assert sketch(moved).critical.bin.tolist() == sketch(IV).critical.bin.tolist()
+    assert sketch(moved)._state.critical.bin.tolist() == sketch(IV)._state.critical.bin.tolist()
     assert sketch(moved) != sketch(IV)
 
 
@@ -126,15 +126,25 @@ def test_the_size_is_bounded_whatever_the_rows() -> None:
 # ---- answers
 
 
+NEED_ROWS = {"from_levels", "intervals", "intervals_at", "levels"}
+
+
 def test_a_sketch_curve_has_every_answer_of_a_curve() -> None:
     public = {name for name, _ in inspect.getmembers(ucc.UCC) if not name.startswith("_")}
-    assert public - {name for name, _ in inspect.getmembers(SketchUCC)} == {"intervals", "from_levels"}
+    assert public - {name for name, _ in inspect.getmembers(SketchUCC)} <= NEED_ROWS
+
+
+def test_a_sketch_curve_takes_every_option_of_a_curve() -> None:
+    for name, method in inspect.getmembers(SketchUCC, inspect.isfunction):
+        if not name.startswith("_") and name not in ("bracket", "error"):
+            theirs = inspect.signature(getattr(ucc.UCC, name)).parameters
+            assert theirs.keys() - inspect.signature(method).parameters.keys() <= {"level"}, name
 
 
 @given(data=mixed(12))
 def test_few_rows_that_share_no_bin_are_answered_exactly(data: Data) -> None:
     s, whole = sketch(data.intervals()), ucc.UCC(data.intervals())
-    assume(all(np.all(part.least == part.greatest) for part in (s.critical, s.folds, s.errors)))
+    assume(all(np.all(part.minimum == part.maximum) for part in s._state.histograms.values()))
     c, size = s.ucc(), 1e-11 * (1 + whole.area(axes=("bandwidth", "bandwidth")))
     for pair in PAIRS:
         assert c.area(axes=pair) == pytest.approx(whole.area(axes=pair), rel=1e-10, abs=size)
@@ -179,24 +189,25 @@ def test_a_sketch_curve_says_what_it_is() -> None:
     assert repr(c) == "SketchUCC(4 rows, scale 0.6667 to 1.8)"
     assert repr(sketch(IV[:1])) == "UCCSketch(1 row, 1 bin of the scale)"
     assert "<th>miss_rate</th><td>0.25</td><td>0.25</td>" in c._repr_html_()
-    never = ucc.Intervals.from_bands([1.0], [0.0], [0.0])
-    assert repr(sketch(never).ucc()) == "SketchUCC(1 row, no scale covers any)"
+    uncoverable = ucc.Intervals.from_bands([1.0], [0.0], [0.0])
+    assert repr(sketch(uncoverable).ucc()) == "SketchUCC(1 row, no scale covers any)"
 
 
 # ---- refusals
 
 
 METRICS = "bandwidth, miss_rate, excess, deficit, overshoot"
-ANSWERS = f"area, gain, cost, cheapest, find, concentration, {METRICS}"
+ANSWERS = (
+    f"{METRICS}, area, gain, cost, cheapest, find, concentration, interval_score, best_score, best_scale, uncertainty, "
+    "miscalibration, discrimination, potential_crps, skill"
+)
 WRONG: list[tuple[Any, str]] = [
-    (lambda c: c.bracket("are"), f"`answer` must be one of {ANSWERS}; 'are' is none of them (area?)."),
+    (lambda c: c.bracket("are"), f"`answer` must be one of {ANSWERS}; got 'are'. Did you mean 'area'?"),
     (
         lambda c: c.area(axes=("excess", "defict")),
-        f"`axes` must be two of {METRICS}; 'defict' is none of them (deficit?).",
+        f"`axes` must be two of {METRICS}; got 'defict'. Did you mean 'deficit'?",
     ),
-    (lambda c: c.area(mis_rate=(0, 1)), f"`range` must be one of {METRICS}; 'mis_rate' is none of them (miss_rate?)."),
-    (lambda c: c.find(), "give one target to find, such as miss_rate=0.05."),
-    (lambda c: c.find(deficit=0.1, conformal=True), "`conformal` goes with a target miss_rate, not deficit."),
+    (lambda c: c.find(), "give one target to find, such as coverage=0.9."),
     (
         lambda c: c.find(miss_rate=0.05, conformal=True),
         (
@@ -204,10 +215,14 @@ WRONG: list[tuple[Any, str]] = [
             "Hint: use more calibration rows or a larger miss_rate."
         ),
     ),
-    (lambda c: c.area(unit="sd"), "`unit` must be 'raw', 'std' or a number above 0; got 'sd'."),
+    (lambda c: c.area(unit="sd"), "`unit` must be 'raw', 'std' or a finite number above 0; got 'sd'."),
+    (lambda c: c.potential_crps(unit=-1), "`unit` must be 'raw', 'std' or a finite number above 0; got -1."),
     (
         lambda c: c.concentration(axes=("bandwidth", "deficit")),
-        "`axes` must hold miss_rate and another metric for a sketch to tell rows apart; got ('bandwidth', 'deficit').",
+        (
+            "`axes` must hold miss_rate and another metric: a sketch cannot attribute other areas to rows; "
+            "got ('bandwidth', 'deficit')."
+        ),
     ),
 ]
 
@@ -220,14 +235,16 @@ def test_wrong_questions_are_refused_in_one_sentence(call: Any, sentence: str) -
 def test_a_target_that_no_scale_reaches_is_refused() -> None:
     c = sketch(ucc.Intervals.from_bands([1.0, 1.0], [0.0, 0.0], [1.0, 0.0])).ucc()
     assert c.area() == np.inf
-    with pytest.raises(ValueError, match=r"^no scale reaches miss_rate=0.1: the least is 0.5\. Hint"):
+    with pytest.raises(ValueError, match=r"^no scale reaches miss_rate=0.1: the minimum is 0.5\. Hint"):
         c.find(miss_rate=0.1)
     flat = sketch(ucc.Intervals.from_bands([1.0, 1.0, 0.0], [0.0] * 3, [0.0, 1.0, 1e-6], [1e8, 1e-8, 1e-6])).ucc()
-    with pytest.raises(ValueError, match=r"^no scale is sure to reach excess=33.633: bins leave open .* a little less"):
+    with pytest.raises(
+        ValueError, match=r"^no scale is sure to reach excess=33.633: the bins leave open .* slightly less"
+    ):
         flat.find(excess=33.633)
 
 
-def test_a_deviation_that_rounding_hides_is_refused() -> None:
+def test_a_standard_deviation_lost_in_rounding_is_refused() -> None:
     c = sketch(ucc.Intervals.from_bands([1e9, 1e9 + 1e-6], [1e9, 1e9], [1.0, 1.0])).ucc()
     with pytest.raises(ValueError, match="needs a y_true that varies by more than the rounding"):
         c.area(unit="std")
@@ -249,7 +266,7 @@ def test_sums_beyond_float64_are_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_of_scales_that_cost_the_same_the_least_is_cheapest(seed: int) -> None:
+def test_of_scales_that_cost_the_same_the_smallest_is_cheapest(seed: int) -> None:
     error = np.geomspace(0.1, 10, 50) * np.random.default_rng(seed).uniform(0.99, 1.01, 50)
     iv = ucc.Intervals.from_bands(error, np.zeros(50), np.ones(50))
     assert sketch(iv).ucc().cheapest(0.1, axes=("excess", "deficit")).scale == np.sort(error)[44]

@@ -1,4 +1,4 @@
-"""Every bracket of a sketch holds the exact value, from the definitions in exact arithmetic (tests/oracle.py)."""
+"""Every bracket of a sketch contains the exact value, from the definitions in exact arithmetic (tests/oracle.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import uccurve as ucc
 from oracle import FALLING, METRICS, PAIRS
 from strategies import Data, fractions, mixed, pairs
 from uccurve import _checks as checks
-from uccurve.sketch._bins import NEVER, PER_OCTAVE, edges
+from uccurve.sketch._bins import INFINITE, PER_OCTAVE, edges
 from uccurve.sketch.curve import SketchUCC
 from uccurve.sketch.sketch import UCCSketch
 
@@ -23,14 +23,14 @@ NARROW: list[Any] = [("excess", "deficit"), ("deficit", "excess"), ("excess", "m
 EXACT: list[Any] = [pair for pair in PAIRS if "bandwidth" in pair and "excess" not in pair]
 EXACT += [("overshoot", "deficit"), ("bandwidth", "excess")]
 shares = st.sampled_from([0.0, 0.3, 0.31, 0.8, 1.0 - 2**-53, 1.0, 2.0])
-"""Other band over active one; below 1 the row folds, if only just."""
+"""Other band over active one; below 1 there is a crossover, if only just."""
 ROUNDED = Data((1.0, 1.0), (0.0, 1e-29), (1.0, 1.0), (1.0, 1.0), None)
 """Two errors, and so two critical scales, that are one float."""
 
 
 @st.composite
 def crowded(draw: st.DrawFn, max_size: int = 12) -> Data:
-    """Many rows to a bin: critical scales and folds within a percent of a few values, none of them equal."""
+    """Many rows per bin: critical scales and crossovers within a percent of a few values, none of them equal."""
     nudge = st.floats(-0.008, 0.008)
     size = draw(st.integers(1, max_size))
     columns: list[list[float]] = [[], [], [], []]
@@ -56,7 +56,7 @@ def curve(data: Data) -> SketchUCC:
 
 
 def holds(found: tuple[float, float], exact: Fraction | float) -> None:
-    """Fail unless the bracket holds the float nearest to the exact value."""
+    """Fail unless the bracket contains the float nearest to the exact value."""
     low, high = found
     assert low <= float(exact) <= high, f"{float(exact)!r} is not in [{low!r}, {high!r}]"
 
@@ -75,7 +75,7 @@ def check_metrics(data: Data, t: float) -> None:
 @given(data=rows, some=st.floats(0.01, 3))
 @example(data=ROUNDED, some=1.0)
 def test_the_bracket_of_each_metric_holds_at_any_scale(data: Data, some: float) -> None:
-    ends = curve(data)._binned.active.greatest.tolist()
+    ends = curve(data)._answers.binned.active.maximum.tolist()
     for t in (some, 2 * some, 0.505, 1.3001, *ends):
         check_metrics(data, t)
 
@@ -84,8 +84,8 @@ def test_the_bracket_of_each_metric_holds_at_any_scale(data: Data, some: float) 
 @example(data=ROUNDED)
 def test_metrics_are_exact_where_bins_end(data: Data) -> None:
     c, errors = curve(data), float(sum(row.weight * row.error for row in data.oracle().rows))
-    found = c.sketch.critical
-    for t in (1.0, *edges(found.bin[found.bin < NEVER]).tolist()):
+    found = c.sketch._state.critical
+    for t in (1.0, *edges(found.bin[found.bin < INFINITE]).tolist()):
         check_metrics(data, t)
         for metric in checks.METRICS:
             low, high = c.bracket(metric, at=t)
@@ -136,7 +136,7 @@ def test_a_gain_over_another_sketch_is_that_over_its_area(data: Data, other: Dat
 
 @given(data=mixed(8, never=True), pair=pairs, metric=st.sampled_from(METRICS), ends=st.tuples(fractions, fractions))
 @settings(max_examples=2 * settings().max_examples)
-def test_rows_that_nothing_covers_count_as_they_do_in_memory(
+def test_uncoverable_rows_count_as_they_do_in_memory(
     data: Data, pair: Any, metric: Any, ends: tuple[Fraction, Fraction]
 ) -> None:
     c, whole = curve(data), ucc.UCC(data.intervals())
@@ -166,12 +166,13 @@ def test_the_bracket_of_a_target_holds_and_its_upper_end_reaches_it(data: Data, 
         1.0 if metric == "miss_rate" else float(oracle.value(metric, oracle.start if metric in FALLING else oracle.end))
     )
     target = float(part) * top
+    options: dict[str, Any] = {metric: target}
     exact = oracle.reach(metric, target)
     assume(exact is not None)
     assert exact is not None
-    low, high = c.bracket("find", **{metric: target})
+    low, high = c.bracket("find", **options)
     assert low * (1 - 1e-14) <= exact <= high * (1 + 1e-14)
-    assert c.find(**{metric: target}).scale == high
+    assert c.find(**options).scale == high
     if metric == "miss_rate":
         assert c.find(miss_rate=target).miss_rate <= target or data.weight is not None
 
@@ -254,3 +255,11 @@ def test_a_gain_with_nothing_to_compare_is_nan() -> None:
     c = UCCSketch().update(ucc.Intervals.from_bands([1.0, 1.0], [1.0, 1.0], [1.0, 2.0])).ucc()
     assert isnan(c.gain())
     assert c.area() == 0
+
+
+@pytest.mark.parametrize("error", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("band", [0.1, 0.3, 3.0])
+def test_a_gain_where_both_areas_are_zero_is_nan_whatever_rounding_does(error: float, band: float) -> None:
+    c = UCCSketch().update(ucc.Intervals.from_bands([error] * 10, [0.0] * 10, [band] * 10)).ucc()
+    assert isnan(c.gain(axes=("excess", "deficit")))
+    assert isnan(c.gain(axes=("overshoot", "deficit")))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from test_cli import FAST, Run, intervals, models, refused, run
+from test_cli import Run, intervals, models, refused, run
 from uccurve.cli import _memory as memory
 from uccurve.cli import _scans as scans
 from uccurve.cli._loading import Request, parts
@@ -20,25 +21,32 @@ from uccurve.cli._loading import Request, parts
 __all__ = ["run"]  # the fixture
 TWO_THREADS = {"POLARS_MAX_THREADS": "2"}
 """Each thread takes memory of its own."""
-GAINS = {
-    "gain_bandwidth_miss_rate": ("bandwidth", "miss_rate"),
-    "gain_excess_deficit": ("excess", "deficit"),
-    "gain_bandwidth_deficit": ("bandwidth", "deficit"),
+AXES = {
+    "bandwidth_miss_rate": ("bandwidth", "miss_rate"),
+    "bandwidth_deficit": ("bandwidth", "deficit"),
+    "excess_deficit": ("excess", "deficit"),
 }
 
 
-def holds(row: dict[str, Any], iv: ucc.Intervals) -> None:
-    """The exact answers lie within the brackets."""
+def holds(row: dict[str, Any], brackets: dict[str, Any], iv: ucc.Intervals) -> None:
+    """Exact answers are equal, all others lie within their brackets and near what is shown."""
     c = ucc.UCC(iv)
     assert row["n"] == len(iv)
-    assert_allclose([row[name] for name in ("miss_rate", "bandwidth")], [c.at(1.0).miss_rate, c.at(1.0).bandwidth])
-    exact = {name: c.gain(axes=axes) for name, axes in GAINS.items()}  # type: ignore[arg-type]  # pairs of metrics
-    exact |= {"partial_gain": c.gain(miss_rate=(0.1, 0.4)), "cost": c.cost(0.2)}
-    exact["cheapest_cost"] = c.cheapest(0.2).cost or 0.0
+    at = c.at(1.0)
+    assert_allclose([row[name] for name in ("coverage", "bandwidth")], [1 - at.miss_rate, at.bandwidth])
+    assert_allclose(row["decomposition"]["score"], c.interval_score(coverage=0.8))
+    exact = {f"area_{name}": c.area(axes=axes) for name, axes in AXES.items()}  # type: ignore[arg-type]  # pairs of metrics
+    exact |= {f"gain_{name}": c.gain(axes=axes) for name, axes in AXES.items()}  # type: ignore[arg-type]  # the same
+    exact |= {"partial_gain": c.gain(miss_rate=(0.1, 0.4)), "cheapest_cost": c.cheapest(0.2).cost or 0.0}
+    exact |= {"score": c.decompose(coverage=0.8).best_score, "crps": c.potential_crps(), "skill": c.skill()}
+    exact["scale"] = c.find(coverage=0.8, conformal=True).scale
+    assert set(brackets) == set(exact)
     for name, value in exact.items():
-        low, high = row[name]
+        low, high = brackets[name]
         assert low <= value <= high, name
-        assert high - low < 0.4
+        assert low <= row[name] <= high, name
+        assert high - low < 0.4, name
+    assert row["coverage_low"] is row["pvalue"] is row["score_low"] is row["missed_above"] is None
 
 
 SPARK = pytest.param("spark", "parquet", marks=[pytest.mark.spark, pytest.mark.slow])
@@ -53,27 +61,37 @@ def test_every_engine_brackets_what_memory_says(run: Run, tmp_path: Path, engine
         pytest.importorskip(engine)
     frame = models(200)
     (frame.write_csv if kind == "csv" else frame.write_parquet)(tmp_path / f"m.{kind}")
-    options = ("--cost", "0.2", "--miss-rate", "0.1:0.4", "--by", "site", "--engine", engine)
+    options = ("--cost", "0.2", "--partial", "0.1:0.4", "--by", "site", "--coverage", "80%", "--engine", engine)
     found = run("assess", f"m.{kind}", *options, "--json", "-")
     assert found.returncode == 0, found.stderr
-    answer = json.loads(found.stdout)
+    answer = json.loads(found.stdout, parse_constant=pytest.fail)
     assert answer["engine"] == engine
     for name in "ab":
-        holds(answer["models"][name], intervals(frame, name))
-    assert [(one["model"], one["label"]) for one in answer["segments"]] == [
-        (name, site) for name in "ab" for site in ("north", "south")
+        holds(answer["models"][name], answer["brackets"][name], intervals(frame, name))
+    exact = ucc.assess({name: intervals(frame, name) for name in "ab"}, coverage=0.8)
+    assert answer["verdict"]["model"] == exact.verdict.model
+    assert [(one["feature"], one["model"], one["label"]) for one in answer["segments"]] == [
+        ("site", name, site) for name in "ab" for site in ("north", "south")
     ]
     for one in answer["segments"]:
-        holds(one, intervals(frame.filter(pl.col("site") == one["label"]), one["model"]))
+        iv = intervals(frame.filter(pl.col("site") == one["label"]), one["model"])
+        assert one["n"] == len(iv)
+        assert_allclose(one["coverage"], 1 - ucc.UCC(iv).at(1.0).miss_rate)
+        assert_allclose(one["score"], ucc.UCC(iv).decompose(coverage=0.8).best_score, rtol=0.05)
 
 
 def test_a_streamed_file_is_told_in_tables_and_drawn(run: Run, tmp_path: Path) -> None:
     models(200).write_parquet(tmp_path / "m.parquet")
     found = run("assess", "m.parquet", "--engine", "polars", "--by", "site", "--plot", "o.svg", "--json", "o.json")
     assert found.returncode == 0, found.stderr
-    gain = 100 * ucc.UCC(intervals(models(200), "a")).gain()
-    assert f"{gain:+.2f} [" in found.stdout
-    assert "confidence intervals and tests need the rows in memory: --engine memory" in found.stdout
+    row = ucc.assess({name: intervals(models(200), name) for name in "ab"})["a"]
+    in_memory = run("assess", "m.parquet").stdout.splitlines()
+    streamed = found.stdout.splitlines()
+    assert re.split(r"  +", streamed[2]) == [name for name in re.split(r"  +", in_memory[2]) if name != "adjusted p"]
+    (line,) = (line for line in streamed if line.startswith("a "))
+    assert f"{100 * row.coverage:.1f}%" in line
+    assert "Whether" in streamed[0]
+    assert "Note: streamed by polars, which keeps no rows: intervals and tests need --engine memory." in streamed
     assert (tmp_path / "o.svg").read_text().startswith("<?xml")
     assert json.loads((tmp_path / "o.json").read_text())["models"]["a"]["n"] == 200
 
@@ -86,6 +104,7 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
         run("assess", "m.parquet", "--engine", "polars", "--report", "o.html"), "a report shows rows, and polars keeps"
     )
     assert not (tmp_path / "o.html").exists()
+    refused(run("assess", "m.parquet", "--engine", "polars", "--resamples", "9"), "--resamples needs the rows")
     refused(run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"), "duckdb reads files")
 
 
@@ -94,7 +113,7 @@ def test_models_are_compared_on_the_rows_that_all_of_them_have(run: Run, tmp_pat
     pytest.importorskip(engine)
     frame = models(200).with_columns(b_lower=pl.when(pl.col("y") > 0.5).then(None).otherwise("b_lower"))
     frame.write_parquet(tmp_path / "m.parquet")
-    found = run("assess", "m.parquet", "--missing", "drop", "--engine", engine, "--json", "-", "--alpha", "0.2")
+    found = run("assess", "m.parquet", "--missing", "drop", "--engine", engine, "--json", "-", "--coverage", "0.8")
     assert found.returncode == 0, found.stderr
     kept = frame.drop_nulls()
     assert f"dropped {200 - len(kept)} of 200 rows" in found.stderr
@@ -102,7 +121,7 @@ def test_models_are_compared_on_the_rows_that_all_of_them_have(run: Run, tmp_pat
         iv = intervals(kept, name)
         assert row["n"] == len(kept) < 200
         assert_allclose(row["miss_rate"], ucc.UCC(iv).at(1.0).miss_rate)
-        assert_allclose(row["interval_score"], ucc.interval_score(iv.y_true, iv.lower, iv.upper, alpha=0.2))
+        assert_allclose(row["decomposition"]["score"], ucc.interval_score(iv.y_true, iv.lower, iv.upper, alpha=0.2))
 
 
 def test_rows_of_several_streamed_files_are_not_matched(run: Run, tmp_path: Path) -> None:
@@ -131,8 +150,32 @@ def test_streamed_segments_are_those_of_memory(run: Run, tmp_path: Path) -> None
         tmp_path / "null.parquet"
     )
     number = int((frame["site"] == "north").sum())
-    refused(run("assess", "null.parquet", *options), f"`by` must hold a label in each row: {number} of 60 have none.")
-    refused(run("assess", "null.parquet", *options[:2], *FAST), f"a label in each row: {number} of 60 have none")
+    refused(
+        run("assess", "null.parquet", *options), f"`by` must hold a label in each row: {number} of 60 rows have none."
+    )
+    refused(run("assess", "null.parquet", *options[:2]), f"a label in each row: {number} of 60 rows have none")
+
+
+def test_features_combine_and_levels_are_models_of_their_own_while_streamed(run: Run, tmp_path: Path) -> None:
+    frame = models(200).select("y", "site", "w", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"})
+    wide = frame.with_columns(**{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1})
+    wide.write_parquet(tmp_path / "m.parquet")
+    asked = ("assess", "m.parquet", "--by", "site,w", "--by", "w", "--coverage", "80%", "--json", "-")
+    streamed, exact = (json.loads(run(*asked, "--engine", engine).stdout) for engine in ("polars", "memory"))
+    assert set(streamed["models"]) == {"a 80%", "a 95%"}
+    assert set(exact["models"]) == {"a"}
+    found = {(one["feature"], one["label"]): one["coverage"] for one in streamed["segments"] if one["model"] == "a 80%"}
+    assert found == pytest.approx({(one["feature"], one["label"]): one["coverage"] for one in exact["segments"]})
+    assert ("site, w", "north, 1") in found
+
+
+def test_crossing_bounds_are_sorted_while_streamed(run: Run, tmp_path: Path) -> None:
+    frame = models(60).with_columns(a_lower="a_upper", a_upper="a_lower")
+    frame.write_parquet(tmp_path / "m.parquet")
+    asked = ("assess", "m.parquet", "--engine", "polars", "--json", "-")
+    refused(run(*asked), "`lower` must not exceed `upper`: 60 of 60 rows do. Hint: --sort-crossing")
+    found = json.loads(run(*asked, "--sort-crossing").stdout)
+    assert_allclose(found["models"]["a"]["bandwidth"], ucc.UCC(intervals(models(60), "a")).at(1.0).bandwidth)
 
 
 def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path: Path) -> None:
@@ -141,9 +184,9 @@ def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path:
     for i in range(3):
         frame[30 * i : 30 * (i + 1)].write_parquet(tmp_path / "lake" / f"part-{i}.parquet")
     frame.write_parquet(tmp_path / "whole.parquet")
-    whole = json.loads(run("assess", "whole.parquet", *FAST, "--json", "-").stdout)
+    whole = json.loads(run("assess", "whole.parquet", "--json", "-").stdout)
     for path in ("lake", "lake/part-*.parquet"):
-        found = run("assess", path, *FAST, "--json", "-")
+        found = run("assess", path, "--json", "-")
         assert found.returncode == 0, found.stderr
         assert json.loads(found.stdout) == whole
         assert f"{path} (3 files): a is a_pred" in found.stderr
@@ -154,7 +197,7 @@ def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path:
     refused(run("assess", "nothing-*.parquet"), "matches no file.")
     shutil.copy(tmp_path / "whole.parquet", tmp_path / "lake" / "x.parquet")
     (tmp_path / "lake" / "y.parquet").write_text("no Parquet")
-    refused(run("assess", "lake"), "y.parquet is no Parquet file")
+    refused(run("assess", "lake"), "y.parquet is not a Parquet file")
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +220,8 @@ def test_a_file_larger_than_the_memory_there_is_is_refused_with_the_reason(run: 
 def test_a_file_too_large_to_load_is_streamed_and_that_is_said(run: Run, large: Path) -> None:
     found = run("assess", str(large), limit=f"-v {3500 << 10}", env=os.environ | TWO_THREADS)
     assert found.returncode == 0, found.stderr
-    assert "are free: streamed by polars, with brackets in place of tests" in found.stderr
-    assert "10000000" in found.stdout
+    assert "are free: streamed by polars, without tests" in found.stderr
+    assert found.stdout.startswith("Ship large with bands x 0.5")
 
 
 def test_what_fits_is_loaded_and_what_does_not_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,19 +230,19 @@ def test_what_fits_is_loaded_and_what_does_not_is_streamed(tmp_path: Path, monke
     found = parts([str(tmp_path / "m.parquet")], request)
     for free, engine in ((None, "memory"), (10**12, "memory")):
         monkeypatch.setattr(scans, "room", lambda free=free: free)
-        assert scans.fitting(found, request) == (engine, "")
+        assert scans.choose_engine(found, request) == (engine, "")
     monkeypatch.setattr(scans, "_rows", lambda _: 10**9)
     monkeypatch.setattr(scans, "room", lambda: 64 * 10**9)
     monkeypatch.setattr(scans, "STREAM", 10**9)
-    engine, why = scans.fitting(found, request)
+    engine, why = scans.choose_engine(found, request)
     assert engine == "polars"
     assert why.startswith("about 432.0 GB would be needed in memory and 64.0 GB are free")
     monkeypatch.setattr(scans, "room", lambda: 10**8)
-    with pytest.raises(MemoryError, match="is too large: even to stream it takes about"):
-        scans.fitting(found, request)
+    with pytest.raises(MemoryError, match="is too large: even streaming takes about"):
+        scans.choose_engine(found, request)
 
 
-def test_the_room_is_the_least_of_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_room_is_the_smallest_of_all_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {
         "/proc/meminfo": "MemTotal: 99 kB\nMemAvailable:    4000 kB\n",
         "/sys/fs/cgroup/memory.max": "3000000\n",

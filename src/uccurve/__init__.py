@@ -1,33 +1,40 @@
-"""Say whether prediction intervals are any good, which model has the better ones, and which calibration to ship."""
+"""Say which model's prediction intervals to ship, at what scale, and how sure that is."""
 
 from typing import TYPE_CHECKING, Any
 
-from . import adapters
+from . import adapters, train
 from ._checks import DroppedRowsWarning
 from .calibrate.calibrator import Calibration, IntervalCalibrator
 from .calibrate.scorers import make_interval_scorer
 from .compare.assess import assess
-from .compare.assessment import Assessment
 from .compare.band import ConfidenceBand, confidence_band
-from .compare.bootstrap import bootstrap
+from .compare.bootstrap import BootstrapInterval, bootstrap
 from .compare.crossings import Crossings, crossings
 from .compare.permutation import PermutationTest, permutation_test
-from .compare.replicates import BootstrapInterval
+from .compare.results import Assessment, Verdict
 from .curve import UCC
 from .intervals import Intervals
-from .levels.curve import LevelPoint, LevelsUCC
 from .plots.display import UCCDisplay
-from .points import CurvePoints, OperatingPoint
+from .points import CurvePoints, Decomposition, OperatingPoint
+from .protocol import Curve
 from .scores import (
+    WISDecomposition,
     auucc_gain_score,
     auucc_score,
     bandwidth_score,
+    coverage_score,
+    crps_score,
     deficit_score,
     excess_score,
     interval_score,
     miss_rate_score,
+    pinball_score,
+    skill_score,
     ucc_curve,
+    wis_decomposition,
+    wis_score,
 )
+from .sketch.curve import SketchUCC
 from .sketch.sketch import UCCSketch
 
 if TYPE_CHECKING:
@@ -41,16 +48,19 @@ __all__ = [
     "Calibration",
     "ConfidenceBand",
     "Crossings",
+    "Curve",
     "CurvePoints",
+    "Decomposition",
     "DroppedRowsWarning",
     "IntervalCalibrator",
     "Intervals",
-    "LevelPoint",
-    "LevelsUCC",
     "OperatingPoint",
     "PermutationTest",
+    "SketchUCC",
     "UCCDisplay",
     "UCCSketch",
+    "Verdict",
+    "WISDecomposition",
     "adapters",
     "assess",
     "auucc_gain_score",
@@ -58,14 +68,21 @@ __all__ = [
     "bandwidth_score",
     "bootstrap",
     "confidence_band",
+    "coverage_score",
     "crossings",
+    "crps_score",
     "deficit_score",
     "excess_score",
     "interval_score",
     "make_interval_scorer",
     "miss_rate_score",
     "permutation_test",
+    "pinball_score",
+    "skill_score",
+    "train",
     "ucc_curve",
+    "wis_decomposition",
+    "wis_score",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -15,12 +15,19 @@ from . import _checks as checks
 from ._checks import Array, DroppedRowsWarning, Rule
 
 Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+BLOCK = 1 << 16
 DROP_HINT = 'pass missing="drop" to leave such rows out'
 CONVERT = "Hint: convert it to float first."
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 OFFSET_HINT = "subtract a common offset from all columns first"
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
 CONTAINED = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
+
+
+def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:
+    """Slices that cover `length` items, each small enough for its temporaries to stay in the cache."""
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
 def finite(name: str, hint: str = DROP_HINT) -> Rule:
@@ -60,7 +67,7 @@ def columns(
         arrays[weight_name] = numbers(weight_name, weight)
         if (given := arrays[weight_name].shape) not in (shape, shape[:1]):
             raise ValueError(
-                f"`{weight_name}` must have one value a row: its shape is {given} where `{first}` has {shape}. "
+                f"`{weight_name}` must have one value per row: its shape is {given} where `{first}` has {shape}. "
                 f"Hint: leave `{weight_name}` out to count rows alike."
             )
     dropped = _without_missing(arrays, drop=missing == "drop", hint=hint)
@@ -228,8 +235,27 @@ def contained(y_pred: Array, lower: Array, upper: Array, outside: Flags) -> None
     checks.rows(outside, CONTAINED, detail)
 
 
+def combined(operation: np.ufunc, given: Mapping[str, Array], *, keep: bool = True) -> Array:
+    """Sum or difference of two columns by name, block by block; refuse a result that float64 cannot hold.
+
+    The column that is not `y_pred` is the one to blame. Without `keep` only the check is made.
+    """
+    (name, first), (other, second) = given.items()
+    out = np.empty(first.shape if keep else (min(first.size, BLOCK),))
+    flat, one, two = out.reshape(-1), first.reshape(-1), second.reshape(-1)
+    with np.errstate(over="ignore"):
+        for part in blocks(one.size):
+            room = flat[part] if keep else flat[: part.stop - part.start]
+            operation(one[part], two[part], out=room)
+            if not np.isfinite(room).all():
+                swapped = name in ("y_pred", "mean")
+                pair = {other: second, name: first} if swapped else dict(given)
+                within_range(operation(first, second), **pair)
+    return out
+
+
 def within_range(result: Array, **given: Array) -> None:
-    """Refuse a first column so far from the second that float64 cannot hold the `result` of subtracting the two."""
+    """Refuse a first column so far from the second that float64 cannot hold the `result` of combining the two."""
     (name, values), (other, centre) = given.items()
 
     def detail(at: Any) -> str:
@@ -250,7 +276,7 @@ def row_numbers(rows: Any, length: int) -> npt.NDArray[Any]:
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
         raise TypeError(f"rows are chosen by a slice, a mask or a list of row numbers; got {checks.shown(rows)}.")
     if chosen.dtype.kind == "b" and len(chosen) != length:
-        raise ValueError(f"a mask of rows must have one flag a row: {len(chosen)} against {length}.")
+        raise ValueError(f"a mask of rows must have one flag per row: {len(chosen)} against {length}.")
     if chosen.dtype.kind in "iu" and chosen.size and not -length <= chosen.min() <= chosen.max() < length:
         wrong = chosen[(chosen < -length) | (chosen >= length)][0]
         raise IndexError(f"row {wrong} is out of range: there are {length} rows.")

@@ -1,11 +1,11 @@
-"""Bands: the distances from predictions to their bounds, and bounds that stay of one mind with them."""
+"""Bands: the distances from predictions to their bounds, and bounds that agree with them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from . import _arrays as arrays
-from ._arrays import Flags
+from ._arrays import Flags, blocks
 from ._checks import Array
 
 
@@ -22,7 +22,7 @@ def _mean(values: Array, weight: Array | None) -> float:
     return float(np.mean(values) if weight is None else np.sum(values * (weight / weight.sum())))
 
 
-def deviation(y: Array, weight: Array) -> float:
+def standard_deviation(y: Array, weight: Array) -> float:
     """Weighted population standard deviation of y_true, formed so that huge values do not overflow."""
     seen = y[weight > 0]
     if seen.min() == seen.max():
@@ -32,13 +32,15 @@ def deviation(y: Array, weight: Array) -> float:
     return float(np.ldexp(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)), exponent))
 
 
-def raise_to_least(y: Array, p: Array, bounds: tuple[Array, Array], bands: tuple[Array, Array], least: float) -> int:
-    """Raise smaller bands to `least`, in place, and their bounds with them; return how many they were."""
-    small = (bands[0] < least, bands[1] < least)
+def raise_to_minimum(
+    y: Array, p: Array, bounds: tuple[Array, Array], bands: tuple[Array, Array], minimum: float
+) -> int:
+    """Raise smaller bands to `minimum`, in place, and their bounds with them; return how many they were."""
+    small = (bands[0] < minimum, bands[1] < minimum)
     for side, bound, band, low in zip((-1, 1), bounds, bands, small, strict=True):
-        band[low] = least
+        band[low] = minimum
         with np.errstate(over="ignore"):
-            bound[low] = p[low] + side * least
+            bound[low] = p[low] + side * minimum
         arrays.kept_in_range("min_band", bound)
     follow(y, p, bounds, bands, small)
     return int(np.count_nonzero(small))
@@ -67,8 +69,14 @@ def follow(
     rows: tuple[Flags, Flags] | None = None,
 ) -> None:
     """Move a bound by one step of float64 where rounding left an observation on another side of it than of its band."""
-    for side, bound, band, some in zip((-1, 1), bounds, bands, rows or (True, True), strict=True):
-        error = side * (y - p)
-        covered = error <= band
-        wrong = np.nonzero((error > 0) & (covered != (side * y <= side * bound)) & some)
-        bound[wrong] = np.where(covered, y, np.nextafter(y, -side * np.inf))[wrong]
+    for side, bound, band, some in zip((-1, 1), bounds, bands, rows or (None, None), strict=True):
+        true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
+        for part in blocks(true.size):
+            error = side * (true[part] - pred[part])
+            covered = error <= width[part]
+            wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
+            if some is not None:
+                wrong &= some.reshape(-1)[part]
+            if wrong.any():
+                observed = true[part][wrong]
+                edge[part][wrong] = np.where(covered[wrong], observed, np.nextafter(observed, -side * np.inf))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,35 @@ Axes = tuple[Metric, Metric]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
 """Metrics that fall as bands widen."""
-Vary = Literal["scale", "shift"]
+Vary = Literal["scale", "shift", "levels"]
 Range = tuple[float, float]
 Unit = str | float
 HEADLINE: Axes = ("bandwidth", "miss_rate")
 SUMMARY: tuple[Axes, ...] = (HEADLINE, ("bandwidth", "deficit"), ("excess", "deficit"))
-"""The axes that every summary shows: the paper's headline, bandwidth/deficit and excess/deficit."""
+"""The axes that every summary shows: the paper's headline, deficit vs. bandwidth and deficit vs. excess."""
 NO_RANK = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
 FLOOR_HINT = 'pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands'
+
+
+class Ranges(TypedDict, total=False):
+    """The part of a curve on which one metric lies in a range."""
+
+    bandwidth: Range | None
+    miss_rate: Range | None
+    excess: Range | None
+    deficit: Range | None
+    overshoot: Range | None
+
+
+class Targets(TypedDict, total=False):
+    """What a curve is asked to reach: a coverage, or a value of one metric."""
+
+    coverage: float | Fraction | None
+    bandwidth: float | None
+    miss_rate: float | Fraction | None
+    excess: float | None
+    deficit: float | None
+    overshoot: float | None
 
 
 class DroppedRowsWarning(UserWarning):
@@ -65,7 +86,7 @@ def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
 
 
 def floor(min_band: Any, half_width: float) -> float:
-    """Return the least band that `min_band` asks for, in units of y_true."""
+    """Return the minimum band that `min_band` asks for, in units of y_true."""
     problem = ValueError(
         "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
         f'such as "5%"; {shown(min_band)} is neither.'
@@ -86,11 +107,9 @@ def floor(min_band: Any, half_width: float) -> float:
 
 
 def choice(name: str, value: Any, options: Sequence[str]) -> None:
-    """Refuse a `value` that is none of the `options`, with the nearest one."""
+    """Refuse a `value` that is not among the `options`, and suggest the nearest one."""
     if not (isinstance(value, str) and value in options):
-        raise ValueError(
-            f"`{name}` must be one of {', '.join(options)}; {shown(value)} is none of them{nearest(value, options)}."
-        )
+        raise ValueError(f"`{name}` must be one of {', '.join(options)}; got {shown(value)}.{nearest(value, options)}")
 
 
 def axes(value: Any) -> Axes:
@@ -99,16 +118,14 @@ def axes(value: Any) -> Axes:
         raise ValueError(f"`axes` must be two of {', '.join(METRICS)}, first x, then y; got {shown(value)}.")
     for name in value:
         if not (isinstance(name, str) and name in METRICS):
-            raise ValueError(
-                f"`axes` must be two of {', '.join(METRICS)}; {shown(name)} is none of them{nearest(name, METRICS)}."
-            )
+            raise ValueError(f"`axes` must be two of {', '.join(METRICS)}; got {shown(name)}.{nearest(name, METRICS)}")
     return value[0], value[1]
 
 
 def nearest(value: Any, options: Sequence[str]) -> str:
-    """Return the option most like a misspelt `value`, as a question."""
+    """Return the option most like a misspelt `value`, as a question after the sentence."""
     near = difflib.get_close_matches(value.lower(), options, n=1) if isinstance(value, str) else []
-    return f" ({near[0]}?)" if near else ""
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
@@ -145,13 +162,28 @@ def span(name: str, value: Any) -> tuple[float, float]:
     return low, high
 
 
-def only(what: str, **given: Any) -> tuple[Metric, Any] | None:
-    """Return the one keyword that is not None; refuse several."""
+def only(what: str, given: Mapping[str, Any], names: Sequence[str] = METRICS) -> tuple[Metric, Any] | None:
+    """Return the one name (a metric) whose value is not None; refuse several, and unknown names."""
     named = [(name, value) for name, value in given.items() if value is not None]
+    for name, _ in named:
+        if name not in names:
+            raise TypeError(f"a {what} is given for one of {', '.join(names)}; got {name!r}.{nearest(name, names)}")
     if len(named) > 1:
-        names = " and ".join(f"`{name}`" for name, _ in named)
-        raise ValueError(f"give one {what} only; got {names}.")
-    return named[0] if named else None  # type: ignore[return-value]  # the keywords are metric names by the signatures
+        raise ValueError(f"give one {what} only; got {' and '.join(f'`{name}`' for name, _ in named)}.")
+    return named[0] if named else None  # type: ignore[return-value]  # a metric, as checked above
+
+
+def target(given: Mapping[str, Any]) -> tuple[Metric, Any]:
+    """Return the one target that is given, as a metric and its value; a coverage is a miss rate, exactly."""
+    others = {name: value for name, value in given.items() if name != "coverage"}
+    coverage = given.get("coverage")
+    if coverage is not None:
+        only("target", {n: value for n, value in given.items() if n != "miss_rate"}, ("coverage", *METRICS))
+        others["miss_rate"] = miss_rate_of(coverage, others.get("miss_rate"))
+    found = only("target", others)
+    if found is None:
+        raise ValueError("give one target to find, such as coverage=0.9.")
+    return found
 
 
 def as_written(value: float | Fraction) -> Fraction:
@@ -164,3 +196,29 @@ def as_written(value: float | Fraction) -> Fraction:
         return value
     simple = Fraction(float(value)).limit_denominator(10**6)
     return simple if float(simple) == value else Fraction(repr(float(value)))
+
+
+def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
+    """Return the miss rate that a coverage (or a miss rate itself) asks for, without rounding; both ends excluded.
+
+    >>> miss_rate_of(coverage=0.9), miss_rate_of(miss_rate=0.05)
+    (Fraction(1, 10), Fraction(1, 20))
+    """
+    if coverage is not None and miss_rate is not None:
+        raise ValueError("give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1.")
+    name, value = ("coverage", coverage) if miss_rate is None else ("miss_rate", miss_rate)
+    hint = " Hint: 90% is 0.9." if name == "coverage" else " Hint: 10% is 0.1."
+    try:
+        number = value if isinstance(value, Fraction) else as_written(_float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"`{name}` must be a number between 0 and 1; got {shown(value)}.{hint}") from None
+    if not 0 < number < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(value)}.{hint}")
+    return 1 - number if name == "coverage" else number
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return a truth value; refuse anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"`{name}` must be True or False; got {shown(value)}.")
+    return bool(value)

@@ -32,7 +32,7 @@ def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw
     for role, name in names.items():
         if name not in found:
             raise ValueError(
-                f"`{role}` must name a column of `frame`; {name!r} is none of {', '.join(map(str, found))}"
-                f"{checks.nearest(name, found)}."
+                f"`{role}` must name a column of `frame`; {name!r} is none of {', '.join(map(str, found))}."
+                f"{checks.nearest(name, found)}"
             )
     return native

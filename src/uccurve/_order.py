@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
+from ._arrays import Indices, blocks
 from ._checks import Array
-from .profile import Indices, blocks
 
 SHORT = 1024
 LANES, DEPTH = 40, 4000
-Negative = Literal["none", "dropped", "added"]
 
 
 def running_sum(values: Array) -> Array:
@@ -28,29 +26,64 @@ def running_sum(values: Array) -> Array:
     return values
 
 
-def running_integral(slopes: Array, t: Array, out: Array, *, negative: Negative = "none") -> None:
-    """Write the integral from ``t[0]`` on of the running sum of `slopes`, each of which holds from its t on. O(n).
-
-    Negative slopes may be absent, dropped, or added like the others; then a sum that rounding made negative counts as
-    0: what cannot fall does not fall.
-    """
+def running_integral(slopes: Array, t: Array, out: Array) -> None:
+    """Write the integral from ``t[0]`` on of the running sum of `slopes`, each of which holds from its t on. O(n)."""
     slope = integral = out[0] = 0.0
     memory, other = _memory(len(slopes)), _memory(len(slopes))
     before, after = (t[:-1], t[1:]) if t[0] <= t[-1] else (t[1:], t[:-1])
     for part, lanes in _stretches(len(slopes)):
         items = _in_lanes(slopes[part], lanes)
         sums, steps = memory[: items.size].reshape(items.shape), other[: items.size]
-        if negative == "dropped":
-            np.maximum(items, 0, out=sums)
-        else:
-            sums[:] = items
+        sums[:] = items
         slope = _accumulate(sums, slope)
-        if negative == "added":
-            np.maximum(sums, 0, out=sums)
         np.subtract(after[part], before[part], out=steps)
         sums *= _in_lanes(steps, lanes)
         integral = _accumulate(sums, integral)
         _in_lanes(out[part.start + 1 : part.stop + 1], lanes)[:] = sums
+
+
+def signed_running_integral(high: Array, low: Array | None, t: Array, out: Array) -> None:
+    """Write the integral of the running sum of slopes of both signs, ``high + low``, that is never negative. O(n).
+
+    The sum is taken in twice the precision of float64: where a large slope comes and goes, what is left is exact. The
+    slopes are overwritten.
+    """
+    low = np.zeros(len(high)) if low is None else low
+    _accumulate_exactly(high, low)
+    high += low
+    np.maximum(high, 0, out=high)
+    for part in blocks(len(high)):
+        high[part] *= np.abs(t[part.start + 1 : part.stop + 1] - t[part])
+    out[0] = 0.0
+    out[1:] = running_sum(high)
+
+
+def _accumulate_exactly(high: Array, low: Array) -> None:
+    """Running sum in place, rounded in `high` and what rounding took off in `low`."""
+    carry = (0.0, 0.0)
+    for part, lanes in _stretches(len(high)):
+        sums, errors = (np.ascontiguousarray(_in_lanes(array[part], lanes)) for array in (high, low))
+        if lanes == 1:
+            sums, errors = sums.T, errors.T
+        for i in range(1, len(sums)):
+            errors[i] += errors[i - 1] + _add_exactly(sums[i], sums[i - 1])
+        if sums.shape[1] > 1:
+            ends, lost = sums[-1].copy(), errors[-1].copy()
+            _accumulate_exactly(ends, lost)
+            errors[:, 1:] += _add_exactly(sums[:, 1:], ends[:-1]) + lost[:-1]
+        errors += _add_exactly(sums, carry[0]) + carry[1]
+        carry = float(sums[-1, -1]), float(errors[-1, -1])
+        for array, lines in ((high, sums), (low, errors)):
+            array[part] = lines.T.ravel()
+
+
+def _add_exactly(values: Array, other: Array | float) -> Array:
+    """Add in place and return what rounding took off (Knuth's two-sum)."""
+    total = values + other
+    share = total - other
+    lost: Array = (values - share) + (other - (total - share))
+    values[...] = total
+    return lost
 
 
 def _memory(length: int) -> Array:
@@ -87,8 +120,8 @@ def _accumulate(lanes: Array, total: float) -> float:
 def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
     """Order of `values`, and `first` followed by the values in their order. O(n log n).
 
-    Long arrays are sorted as whole numbers whose last bits are the row number, in half the time of ``np.argsort``;
-    the few rows that only the overwritten bits tell apart are put right afterwards.
+    Long arrays are sorted as integers whose last bits are the row number, in half the time of ``np.argsort``;
+    the few rows that differ in the overwritten bits only are put right afterwards.
     """
     out = np.empty(len(values) + 1)
     out[0], inner = first, out[1:]
@@ -107,15 +140,15 @@ def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
 
 
 def rearranged(values: Array, order: Indices, *, divisor: float = 1.0) -> Array:
-    """Return the values in their order, divided, in the memory of the order: fresh memory would cost more than they."""
-    memory = order.view(np.float64)
-    for block in blocks(len(order)):
-        np.divide(values.take(order[block], mode="clip"), divisor, out=memory[block])
-    return memory
+    """Return the values in their order, divided."""
+    out = np.empty(len(order))
+    for part in blocks(len(order)):
+        np.divide(values.take(order[part], mode="clip"), divisor, out=out[part])
+    return out
 
 
 def _row_bits(length: int) -> np.int64:
-    """Return the last bits of a whole number that hold any row number."""
+    """Return the last bits of an integer that hold any row number."""
     return np.int64((1 << (length - 1).bit_length()) - 1)
 
 
@@ -125,7 +158,7 @@ def _coarsely_ordered(values: Array) -> Indices:
     keys = np.empty(len(values), np.int64)
     for block in blocks(len(values)):
         bits = values[block].view(np.int64)
-        if negative:  # whole numbers in the order of the values: all bits but the sign flipped
+        if negative:  # integers in the order of the values: all bits but the sign flipped
             bits = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
         np.bitwise_and(bits, ~row, out=keys[block])
         keys[block] += np.arange(block.start, block.stop)

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from time import monotonic
 
+import numpy as np
+
+from ._checks import shown
+
 Tick = Callable[[int, int], None]
 Progress = bool | Tick | None
 PATIENCE = 1.0
@@ -20,10 +24,19 @@ def watched(progress: Progress, label: str) -> Iterator[Tick | None]:
 
     ``None`` shows a bar where a terminal watches and rich is installed, ``True`` always, ``False`` never; a callable
     is called itself.
+
+    Examples
+    --------
+    >>> with watched("yes", "resamples"):
+    ...     pass
+    Traceback (most recent call last):
+    TypeError: `progress` must be None, True, False or a callable of two integers; got 'yes'.
     """
     if callable(progress):
         yield progress
         return
+    if not (progress is None or isinstance(progress, bool | np.bool_)):
+        raise TypeError(f"`progress` must be None, True, False or a callable of two integers; got {shown(progress)}.")
     if progress is None:
         progress = sys.stderr.isatty() and find_spec("rich") is not None
     if not progress:

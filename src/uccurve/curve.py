@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from math import floor
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from . import _checks as checks
-from ._bands import deviation
-from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
-from .area import Piece, closed_form, integral, piece, shares
+from ._areas import closed_area, integral, piece, row_shares, t_reaching
+from ._bands import standard_deviation
+from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Ranges, Targets, Unit, Vary
+from ._conformal import conformal_t
+from ._levels import LevelsPath, checked_levels
+from ._paths import Path, ScalePath, ShiftPath
+from ._ramps import Ramps, sum_error
+from ._scoring import decomposition, rows_carrying, saved_share
 from .intervals import Intervals
-from .points import CurvePoints, OperatingPoint
-from .profile import Profile
-from .targets import cheapest_of, conformal_t, least
-from .track import Track, kinks
+from .points import CurvePoints, Decomposition, OperatingPoint
+from .protocol import Curve
 
 if TYPE_CHECKING:
-    from .levels.curve import LevelsUCC
     from .plots.display import UCCDisplay
 
 
@@ -34,13 +37,13 @@ class UCC:
 
     Notes
     -----
-    Nothing is sorted before something that needs order is asked for. `at` and `cost` take O(n); `area` and `gain`
-    of a whole curve over the scale take O(n) on bandwidth/miss_rate, bandwidth/deficit, overshoot/deficit, and
-    excess/deficit where the bands are symmetric; everything else takes O(n log n) the first time and O(n) after.
+    Nothing is sorted before something that needs order is asked for. `at` and `cost` take O(n); `area` and `gain` of a
+    whole curve over the scale take O(n) on miss_rate vs. bandwidth, deficit vs. bandwidth, deficit vs. overshoot, and
+    deficit vs. excess where the bands are symmetric; everything else takes O(n log n) the first time and O(n) after.
 
     All methods with ``axes`` take any two of ``bandwidth, miss_rate, excess, deficit, overshoot``, first x, then y.
-    ``unit="std"`` (the deviation of ``y_true``) or a number divides all of them but the miss rate, in what is returned
-    and in targets and ranges that are passed. Ranges name one metric, as in ``miss_rate=(0, 0.5)``.
+    ``unit="std"`` (the standard deviation of ``y_true``) or a number divides all of them but the miss rate, in what is
+    returned and in targets and ranges that are passed. Ranges name one metric, as in ``miss_rate=(0, 0.5)``.
 
     Examples
     --------
@@ -54,11 +57,13 @@ class UCC:
     1.0
     """
 
-    __slots__ = ("_constant", "_tracks", "intervals", "vary")
+    __slots__ = ("_constant", "_levels", "_ramps_of_path", "intervals", "levels", "vary")
     intervals: Intervals
     vary: Vary
+    levels: tuple[float, ...]
+    _levels: tuple[Intervals, ...]
     _constant: UCC | None
-    _tracks: dict[frozenset[str], Track]
+    _ramps_of_path: Ramps | None
 
     def __init__(self, intervals: Intervals, *, vary: Vary = "scale") -> None:
         if not isinstance(intervals, Intervals):
@@ -66,90 +71,107 @@ class UCC:
                 f"`intervals` must be Intervals; got {type(intervals).__name__}. Hint: see Intervals.from_bounds."
             )
         checks.choice("vary", vary, ("scale", "shift"))
-        object.__setattr__(self, "intervals", intervals)
-        object.__setattr__(self, "vary", vary)
-        object.__setattr__(self, "_tracks", {})
-        object.__setattr__(self, "_constant", None)
+        self._set(intervals=intervals, vary=vary, levels=(), _levels=())
+
+    def _set(self, **values: Any) -> None:
+        for name, value in ({"_constant": None, "_ramps_of_path": None} | values).items():
+            object.__setattr__(self, name, value)
 
     @classmethod
-    def from_levels(cls, levels: Mapping[float, Intervals]) -> LevelsUCC:
+    def from_levels(cls, levels: Mapping[float, Intervals]) -> UCC:
         """Curve of a model that delivers nested intervals at several levels: its own levels instead of scaling one.
+
+        A scale of 1 is the widest level as delivered (``curve.intervals``). Below, a level p lies at the scale p
+        divided by the widest level and bands run straight from one level to the next (from 0 to the first); above, the
+        widest level's bands are multiplied, so that the curve goes on until all rows are covered. Operating points
+        have a `level`, None above the widest. With one level it is the ordinary curve.
 
         Examples
         --------
         >>> inner = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
         >>> outer = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[2, 3, 2])
-        >>> UCC.from_levels({0.5: inner, 0.9: outer})
-        LevelsUCC(3 rows, 2 levels 0.5 to 0.9, miss_rate 0.6667 to 0.3333)
+        >>> curve = UCC.from_levels({0.5: inner, 0.9: outer})
+        >>> curve
+        UCC(3 rows, 2 levels 0.5 to 0.9, miss_rate 0.6667 to 0.3333)
+        >>> curve.at(level=0.5).bandwidth, round(curve.at(level=0.7).bandwidth, 3), curve.at(1.0).level
+        (1.0, 1.667, 0.9)
         """
-        from .levels.curve import LevelsUCC
-
-        return LevelsUCC(levels)
+        checked = checked_levels(levels)
+        self = object.__new__(cls)
+        names, intervals = zip(*checked, strict=True)
+        self._set(intervals=intervals[-1], vary="levels", levels=names, _levels=intervals)
+        return self
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a UCC is frozen; `{name}` cannot be set.")
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles carry the data and sort again when asked."""
-        slots = (name for kind in type(self).__mro__[:-1] for name in getattr(kind, "__slots__", ()))
-        return {name: getattr(self, name) for name in slots} | {"_tracks": {}, "_constant": None}
+        return {name: getattr(self, name) for name in ("intervals", "vary", "levels", "_levels")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+        self._set(**state)
 
-    def at(self, value: float, *, unit: Unit = "raw") -> OperatingPoint:
-        """Return the operating point at one scale (or shift); the model as delivered is scale 1, shift 0. O(n)."""
-        value = checks.real(self.vary, value, 0 if self.vary == "scale" else -np.inf)
-        profile = self._profile()
-        return self._point(profile, value / (profile.size if self.vary == "shift" else 1), unit)
+    def at(self, value: float | None = None, *, level: float | None = None, unit: Unit = "raw") -> OperatingPoint:
+        """Return the operating point at one scale (or shift); the model as delivered is scale 1, shift 0. O(n).
+
+        A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
+        """
+        path = self._path()
+        if self.vary == "shift":
+            t = checks.real("shift", value) / path.unit
+            _refuse_level(level)
+        else:
+            t = self._scale(value, level)
+        return self._point(path, t, unit)
 
     def find(
         self,
         *,
-        miss_rate: float | Fraction | None = None,
-        bandwidth: float | None = None,
-        excess: float | None = None,
-        deficit: float | None = None,
-        overshoot: float | None = None,
         conformal: bool = False,
+        confidence: float | None = None,
         unit: Unit = "raw",
+        **targets: Unpack[Targets],
     ) -> OperatingPoint:
-        """Return the operating point at the least scale (or shift) that reaches one target.
+        """Return the operating point at the smallest scale (or shift) that reaches one target.
 
-        With ``conformal=True`` the miss rate is reached for a new, exchangeable row rather than for these rows: the
-        scale is the critical scale of rank ``ceil((n + 1) (1 - miss_rate))``, split conformal prediction with
-        normalised residuals. The rank is computed without rounding; 0.07 means 7/100.
+        Parameters
+        ----------
+        conformal : bool
+            Reach it for a new, exchangeable row rather than for these rows: the scale is the critical scale of rank
+            ``ceil((n + 1) * coverage)``, split conformal prediction with normalised residuals. Ranks are computed
+            without rounding; 0.07 means 7/100. The coverage holds on average over calibration sets.
+        confidence : float, optional
+            With `conformal`: reach at least the coverage in this share of all calibration sets, by a higher rank.
+        unit : {"raw", "std"} or float
+        **targets
+            One of ``coverage``, ``miss_rate``, ``bandwidth``, ``excess``, ``deficit``, ``overshoot``.
+            ``coverage=0.9`` is ``miss_rate=0.1``, exactly.
 
         Examples
         --------
         >>> c = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1]))
-        >>> c.find(miss_rate=0.5).scale, c.find(miss_rate=0.5, conformal=True).scale, c.find(bandwidth=3).scale
+        >>> c.find(miss_rate=0.5).scale, c.find(coverage=0.5, conformal=True).scale, c.find(bandwidth=3).scale
         (2.0, 2.0, 3.0)
         """
-        given = checks.only(
-            "target", miss_rate=miss_rate, bandwidth=bandwidth, excess=excess, deficit=deficit, overshoot=overshoot
-        )
-        if given is None:
-            raise ValueError("give one target to find, such as miss_rate=0.05.")
-        name, target = given
-        profile = self._profile()
-        if conformal:
+        name, target = checks.target(targets)
+        path = self._path()
+        if checks.flag("conformal", conformal):
             if name != "miss_rate":
-                raise ValueError(f"`conformal` goes with a target miss_rate, not {name}.")
-            return self._point(profile, conformal_t(profile, target), unit)
-        target = checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf)
-        size = 1.0 if name == "miss_rate" else profile.size / self._unit(unit)
-        track = self._track((name,))
-        t = least(track, profile, name, target / size, past_end=True)
+                raise ValueError(f"`conformal` needs a target coverage or miss_rate, not {name}.")
+            return self._point(path, conformal_t(path, target, confidence), unit)
+        if confidence is not None:
+            raise ValueError("`confidence` needs conformal=True: it is about new rows.")
+        checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf)
+        if name == "miss_rate" and path.equally_weighted:
+            critical = path.critical_of_rank(rank_leaving(len(path), target))
+            t = None if np.isinf(critical) else critical
+        else:
+            (size,) = self._sizes(path, (name,), unit)
+            t = t_reaching(self._ramps(path), path, name, float(target) / size, beyond_the_curve=True)
         if t is None:
-            limit = track.values(name)[-1] if name in FALLING else profile.at(2 * profile.end)[name]
-            word = "least" if name in FALLING else "greatest"
-            raise ValueError(
-                f"no {self.vary} reaches {name}={target:g}: the {word} is {limit * size:.4g}. "
-                "Hint: raise zero bands by `min_band`."
-            )
-        return self._point(profile, t, unit)
+            raise ValueError(self._out_of_reach(path, name, float(target), unit))
+        return self._point(path, t, unit)
 
     def points(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> CurvePoints:
         """Vertices of the curve from its start to its last finite critical scale (or shift).
@@ -177,20 +199,10 @@ class UCC:
         """
         return self._columns(checks.METRICS, unit)
 
-    def area(
-        self,
-        *,
-        axes: Axes = HEADLINE,
-        miss_rate: Range | None = None,
-        bandwidth: Range | None = None,
-        excess: Range | None = None,
-        deficit: Range | None = None,
-        overshoot: Range | None = None,
-        unit: Unit = "raw",
-    ) -> float:
+    def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Unpack[Ranges]) -> float:
         """Area under the curve, or under its part on which one metric lies in a range.
 
-        A range runs from the least scale that reaches its one end to the least scale that reaches the other, so
+        A range runs from the smallest scale that reaches its one end to the smallest that reaches the other, so
         adjoining ranges add up to the whole. The area is infinite where an error lies on the side of a zero band.
 
         Examples
@@ -200,28 +212,22 @@ class UCC:
         (3.0, 1.0, 0.6666666666666666)
         """
         axes = checks.axes(axes)
-        part = checks.only(
-            "range", miss_rate=miss_rate, bandwidth=bandwidth, excess=excess, deficit=deficit, overshoot=overshoot
-        )
-        value, x_size, y_size = self._area(axes, part, unit)
+        value, (x_size, y_size) = self._area(axes, checks.only("range", part), unit)
         return value * x_size * y_size
 
     def gain(
         self,
         *,
         axes: Axes = HEADLINE,
-        reference: Intervals | UCC | None = None,
-        miss_rate: Range | None = None,
-        bandwidth: Range | None = None,
-        excess: Range | None = None,
-        deficit: Range | None = None,
-        overshoot: Range | None = None,
+        reference: Intervals | Curve | None = None,
         unit: Unit = "raw",
+        **part: Unpack[Ranges],
     ) -> float:
-        """Share of the reference's area that these intervals save: 0.573 is 57.3 %.
+        """Share of the reference's area that these intervals save: 0.573 is 57.3%.
 
-        The reference is by default the constant band around the same predictions. `nan` where both areas are 0 or
-        both infinite, so that there is nothing to compare.
+        The reference is by default the constant band around the same predictions; give ``iv.constant(symmetric=False)``
+        for a constant band with two sides of different width, or any other model's intervals or curve of the same
+        rows. `nan` where both areas are 0 (up to rounding) or both infinite, so that there is nothing to compare.
 
         Examples
         --------
@@ -230,16 +236,16 @@ class UCC:
         (0.222, 1.0)
         """
         axes = checks.axes(axes)
-        part = checks.only(
-            "range", miss_rate=miss_rate, bandwidth=bandwidth, excess=excess, deficit=deficit, overshoot=overshoot
-        )
-        other = self._reference(reference)
-        mine, *sizes = self._area(axes, part, unit)
-        theirs, *other_sizes = other._area(axes, part, unit)
-        mine *= (sizes[0] / other_sizes[0]) * (sizes[1] / other_sizes[1])
-        if theirs == 0:
-            return float("nan") if mine == 0 else -np.inf
-        return (theirs - mine) / theirs if np.isfinite(theirs) else (1.0 if np.isfinite(mine) else float("nan"))
+        given, other = checks.only("range", part), self._reference(reference)
+        mine, sizes = self._area(axes, given, unit)
+        if isinstance(other, UCC):
+            theirs, other_sizes = other._area(axes, given, unit)
+            mine *= (sizes[0] / other_sizes[0]) * (sizes[1] / other_sizes[1])
+            nothing = other._rounding(axes)
+        else:
+            mine, nothing = mine * sizes[0] * sizes[1], 0.0
+            theirs = other.area(axes=axes, unit=unit, **part)
+        return saved_share(theirs, mine, nothing)
 
     def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> float:
         """Return ``c * x + (1 - c) * y`` at one scale (or shift), by default as delivered. O(n).
@@ -250,14 +256,13 @@ class UCC:
         0.5
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        delivered = 1.0 if self.vary == "scale" else 0.0
-        point = self.at(delivered if at is None else at, unit=unit)
+        point = self.at(self._delivered if at is None else at, unit=unit)
         return c * float(getattr(point, axes[0])) + (1 - c) * float(getattr(point, axes[1]))
 
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> OperatingPoint:
-        """Return the operating point of least cost ``c * x + (1 - c) * y``; it lies on a vertex, so it is exact.
+        """Return the operating point of minimum cost ``c * x + (1 - c) * y``; it lies on a vertex, so it is exact.
 
-        Of scales (or shifts) that cost the same, it is the least.
+        Of scales (or shifts) that cost the same, it is the smallest.
 
         Examples
         --------
@@ -266,12 +271,111 @@ class UCC:
         (2.0, 0.4)
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        columns = self._columns(axes, unit)
-        best = cheapest_of(c * columns[axes[0]] + (1 - c) * columns[axes[1]])
-        return self._point(self._profile(), float(self._track(axes).t[best]), unit, cost=(c, axes))
+        path = self._path()
+        sizes = self._sizes(path, axes, unit)
+        t = self._ramps(path).minimum(*axes, (c * sizes[0], (1 - c) * sizes[1]))
+        return self._point(path, t, unit, cost=(c, axes))
+
+    def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> float:
+        """Interval score at a coverage, ``2 * bandwidth + (2 / alpha) * deficit`` with alpha = 1 - coverage. O(n).
+
+        By default of the intervals as delivered: scale 1, shift 0, or a levels model's own interval of that level.
+        It is the cost on bandwidth and deficit with ``c = alpha / (1 + alpha)``, times ``2 (1 + alpha) / alpha``.
+
+        Examples
+        --------
+        >>> UCC(Intervals.from_bands([1, 5], y_pred=[0, 0], lower_band=[2, 4])).interval_score(coverage=0.5)
+        8.0
+        """
+        alpha = float(checks.miss_rate_of(coverage))
+        if at is None:
+            curve = self._delivered_curve(coverage)
+            point = curve.at(curve._delivered, unit=unit)
+        else:
+            point = self.at(at, unit=unit)
+        return 2 * point.bandwidth + 2 / alpha * point.deficit
+
+    def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:
+        """Split the interval score at a coverage into predictions, bands and calibration. O(n log n).
+
+        ``score = climatology - prediction - discrimination + miscalibration``; see `Decomposition`. On a curve of
+        levels the model's own interval of that level is what is delivered and scaled.
+
+        Examples
+        --------
+        >>> iv = Intervals.from_bands([1, 2, 4, 9], y_pred=[0, 2, 5, 8], lower_band=[2, 1, 2, 2])
+        >>> UCC(iv).decompose(coverage=0.5)
+        Decomposition(score=3.5, best_score=1.75, best_scale=0.5, miscalibration=1.75, discrimination=0.25,
+            uncertainty=2, prediction=6, climatology=8)
+        """
+        alpha = checks.miss_rate_of(coverage)
+        curve = self._delivered_curve(coverage)
+        path = curve._path()
+        t = curve._ramps(path).lower_hull().best_t(float(alpha))
+        return decomposition(path, self.intervals, alpha, t, self._unit(unit))
+
+    def potential_crps(self, *, unit: Unit = "raw") -> float:
+        """Potential CRPS: the interval score at its best scale, averaged over all coverages. O(n log n).
+
+        Notes
+        -----
+        With alpha = 1 - coverage and S its interval score this is ``1/2 * integral of alpha * min_t S_alpha(t)`` over
+        alpha from 0 to 1, the CRPS of the predictive distributions that the curve describes with each level at its
+        best scale (Hersbach 2000). Exact: the minimum lies on the lower convex hull of (bandwidth, deficit).
+
+        Examples
+        --------
+        >>> UCC(Intervals.from_bands([1, 2], y_pred=[0, 0], lower_band=[1, 1])).potential_crps()  # E[max(r, r')] / 2
+        0.875
+        """
+        path = self._path()
+        return self._ramps(path).potential_crps() * (path.unit / self._unit(unit))
+
+    def skill(self, *, reference: Intervals | Curve | None = None) -> float:
+        """Share of the reference's potential CRPS that these intervals save; by default of the constant band's.
+
+        0 says that the bands know no more than one width for all rows, 1 that no uncertainty is left.
+
+        Examples
+        --------
+        >>> round(UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 2, 4])).skill(), 4)
+        0.2222
+        """
+        other = self._reference(reference)
+        path = self._path()
+        return saved_share(other.potential_crps(unit=path.unit), self._ramps(path).potential_crps())
+
+    def intervals_at(self, value: float | None = None, *, level: float | None = None) -> Intervals:
+        """Return the intervals at one scale (or shift), such as those that `find` or `cheapest` chose, or at a level.
+
+        Examples
+        --------
+        >>> inner = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
+        >>> outer = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[2, 3, 2])
+        >>> UCC.from_levels({0.5: inner, 0.9: outer}).intervals_at(level=0.7).lower_band.round(3).tolist()
+        [1.5, 2.0, 1.5]
+        """
+        if self.vary == "shift":
+            _refuse_level(level)
+            return self.intervals.calibrated(shift=checks.real("shift", value))
+        scale = self._scale(value, level)
+        if scale >= 1 or not self.levels:
+            return self.intervals.calibrated(scale=scale)
+        knots = self._knots()
+        i = int(np.searchsorted(knots, scale, side="right")) - 1
+        if i and scale == knots[i]:
+            return self._levels[i - 1]
+        outer, share = self._levels[i], (scale - knots[i]) / (knots[i + 1] - knots[i])
+        if i == 0:
+            return outer.calibrated(scale=float(share))
+        inner = self._levels[i - 1]
+        sides = (inner.lower_band, outer.lower_band), (inner.upper_band, outer.upper_band)
+        return Intervals.from_bands(
+            outer.y_true, outer.y_pred, *(low + share * (high - low) for low, high in sides), weight=outer._weight
+        )
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
-        """Least number of rows that carry a `share` of the area: how few decide it. O(n log n).
+        """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
 
         A row's part of the area is that under its own miss or deficit, so one axis must be one of these.
 
@@ -283,11 +387,10 @@ class UCC:
         axes, share = checks.axes(axes), checks.real("share", share, 0, 1)
         falling = [name for name in (axes[1], axes[0]) if name in FALLING]
         if not falling:
-            raise ValueError(f"`axes` must hold miss_rate or deficit to tell rows apart; got {axes!r}.")
+            raise ValueError(f"`axes` must include miss_rate or deficit, which belong to single rows; got {axes!r}.")
         other = axes[0] if falling[0] == axes[1] else axes[1]
-        parts = self._shares(axes, falling[0], other)
-        running = np.cumsum(-np.sort(-parts))
-        return int(np.searchsorted(running, share * running[-1])) + 1 if running[-1] > 0 else 0
+        path = self._path()
+        return rows_carrying(share, row_shares(self._ramps(path), path, falling[0], other))
 
     def plot(self, **options: Any) -> UCCDisplay:
         """Draw the curve with matplotlib; see `UCCDisplay.from_ucc` for the options."""
@@ -296,79 +399,126 @@ class UCC:
         return UCCDisplay.from_ucc(self, **options)
 
     def __repr__(self) -> str:
-        profile = self._profile()
-        finite = profile.critical[np.isfinite(profile.critical)]
         rows = f"{len(self.intervals)} row{'s' if len(self.intervals) > 1 else ''}"
+        if self.levels:
+            spans = " to ".join(f"{self.at(level=level).miss_rate:.4g}" for level in (self.levels[0], self.levels[-1]))
+            names = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
+            return f"UCC({rows}, {names} {self.levels[0]:g} to {self.levels[-1]:g}, miss_rate {spans})"
+        path = self._path()
+        finite = path.critical[np.isfinite(path.critical)]
         if not len(finite):
             return f"UCC({rows}, no {self.vary} covers any)"
         first, last = float(finite.min()), float(finite.max())
-        size = profile.size if self.vary == "shift" else 1.0
-        miss = " to ".join(f"{profile.mean((profile.critical > t).astype(float)):.4g}" for t in (first, last))
+        size = path.unit if self.vary == "shift" else 1.0
+        miss = " to ".join(f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last))
         return f"UCC({rows}, {self.vary} {first * size:.4g} to {last * size:.4g}, miss_rate {miss})"
 
     def _repr_html_(self) -> str:
-        point = self.at(1.0 if self.vary == "scale" else 0.0)
+        point = self.at(self._delivered)
         pairs: list[tuple[str, float]] = [(name, getattr(point, name)) for name in checks.METRICS]
         pairs += [(f"gain on {'/'.join(axes)}", self.gain(axes=axes)) for axes in checks.SUMMARY]
+        pairs.append(("skill", self.skill()))
         cells = "".join(f"<tr><th>{name}</th><td>{value:.4g}</td></tr>" for name, value in pairs)
         return f"<table><caption>{self!r}</caption>{cells}</table>"
 
-    def _profile(self) -> Profile:
-        return Profile.of(self.intervals, self.vary)
+    @property
+    def _delivered(self) -> float:
+        return 0.0 if self.vary == "shift" else 1.0
 
-    def _track(self, names: tuple[Metric, ...]) -> Track:
-        """Vertices that these metrics need; sorted once."""
-        kinds = kinks(self.vary, names)
-        if kinds not in self._tracks:
-            self._tracks[kinds] = Track(self._profile(), kinds)
-            if self._tracks[kinds].plain:
-                self._tracks.setdefault(frozenset(), self._tracks[kinds])
-        return self._tracks[kinds]
+    def _delivered_curve(self, coverage: float | Fraction) -> UCC:
+        """The curve of what is delivered at a coverage: of a model with levels, its interval of that level, scaled."""
+        if not self.levels:
+            return self
+        return UCC(self.intervals_at(level=min(float(coverage), self.levels[-1])))
 
-    def _shares(self, axes: Axes, falling: Metric, other: Metric) -> Array:
-        return shares(self._track(axes), self._profile(), falling, other)
+    def _knots(self) -> Array:
+        return np.array([0.0, *(level / self.levels[-1] for level in self.levels)])
+
+    def _scale(self, scale: float | None, level: float | None) -> float:
+        """Scale that was given, or that of a level."""
+        if level is None and scale is not None:
+            return checks.real("scale", scale, 0)
+        if not self.levels:
+            _refuse_level(level)
+            raise TypeError("`scale` must be a number; got None.")
+        if level is None or scale is not None:
+            raise ValueError("give one scale, or one level by level=.")
+        level = checks.real("level", level, 0, self.levels[-1])
+        if level in self.levels:
+            return float(self._knots()[1 + self.levels.index(level)])
+        return level / self.levels[-1]
+
+    def _path(self) -> Path:
+        """Rows of this curve; made anew each time, because keeping them would double the memory of a table."""
+        if self.vary == "scale":
+            return ScalePath.of(self.intervals)
+        return ShiftPath.of(self.intervals) if self.vary == "shift" else LevelsPath.of(self._levels, self._knots())
+
+    def _ramps(self, path: Path) -> Ramps:
+        """Vertices of the curve; sorted once for all axes."""
+        if self._ramps_of_path is None:
+            object.__setattr__(self, "_ramps_of_path", Ramps(path))
+        ramps = self._ramps_of_path
+        assert ramps is not None  # noqa: S101  # set above
+        return ramps
+
+    def _forget_order(self) -> None:
+        """Free the memory of the sorted vertices; they are sorted again when asked for."""
+        self._set(**self.__getstate__())
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
-        track = self._track(names)
-        curve = slice(track.end + 1)
-        columns: dict[str, Array] = {self.vary: _times(track.t[curve], track.size if self.vary == "shift" else 1.0)}
-        for name in names[::-1]:  # the first ones of METRICS need the least memory beside their result
-            track.values(name)
-        for name, size in zip(names, self._sizes(track.size, names, unit), strict=True):
-            columns[name] = _times(track.values(name)[curve], size)
+        path = self._path()
+        sizes, t_size = self._sizes(path, names, unit), path.unit if self.vary == "shift" else 1.0
+        ramps = self._ramps(path)
+        del path  # a table needs its memory
+        kept = ramps.vertices(names)
+        columns: dict[str, Array] = {"shift" if self.vary == "shift" else "scale": _times(ramps.t[kept], t_size)}
+        for name in sorted(names, key=("excess", "overshoot").__contains__, reverse=True):
+            ramps.values(name)  # those first that need the most memory beside their result
+        for name, size in zip(names, sizes, strict=True):
+            columns[name] = _times(ramps.values(name)[kept], size)
         return columns
 
-    def _area(self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit) -> tuple[float, float, float]:
-        """Area in the profile's units, and the factors that turn x and y into the caller's."""
-        if part is None and (closed := closed_form(self.intervals, self.vary, axes)) is not None:
-            x_size, y_size = self._sizes(closed[1], axes, unit)
-            return closed[0], x_size, y_size
-        profile = self._profile()
-        x_size, y_size = self._sizes(profile.size, axes, unit)
-        cut = None if part is None else self._piece(profile, *part, unit)
-        return integral(self._track(axes), profile, axes, cut), x_size, y_size
+    def _area(self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit) -> tuple[float, tuple[float, ...]]:
+        """Area in the unit of the path, and the factors that turn x and y into the caller's."""
+        if part is None and self.vary == "scale" and (closed := closed_area(self.intervals, axes)) is not None:
+            return closed[0], _sizes(closed[1], axes, self._unit(unit))
+        path = self._path()
+        ramps, cut = self._ramps(path), None
+        if part is not None:
+            low, high = checks.span(*part)
+            (size,) = self._sizes(path, part[:1], unit)
+            cut = piece(ramps, path, part[0], low / size, high / size)
+        return integral(ramps, path, axes, cut), self._sizes(path, axes, unit)
 
-    def _piece(self, profile: Profile, name: Metric, span: Range, unit: Unit) -> Piece:
-        low, high = checks.span(name, span)
-        (size,) = self._sizes(profile.size, (name,), unit)
-        return piece(self._track((name,)), profile, name, low / size, high / size)
+    def _rounding(self, axes: Axes) -> float:
+        """What an area on these axes may be off by rounding, where it is a difference of sums."""
+        if "bandwidth" in axes and self.vary == "scale":
+            return 0.0
+        path = self._path()
+        size = path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
+        return sum_error(len(path)) * size
 
-    def _reference(self, reference: Intervals | UCC | None) -> UCC:
+    def _reference(self, reference: Intervals | Curve | None) -> Curve:
         if reference is None:
             if self._constant is None:
-                object.__setattr__(self, "_constant", UCC(self.intervals.constant(), vary=self.vary))
-            return cast(UCC, self._constant)
-        if not isinstance(reference, Intervals | UCC):
-            raise TypeError(f"`reference` must be Intervals or a UCC; got {type(reference).__name__}.")
-        other = reference if isinstance(reference, UCC) else UCC(reference, vary=self.vary)
-        if not np.array_equal(other.intervals.y_true, self.intervals.y_true):
+                vary: Vary = "shift" if self.vary == "shift" else "scale"
+                object.__setattr__(self, "_constant", UCC(self.intervals.constant(), vary=vary))
+            constant = self._constant
+            assert constant is not None  # noqa: S101  # set above
+            return constant
+        if isinstance(reference, Intervals):
+            reference = UCC(reference, vary="shift" if self.vary == "shift" else "scale")
+        if not hasattr(reference, "potential_crps"):
+            raise TypeError(f"`reference` must be Intervals or a curve; got {type(reference).__name__}.")
+        if isinstance(reference, UCC) and not np.array_equal(reference.intervals.y_true, self.intervals.y_true):
             raise ValueError("`reference` must have the same y_true: a gain compares intervals of the same rows.")
-        return other
+        return reference
 
     def _unit(self, unit: Unit) -> float:
         if isinstance(unit, str) and unit in ("raw", "std"):
-            return 1.0 if unit == "raw" else deviation(self.intervals.y_true, self.intervals.weight)
+            return 1.0 if unit == "raw" else standard_deviation(self.intervals.y_true, self.intervals.weight)
         try:
             value = checks.real("unit", unit)
         except (TypeError, ValueError):
@@ -377,21 +527,59 @@ class UCC:
             raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {checks.shown(unit)}.")
         return value
 
-    def _sizes(self, size: float, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
-        """Return the factors that turn metrics in units of `size` into the caller's unit."""
-        return tuple(1.0 if name == "miss_rate" else size / self._unit(unit) for name in names)
+    def _sizes(self, path: Path, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
+        """Return the factors that turn metrics of the path into the caller's unit."""
+        return _sizes(path.unit, names, self._unit(unit))
 
-    def _point(self, profile: Profile, t: float, unit: Unit, cost: tuple[float, Axes] | None = None) -> OperatingPoint:
-        size = profile.size / self._unit(unit)
-        values = {name: value if name == "miss_rate" else value * size for name, value in profile.at(t).items()}
-        scale, shift = (t, 0.0) if self.vary == "scale" else (1.0, t * profile.size)
+    def _point(self, path: Path, t: float, unit: Unit, cost: tuple[float, Axes] | None = None) -> OperatingPoint:
+        sizes = dict(zip(checks.METRICS, self._sizes(path, checks.METRICS, unit), strict=True))
+        values = {name: value * sizes[name] for name, value in path.at(t).items()}
+        scale, shift = (1.0, t * path.unit) if self.vary == "shift" else (t, 0.0)
         price = None if cost is None else cost[0] * values[cost[1][0]] + (1 - cost[0]) * values[cost[1][1]]
-        return OperatingPoint(scale=scale, shift=shift, cost=price, **values)
+        return OperatingPoint(scale=scale, shift=shift, cost=price, level=self._level_of(t), **values)
+
+    def _level_of(self, t: float) -> float | None:
+        if not self.levels:
+            return None
+        places = np.flatnonzero(self._knots()[1:] == t)
+        return self.levels[places[0]] if len(places) else t * self.levels[-1] if t < 1 else None
+
+    def _out_of_reach(self, path: Path, name: Metric, target: float, unit: Unit) -> str:
+        (size,) = self._sizes(path, (name,), unit)
+        if name in FALLING:
+            word, limit = "smallest", self._ramps(path).values(name)[-1]
+        else:
+            word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
+        return (
+            f"no {'shift' if self.vary == 'shift' else 'scale'} reaches {name}={target:g}: the {word} is "
+            f"{limit * size:.4g}. Hint: raise zero bands by `min_band`."
+        )
+
+
+def rank_leaving(n: int, share: float | Fraction) -> int:
+    """Return the smallest rank above which at most a share of n rows lies, without rounding.
+
+    >>> rank_leaving(10, 0.3), rank_leaving(3, 1 / 3), rank_leaving(3_000_001, 1 / 3_000_001)
+    (7, 2, 3000000)
+    """
+    missed = floor(n * checks.as_written(share))
+    return n - missed - ((missed + 1) / n == share)  # the share itself was divided out of these counts
+
+
+def _sizes(size: float, names: tuple[Metric, ...], unit: float) -> tuple[float, ...]:
+    return tuple(1.0 if name == "miss_rate" else size / unit for name in names)
+
+
+def _refuse_level(level: float | None) -> None:
+    if level is not None:
+        raise ValueError("`level` needs a curve of several levels: see UCC.from_levels.")
 
 
 def _times(values: Array, size: float) -> Array:
     if size == 1:
+        values.setflags(write=False)
         return values
-    product = values * size
+    with np.errstate(over="ignore"):
+        product = values * size
     product.setflags(write=False)
     return product

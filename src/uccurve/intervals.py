@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,31 @@ import numpy.typing as npt
 from . import _arrays as arrays
 from . import _bands as bands
 from . import _checks as checks
-from ._arrays import Flags
+from ._arrays import Flags, Indices
 from ._checks import Array
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 Missing = Literal["raise", "drop"]
+COLUMNS = ("y_true", "y_pred", "lower", "upper", "lower_band")
+
+
+class Rows(NamedTuple):
+    """Rows that carry weight, flattened, in one unit: what every curve is made of.
+
+    `error` is ``|y_true - y_pred|``, `above` whether `y_true` is not below `y_pred` (None: symmetric bands), `kept` the
+    numbers of the rows where some carry no weight. Errors and bands are in units of `unit`, a power of two that is 1
+    except for data near the ends of float64, so that nobody behind this door meets 1e300.
+    """
+
+    error: Array
+    lower_band: Array
+    upper_band: Array
+    above: Flags | None
+    weight: Array | None
+    kept: Indices | None
+    unit: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -91,7 +109,7 @@ class Intervals:
         y_true, y_pred, lower, upper : array_like
             Observed, predicted, and the two bounds; all of one shape, matched by position.
         weight : array_like, optional
-            One weight a row, not negative; they are divided by their sum.
+            One weight per row, not negative; they are divided by their sum.
         min_band : float or str, optional
             Raise every smaller or negative band to this: a number in units of `y_true`, or a percentage of
             the mean half-width such as ``"5%"``. Without it a `y_pred` outside its interval is refused.
@@ -107,17 +125,15 @@ class Intervals:
         columns = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper}
         (y, p, lo, up), w, dropped = arrays.columns(columns, weight, missing)
         arrays.ascending(lo, up)
-        with np.errstate(over="ignore"):
-            error, below, above = y - p, p - lo, up - p
-        arrays.within_range(error, y_true=y, y_pred=p)
-        arrays.within_range(below, lower=lo, y_pred=p)
-        arrays.within_range(above, upper=up, y_pred=p)
+        arrays.combined(np.subtract, {"y_true": y, "y_pred": p}, keep=False)
+        below = arrays.combined(np.subtract, {"y_pred": p, "lower": lo})
+        above = arrays.combined(np.subtract, {"upper": up, "y_pred": p})
         raised = 0
         if min_band is None:
             arrays.contained(p, lo, up, (below < 0) | (above < 0))
         else:
-            least = checks.floor(min_band, bands.mean_half_width(below, above, w))
-            raised = bands.raise_to_least(y, p, (lo, up), (below, above), least)
+            minimum = checks.floor(min_band, bands.mean_half_width(below, above, w))
+            raised = bands.raise_to_minimum(y, p, (lo, up), (below, above), minimum)
         return cls._of(w, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
@@ -153,10 +169,10 @@ class Intervals:
         names = (*columns, list(columns)[-1])[:4]
         raised = 0
         if min_band is not None:
-            least = checks.floor(min_band, bands.mean_half_width(given[0], given[-1], w))
+            minimum = checks.floor(min_band, bands.mean_half_width(given[0], given[-1], w))
             for band in given:
-                raised += int(np.count_nonzero(band < least)) * (3 - len(given))
-                np.maximum(band, least, out=band)
+                raised += int(np.count_nonzero(band < minimum)) * (3 - len(given))
+                np.maximum(band, minimum, out=band)
         for name, band in zip(names[2:], given, strict=False):
             rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
             checks.rows(band < 0, rule, band.__getitem__)
@@ -176,10 +192,10 @@ class Intervals:
         dropped: int = 0,
     ) -> Self:
         """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
-        with np.errstate(over="ignore"):
-            error, lo, up = y - p, p - below, p + above
-        for i, values, result in ((0, y, error), (2, below, lo), (3, above, up)):
-            arrays.within_range(result, **{names[i]: values, names[1]: p})
+        true, pred, low, high = names
+        arrays.combined(np.subtract, {true: y, pred: p}, keep=False)
+        lo = arrays.combined(np.subtract, {pred: p, low: below})
+        up = arrays.combined(np.add, {pred: p, high: above})
         bands.follow(y, p, (lo, up), (below, above))
         return cls._of(
             weight, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
@@ -275,7 +291,7 @@ class Intervals:
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
         chosen = rows if isinstance(rows, slice) else arrays.row_numbers(rows, len(self))
-        parts = {name: getattr(self, name)[chosen] for name in ("y_true", "y_pred", "lower", "upper", "lower_band")}
+        parts = {name: getattr(self, name)[chosen] for name in COLUMNS}
         if not len(parts["y_true"]):
             raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
         parts["upper_band"] = parts["lower_band"] if self.symmetric else self.upper_band[chosen]
@@ -283,7 +299,7 @@ class Intervals:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are frozen too."""
-        parts = {name: getattr(self, name) for name in ("y_true", "y_pred", "lower", "upper", "lower_band")}
+        parts = {name: getattr(self, name) for name in COLUMNS}
         if not self.symmetric:
             parts["upper_band"] = self.upper_band
         return _restored, (type(self), self._weight, self.raised, self.dropped, parts)
@@ -302,17 +318,21 @@ class Intervals:
         weight.setflags(write=False)
         return weight
 
-    def constant(self) -> Self:
+    def constant(self, *, symmetric: bool = True) -> Self:
         """Return the reference: same observations and predictions, equal bands as wide as these are on average.
+
+        Not `symmetric`, the lower and the upper bands keep their own means.
 
         Examples
         --------
-        >>> Intervals.from_bands([1, 2], y_pred=[1, 5], lower_band=[1, 2], upper_band=[3, 4]).constant().lower_band
-        array([2.5, 2.5])
+        >>> iv = Intervals.from_bands([1, 2], y_pred=[1, 5], lower_band=[1, 2], upper_band=[3, 4])
+        >>> iv.constant().lower_band, iv.constant(symmetric=False).lower_band
+        (array([2.5, 2.5]), array([1.5, 1.5]))
         """
-        width = bands.mean_half_width(self.lower_band, self.upper_band, self._weight) or 1.0
-        band = np.broadcast_to(width, self.y_true.shape)
-        return self._from_checked(self.y_true, self.y_pred, band, band, weight=self._weight)
+        sides = ((self.lower_band, self.upper_band),) if symmetric else ((self.lower_band,) * 2, (self.upper_band,) * 2)
+        widths = [bands.mean_half_width(*side, self._weight) for side in sides]
+        given = [np.broadcast_to(width if any(widths) else 1.0, self.y_true.shape) for width in widths]
+        return self._from_checked(self.y_true, self.y_pred, given[0], given[-1], weight=self._weight)
 
     def calibrated(self, *, scale: float = 1.0, shift: float = 0.0) -> Self:
         """Intervals with both bands multiplied by `scale`, then widened by `shift`, at least 0.
@@ -348,6 +368,54 @@ class Intervals:
         above = None if self.symmetric else error >= 0
         return np.abs(error, out=error), above, lower, upper if above is not None else lower
 
+    def rows(self) -> Rows:
+        """Return errors and bands of the rows that carry weight, flattened and in one unit."""
+        error, above, lower, upper = self.sides()
+        weight = None if self._weight is None else self._weight.ravel()
+        kept = None
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            error, weight, lower, upper = error[kept], weight[kept], lower[kept], upper[kept]
+            above = above if above is None else above[kept]
+        unit = _unit(error, lower, upper)
+        if unit != 1:
+            error, lower, upper = (_in_unit(values, unit) for values in (error, lower, upper))
+            upper = lower if above is None else upper
+        return Rows(error, lower, upper, above, weight, kept, unit)
+
+    @classmethod
+    def join(cls, parts: Sequence[Intervals]) -> Intervals:
+        """Intervals of all parts one after the other, such as the folds of a cross-validation; weights included.
+
+        Examples
+        --------
+        >>> one = Intervals.from_bands([1, 2], y_pred=[1, 5], lower_band=[1, 2])
+        >>> Intervals.join([one, one])
+        Intervals(4 rows, miss_rate 0.5, bandwidth 1.5)
+        """
+        if not parts:
+            raise ValueError("a list of folds must hold at least one Intervals; it is empty.")
+        for i, part in enumerate(parts):
+            if not isinstance(part, Intervals):
+                raise TypeError(f"a list of folds must hold Intervals; item {i} is {type(part).__name__}.")
+            if part.y_true.shape[1:] != parts[0].y_true.shape[1:]:
+                raise ValueError(f"a list of folds must have the same outputs: fold {i} differs from fold 0.")
+        if len(parts) == 1:
+            return parts[0]
+        weights = None
+        if any(part._weight is not None for part in parts):
+            weights = [np.ones(part.y_true.shape) if part._weight is None else part._weight for part in parts]
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+        symmetric = all(part.symmetric for part in parts)
+        upper = columns["lower_band"] if symmetric else np.concatenate([part.upper_band for part in parts])
+        return cls._of(
+            None if weights is None else np.concatenate(weights),
+            sum(part.raised for part in parts),
+            sum(part.dropped for part in parts),
+            **columns,
+            upper_band=upper,
+        )
+
     def __repr__(self) -> str:
         outside = (self.y_true < self.lower) | (self.y_true > self.upper)
         miss_rate = np.average(outside, weights=self._weight)
@@ -365,6 +433,27 @@ def _restored(
     cls: type[Intervals], weight: Array | None, raised: int, dropped: int, parts: dict[str, Array]
 ) -> Intervals:
     return cls._of(weight, raised, dropped, **{"upper_band": parts["lower_band"], **parts})
+
+
+def _unit(*arrays: Array) -> float:
+    """Return a power of two that brings values near the ends of float64 to where their squares fit, else 1."""
+    largest = max(float(array.max()) for array in {id(array): array for array in arrays}.values())
+    exponent = int(np.frexp(largest)[1])
+    if exponent > 500:
+        return float(np.ldexp(1.0, exponent - 500))
+    return float(np.ldexp(1.0, max(exponent, -700))) if largest and exponent < -400 else 1.0  # 1 / unit must fit too
+
+
+def _in_unit(values: Array, unit: float) -> Array:
+    """Values in a unit; refuse those that lose digits in it."""
+    scaled: Array = values / unit
+    lost = (values > 0) & (scaled < np.finfo(np.float64).tiny)
+    if unit > 1 and lost.any():
+        raise ValueError(
+            f"bands and errors must be of comparable size: float64 cannot hold {values[lost].min():.3g} beside values "
+            f"above {unit * 2.0**499:.3g}. Hint: raise such bands by `min_band`."
+        )
+    return scaled
 
 
 def _quantiles(draws: Array, level: float, missing: Missing) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ from ._checks import Array, Axes
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OperatingPoint:
-    """Where one scale (or shift) puts the intervals; `cost` only where one was asked for.
+    """Where one scale (or shift) puts the intervals; with a `cost` where one was asked for, a `level` for levels.
 
     >>> OperatingPoint(scale=1.5, shift=0.0, miss_rate=0.08, bandwidth=2.0, excess=1.23456, deficit=0.1, overshoot=1.3)
     OperatingPoint(scale=1.5, shift=0, miss_rate=0.08, bandwidth=2, excess=1.235, deficit=0.1, overshoot=1.3)
@@ -23,6 +23,7 @@ class OperatingPoint:
     deficit: float
     overshoot: float
     cost: float | None = None
+    level: float | None = None
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
@@ -45,3 +46,41 @@ class CurvePoints:
     def __repr__(self) -> str:
         spans = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in zip(self.axes, (self.x, self.y), strict=True))
         return f"CurvePoints({len(self)} points, {', '.join(spans)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Decomposition:
+    """What predictions, bands and calibration contribute to the interval score at one coverage.
+
+    ``score = climatology - prediction - discrimination + miscalibration``, all in units of `y_true`.
+
+    Attributes
+    ----------
+    score : float
+        Interval score as delivered.
+    best_score, best_scale : float
+        Smallest score over all scales of the delivered bands (shifts, for a curve over the shift), and that scale.
+    miscalibration : float
+        What the delivered scale costs, ``score - best_score``; never negative.
+    discrimination : float
+        What the bands save over a constant band around the same predictions; negative where they know less.
+    uncertainty : float
+        Smallest score of the constant band around the same predictions.
+    prediction : float
+        What the predictions save over one interval for all rows.
+    climatology : float
+        Score of the best single interval for all rows, the quantiles of `y_true`.
+    """
+
+    score: float
+    best_score: float
+    best_scale: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    prediction: float
+    climatology: float
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return f"Decomposition({', '.join(f'{name}={value:.4g}' for name, value in values)})"

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from . import _checks as checks
-from ._arrays import ascending, columns, floats, within_range
 from ._checks import HEADLINE, Array, Axes, Metric, Range, Unit, Vary
+from ._distribution_scores import WISDecomposition, crps_score, pinball_score, wis_decomposition, wis_score
+from ._rowscores import Multioutput, Score, average, bounds, data_columns, interval, over_outputs
 from .curve import UCC
 from .intervals import Intervals
 
-Multioutput = Literal["uniform_average", "raw_values"] | npt.ArrayLike
-Score = float | Array
+__all__ = [
+    "WISDecomposition",
+    "auucc_gain_score",
+    "auucc_score",
+    "bandwidth_score",
+    "coverage_score",
+    "crps_score",
+    "deficit_score",
+    "excess_score",
+    "interval_score",
+    "miss_rate_score",
+    "pinball_score",
+    "skill_score",
+    "ucc_curve",
+    "wis_decomposition",
+    "wis_score",
+]
 
 
 def ucc_curve(
@@ -63,7 +77,7 @@ def auucc_score(
     multioutput: Multioutput = "uniform_average",
     min_band: float | str | None = None,
 ) -> Score:
-    """Area under the curve, whole or over a range of the miss rate; less is better. O(n) on the headline axes.
+    """Area under the curve, whole or over a range of the miss rate; smaller is better. O(n) on the headline axes.
 
     Parameters
     ----------
@@ -100,7 +114,7 @@ def auucc_gain_score(
     multioutput: Multioutput = "uniform_average",
     min_band: float | str | None = None,
 ) -> Score:
-    """Share of the constant band's area that the intervals save; more is better. Parameters as in `auucc_score`.
+    """Share of the constant band's area that the intervals save; larger is better. Parameters as in `auucc_score`.
 
     Examples
     --------
@@ -111,6 +125,35 @@ def auucc_gain_score(
 
     def one(intervals: Intervals) -> float:
         return UCC(intervals, vary=vary).gain(axes=axes, miss_rate=miss_rate)
+
+    return _each_output(one, (y_true, y_pred, lower, upper), sample_weight, multioutput, min_band)
+
+
+def skill_score(
+    y_true: npt.ArrayLike,
+    y_pred: npt.ArrayLike,
+    lower: npt.ArrayLike,
+    upper: npt.ArrayLike,
+    *,
+    vary: Vary = "scale",
+    sample_weight: npt.ArrayLike | None = None,
+    multioutput: Multioutput = "uniform_average",
+    min_band: float | str | None = None,
+) -> Score:
+    """Share of the constant band's potential CRPS that the intervals save; larger is better. O(n log n).
+
+    It is `UCC.skill`: how much better the intervals are than equal ones around the same predictions, where each
+    coverage may use its own best scale (or shift). Parameters as in `auucc_score`.
+
+    Examples
+    --------
+    >>> y_true, zeros, bands = [1, 2, 4], [0, 0, 0], [1, 2, 4]
+    >>> round(skill_score(y_true, zeros, [-1, -2, -4], bands), 3)
+    0.222
+    """
+
+    def one(intervals: Intervals) -> float:
+        return UCC(intervals, vary=vary).skill()
 
     return _each_output(one, (y_true, y_pred, lower, upper), sample_weight, multioutput, min_band)
 
@@ -179,14 +222,28 @@ def miss_rate_score(
 ) -> Score:
     """Share of observations that lie outside their interval; a value on a bound is inside. O(n).
 
-    >>> miss_rate_score([1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8])  # only the 9 escapes
+    >>> miss_rate_score([1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8])  # only the 9 is outside
     0.25
     """
+    (y, low, high), weight = bounds(y_true, lower, upper, sample_weight)
+    return average((y < low) | (y > high), weight, multioutput)
 
-    def missed(y: Array, low: Array, high: Array) -> Array:
-        return ((y < low) | (y > high)).astype(np.float64)
 
-    return _per_row(missed, (y_true, lower, upper), sample_weight, multioutput)
+def coverage_score(
+    y_true: npt.ArrayLike,
+    lower: npt.ArrayLike,
+    upper: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    multioutput: Multioutput = "uniform_average",
+) -> Score:
+    """Share of observations that lie inside their interval; a value on a bound is inside. O(n).
+
+    >>> coverage_score([1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8])  # only the 9 is outside
+    0.75
+    """
+    (y, low, high), weight = bounds(y_true, lower, upper, sample_weight)
+    return average((low <= y) & (y <= high), weight, multioutput)
 
 
 def interval_score(
@@ -200,7 +257,7 @@ def interval_score(
 ) -> Score:
     """Mean of width + (2 / alpha) x distance outside, for intervals meant to miss a share `alpha`. O(n).
 
-    Less is better. It is ``2 * bandwidth + (2 / alpha) * deficit``, a proper score of the quantiles alpha/2 and
+    Smaller is better. It is ``2 * bandwidth + (2 / alpha) * deficit``, a proper score of the quantiles alpha/2 and
     1 - alpha/2.
 
     References
@@ -215,15 +272,8 @@ def interval_score(
     alpha = checks.real("alpha", alpha, 0, 1)
     if alpha == 0:
         raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
-
-    def score(y: Array, low: Array, high: Array) -> Array:
-        with np.errstate(over="ignore"):
-            width, outside = high - low, np.maximum(low - y, 0) + np.maximum(y - high, 0)
-            within_range(width, upper=high, lower=low)
-            within_range(outside, y_true=y, lower=low)
-            return width + 2 * (outside / alpha)
-
-    return _per_row(score, (y_true, lower, upper), sample_weight, multioutput)
+    (y, low, high), weight = bounds(y_true, lower, upper, sample_weight)
+    return average(interval(y, low, high, alpha), weight, multioutput)
 
 
 def _metric(
@@ -247,53 +297,8 @@ def _each_output(
     min_band: float | str | None,
 ) -> Score:
     """Score each column of two-dimensional data by itself, then average as asked."""
-    arrays, weight = _checked(("y_true", "y_pred", "lower", "upper"), data, sample_weight)
+    arrays, weight = data_columns(("y_true", "y_pred", "lower", "upper"), data, sample_weight)
     each = zip(*(array.reshape(len(array), -1).T for array in arrays), strict=True)
-    return _averaged(
+    return over_outputs(
         [one(Intervals.from_bounds(*one_output, weight=weight, min_band=min_band)) for one_output in each], multioutput
     )
-
-
-def _per_row(
-    score: Callable[[Array, Array, Array], Array],
-    data: tuple[npt.ArrayLike, ...],
-    sample_weight: npt.ArrayLike | None,
-    multioutput: Multioutput,
-) -> Score:
-    (y, low, high), weight = _checked(("y_true", "lower", "upper"), data, sample_weight)
-    ascending(low, high)
-    values = score(y, low, high).reshape(len(y), -1)
-    return _averaged(np.average(values, axis=0, weights=weight).tolist(), multioutput)
-
-
-def _checked(
-    names: tuple[str, ...], data: tuple[npt.ArrayLike, ...], sample_weight: npt.ArrayLike | None
-) -> tuple[list[Array], Array | None]:
-    """Columns of one shape, and one weight a row."""
-    arrays, weight, _ = columns(
-        dict(zip(names, data, strict=True)),
-        sample_weight,
-        "raise",
-        weight_name="sample_weight",
-        hint="leave such rows out first",
-    )
-    if weight is None:
-        return arrays, None
-    if np.asarray(sample_weight).ndim > 1:
-        raise ValueError(
-            "`sample_weight` must have one dimension, one value a row; it has 2. Hint: weigh outputs by `multioutput`."
-        )
-    return arrays, weight.reshape(len(weight), -1)[:, 0]
-
-
-def _averaged(scores: list[float], multioutput: Multioutput) -> Score:
-    if isinstance(multioutput, str):
-        checks.choice("multioutput", multioutput, ("uniform_average", "raw_values"))
-        return np.array(scores) if multioutput == "raw_values" else float(np.mean(scores))
-    weights = floats("multioutput", multioutput)
-    if weights.shape != (len(scores),) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise ValueError(
-            f"`multioutput` must be uniform_average, raw_values, or one weight of at least 0 for each of the "
-            f"{len(scores)} outputs, not all 0; got {checks.shown(multioutput)}."
-        )
-    return float(np.average(scores, weights=weights))

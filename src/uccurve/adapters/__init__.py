@@ -1,6 +1,6 @@
 """Adapters: what other libraries predict, as Intervals.
 
-``from_X`` gives one interval a row, as `Intervals` (a frame that names many models: a dict from name to Intervals).
+``from_X`` gives one interval per row, as `Intervals` (a frame that names many models: a dict from name to Intervals).
 ``levels_from_X`` gives all levels that X delivers, as a dict from level to Intervals for `UCC.from_levels`. Each only
 translates: nothing is fitted, sorted or repaired, rows are matched by position, and none imports the library it serves.
 """

@@ -30,7 +30,7 @@ def level_of(value: Any, name: str = "level") -> float:
     except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a number between 0 and 1; got {value!r}.") from None
     if not 0 < level < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {value!r}. Hint: 90 % is 0.9.")
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {value!r}. Hint: 90% is 0.9.")
     return float(as_written(level))
 
 
@@ -75,7 +75,7 @@ def chosen(found: Iterable[float], level: float | None) -> float:
 
 
 def finite_bounds(lower: Any, upper: Any, library: str) -> None:
-    """Refuse the endless bounds that conformal libraries give where their calibration rows are too few."""
+    """Refuse the infinite bounds that conformal libraries give where their calibration rows are too few."""
     endless = np.isinf(lower) | np.isinf(upper)
     if endless.any():
         raise ValueError(

@@ -66,7 +66,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class BandModel:
-    """Fitted regressors by name, and the least band they may give."""
+    """Fitted regressors by name, and the smallest band they may give."""
 
     method: str
     parts: Mapping[str, Any]

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Array, Axes, Vary
-from uccurve.curve import UCC
+from uccurve._conformal import conformal_rank
+from uccurve._distributions import clopper_pearson
+from uccurve.curve import UCC, rank_leaving
 from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
 
-from ._saved import read, write
+from ._groups import Groups, Label, listed
+from ._moving import moved_apart, one_sided, put_together
+from ._saved import Calibration, Learnt, read, write
 
-Label = str | int
-"""What names a group."""
+__all__ = ["Calibration", "IntervalCalibrator"]
 
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """What one group (or all rows) taught: the operating point to ship, and from how many rows."""
-
-    rows: int
-    point: OperatingPoint
+Tails = Literal["joint", "separate"]
+Fallback = Literal["pooled"]
+Labels = npt.ArrayLike | Mapping[Any, Any]
 
 
 class IntervalCalibrator:
@@ -37,18 +36,25 @@ class IntervalCalibrator:
 
     Parameters
     ----------
-    miss_rate : float, optional
-        Share of new observations that may lie outside.
+    coverage, miss_rate : float, optional
+        Share of new observations that shall lie inside, or that may lie outside; one of the two.
     bandwidth : float, optional
         Half the mean width, in units of ``y_true``.
     cost : float, optional
-        The c of ``c * x + (1 - c) * y`` on `axes`; the scale of least cost is taken.
+        The c of ``c * x + (1 - c) * y`` on `axes`; the scale of minimum cost is chosen.
     axes : tuple of two metrics
         For `cost` only.
     conformal : bool
-        For `miss_rate` only: reach it for new rows, with a guarantee, rather than for the calibration rows.
+        For a coverage only: reach it for new rows, with a guarantee, rather than for the calibration rows.
+    confidence : float, optional
+        Reach at least the coverage in this share of all calibration sets, rather than on average over them.
     vary : {"scale", "shift"}
         Multiply both bands by a factor, or add an amount to both.
+    tails : {"joint", "separate"}
+        One factor for both sides, or one for each side, which then misses half of the rows that may be missed.
+    fallback : {"pooled"}, optional
+        What calibrates groups that `fit` has not seen, or with too few rows: a calibration from all rows. Without it
+        they are refused.
 
     Attributes
     ----------
@@ -60,63 +66,77 @@ class IntervalCalibrator:
     **The guarantee.** With ``conformal=True``, for a new row exchangeable with the n calibration rows (independent
     draws of one distribution are) and intervals that come from a model which saw neither,
 
-        P(new observation outside its calibrated interval) <= miss_rate,
+        P(new observation inside its calibrated interval) >= coverage,
 
-    for any distribution, any model and any n that is accepted, on average over calibration sets; one calibration set
-    may do better or worse. The scale is the critical scale of rank ceil((n + 1)(1 - miss_rate)): split conformal
-    prediction with normalised residuals, and with ``vary="shift"`` conformalised quantile regression. Where no
-    critical scales tie, the probability is also at least ``miss_rate - 1 / (n + 1)``. With groups (Mondrian
-    conformal prediction) it holds within every group. It does not hold under drift, for one given value of the
-    features, or with ``conformal=False``, which at n = 20 and a target of 5 % misses 9.5 %.
+    for any distribution, any model and any n that is accepted, on average over calibration sets. The scale is the
+    critical scale of rank ceil((n + 1) coverage): split conformal prediction with normalised residuals, and with
+    ``vary="shift"`` conformalised quantile regression. Where no critical scales tie, the probability is also at most
+    ``coverage + 1 / (n + 1)``. One calibration set does better or worse, see `coverage_range`; with `confidence` the
+    rank is higher, so that this share of them reaches the coverage. With groups (Mondrian conformal prediction) the
+    guarantee holds within every group, with separate tails on each side. It does not hold under drift, for one given
+    value of the features, for groups that fall back on all rows, or with ``conformal=False``, which at n = 20 and a
+    target of 95% covers 90.5%.
 
     References
     ----------
     Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World.
+    Vovk (2012), Conditional Validity of Inductive Conformal Predictors.
     Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), Distribution-Free Predictive Inference for Regression.
     Romano, Patterson and Candès (2019), Conformalized Quantile Regression.
 
     Examples
     --------
     >>> held_out = Intervals.from_bands([1, 2, 3, 8], y_pred=[0, 0, 0, 0], lower_band=[1, 1, 2, 2])
-    >>> calibrator = IntervalCalibrator(miss_rate=0.2).fit(held_out)
+    >>> calibrator = IntervalCalibrator(coverage=0.8).fit(held_out)
     >>> calibrator
-    IntervalCalibrator(miss_rate=0.2, vary='scale', conformal=True; scale 4 from 4 rows)
+    IntervalCalibrator(coverage=0.8, vary='scale', conformal=True; scale 4 from 4 rows)
     >>> lower, upper = calibrator.apply_bounds(y_pred=[10.0], lower=[9.0], upper=[12.0])
     >>> lower.tolist(), upper.tolist()
     ([6.0], [18.0])
     """
 
-    __slots__ = ("_calibrations", "axes", "bandwidth", "conformal", "cost", "miss_rate", "vary")
+    __slots__ = ("_learnt", "axes", "confidence", "conformal", "fallback", "tails", "targets", "vary")
 
     def __init__(
         self,
         *,
+        coverage: float | None = None,
         miss_rate: float | None = None,
         bandwidth: float | None = None,
         cost: float | None = None,
         axes: Axes = HEADLINE,
         conformal: bool = True,
+        confidence: float | None = None,
         vary: Vary = "scale",
+        tails: Tails = "joint",
+        fallback: Fallback | None = None,
     ) -> None:
-        target = checks.only("target", miss_rate=miss_rate, bandwidth=bandwidth, cost=cost)
+        if coverage is not None and miss_rate is not None:
+            checks.miss_rate_of(coverage, miss_rate)
+        given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
+        target = checks.only("target", given, tuple(given))
         if target is None:
-            raise ValueError("give one target to calibrate for: miss_rate=, bandwidth= or cost=.")
-        checks.real(target[0], target[1], 0, np.inf if target[0] == "bandwidth" else 1)
+            raise ValueError("give one target to calibrate for: coverage=, miss_rate=, bandwidth= or cost=.")
+        self.targets = {str(target[0]): _checked_target(*target)}
         checks.choice("vary", vary, ("scale", "shift"))
-        if not isinstance(conformal, bool):
-            raise TypeError(f"`conformal` must be True or False; got {conformal!r}.")
-        self.miss_rate, self.bandwidth, self.cost = (
-            None if v is None else float(v) for v in (miss_rate, bandwidth, cost)
-        )
-        self.axes, self.conformal, self.vary = checks.axes(axes), conformal, vary
-        self._calibrations: dict[Label | None, Calibration] | None = None
+        checks.choice("tails", tails, ("joint", "separate"))
+        if fallback is not None:
+            checks.choice("fallback", fallback, ("pooled",))
+        self.axes, self.conformal, self.vary = checks.axes(axes), checks.flag("conformal", conformal), vary
+        self.confidence = None if confidence is None else checks.real("confidence", confidence, 0, 1)
+        self.tails, self.fallback = tails, fallback
+        self._refuse_contradictions()
+        self._learnt: Learnt | None = None
 
     @property
     def calibrations_(self) -> Mapping[Label | None, Calibration]:
         """What `fit` found, by group; without groups the one key is None."""
-        if self._calibrations is None:
-            raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
-        return MappingProxyType(self._calibrations)
+        return MappingProxyType(self._fitted.calibrations)
+
+    @property
+    def pooled_(self) -> Calibration | None:
+        """What groups fall back on that `fit` has not seen; None where nothing was asked for."""
+        return self._fitted.pooled
 
     @property
     def scale_(self) -> float:
@@ -128,20 +148,21 @@ class IntervalCalibrator:
         """The amount to add to both bands, where there is one for all rows."""
         return self._single().point.shift
 
-    def fit(self, intervals: Intervals, *, groups: npt.ArrayLike | None = None) -> Self:
+    def fit(self, intervals: Intervals, *, groups: Labels | None = None) -> Self:
         """Learn from held-out `intervals`, optionally for each group by itself; returns the calibrator. O(n log n).
 
         Parameters
         ----------
         intervals : Intervals
             Of rows on which the model was not trained.
-        groups : array_like of str or int, optional
-            One label a row, known for new rows too (a region, a horizon). Each group gets a calibration of its own.
+        groups : array_like of str or int, or mapping, optional
+            One label per row, known for new rows too (a region, a horizon), or several keys by name. Each group (each
+            combination of labels) gets a calibration of its own.
 
         Examples
         --------
         >>> iv = Intervals.from_bands([1, 2, 3, 8], y_pred=[0, 0, 0, 0], lower_band=[1, 1, 1, 1])
-        >>> by_site = IntervalCalibrator(miss_rate=0.5).fit(iv, groups=["a", "a", "b", "b"])
+        >>> by_site = IntervalCalibrator(coverage=0.5).fit(iv, groups=["a", "a", "b", "b"])
         >>> {site: found.point.scale for site, found in by_site.calibrations_.items()}
         {'a': 2.0, 'b': 8.0}
         """
@@ -150,22 +171,23 @@ class IntervalCalibrator:
                 f"`intervals` must be Intervals; got {type(intervals).__name__}. Hint: see Intervals.from_bounds."
             )
         if groups is None:
-            self._calibrations = {None: self._learn(intervals)}
+            self._learnt = Learnt({None: self._learn(intervals)})
             return self
-        found: dict[Label | None, Calibration] = {}
+        pooled = self._learn(intervals) if self.fallback else None
+        found = Groups.of(groups, len(intervals))
+        calibrations: dict[Label | None, Calibration] = {}
         refused: list[str] = []
-        places = _places(groups, len(intervals))
-        for label, rows in places.items():
+        for label, rows in found.rows.items():
             try:
-                found[label] = self._learn(intervals[rows])
+                calibrations[label] = self._learn(intervals[rows])
             except ValueError as error:
                 refused.append(f"{label!r} ({len(rows)} row{'s' if len(rows) > 1 else ''}): {error}")
-        if refused:
-            raise ValueError(f"{len(refused)} of {len(places)} groups cannot be calibrated, first {refused[0]}")
-        self._calibrations = found
+        if refused and (pooled is None or not calibrations):
+            raise ValueError(f"{len(refused)} of {len(found.rows)} groups cannot be calibrated, first {refused[0]}")
+        self._learnt = Learnt(calibrations, found.keys, pooled)
         return self
 
-    def apply(self, intervals: Intervals, *, groups: npt.ArrayLike | None = None) -> Intervals:
+    def apply(self, intervals: Intervals, *, groups: Labels | None = None) -> Intervals:
         """Return `intervals` with calibrated bands. O(n).
 
         Examples
@@ -174,24 +196,27 @@ class IntervalCalibrator:
         >>> IntervalCalibrator(bandwidth=5).fit(held_out).apply(held_out)
         Intervals(3 rows, miss_rate 0, bandwidth 5)
         """
-        calibrations = self.calibrations_
-        if groups is None or None in calibrations:
+        learnt = self._fitted
+        if groups is None or None in learnt.calibrations:
             if groups is not None:
                 raise ValueError("`groups` were not given to fit. Hint: fit with groups, or leave them out here.")
-            point = self._single().point
-            return intervals.calibrated(scale=point.scale, shift=point.shift)
-        places = _places(groups, len(intervals))
-        unseen = [label for label in places if label not in calibrations]
-        if unseen:
+            return self._moved(intervals, self._single())
+        found = Groups.of(groups, len(intervals))
+        if found.keys != learnt.keys:
+            raise ValueError(f"`groups` must have the keys that fit had: {learnt.keys}; got {found.keys}.")
+        unseen = [label for label in found.rows if label not in learnt.calibrations]
+        if unseen and learnt.pooled is None:
             raise ValueError(
-                f"`groups` must have been seen at fit: {len(unseen)} of {len(places)} were not, first {unseen[0]!r}. "
-                f"Seen: {_listed(calibrations)}."
+                f"`groups` must have been seen at fit: {len(unseen)} of {len(found.rows)} were not, "
+                f"first {unseen[0]!r}. "
+                f'Seen: {listed(list(learnt.calibrations))}. Hint: fallback="pooled" takes all rows for them.'
             )
         parts = []
-        for label, rows in places.items():
-            point = calibrations[label].point
-            parts.append((rows, intervals[rows].calibrated(scale=point.scale, shift=point.shift)))
-        return _joined(intervals, parts)
+        for label, rows in found.rows.items():
+            one = learnt.calibrations.get(label, learnt.pooled)
+            assert one is not None  # noqa: S101  # refused above
+            parts.append((rows, self._moved(intervals[rows], one)))
+        return put_together(intervals, parts)
 
     def apply_bounds(
         self,
@@ -199,7 +224,7 @@ class IntervalCalibrator:
         lower: npt.ArrayLike,
         upper: npt.ArrayLike,
         *,
-        groups: npt.ArrayLike | None = None,
+        groups: Labels | None = None,
         min_band: float | None = None,
     ) -> tuple[Array, Array]:
         """Return calibrated ``(lower, upper)`` of new rows, whose observations nobody knows yet. O(n).
@@ -208,7 +233,7 @@ class IntervalCalibrator:
         ----------
         y_pred, lower, upper : array_like
             As for `Intervals.from_bounds`.
-        groups : array_like, optional
+        groups : array_like or mapping, optional
             Needed if and only if `fit` had them.
         min_band : float, optional
             As for `Intervals.from_bounds`, the number that the calibration rows had. A percentage is refused: it would
@@ -217,7 +242,7 @@ class IntervalCalibrator:
         Examples
         --------
         >>> held_out = Intervals.from_bands([1, 2, 3], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
-        >>> by_shift = IntervalCalibrator(miss_rate=0.25, vary="shift").fit(held_out)
+        >>> by_shift = IntervalCalibrator(coverage=0.75, vary="shift").fit(held_out)
         >>> [bound.tolist() for bound in by_shift.apply_bounds([5.0, 7.0], [4.0, 7.0], [6.0, 7.5])]
         [[2.0, 5.0], [8.0, 9.5]]
         """
@@ -226,107 +251,145 @@ class IntervalCalibrator:
         new = self.apply(Intervals.from_bounds(y_pred, y_pred, lower, upper, min_band=min_band), groups=groups)
         return new.lower, new.upper
 
+    def coverage_range(self, rows: int, *, share: float = 0.95) -> tuple[float, float]:
+        """Return the coverages of new rows between which this share of calibration sets of that many `rows` lies.
+
+        For independent rows whose critical scales do not tie, the coverage that one calibration set leads to has a
+        Beta distribution: of rank j among n rows, Beta(j, n + 1 - j), for any model and any distribution.
+
+        Examples
+        --------
+        >>> [round(end, 3) for end in IntervalCalibrator(coverage=0.95).coverage_range(200)]
+        [0.916, 0.976]
+        """
+        alpha = self._alpha
+        if alpha is None:
+            raise ValueError("`coverage_range` needs a coverage as the target.")
+        rank = self._rank(rows, alpha)
+        low = clopper_pearson(rank, rows, share)[0] if rank > 0 else 0.0
+        return low, clopper_pearson(max(rank - 1, 0), rows, share)[1]
+
     def to_json(self) -> str:
         """Write the fitted calibration as JSON, every number exactly.
 
         Examples
         --------
         >>> held_out = Intervals.from_bands([1, 2, 3], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
-        >>> text = IntervalCalibrator(miss_rate=0.25).fit(held_out).to_json()
+        >>> text = IntervalCalibrator(coverage=0.75).fit(held_out).to_json()
         >>> IntervalCalibrator.from_json(text).scale_
         3.0
         """
-        found = [(label, one.rows, one.point) for label, one in self.calibrations_.items()]
-        return write({"axes": self.axes, "conformal": self.conformal, "vary": self.vary, **self._target()}, found)
+        learnt = self._fitted
+        names = ("axes", "confidence", "conformal", "fallback", "tails", "vary")
+        return write({**{name: getattr(self, name) for name in names}, **self.targets}, learnt)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read what `to_json` wrote; anything else is refused. Nothing in the text is ever run."""
-        settings, found = read(text)
+        settings, learnt = read(text)
         try:
             self = cls(**settings)
         except (TypeError, ValueError) as error:
             raise ValueError(f"`text` must be a calibration written by to_json: {error}") from None
-        self._calibrations = {label: Calibration(rows, point) for label, rows, point in found}
+        self._learnt = learnt
         return self
 
     def __repr__(self) -> str:
-        ((name, value),) = self._target().items()
+        ((name, value),) = self.targets.items()
         words = [f"{name}={value:g}", f"vary={self.vary!r}"]
-        if name == "miss_rate":
+        if name in ("coverage", "miss_rate"):
             words.append(f"conformal={self.conformal}")
-        elif name == "cost":
-            words.append(f"axes={self.axes!r}")
+        words += [f"confidence={self.confidence:g}"] if self.confidence is not None else []
+        words += [f"tails={self.tails!r}"] if self.tails != "joint" else []
+        words += [f"axes={self.axes!r}"] if name == "cost" else []
+        words += [f"fallback={self.fallback!r}"] if self.fallback else []
         return f"IntervalCalibrator({', '.join(words)}; {self._state()})"
 
     def _state(self) -> str:
-        if self._calibrations is None:
+        if self._learnt is None:
             return "not fitted"
-        rows = sum(one.rows for one in self._calibrations.values())
-        values = [getattr(one.point, self.vary) for one in self._calibrations.values()]
-        if None in self._calibrations:
-            return f"{self.vary} {values[0]:.4g} from {rows} rows"
-        return f"{self.vary} {min(values):.4g} to {max(values):.4g} in {len(values)} groups from {rows} rows"
+        found = self._learnt.calibrations.values()
+        rows = sum(one.rows for one in found)
+        values = [v for one in found for v in (one.tails or (getattr(one.point, self.vary),))]
+        if None not in self._learnt.calibrations:
+            return f"{self.vary} {min(values):.4g} to {max(values):.4g} in {len(found)} groups from {rows} rows"
+        sides = " below and ".join(f"{value:.4g}" for value in values) + (" above" if len(values) > 1 else "")
+        return f"{self.vary} {sides} from {rows} rows"
 
-    def _target(self) -> dict[str, float]:
-        given = {"miss_rate": self.miss_rate, "bandwidth": self.bandwidth, "cost": self.cost}
-        return {name: value for name, value in given.items() if value is not None}
+    @property
+    def _alpha(self) -> Fraction | None:
+        """Miss rate that is asked for, exactly; None for other targets."""
+        if "coverage" in self.targets:
+            return checks.miss_rate_of(self.targets["coverage"])
+        return checks.as_written(self.targets["miss_rate"]) if "miss_rate" in self.targets else None
+
+    @property
+    def _fitted(self) -> Learnt:
+        if self._learnt is None:
+            raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
+        return self._learnt
+
+    def _refuse_contradictions(self) -> None:
+        if self._alpha is None and (self.confidence is not None or self.tails == "separate"):
+            name = "confidence" if self.confidence is not None else "tails"
+            raise ValueError(f"`{name}` needs a coverage as the target.")
+        if self.confidence is not None and not self.conformal:
+            raise ValueError("`confidence` needs conformal=True: it is about new rows.")
+
+    def _rank(self, rows: int, alpha: Fraction) -> int:
+        """Return the rank of one side's order statistic, or that of the interval between two, among so many rows."""
+        share, confidence = self._per_tail(alpha)
+        rank = conformal_rank(rows, share, confidence) if self.conformal else rank_leaving(rows, share)
+        return rank if self.tails == "joint" else 2 * rank - rows - 1
+
+    def _per_tail(self, alpha: Fraction) -> tuple[Fraction, float | None]:
+        """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
+        if self.tails == "joint":
+            return alpha, self.confidence
+        return alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
 
     def _single(self) -> Calibration:
-        calibrations = self.calibrations_
+        calibrations = self._fitted.calibrations
         if None not in calibrations:
             raise ValueError(
-                f"there is one calibration a group ({_listed(calibrations)}). Hint: pass `groups`, see calibrations_."
+                f"there is one calibration per group ({listed(list(calibrations))}). "
+                "Hint: pass `groups`, see calibrations_."
             )
         return calibrations[None]
 
     def _learn(self, intervals: Intervals) -> Calibration:
         if intervals._weight is not None and not intervals._weight.any():
             raise ValueError("`weight` must not be zero in every row.")
-        curve = UCC(intervals, vary=self.vary)
-        if self.cost is not None:
-            point = curve.cheapest(self.cost, axes=self.axes)
-        elif self.bandwidth is not None:
-            point = curve.find(bandwidth=self.bandwidth)
-        else:
-            if self.conformal and intervals.y_true.ndim == 2:
-                raise ValueError(
-                    "`conformal` counts exchangeable rows, and the outputs of one row are not. "
-                    "Hint: calibrate each output by itself, or pass conformal=False."
-                )
-            point = curve.find(miss_rate=self.miss_rate, conformal=self.conformal)
-        return Calibration(len(intervals), point)
-
-
-def _places(groups: npt.ArrayLike, n: int) -> dict[Label, npt.NDArray[np.intp]]:
-    """Row numbers of each group, groups in order of appearance."""
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(f"`groups` must have one label a row: {labels.shape} against ({n},).")
-    if labels.dtype.kind not in "OUTiub":
-        raise TypeError(
-            f"`groups` must hold str or int labels; it holds {labels.dtype.name}. Hint: convert it to str first."
-        )
-    places: dict[Any, list[int]] = {}
-    for row, label in enumerate(labels.tolist()):
-        if not isinstance(label, (str, int)):
-            raise TypeError(
-                f"`groups` must hold str or int labels; row {row} holds {label!r}. Hint: name the rows without a group."
+        alpha = self._alpha
+        if alpha is None:
+            curve = UCC(intervals, vary=self.vary)
+            given: Any = self.targets
+            point = curve.cheapest(given["cost"], axes=self.axes) if "cost" in given else curve.find(**given)
+            return Calibration(len(intervals), point)
+        if self.conformal and intervals.y_true.ndim == 2:
+            raise ValueError(
+                "`conformal` counts exchangeable rows, and the outputs of one row are not. "
+                "Hint: calibrate each output by itself, or pass conformal=False."
             )
-        places.setdefault(label, []).append(row)
-    return {label: np.array(rows) for label, rows in places.items()}
+        if self.tails == "joint":
+            return Calibration(len(intervals), self._find(intervals, alpha))
+        lower, upper = (getattr(self._find(side, alpha), self.vary) for side in one_sided(intervals))
+        moved = moved_apart(intervals, self.vary, lower, upper)
+        return Calibration(len(intervals), UCC(moved).at(1.0), (lower, upper))
+
+    def _find(self, intervals: Intervals, alpha: Fraction) -> OperatingPoint:
+        share, confidence = self._per_tail(alpha)
+        curve = UCC(intervals, vary=self.vary)
+        return curve.find(miss_rate=share, conformal=self.conformal, confidence=confidence)
+
+    def _moved(self, intervals: Intervals, one: Calibration) -> Intervals:
+        if one.tails is not None:
+            return moved_apart(intervals, self.vary, *one.tails)
+        return intervals.calibrated(scale=one.point.scale, shift=one.point.shift)
 
 
-def _listed(labels: Mapping[Label | None, Any], most: int = 10) -> str:
-    names = [repr(label) for label in labels]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _joined(whole: Intervals, parts: list[tuple[npt.NDArray[np.intp], Intervals]]) -> Intervals:
-    """Put the parts back where they were taken from."""
-    moved = {name: getattr(whole, name).copy() for name in ("lower", "upper", "lower_band", "upper_band")}
-    for rows, part in parts:
-        for name, array in moved.items():
-            array[rows] = getattr(part, name)
-    kept = {"y_true": whole.y_true, "y_pred": whole.y_pred}
-    return Intervals._of(whole._weight, whole.raised, whole.dropped, **kept, **moved)
+def _checked_target(name: str, value: Any) -> float:
+    if name == "coverage":
+        checks.miss_rate_of(value)
+        return float(value)
+    return checks.real(name, value, 0, np.inf if name == "bandwidth" else 1)

@@ -48,6 +48,8 @@ def _interval_score(intervals: Intervals, *, alpha: float) -> float:
 SCORES: Mapping[str, tuple[Callable[..., float], bool]] = {
     "auucc_gain": (_curve("gain"), True),
     "auucc": (_curve("area"), False),
+    "skill": (_curve("skill"), True),
+    "crps": (_curve("potential_crps"), False),
     "cost": (_priced("cost"), False),
     "cheapest": (_priced("cheapest"), False),
     "interval_score": (_interval_score, False),
@@ -114,7 +116,8 @@ def make_interval_scorer(
     Parameters
     ----------
     score : str or callable
-        ``"auucc_gain"``, ``"auucc"`` (`axes`, `vary`, `unit`, and ranges such as ``miss_rate=(0, 0.5)``); ``"cost"`` as
+        ``"skill"`` and ``"crps"``, the potential CRPS (`vary`); ``"auucc_gain"``, ``"auucc"`` (`axes`, `vary`,
+        `unit`, and ranges such as ``miss_rate=(0, 0.5)``); ``"cost"`` as
         delivered and ``"cheapest"`` on the curve (`c`, `axes`, `unit`, `vary`); ``"interval_score"`` (`alpha`); or a
         metric as delivered, ``"bandwidth"``, ``"miss_rate"``, ``"excess"``, ``"deficit"``, ``"overshoot"`` (`unit`).
         A callable is called as ``score(y_true, y_pred, lower, upper, **options)``.

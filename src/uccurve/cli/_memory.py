@@ -14,7 +14,7 @@ USED = ("memory.current", "memory/memory.usage_in_bytes")
 def room() -> int | None:
     """Bytes that this process may still take; None where the system does not tell.
 
-    It is the least of what the machine has free, what its container may use and what the process was limited to.
+    It is the minimum of what the machine has free, what its container may use and what the process was limited to.
     """
     return min(_limits(), default=None)
 
@@ -25,9 +25,9 @@ def _limits() -> Iterator[int]:
     elif hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         yield os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for limit, used in zip(CGROUPS, USED, strict=True):
-        most, taken = (_text(f"/sys/fs/cgroup/{name}").strip() for name in (limit, used))
-        if most.isdecimal() and taken.isdecimal() and int(most) < 1 << 60:
-            yield max(0, int(most) - int(taken))
+        most, now = (_text(f"/sys/fs/cgroup/{name}").strip() for name in (limit, used))
+        if most.isdecimal() and now.isdecimal() and int(most) < 1 << 60:
+            yield max(0, int(most) - int(now))
     if (address_space := _address_space()) is not None:
         yield address_space
 
@@ -41,8 +41,8 @@ def _address_space() -> int | None:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return None
-    taken = re.search(r"VmSize:\s+(\d+) kB", _text("/proc/self/status"))
-    return max(0, most - 1024 * int(taken[1])) if taken else most
+    used = re.search(r"VmSize:\s+(\d+) kB", _text("/proc/self/status"))
+    return max(0, most - 1024 * int(used[1])) if used else most
 
 
 def _text(path: str) -> str:

@@ -1,32 +1,32 @@
-"""Scans: a table as the frame of the engine that is to sum it up, and which engine that should be."""
+"""Scans: a table as the lazy frame of the engine that is to summarise it, and which engine that should be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
-from ._files import Table
 from ._loading import Part, Request
 from ._memory import room
+from ._tables import Dialect, Table
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 SHARE = 0.5
 """Share of the free memory above which files are streamed rather than loaded."""
 WORK = 40
-"""Numbers a row that an assessment in memory takes beside its columns."""
+"""Numbers per row that an assessment in memory takes beside its columns."""
 STREAM = 700 << 20
 """Bytes that Polars takes for each thread while it streams."""
 
 
-def fitting(parts: Sequence[Part], request: Request) -> tuple[Engine, str]:
-    """The engine that the memory allows, and why it is not the exact one ('' where it is)."""
+def choose_engine(parts: Sequence[Part], request: Request) -> tuple[Engine, str]:
+    """Return the engine that the memory allows, and why it is not the exact one ('' where it is)."""
     import polars as pl
 
     free = room()
     if free is None:
         return "memory", ""
-    stream = STREAM * pl.thread_pool_size() + sum(part.table.bytes for part in parts)
+    stream = STREAM * pl.thread_pool_size() + sum(part.table.source.size for part in parts)
     try:
         need = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in parts)
     except OSError:  # not even the file fits into the address space
@@ -35,15 +35,15 @@ def fitting(parts: Sequence[Part], request: Request) -> tuple[Engine, str]:
         return "memory", ""
     sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
     if stream > free >= need:
-        return "memory", f"{sizes}: loaded all the same, because to stream it takes about {_shown(stream)}"
+        return "memory", f"{sizes}: loaded all the same, because streaming takes about {_shown(stream)}"
     if stream > free:
         raise _too_large(parts[0].table, stream, free)
-    return "polars", f"{sizes}: streamed by polars, with brackets in place of tests (--engine memory loads it all)"
+    return "polars", f"{sizes}: streamed by polars, without tests (--engine memory loads it all)"
 
 
 def _too_large(table: Table, stream: float, free: float) -> MemoryError:
     return MemoryError(
-        f"{table.label} is too large: even to stream it takes about {_shown(stream)}, and {_shown(free)} "
+        f"{table.label} is too large: even streaming takes about {_shown(stream)}, and {_shown(free)} "
         "are free. Hint: raise the limit (ulimit -v), or choose another engine by --engine."
     )
 
@@ -53,8 +53,9 @@ def _rows(table: Table) -> int:
     import polars as pl
 
     if table.kind == "csv":
-        return table.bytes // max(8 * len(table.columns), 1)
-    return int(pl.scan_parquet(table.source, glob=False).select(pl.len()).collect().item())
+        return table.source.size // max(8 * len(table.columns), 1)
+    content: Any = table.source.content
+    return int(pl.scan_parquet(content, glob=False).select(pl.len()).collect().item())
 
 
 def _shown(size: float) -> str:
@@ -67,15 +68,18 @@ def _shown(size: float) -> str:
 
 
 def frame(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:
-    """The named columns of a table, in the engine's own lazy frame."""
+    """Return the named columns of a table in the engine's own lazy frame."""
     table.require([*numbers, *labels])
     if engine == "polars":
         return table.lazy(numbers, labels)
-    if isinstance(table.source, bytes):
-        raise ValueError(f"{engine} reads files, not standard input. Hint: --engine polars, or save it first.")
-    if table.kind == "csv" and table.separator != ",":
+    if isinstance(table.source.content, bytes):
         raise ValueError(
-            f"{engine} reads CSV with commas; {table.label} has {table.separator!r}. Hint: --engine polars."
+            f"{engine} reads files, not {table.label}. Hint: --engine polars, or save it as a plain file first."
+        )
+    if table.kind == "csv" and (table.separator != "," or table.dialect != Dialect()):
+        raise ValueError(
+            f"{engine} reads CSV with commas, decimal points and the usual signs of missing numbers; "
+            f"{table.label} is written in another way. Hint: --engine polars."
         )
     readers: dict[str, Callable[[Table], Any]] = {"duckdb": _duckdb, "dask": _dask, "spark": _spark}
     try:
@@ -87,13 +91,13 @@ def frame(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence
 def _duckdb(table: Table) -> Any:
     import duckdb
 
-    return duckdb.read_parquet(table.paths) if table.kind == "parquet" else duckdb.read_csv(table.paths)
+    return duckdb.read_parquet(table.source.paths) if table.kind == "parquet" else duckdb.read_csv(table.source.paths)
 
 
 def _dask(table: Table) -> Any:
     import dask.dataframe as dd
 
-    return dd.read_parquet(table.paths) if table.kind == "parquet" else dd.read_csv(table.paths)
+    return dd.read_parquet(table.source.paths) if table.kind == "parquet" else dd.read_csv(table.source.paths)
 
 
 def _spark(table: Table) -> Any:
@@ -101,5 +105,5 @@ def _spark(table: Table) -> Any:
 
     session = SparkSession.builder.appName("uccurve").getOrCreate()
     if table.kind == "parquet":
-        return session.read.parquet(*table.paths)
-    return session.read.csv(table.paths, header=True, inferSchema=True)
+        return session.read.parquet(*table.source.paths)
+    return session.read.csv(table.source.paths, header=True, inferSchema=True)

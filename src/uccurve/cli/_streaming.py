@@ -1,98 +1,136 @@
-"""Streaming: what can be said of files that stay where they are, from one sketch a model."""
+"""Streaming: an assessment of files that stay where they are, from one sketch per model."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
-from uccurve._checks import METRICS, Axes, Range, Unit
-from uccurve.compare.assess import GAINS
+from uccurve._checks import METRICS, SUMMARY
+from uccurve.compare._columns import plain
+from uccurve.compare._formats import short
+from uccurve.compare.results import Assessment, AssessmentSettings, ModelRow, Segment
+from uccurve.compare.verdict import verdict
 
-from ._console import Cell, show_table, show_text
-from ._files import shown
-from ._loading import Part, Request
+from ._labels import label_columns
+from ._loading import Part, Request, flat
 from ._scans import Engine, frame
-from ._summary import GAIN_FIELDS, GAIN_HEADS, cost_title, partial_note
 
 if TYPE_CHECKING:
     from uccurve.sketch.curve import SketchUCC
     from uccurve.sketch.sketch import UCCSketch
 
-Bracket = tuple[float, float]
-LONG = 1e6
-"""Per cent from which a gain is shown by three digits and a power of ten."""
+Sketches = dict[tuple[str, str], "UCCSketch"]
+"""Sketches by feature and label; all rows are ('', '')."""
+ENDS = ("coverage", "scale", "half_width", "score", "crps", "skill")
+UNKNOWN = {f"{name}{end}": nan for name in ENDS for end in ("_low", "_high")}
+"""Confidence intervals, for which the rows themselves are needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What is asked of each curve, as in `uccurve.assess`."""
+class Streamed:
+    """An assessment from sketches, with a bracket around each number that the bins do not tell exactly."""
 
-    axes: Axes
-    c: float
-    miss_rate: Range
-    unit: Unit
-    alpha: float | None
+    def __init__(self, assessment: Assessment, engine: Engine) -> None:
+        self.assessment, self.engine = assessment, engine
+
+    def to_json(self) -> str:
+        """Return the assessment as JSON text, with the engine and the brackets."""
+        settings = self.assessment.settings
+        brackets = {name: dict(_brackets(curve, settings)) for name, curve in self.assessment.curves.items()}
+        data = self.assessment.to_dict() | {"engine": self.engine, "brackets": plain(brackets)}
+        return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-def curves(parts: Sequence[Part], request: Request, engine: Engine) -> dict[str, dict[str, SketchUCC]]:
-    """The curve of every model on all rows (under '') and on the rows of each segment."""
+def stream(found: Sequence[Part], request: Request, engine: Engine, settings: AssessmentSettings) -> Streamed:
+    """Assess the models of files without loading them."""
+    if request.on and len(found) > 1:
+        raise ValueError("--on matches rows in memory. Hint: put all models into one file, or --engine memory.")
+    sketches = dict(_sketches(found, request, engine))
+    if len(found) > 1:
+        _refuse_other_rows({name: parts["", ""] for name, parts in sketches.items()})
+    curves = {name: parts["", ""].ucc() for name, parts in sketches.items()}
+    rows = _ranked([_row(name, curve, settings) for name, curve in curves.items()], settings)
+    segments = [
+        _segment(name, key, one.ucc(), settings)
+        for name, parts in sketches.items()
+        for key, one in parts.items()
+        if any(key)
+    ]
+    assessment = Assessment(
+        rows=tuple(rows),
+        comparisons=(),
+        crossings=(),
+        segments=tuple(segments),
+        notes=tuple(_notes(curves, request, engine)),
+        settings=settings,
+        verdict=verdict(rows, settings, segments=segments),
+        curves=curves,
+        comparable=len({columns.pred for part in found for columns in part.models.values()}) == 1 == len(found),
+    )
+    return Streamed(assessment, engine)
+
+
+def _sketches(found: Sequence[Part], request: Request, engine: Engine) -> Iterator[tuple[str, Sketches]]:
+    """Sketches of every model, on all rows and on the rows of each segment."""
     from uccurve.sketch.sketch import UCCSketch
 
-    found: dict[str, dict[str, SketchUCC]] = {}
-    labels = [request.by] if request.by else []
-    options: Any = {
-        "weight": request.weight,
-        "min_band": request.min_band,
-        "missing": request.missing,
-        "by": request.by,
-    }
-    for part in parts:
-        rows = frame(engine, part.table, part.numbers(request), labels)
-        if request.missing == "drop" and len(part.models) > 1:
-            rows = _whole_rows(rows, part, request)
-        for name, (y_pred, lower, upper) in part.models.items():
-            columns: Any = {"y_true": part.y, "y_pred": y_pred, "lower": lower, "upper": upper}
-            sketches: Any = UCCSketch.from_frame(rows, **columns, **options)
-            if request.by is None:
-                found[name] = {"": sketches.ucc()}
-            else:
-                segments = _segments(sketches)
-                whole = sum(sketches.values(), UCCSketch())
-                found[name] = {"": whole.ucc(), **{label: one.ucc() for label, one in segments.items()}}
-    if len(parts) > 1:
-        _refuse_other_rows({name: one[""].sketch for name, one in found.items()})
-    return found
+    labels = label_columns(request.by, None)
+    options: Any = {"weight": request.weight, "min_band": request.min_band, "missing": request.missing}
+    options |= {"by": labels} if labels else {}
+    for part in found:
+        models = flat(part.models)
+        rows = _prepared(frame(engine, part.table, part.numbers(request), labels), part, request)
+        for name, columns in models.items():
+            names: Any = {"y_true": part.y, "y_pred": columns.pred}
+            names |= {"lower": columns.bounds[0].lower, "upper": columns.bounds[0].upper}
+            sketch: Any = UCCSketch.from_frame(rows, **names, **options)
+            yield name, _by_segment(sketch, labels, request.by) if labels else {("", ""): sketch}
 
 
-def _whole_rows(rows: Any, part: Part, request: Request) -> Any:
-    """Let rows on which any model lacks a number lack their observation: models are compared on the same rows."""
+def _prepared(rows: Any, part: Part, request: Request) -> Any:
+    """Sort crossing bounds, and drop rows for all models alike, where that is asked for."""
     import narwhals as nw
 
     from uccurve.sketch._engine_checks import all_finite
 
-    whole = nw.when(all_finite(part.numbers(request))).then(nw.col(part.y))
-    return nw.from_native(rows).with_columns(whole.alias(part.y)).to_native()
+    changed: list[nw.Expr] = []
+    if request.sort_crossing:
+        for columns in flat(part.models).values():
+            lower, upper, _ = columns.bounds[0]
+            changed += [nw.min_horizontal(lower, upper).alias(lower), nw.max_horizontal(lower, upper).alias(upper)]
+    if request.missing == "drop" and len(part.models) > 1:  # a row that lacks its observation is dropped everywhere
+        changed.append(nw.when(all_finite(part.numbers(request))).then(nw.col(part.y)).alias(part.y))
+    return nw.from_native(rows).with_columns(*changed).to_native() if changed else rows
 
 
-def _segments(groups: Mapping[Any, UCCSketch]) -> dict[str, UCCSketch]:
-    """Segments with rows by their label as text, in order; rows without a label are refused, as in memory."""
-    nameless = groups.get(None)
-    if nameless is not None:
+def _by_segment(groups: Mapping[Any, UCCSketch], names: Sequence[str], by: Sequence[Sequence[str]]) -> Sketches:
+    """Sketches of all rows and of each feature's segments, from those of all combinations of labels."""
+    from uccurve.sketch.sketch import UCCSketch
+
+    unlabelled = sum(one.rows + one.dropped for key, one in groups.items() if None in key)
+    if unlabelled:
         total = sum(one.rows + one.dropped for one in groups.values())
         raise ValueError(
-            f"`by` must hold a label in each row: {nameless.rows + nameless.dropped} of {total} have none. "
+            f"`by` must hold a label in each row: {unlabelled} of {total} rows have none. "
             "Hint: give such rows a label of their own."
         )
-    return {label: one for label, one in sorted((str(key), one) for key, one in groups.items()) if one.rows}
+    found: Sketches = {("", ""): sum(groups.values(), UCCSketch())}
+    for feature in by:
+        places = [names.index(name) for name in feature]
+        segments: dict[str, UCCSketch] = {}
+        for key, one in groups.items():
+            label = ", ".join(str(key[place]) for place in places)
+            segments[label] = segments.get(label, UCCSketch()) + one
+        found |= {(", ".join(feature), label): one for label, one in sorted(segments.items()) if one.rows}
+    return found
 
 
 def _refuse_other_rows(sketches: Mapping[str, UCCSketch]) -> None:
     """Refuse files whose rows cannot be the same: rows of several files are not matched while they are streamed."""
     counts = {name: one.rows + one.dropped for name, one in sketches.items()}
     if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{shown(name)} {count:,}" for name, count in counts.items())
+        listed = ", ".join(f"{short(name)} {count:,}" for name, count in counts.items())
         raise ValueError(f"files must have the same rows: {listed}.")
     if any(one.dropped for one in sketches.values()):
         raise ValueError(
@@ -101,61 +139,121 @@ def _refuse_other_rows(sketches: Mapping[str, UCCSketch]) -> None:
         )
 
 
-def answers(curve: SketchUCC, choices: Choices) -> dict[str, Any]:
-    """Rows, metrics as delivered, and every other answer as a bracket that holds the exact one."""
-    at = curve.at(1.0, unit=choices.unit)
-    best = curve.cheapest(choices.c, axes=choices.axes, unit=choices.unit)
-    brackets = {name: curve.bracket("gain", axes=axes) for name, axes in GAINS}
-    brackets["partial_gain"] = curve.bracket("gain", axes=choices.axes, miss_rate=choices.miss_rate)
-    brackets["cost"] = curve.bracket("cost", choices.c, axes=choices.axes, unit=choices.unit)
-    brackets["cheapest_cost"] = curve.bracket("cheapest", choices.c, axes=choices.axes, unit=choices.unit)
-    metrics: dict[str, Any] = {name: getattr(at, name) for name in METRICS}
-    if choices.alpha is not None:
-        metrics["interval_score"] = 2 * at.bandwidth + 2 / choices.alpha * at.deficit
-    return {"n": curve.sketch.rows, **metrics, **brackets, "cheapest_scale": best.scale, "cost_there": best.cost}
+def _row(name: str, curve: SketchUCC, settings: AssessmentSettings) -> ModelRow:
+    """Return one model; what needs the rows themselves is nan."""
+    unit, coverage, delivered = settings.unit, settings.shown_coverage, curve.at(1.0, unit=settings.unit)
+    scale, half_width = _target(curve, settings)
+    decomposition = curve.decompose(coverage=coverage, unit=unit)
+    fields: dict[str, Any] = {metric: getattr(delivered, metric) for metric in METRICS}
+    for axes in SUMMARY:
+        for kind, value in (("area", curve.area(axes=axes, unit=unit)), ("gain", curve.gain(axes=axes))):
+            field = f"{kind}_{'_'.join(axes)}"
+            fields |= {field: value, f"{field}_low": nan, f"{field}_high": nan}
+    return ModelRow(
+        name=name,
+        rank=0,
+        n=curve.sketch.rows,
+        coverage=1 - delivered.miss_rate,
+        promise=None,
+        missed_above=nan,
+        missed_below=nan,
+        scale=scale,
+        shift=nan,
+        half_width=half_width,
+        score=decomposition.best_score,
+        pvalue=nan,
+        crps=curve.potential_crps(unit=unit),
+        skill=curve.skill(),
+        decomposition=decomposition,
+        concentration=_concentration(curve, settings),
+        **UNKNOWN,
+        **fields,
+        **_asked(curve, settings),
+    )
 
 
-def as_json(found: Mapping[str, Mapping[str, SketchUCC]], choices: Choices, engine: str) -> str:
-    """All answers as JSON text; brackets are pairs."""
-    models = {name: answers(curve[""], choices) for name, curve in found.items()}
-    segments = [
-        {"label": label, "model": name, **answers(one, choices)}
-        for name, curve in found.items()
-        for label, one in curve.items()
-        if label
-    ]
-    return json.dumps({"engine": engine, "models": models, "segments": segments}, indent=2, ensure_ascii=False)
+def _target(curve: SketchUCC, settings: AssessmentSettings) -> tuple[float, float]:
+    """Return a factor that is sure to reach the target, and the half-width there; infinite where none is."""
+    try:
+        found = curve.find(
+            coverage=settings.shown_coverage, conformal=not curve.sketch._state.weighted, unit=settings.unit
+        )
+    except ValueError:
+        return inf, inf
+    return found.scale, found.bandwidth
 
 
-def show(found: Mapping[str, Mapping[str, SketchUCC]], choices: Choices) -> None:
-    """Print the tables for people."""
-    everything = {name: answers(curve[""], choices) for name, curve in found.items()}
-    heads: list[Cell] = ["model", "rows", "miss rate", "bandwidth", "cost", "least cost", "at scale"]
-    show_table(cost_title(choices.c, choices.axes), heads, [_delivered(*one) for one in everything.items()])
-    gains: list[list[Cell]] = [[name, *(_bracket(row[key]) for key in GAIN_FIELDS)] for name, row in everything.items()]
-    note = partial_note(choices.axes, choices.miss_rate)
-    show_table("Gain over the constant band, % [bracket that holds the exact value]", GAIN_HEADS, gains, note=note)
-    segments = [_segment(label, name, one) for name, curve in found.items() for label, one in curve.items() if label]
-    if segments:
-        show_table("Segments", ["segment", "model", "rows", "miss rate", ("gain", "excess/deficit")], segments)
-    show_text(["Note: confidence intervals and tests need the rows in memory: --engine memory."])
+def _concentration(curve: SketchUCC, settings: AssessmentSettings) -> int:
+    try:
+        return curve.concentration(axes=settings.axes)
+    except ValueError:  # weighted rows, or axes that bins cannot attribute to rows
+        return 0
 
 
-def _segment(label: str, name: str, curve: SketchUCC) -> list[Cell]:
-    gain = _bracket(curve.bracket("gain", axes=("excess", "deficit")))
-    return [label, name, f"{curve.sketch.rows}", f"{100 * curve.at(1.0).miss_rate:.1f} %", gain]
+def _asked(curve: SketchUCC, settings: AssessmentSettings) -> dict[str, Any]:
+    """Return the partial gain and the costs, where they were asked for."""
+    found: dict[str, Any] = {}
+    if settings.partial is not None:
+        found["partial_gain"] = curve.gain(axes=settings.axes, miss_rate=settings.partial)
+    if settings.c is not None:
+        best = curve.cheapest(settings.c, axes=settings.axes, unit=settings.unit)
+        found["cost"] = curve.cost(settings.c, axes=settings.axes, unit=settings.unit)
+        found |= {"cheapest_cost": best.cost, "cheapest_scale": best.scale}
+    return found
 
 
-def _delivered(name: str, row: Mapping[str, Any]) -> list[Cell]:
-    cells = (f"{row['n']}", f"{100 * row['miss_rate']:.2f} %", f"{row['bandwidth']:.4g}", f"{_middle(row['cost']):.4g}")
-    return [name, *cells, f"{row['cost_there']:.4g}", f"{row['cheapest_scale']:.4g}"]
+def _ranked(rows: Sequence[ModelRow], settings: AssessmentSettings) -> list[ModelRow]:
+    from dataclasses import replace
+
+    order = sorted(rows, key=lambda row: getattr(row, settings.ranked_by))
+    return [replace(row, rank=1 + order.index(row)) for row in rows]
 
 
-def _bracket(pair: Bracket) -> Cell:
-    low, middle, high = (round(100 * value, 2) + 0.0 for value in (pair[0], _middle(pair), pair[1]))
-    digits = ".2f" if max(abs(low), abs(high)) < LONG else ".3g"
-    return f"{middle:+{digits}}", f"[{low:{digits}}, {high:{digits}}]"
+def _segment(name: str, key: tuple[str, str], curve: SketchUCC, settings: AssessmentSettings) -> Segment:
+    scale, half_width = _target(curve, settings)
+    return Segment(
+        feature=key[0],
+        label=key[1],
+        model=name,
+        n=curve.sketch.rows,
+        coverage=1 - curve.at(1.0).miss_rate,
+        coverage_low=nan,
+        coverage_high=nan,
+        scale=scale,
+        half_width=half_width,
+        score=curve.decompose(coverage=settings.shown_coverage, unit=settings.unit).best_score,
+        skill=curve.skill(),
+        target=settings.coverage,
+        pvalue=nan,
+        pvalue_holm=nan,
+        fails=False,
+    )
 
 
-def _middle(pair: Bracket) -> float:
-    return (pair[0] + pair[1]) / 2
+def _brackets(curve: SketchUCC, settings: AssessmentSettings) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Both ends around each number of a row that the bins do not tell exactly."""
+    coverage: Any = {"coverage": settings.shown_coverage}
+    unit: Any = {"unit": settings.unit}
+    if not curve.sketch._state.weighted and _target(curve, settings)[0] < inf:
+        yield "scale", curve.bracket("find", conformal=True, **coverage)
+    yield "score", curve.bracket("best_score", **coverage, **unit)
+    yield "crps", curve.bracket("potential_crps", **unit)
+    yield "skill", curve.bracket("skill")
+    for axes in SUMMARY:
+        yield f"area_{'_'.join(axes)}", curve.bracket("area", axes=axes, **unit)
+        yield f"gain_{'_'.join(axes)}", curve.bracket("gain", axes=axes)
+    if settings.partial is not None:
+        yield "partial_gain", curve.bracket("gain", axes=settings.axes, miss_rate=settings.partial)
+    if settings.c is not None:
+        yield "cheapest_cost", curve.bracket("cheapest", settings.c, axes=settings.axes, **unit)
+
+
+def _notes(curves: Mapping[str, SketchUCC], request: Request, engine: Engine) -> Iterator[str]:
+    yield f"streamed by {engine}, which keeps no rows: intervals and tests need --engine memory"
+    if request.block is not None:
+        yield "blocks of rows matter for intervals and tests only, so --block was not used"
+    for name, curve in curves.items():
+        if curve.sketch.raised:
+            yield f"{name}: {curve.sketch.raised} bands were raised by min_band"
+        if curve.sketch.dropped:
+            yield f"{name}: {curve.sketch.dropped} rows with missing values were dropped"

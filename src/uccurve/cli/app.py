@@ -1,10 +1,8 @@
-"""Command line: assess, calibrate, demo and reproduce, from files to a table, a page or a new file."""
+"""Command line: assess, gate, calibrate, apply, demo and reproduce, from files to a verdict, a page or a new file."""
 
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,18 +12,21 @@ try:
 except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
 
-from uccurve import _checks as checks
-from uccurve._checks import Range, Unit
+from uccurve import __version__
 from uccurve.experiments import NAMES
 
-from . import _jobs as jobs
-from ._console import plain_warnings, refusal, say
-from ._conventions import Columns, model_option
-from ._loading import Request
+from . import _options as options
+from ._assessing import assess_files
+from ._assessing import demo as run_demo
+from ._calibrating import Targets, Wanted, apply_file, calibrate_files
+from ._console import plain_warnings, refusal, say, watch
+from ._gating import Reports, Sides, gate_files
+from ._options import Engine, Missing
+from ._results import Outputs
 
 REFUSED = (ValueError, TypeError, OSError, ImportError, MemoryError)
 app = typer.Typer(
-    help="Say whether prediction intervals are any good, which model's are better, and which calibration to ship.",
+    help="Say which model's prediction intervals to ship, at what factor, and how sure that is.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -33,32 +34,8 @@ app = typer.Typer(
 )
 
 
-class Vary(StrEnum):
-    """What a calibration does to the bands."""
-
-    SCALE = "scale"
-    SHIFT = "shift"
-
-
-class Engine(StrEnum):
-    """What reads the files: memory answers exactly and knows tests, the others stream and give brackets."""
-
-    MEMORY = "memory"
-    POLARS = "polars"
-    DUCKDB = "duckdb"
-    DASK = "dask"
-    SPARK = "spark"
-
-
-class Missing(StrEnum):
-    """What happens to rows with a missing number."""
-
-    RAISE = "raise"
-    DROP = "drop"
-
-
 def main() -> None:
-    """Run the command line: exit code 0 is fine, 1 refused data or files, 2 a command that cannot be meant."""
+    """Run the command line: exit code 0 is fine, 1 refused data or files, 2 a usage error, 3 a gate that says no."""
     try:
         with plain_warnings():
             app(prog_name="uccurve")
@@ -69,7 +46,7 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"uccurve {version('uccurve')}")
+        typer.echo(f"uccurve {__version__}")
         raise typer.Exit
 
 
@@ -80,47 +57,6 @@ def common(
     """Options of the program itself."""
 
 
-def _axes(text: str) -> Any:
-    try:
-        return checks.axes([name.strip().replace("-", "_") for name in text.split(",")])
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _range(text: str) -> Range:
-    try:
-        low, high = (float(end) for end in text.split(":"))
-        return checks.span("range", (low, high))
-    except ValueError:
-        raise typer.BadParameter(f"a range is written LOW:HIGH, such as 0:0.5; got {text!r}.") from None
-
-
-def _unit(text: str) -> Unit:
-    try:
-        return text if text in ("raw", "std") else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"a unit is raw, std or a number; got {text!r}.") from None
-
-
-def _min_band(text: str) -> float | str:
-    try:
-        return text if text.endswith("%") else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"a least band is a number in units of y, or a percentage; got {text!r}.") from None
-
-
-def _models(texts: list[str] | None) -> dict[str, Columns]:
-    try:
-        pairs = [model_option(text) for text in texts or []]
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--model") from None
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise typer.BadParameter(f"the model name {name!r} is given twice.", param_hint="--model")
-    return dict(pairs)
-
-
 def _experiments(names: list[str]) -> list[str]:
     for name in names:
         if name not in (*NAMES, "all"):
@@ -128,77 +64,134 @@ def _experiments(names: list[str]) -> list[str]:
     return names
 
 
-Y = Annotated[str | None, typer.Option("--y", metavar="COL", help="Column of the observation.", show_default=False)]
-Models = Annotated[
-    list[str] | None,
-    typer.Option("--model", metavar="NAME=PRED,LOWER,UPPER", help="A model and its columns; repeatable."),
-]
-Weight = Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of the row weights.")]
-MinBand = Annotated[
-    Any, typer.Option("--min-band", metavar="BAND", parser=_min_band, help="Raise smaller bands to this: 0.3 or 5%.")
-]
-Rows = Annotated[Missing, typer.Option("--missing", help="Refuse rows with a missing number, or drop them.")]
-AxesOption = Annotated[
-    Any, typer.Option("--axes", metavar="X,Y", parser=_axes, help=f"Two of {', '.join(checks.METRICS)}.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing output files.")]
-
-
 @app.command("assess")
 def assess_command(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="CSV or Parquet, a folder of Parquet files, or - for standard input."),
-    ],
+    files: options.Files,
     *,
-    y: Y = None,
-    model: Models = None,
-    weight: Weight = None,
-    by: Annotated[str | None, typer.Option(metavar="COL", help="Assess the segments of this column too.")] = None,
-    axes: AxesOption = "bandwidth,miss_rate",
-    cost: Annotated[float, typer.Option(metavar="C", min=0, max=1, help="The cost is C x + (1 - C) y.")] = 0.1,
-    miss_rate: Annotated[
-        Any, typer.Option(metavar="LO:HI", parser=_range, help="Range of miss rates for the partial gain.")
-    ] = "0:0.5",
-    alpha: Annotated[
-        float | None,
-        typer.Option(metavar="A", min=0, max=1, help="Miss rate the intervals aim at: interval scores, segments."),
-    ] = None,
-    unit: Annotated[
-        Any, typer.Option(metavar="UNIT", parser=_unit, help="raw, std (deviation of y) or a number.")
-    ] = "raw",
-    min_band: MinBand = None,
-    missing: Rows = Missing.RAISE,
-    resamples: Annotated[
-        int, typer.Option(metavar="N", min=1, help="For the intervals; tests take five times as many.")
-    ] = 1999,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of all that is random.")] = 0,
-    engine: Annotated[
-        Engine | None, typer.Option(help="What reads the files; by itself memory, or polars where they are too large.")
-    ] = None,
-    json: Annotated[
-        str | None, typer.Option(metavar="OUT", help="Write all numbers as JSON; - is standard output.")
-    ] = None,
+    coverage: options.Coverage = None,
+    by: options.By = None,
+    block: options.Block = None,
+    full: Annotated[bool, typer.Option("--full", help="Show areas, gains, pairs and crossings too.")] = False,
+    json: options.Json = None,
     report: Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write the interactive page.")] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="OUT.png|svg|pdf", help="Draw curves and gains.")] = None,
-    force: Force = False,
+    plot: Annotated[Path | None, typer.Option(metavar="OUT.png|svg|pdf", help="Draw the assessment.")] = None,
+    y: options.Y = None,
+    model: options.Models = None,
+    weight: options.Weight = None,
+    on: options.On = None,
+    missing: options.Rows = Missing.RAISE,
+    min_band: options.MinBand = None,
+    sort_crossing: options.SortCrossing = False,
+    decimal: options.DecimalSign = options.Decimal.POINT,
+    na: options.Na = None,
+    bins: options.Bins = 4,
+    axes: options.AxesOption = "bandwidth,miss_rate",
+    cost: options.Cost = None,
+    partial: options.Partial = None,
+    unit: options.UnitOption = "raw",
+    confidence_level: options.ConfidenceLevel = "0.95",
+    resamples: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Bootstrap intervals with N resamples: slow.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the resamples.")] = 0,
+    progress: Annotated[
+        bool | None, typer.Option(help="Show a progress bar; by default at a terminal.", show_default=False)
+    ] = None,
+    engine: Annotated[
+        Engine | None, typer.Option(help="What reads the files; by default memory, or polars where they are too large.")
+    ] = None,
+    force: options.Force = False,
 ) -> None:
-    """Say how good the intervals in FILE are, which model's are better, and whether that is noise."""
-    request = Request(y, _models(model), weight, by, min_band, missing.value)
-    jobs.assess_files(
+    """Say which model's intervals to ship, at what factor, and whether the difference is noise."""
+    asked = options.request(
+        y=y,
+        model=model,
+        weight=weight,
+        by=by,
+        block=block,
+        on=on or (),
+        missing=missing,
+        min_band=min_band,
+        sort_crossing=sort_crossing,
+        decimal=decimal,
+        na=na,
+    )
+    assess_files(
         files,
-        request,
-        jobs.Outputs(json, report, plot, force),
+        asked,
+        Outputs(json, report, plot, force, full),
         engine=None if engine is None else engine.value,
+        coverage=coverage,
+        bins=bins,
         axes=axes,
         c=cost,
-        miss_rate=miss_rate,
-        alpha=alpha,
+        partial=partial,
         unit=unit,
+        confidence_level=float(confidence_level),
         n_resamples=resamples,
-        n_permutations=5 * resamples + 4,
         seed=seed,
+        progress=watch(progress),
     )
+
+
+@app.command("gate")
+def gate_command(
+    baseline: Annotated[
+        str, typer.Argument(metavar="BASELINE", help="Intervals of the present model, or its saved assessment (JSON).")
+    ],
+    proposed: Annotated[
+        str | None,
+        typer.Argument(metavar="PROPOSED", help="Intervals of the new model; without it BASELINE holds both."),
+    ] = None,
+    *,
+    coverage: options.Coverage = None,
+    level: options.Level = "0.05",
+    margin: options.Margin = "0",
+    by: options.By = None,
+    block: options.Block = None,
+    on: options.On = None,
+    old: Annotated[str | None, typer.Option("--baseline", metavar="NAME", help="Model to compare with.")] = None,
+    new: Annotated[str | None, typer.Option("--proposed", metavar="NAME", help="Model to judge.")] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="OUT.md", help="Write a comment for a pull request; - is standard output.")
+    ] = None,
+    json: options.Json = None,
+    y: options.Y = None,
+    model: options.Models = None,
+    weight: options.Weight = None,
+    bins: options.Bins = 4,
+    missing: options.Rows = Missing.RAISE,
+    min_band: options.MinBand = None,
+    sort_crossing: options.SortCrossing = False,
+    decimal: options.DecimalSign = options.Decimal.POINT,
+    na: options.Na = None,
+    force: options.Force = False,
+) -> None:
+    """Say whether PROPOSED keeps its promise and scores no worse than BASELINE: exit code 0, or 3 where it does not."""
+    asked = options.request(
+        y=y,
+        model=model,
+        weight=weight,
+        by=by,
+        block=block,
+        on=on or (),
+        missing=missing,
+        min_band=min_band,
+        sort_crossing=sort_crossing,
+        decimal=decimal,
+        na=na,
+    )
+    outcome = gate_files(
+        Sides(baseline, proposed, old, new),
+        asked,
+        Reports(json, markdown, force),
+        coverage=coverage,
+        level=float(level),
+        margin=margin,
+        bins=bins,
+    )
+    if not outcome.passed:
+        raise typer.Exit(3)
 
 
 @app.command()
@@ -207,50 +200,86 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.html", help="The report.")] = Path(
         "uccurve-demo.html"
     ),
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the data and of all that is random.")] = 0,
-    force: Force = False,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the data.")] = 0,
+    force: options.Force = False,
 ) -> None:
-    """Assess the paper's synthetic example, x sin x, in seconds, and write its report."""
-    jobs.demo(out, seed=seed, force=force)
+    """Assess four made-up models in a second, and write the report."""
+    run_demo(out, seed=seed, force=force)
 
 
 @app.command()
 def calibrate(
     calibration: Annotated[str, typer.Argument(metavar="CALIBRATION", help="Rows with observations; - is stdin.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated.")],
+    new: Annotated[str | None, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated.")] = None,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds.")],
+    out: options.Out = None,
+    save: Annotated[Path | None, typer.Option(metavar="CAL.json", help="Keep what was learnt, for apply.")] = None,
+    coverage: options.Coverage = None,
     miss_rate: Annotated[
-        float | None, typer.Option(metavar="A", min=0, max=1, help="Share of new rows that may be missed.")
+        Any, typer.Option(metavar="A", parser=options.share, help="Share of new rows that may be missed.")
     ] = None,
     bandwidth: Annotated[float | None, typer.Option(metavar="B", min=0, help="Half the mean width to reach.")] = None,
     cost: Annotated[
-        float | None, typer.Option(metavar="C", min=0, max=1, help="Cost factor whose least cost is taken.")
+        float | None, typer.Option(metavar="C", min=0, max=1, help="Cost C x + (1 - C) y to minimise.")
     ] = None,
-    axes: AxesOption = "bandwidth,miss_rate",
-    vary: Annotated[Vary, typer.Option(help="Multiply both bands, or add to both.")] = Vary.SCALE,
-    conformal: Annotated[bool, typer.Option(help="Reach the miss rate for new rows, with a guarantee.")] = True,
-    by: Annotated[str | None, typer.Option(metavar="COL", help="Calibrate each group by itself.")] = None,
-    y: Y = None,
-    model: Models = None,
-    min_band: MinBand = None,
-    missing: Rows = Missing.RAISE,
-    force: Force = False,
+    axes: options.AxesOption = "bandwidth,miss_rate",
+    confidence: options.Confidence = None,
+    conformal: Annotated[bool, typer.Option(help="Reach the coverage for new rows, with a guarantee.")] = True,
+    vary: Annotated[options.Vary, typer.Option(help="Multiply both bands, or add to both.")] = options.Vary.SCALE,
+    tails: Annotated[options.Tails, typer.Option(help="One factor for both sides, or one each.")] = options.Tails.JOINT,
+    by: options.By = None,
+    fallback: Annotated[
+        options.Fallback | None, typer.Option(help="Calibrate groups never seen by all rows, not refuse them.")
+    ] = None,
+    y: options.Y = None,
+    model: options.Models = None,
+    min_band: options.MinBand = None,
+    missing: options.Rows = Missing.RAISE,
+    sort_crossing: options.SortCrossing = False,
+    decimal: options.DecimalSign = options.Decimal.POINT,
+    na: options.Na = None,
+    force: options.Force = False,
 ) -> None:
-    """Learn a scale or shift on CALIBRATION and write NEW with calibrated bounds to OUT."""
-    if sum(target is not None for target in (miss_rate, bandwidth, cost)) != 1:
-        raise typer.BadParameter("give one target: --miss-rate, --bandwidth or --cost.")
+    """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""
+    given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
+    target = {name: float(value) for name, value in given.items() if value is not None}
+    if len(target) > 1:
+        raise typer.BadParameter("give one target: --coverage, --miss-rate, --bandwidth or --cost.")
+    if (new is None) != (out is None) or (new is None and save is None):
+        raise typer.BadParameter("give NEW and --out, or --save, or all three.")
     if isinstance(min_band, str):
         raise typer.BadParameter(
             "a percentage depends on the rows: give a number in units of y.", param_hint="--min-band"
         )
-    from uccurve.calibrate.calibrator import IntervalCalibrator
-
-    calibrator = IntervalCalibrator(
-        miss_rate=miss_rate, bandwidth=bandwidth, cost=cost, axes=axes, conformal=conformal, vary=vary.value
+    choices = {
+        "axes": axes,
+        "confidence": None if confidence is None else float(confidence),
+        "conformal": conformal,
+        "vary": vary.value,
+        "tails": tails.value,
+        "fallback": None if fallback is None else fallback.value,
+    }
+    asked = options.request(
+        y=y, model=model, by=by, min_band=min_band, missing=missing, sort_crossing=sort_crossing, decimal=decimal, na=na
     )
-    request = Request(y=y, models=_models(model), by=by, min_band=min_band, missing=missing.value)
-    jobs.calibrate_files(calibration, new, out, calibrator, request, force=force)
+    calibrate_files(calibration, new, Wanted(target, choices), asked, Targets(out, save, force))
+
+
+@app.command("apply")
+def apply_command(
+    saved: Annotated[str, typer.Argument(metavar="CAL.json", help="What calibrate --save kept.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated; - is stdin.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds.")],
+    model: options.Models = None,
+    missing: options.Rows = Missing.RAISE,
+    decimal: options.DecimalSign = options.Decimal.POINT,
+    na: options.Na = None,
+    force: options.Force = False,
+) -> None:
+    """Write NEW with bounds calibrated by what an earlier calibrate kept."""
+    asked = options.request(y=None, model=model, missing=missing, decimal=decimal, na=na)
+    apply_file(saved, new, asked, Targets(out, None, force))
 
 
 @app.command()
@@ -260,8 +289,10 @@ def reproduce(
     ],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and models, few seeds.")] = False,
-    seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many seeds.")] = None,
+    seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of seeds.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")] = Path("paper"),
 ) -> None:
     """Recompute tables and figures of the paper: values beside the paper's, JSON, figures and a page."""
-    jobs.reproduce(names, quick=quick, seeds=seeds, out=out)
+    from ._reproducing import reproduce as run
+
+    run(names, quick=quick, seeds=seeds, out=out)

@@ -1,59 +1,56 @@
-"""Assess: one call that says which model's intervals are better, by how much, whether that is noise, and where."""
+"""Assess: one call that says which model's intervals to ship, at what scale, how sure that is, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from fractions import Fraction
 from itertools import combinations
-from types import MappingProxyType
-from typing import Any, Literal
+from math import nan
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import FALLING, HEADLINE, Axes, Range, Unit
-from uccurve._progress import Progress, Tick, watched
+from uccurve._checks import HEADLINE, Array, Axes, Range, Unit
+from uccurve._paths import Path
+from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.profile import Profile
 
-from .assessment import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
-from .binomial import clopper_pearson, tail
-from .bootstrap import interval_estimates
+from ._blocks import Blocks, generator, positive
+from ._evidence import holm, interval, paired_t_test
+from ._influence import weights
+from ._model import Model
+from ._models import curves_by_name
+from .bootstrap import bootstrap
 from .crossings import Crossings, crossings
-from .folds import joined, same_rows
-from .permutation import permutation_test
-from .question import Question, meant_to_miss
-from .replicates import Settings
-from .segments import Part, holm, parts
-from .units import Units, block_length, positive
+from .results import Assessment, AssessmentSettings, Comparison, ModelRow
+from .segments import assessed_segments, segment_rows
+from .verdict import verdict
 
-Models = Intervals | Mapping[str, Intervals | Sequence[Intervals]]
-GAINS: tuple[tuple[str, Axes], ...] = (
-    ("gain_bandwidth_miss_rate", ("bandwidth", "miss_rate")),
-    ("gain_excess_deficit", ("excess", "deficit")),
-    ("gain_bandwidth_deficit", ("bandwidth", "deficit")),
-)
+Models = Intervals | UCC | Mapping[Any, Any]
+SHOWN = 0.9
+"""Coverage that scales and half-widths are shown for where none was asked for."""
+KEPT_ROWS = 1_000_000
+"""Rows of all models together up to which sorted curves are kept in memory between crossings."""
 
 
 def assess(
     models: Models,
     *,
+    coverage: float | None = None,
     by: Any = None,
     bins: int = 4,
     rows: Sequence[Any] | None = None,
     block: int | npt.ArrayLike | None = None,
     axes: Axes = HEADLINE,
-    miss_rate: Range = (0.0, 0.5),
-    c: float = 0.1,
-    alpha: float | None = None,
-    target: float | None = None,
+    partial: Range | None = None,
+    c: float | None = None,
     unit: Unit = "raw",
     confidence_level: float = 0.95,
-    n_resamples: int = 1999,
-    n_permutations: int = 9999,
+    n_resamples: int | None = None,
     seed: int | None = 0,
     progress: Progress = None,
 ) -> Assessment:
@@ -61,36 +58,36 @@ def assess(
 
     Parameters
     ----------
-    models : Intervals, or mapping of names to Intervals
-        Intervals of the same rows. A list of Intervals in place of one holds folds of a cross-validation, or repeated
-        runs: they are joined.
+    models : Intervals, UCC, or mapping from names to models
+        A model is Intervals, a `UCC` of any path, a mapping from level to Intervals, or a list of these for the folds
+        of a cross-validation or repeated runs, which are joined. All models must have the same rows.
+    coverage : float, optional
+        Coverage that the intervals promise, such as 0.9: models are ranked by their interval score at this coverage,
+        and told whether they keep it. Without it they are ranked by their potential CRPS.
     by : array_like or mapping, optional
-        Labels or numbers, one a row (of the joined folds), to assess segments of the rows too; a mapping has several
+        One label or number per row (of the joined folds), to assess segments of the rows too; a mapping has several
         features by name.
     bins : int
-        Into how many bins of equal count a numeric feature is cut.
+        Number of equal-count bins into which a numeric feature is cut.
     rows : list of array_like, optional
-        Names of the rows of each fold where rows come more than once. A row's repetitions are swapped and resampled
-        together. Without it, folds with the same ``y_true`` in the same order are taken for runs over the same rows.
+        Names of the rows of each fold where rows come more than once: a row's repetitions form one block. Without it,
+        folds with the same ``y_true`` in the same order are treated as runs over the same rows.
     block : int or array_like, optional
-        Rows that hang together, as in `permutation_test` and `bootstrap`.
+        Dependent rows: a number of consecutive rows (time series), or one label per row (groups, repeated measures).
     axes : tuple of str
-        For the rank, the pairwise tests, the partial gain, costs and crossings.
-    miss_rate : tuple of float
-        Range for the partial gain.
-    c : float
-        Weight of the first axis in the cost.
-    alpha : float, optional
-        Share of observations that the intervals are meant to miss: gives interval scores.
-    target : float, optional
-        Miss rate that segments are held against; by default `alpha`, or else the model's own miss rate.
+        For crossings, concentration, partial gain and cost.
+    partial : tuple of float, optional
+        Range of the miss rate for a partial gain.
+    c : float, optional
+        Weight of the first axis in a cost.
     unit : {"raw", "std"} or float
     confidence_level : float
-    n_resamples, n_permutations : int
-        For the intervals of the gains and for the tests.
+    n_resamples : int, optional
+        Bootstrap intervals with this many resamples instead of those by influence.
     seed : int, optional
+        For these resamples; nothing else is random.
     progress : bool or callable, optional
-        As in `permutation_test`.
+        A progress bar; by default at a terminal.
 
     Returns
     -------
@@ -98,286 +95,288 @@ def assess(
 
     Notes
     -----
-    The exact interval of a miss rate counts rows; of weighted rows and of rows that hang together it counts the
-    effective number ``sum(W)**2 / sum(W**2)`` of units with weights W (Korn and Graubard 1998). P-values of pairs and
-    of a model's segments are adjusted by Holm's method.
+    Intervals and tests come from the influence of each row, which needs one sort per model: t quantiles on the log
+    scale with one degree of freedom less than there are blocks. Pairs are compared by the paired t test of what ranks
+    the models, segments by one-sided tests; both are adjusted by Holm's method. The interval of a coverage is that of
+    Clopper and Pearson for the effective number of rows (Korn and Graubard 1998).
 
     Examples
     --------
     >>> y = [1.0, 2.0, 4.0, 0.5, 3.0, 2.5, 5.0, 1.5]
     >>> sharp = Intervals.from_bands(y, [0.0] * 8, [0.9, 2.2, 3.9, 0.6, 2.8, 2.6, 5.2, 1.3])
-    >>> a = assess({"sharp": sharp, "flat": sharp.constant()}, axes=("bandwidth", "deficit"))
-    >>> [row.name for row in a.ranking], a.comparisons[0].better, round(a.comparisons[0].pvalue, 4)
-    (['sharp', 'flat'], 'sharp', 0.0156)
+    >>> a = assess({"sharp": sharp, "flat": sharp.constant()}, coverage=0.5)
+    >>> [row.name for row in a.ranking], a.verdict.model, round(a.verdict.scale, 2)
+    (['sharp', 'flat'], 'sharp', 1.03)
     """
+    alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
+    curves, repeated = curves_by_name(models, rows)
+    first = next(iter(curves.values()))
+    blocks = Blocks.of(first.intervals, block, row_ids=repeated)
     settings = AssessmentSettings(
+        coverage=None if coverage is None else float(1 - alpha),
         axes=checks.axes(axes),
-        miss_rate=checks.span("miss_rate", miss_rate),
-        c=checks.real("c", c, 0, 1),
-        alpha=None if alpha is None else meant_to_miss(alpha),
-        target=target if target is None else checks.real("target", target, 0, 1),
+        partial=None if partial is None else checks.span("partial", partial),
+        c=None if c is None else checks.real("c", c, 0, 1),
         unit=unit,
-        confidence_level=Settings(confidence_level, "BCa", n_resamples).confidence_level,
-        n_resamples=n_resamples,
-        n_permutations=positive("n_permutations", n_permutations),
+        confidence_level=_confidence(confidence_level),
+        n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
         seed=seed,
+        block=_described(blocks, block),
+        ranked_by="crps" if coverage is None else "score",
+        shown_coverage=float(1 - alpha),
     )
-    folds = _folds(models)
-    intervals = {name: joined(folds_of_one) for name, folds_of_one in folds.items()}
-    comparable = _refuse_other_rows(intervals)
-    most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
-    job = _Job(settings, intervals, _together(most, rows, block), comparable)
-    segments = [] if by is None else parts(by, len(next(iter(intervals.values()))), bins)
+    generator(seed)
+    job = _Job(settings, curves, alpha, (blocks, block), first._unit(unit))
     with watched(progress, "assessment") as tick:
-        return job.done(segments, tick)
+        return job.assessment(by, bins, tick)
 
 
-def _folds(models: Any) -> dict[str, Sequence[Intervals]]:
-    """Return the models as lists of folds by name."""
-    if isinstance(models, Intervals):
-        return {"model": [models]}
-    pairs = list(models.items()) if isinstance(models, Mapping) else None
-    if pairs is None:
-        raise TypeError(
-            f"`models` must be Intervals or a mapping of names to Intervals; got {type(models).__name__}. "
-            'Hint: {"GBR": one, "Meta": other}.'
+def _confidence(level: float) -> float:
+    if not 0 < checks.real("confidence_level", level) < 1:
+        raise ValueError(
+            f"`confidence_level` must lie between 0 and 1, both excluded; got {level:g}. Hint: 95% is 0.95."
         )
-    if not pairs:
-        raise ValueError("`models` must hold at least one model; it is empty.")
-    names = [str(name) for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"`models` must have different names: {name!r} comes {names.count(name)} times.")
-    return {str(name): [given] if isinstance(given, Intervals) else _listed(name, given) for name, given in pairs}
+    return float(level)
 
 
-def _listed(name: Any, given: Any) -> Sequence[Intervals]:
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return given
-    raise TypeError(f"`models` must map names to Intervals or lists of them; {name!r} is {type(given).__name__}.")
-
-
-def _refuse_other_rows(intervals: Mapping[str, Intervals]) -> bool:
-    """Return whether all models share their predictions; refuse models of different observations."""
-    (name, first), *others = intervals.items()
-    for other, one in others:
-        if one.y_true.shape != first.y_true.shape:
-            raise ValueError(f"`models` must have the same rows: {other!r} has {len(one)}, {name!r} has {len(first)}.")
-        different = np.flatnonzero((one.y_true != first.y_true).reshape(len(one), -1).any(axis=1))
-        if len(different):
-            raise ValueError(
-                f"`models` must have the same y_true: {other!r} differs from {name!r} in {len(different)} of "
-                f"{len(one)} rows, first row {different[0]}. Hint: put the rows of all models in the same order."
-            )
-        if not np.array_equal(one.weight, first.weight):
-            raise ValueError(f"`models` must have the same weights: those of {other!r} and {name!r} differ.")
-    return all(np.array_equal(one.y_pred, first.y_pred) for _, one in others)
-
-
-def _together(folds: Sequence[Intervals], rows: Sequence[Any] | None, block: Any) -> Any:
-    """Return which rows hang together: repetitions of one row, and blocks as given."""
-    repeated = same_rows(folds, rows)
-    if repeated is None or block is None:
-        return repeated if block is None else block
-    if np.ndim(block) == 0:
-        return repeated // block_length(block, int(repeated.max()) + 1)
-    raise ValueError(
-        "give `rows` (or runs over the same rows) or labels in `block`, not both. Hint: give a row's runs one label."
-    )
+def _described(blocks: Blocks, block: Any) -> str | None:
+    if blocks.independent:
+        return None
+    return f"blocks of {block} rows" if block is not None and np.ndim(block) == 0 else f"{blocks.count} blocks"
 
 
 class _Job:
-    """One assessment: what was asked, of which rows."""
+    """One assessment: what was asked, of which models."""
 
     def __init__(
-        self, settings: AssessmentSettings, intervals: Mapping[str, Intervals], block: Any, comparable: bool
+        self,
+        settings: AssessmentSettings,
+        curves: Mapping[str, UCC],
+        alpha: Fraction,
+        dependence: tuple[Blocks, Any],
+        unit: float,
     ) -> None:
-        self._settings, self._intervals, self._block, self._comparable = settings, intervals, block, comparable
-        self._notes: list[str] = []
+        self._settings, self._curves, self._alpha, self._unit = settings, curves, alpha, unit
+        self._blocks, self._block = dependence
+        first, *others = (curve.intervals.y_pred for curve in curves.values())
+        self._comparable = all(np.array_equal(one, first) for one in others)
 
-    def done(self, segments: list[Part], tick: Tick | None) -> Assessment:
-        pairs = list(combinations(self._intervals, 2))
-        steps = iter(_steps(tick, len(self._intervals) * (1 + len(segments)) + len(pairs)))
-        rows = [self._row(name, one, self._block, next(steps)) for name, one in self._intervals.items()]
-        comparisons = [self._compare(*pair, next(steps)) for pair in pairs]
-        held = [self._segment(row, part, next(steps)) for row in rows for part in segments]
-        self._note_on(rows)
+    def assessment(self, by: Any, bins: int, tick: Any) -> Assessment:
+        rows, ranking, segments, notes = [], {}, [], list(self._notes())
+        parts = [] if by is None else segment_rows(by, self._blocks, bins)
+        for i, (name, curve) in enumerate(self._curves.items()):
+            model = Model(name, curve, self._alpha, self._blocks, self._settings.confidence_level)
+            segments += assessed_segments(model, parts, self._settings, self._unit)
+            rows.append(self._row(model))
+            notes += _model_notes(model, rows[-1], self._settings)
+            ranking[name] = model.score_rows if self._settings.ranked_by == "score" else model.crps_rows
+            if tick is not None:
+                tick(i + 1, len(self._curves))
+        rows = self._ranked(rows)
+        comparisons = self._comparisons(rows, ranking)
+        rows = [replace(row, pvalue=_against_the_best(row, rows, comparisons)) for row in rows]
+        found = self._crossings()
         return Assessment(
-            rows=tuple(_ranked(rows, self._gains())),
-            comparisons=tuple(_adjusted(comparisons, 1 - self._settings.confidence_level)),
-            crossings=tuple(self._crossings(pairs)),
-            segments=tuple(_failing(held, 1 - self._settings.confidence_level)),
-            comparable=self._comparable,
-            notes=tuple(dict.fromkeys(self._notes)),
+            rows=tuple(rows),
+            comparisons=tuple(comparisons),
+            crossings=tuple(found),
+            segments=tuple(segments),
+            notes=tuple(dict.fromkeys(notes)),
             settings=self._settings,
-            intervals=MappingProxyType(dict(self._intervals)),
+            verdict=verdict(rows, self._settings, comparisons=comparisons, segments=segments, crossings=found),
+            curves=self._curves,
+            comparable=self._comparable,
         )
 
-    def _row(self, name: str, intervals: Intervals, block: Any, tick: Tick | None) -> ModelRow:
-        settings, units = self._settings, Units.of(intervals, block)
-        gains = self._gain_intervals(intervals, units, tick)
-        curve = UCC(intervals)  # after the gains, which need memory of their own
-        point = curve.at(1.0, unit=settings.unit)
-        effective = units.effective(Profile.of(intervals, "scale").weight)
-        low, high = clopper_pearson(_near_whole(point.miss_rate * effective), effective, settings.confidence_level)
-        best = curve.cheapest(settings.c, axes=settings.axes, unit=settings.unit)
-        areas = {name: curve.area(axes=axes, unit=settings.unit) for name, axes in GAINS}
-        score = None if settings.alpha is None else 2 * point.bandwidth + 2 / settings.alpha * point.deficit
+    def _row(self, model: Model) -> ModelRow:
+        settings, unit = self._settings, self._unit
+        fields: dict[str, Any] = {
+            **model.coverage(),
+            **model.calibration(unit),
+            **model.scores(unit),
+            **model.metrics(unit),
+            **model.areas(unit),
+        }
+        fields["promise"] = None if settings.coverage is None else _promise(fields, settings.coverage)
+        if settings.partial is not None:
+            gain = model.curve.gain(axes=settings.axes, unit=settings.unit, miss_rate=settings.partial)
+            fields |= {"partial_gain": gain, "partial_gain_low": nan, "partial_gain_high": nan}
+        if settings.c is not None:
+            fields |= _costs(model.curve, settings)
+        if settings.n_resamples is not None:
+            fields |= self._resampled(model.curve, fields)
         return ModelRow(
-            name=name,
+            name=model.name,
             rank=0,
-            n=len(intervals),
-            miss_rate=point.miss_rate,
-            miss_rate_low=low,
-            miss_rate_high=high,
-            bandwidth=point.bandwidth,
-            excess=point.excess,
-            deficit=point.deficit,
-            overshoot=point.overshoot,
-            **{name.replace("gain", "area"): area for name, area in areas.items()},
-            **gains,
-            concentration=curve.concentration(axes=settings.axes if FALLING.intersection(settings.axes) else HEADLINE),
-            cost=curve.cost(settings.c, axes=settings.axes, unit=settings.unit),
-            cheapest_cost=best.cost if best.cost is not None else float("nan"),
-            cheapest_scale=best.scale,
-            band_error=point.overshoot + point.deficit,
-            interval_score=score,
+            n=len(model.delivered),
+            pvalue=nan,
+            decomposition=model.decomposition(unit),
+            concentration=model.concentration(settings.axes),
+            level=model.level,
+            **fields,
         )
 
-    def _gain_intervals(self, intervals: Intervals, units: Units, tick: Tick | None) -> dict[str, float]:
-        """Return the three gains and the partial one with the ends of their intervals, nan where there are none."""
+    def _resampled(self, curve: UCC, fields: Mapping[str, float]) -> dict[str, float]:
+        """Bootstrap intervals in place of those by influence."""
         settings = self._settings
-        questions = {name: Question("gain", axes, "scale") for name, axes in GAINS}
-        questions["partial_gain"] = Question("gain", settings.axes, "scale", ("miss_rate", settings.miss_rate))
-        gains = {name: question.value(intervals) for name, question in questions.items()}
-        finite = [name for name in questions if np.isfinite(gains[name]) and units.count > 1]
-        how = Settings(settings.confidence_level, "BCa", settings.n_resamples)
-        rng = np.random.default_rng(settings.seed)
-        asked = [questions[name] for name in finite]
-        found = interval_estimates(intervals, asked, units, how, rng=rng, tick=tick) if asked else []
-        ends = {name: (one.low, one.high) for name, one in zip(finite, found, strict=True)}
+        asked: dict[str, dict[str, Any]] = {
+            name: {"statistic": name, "coverage": settings.shown_coverage} for name in ("score", "half_width", "scale")
+        }
+        asked["skill"] = {"statistic": "skill"}
+        for axes in checks.SUMMARY:
+            asked[f"gain_{'_'.join(axes)}"] = {"statistic": "gain", "axes": axes}
+        if settings.partial is not None:
+            asked["partial_gain"] = {"statistic": "gain", "axes": settings.axes, "miss_rate": settings.partial}
         out: dict[str, float] = {}
-        for name, gain in gains.items():
-            low, high = ends.get(name, (float("nan"), float("nan")))
-            out |= {name: gain, f"{name}_low": low, f"{name}_high": high}
+        for name, options in asked.items():
+            if np.isfinite(fields[name]):
+                found = bootstrap(
+                    curve._delivered_curve(1 - self._alpha) if "coverage" in options else curve,
+                    **options,
+                    unit=settings.unit,
+                    confidence_level=settings.confidence_level,
+                    n_resamples=settings.n_resamples or 0,
+                    seed=settings.seed,
+                    block=self._block,
+                    progress=False,
+                )
+                out |= {f"{name}_low": found.low, f"{name}_high": found.high}
         return out
 
-    def _gains(self) -> list[float]:
-        return [UCC(one).gain(axes=self._settings.axes) for one in self._intervals.values()]
+    def _ranked(self, rows: Sequence[ModelRow]) -> list[ModelRow]:
+        """Rank by what ranks; values that differ by rounding alone keep the order given."""
+        values = [getattr(row, self._settings.ranked_by) for row in rows]
+        size = max((abs(value) for value in values if np.isfinite(value)), default=1.0) or 1.0
+        order = sorted(
+            range(len(rows)), key=lambda i: round(values[i] / size, 12) if values[i] == values[i] else np.inf
+        )
+        ranks = {place: rank for rank, place in enumerate(order, 1)}
+        return [replace(row, rank=ranks[i]) for i, row in enumerate(rows)]
 
-    def _compare(self, first: str, second: str, tick: Tick | None) -> Comparison:
-        settings = self._settings
-        statistic: Literal["area", "gain"] = "area" if self._comparable else "gain"
-        try:
-            test = permutation_test(
-                self._intervals[first],
-                self._intervals[second],
-                statistic=statistic,
-                axes=settings.axes,
-                unit=settings.unit,
-                n_resamples=settings.n_permutations,
-                seed=settings.seed,
-                block=self._block,
-                progress=tick or False,
+    def _comparisons(self, rows: Sequence[ModelRow], ranking: Mapping[str, Array]) -> list[Comparison]:
+        pairs = list(combinations([row.name for row in rows], 2))
+        found = [self._compared(first, second, ranking) for first, second in pairs]
+        adjusted = holm([one.pvalue for one in found])
+        level = 1 - self._settings.confidence_level
+        return [
+            replace(
+                one, pvalue_holm=p, better=(one.first if one.difference < 0 else one.second) if p <= level else None
             )
-        except ValueError as error:  # an infinite area: said, not hidden
-            return Comparison(first, second, statistic, float("nan"), float("nan"), float("nan"), None, str(error))
-        return Comparison(first, second, statistic, test.statistic, test.pvalue, test.pvalue, None, test.note)
+            for one, p in zip(found, adjusted, strict=True)
+        ]
 
-    def _crossings(self, pairs: Sequence[tuple[str, str]]) -> list[Crossings]:
+    def _compared(self, first: str, second: str, ranking: Mapping[str, Array]) -> Comparison:
+        """Paired t test of the difference of two models' contributions."""
+        share = weights(self._curves[first]._path()) if self._weighted else 1 / len(ranking[first])
+        change = ranking[first] - ranking[second]
+        largest = max(float(np.sum(np.abs(ranking[name]) * share)) for name in (first, second))
+        difference = float(np.sum(change * share))
+        difference = difference if abs(difference) > 1e-12 * largest else 0.0  # but for rounding the same
+        change -= difference
+        change *= share
+        statistic, size = self._settings.ranked_by, self._unit
+        if self._blocks.count < 2:
+            return Comparison(first, second, statistic, difference / size, nan, nan, nan, nan, None, ONE_BLOCK)
+        low, high = interval(difference, change, self._blocks, self._settings.confidence_level)
+        pvalue = paired_t_test(change, difference, self._blocks, size=largest)
+        return Comparison(first, second, statistic, difference / size, low / size, high / size, pvalue, pvalue, None)
+
+    @property
+    def _weighted(self) -> bool:
+        return next(iter(self._curves.values())).intervals._weight is not None
+
+    def _crossings(self) -> list[Crossings]:
         axes = self._settings.axes
         if not self._comparable or axes[0] == axes[1]:
             return []
-        models = self._intervals
-        return [crossings(models[a], models[b], axes=axes, names=(a, b), unit=self._settings.unit) for a, b in pairs]
+        found = []
+        for (first, a), (second, b) in combinations(self._curves.items(), 2):
+            if a.vary == b.vary:
+                found.append(crossings(a, b, axes=axes, names=(first, second), unit=self._settings.unit))
+                if len(a.intervals) * len(self._curves) > KEPT_ROWS:
+                    a._forget_order()
+                    b._forget_order()
+        return found
 
-    def _segment(self, row: ModelRow, part: Part, tick: Tick | None) -> Segment | None:
-        intervals = self._intervals[row.name]
-        if intervals._weight is not None and not intervals._weight[part.rows].any():
-            self._notes.append(f"segment {part.feature} {part.label} carries no weight and is left out")
-            return None
-        chosen = intervals[part.rows]
-        block = self._block
-        if block is not None:
-            labels = np.arange(len(intervals)) // block if np.ndim(block) == 0 else np.asarray(block)
-            block = labels[part.rows]
-        own = self._row(row.name, chosen, block, tick)
-        settings = self._settings
-        target = next((value for value in (settings.target, settings.alpha) if value is not None), row.miss_rate)
-        effective = Units.of(chosen, block).effective(Profile.of(chosen, "scale").weight)
-        pvalue = tail(_near_whole(own.miss_rate * effective), effective, target)
-        return Segment(part.feature, part.label, own, target, pvalue, pvalue, False)
-
-    def _note_on(self, rows: Sequence[ModelRow]) -> None:
+    def _notes(self) -> list[str]:
+        notes = []
         if not self._comparable:
-            self._notes.append(
-                "y_pred differ between models: raw areas and curves judge predictions and intervals together, so "
-                "models are ranked and tested by their gains over their own constant bands, and curves are not compared"
+            notes.append(
+                "the models' predictions differ: score and CRPS judge predictions and bands together, skill and gains "
+                "the bands alone"
             )
-        for row in rows:
-            intervals = self._intervals[row.name]
-            if intervals.raised:
-                self._notes.append(f"{row.name}: {intervals.raised} bands were raised by min_band")
-            if intervals.dropped:
-                self._notes.append(f"{row.name}: {intervals.dropped} rows with missing values were dropped")
-            if not np.isfinite(row.area_bandwidth_miss_rate):
-                never = int(np.isinf(Profile.of(intervals, "scale").critical).sum())
-                self._notes.append(
-                    f"{row.name}: {never} rows have an error on the side of a zero band, which no scale covers; "
-                    "their areas are infinite (min_band raises such bands)"
-                )
-            elif 0 < row.concentration <= max(1, row.n // 50):
-                axes = "/".join(self._settings.axes)
-                self._notes.append(f"{row.name}: {row.concentration} of {row.n} rows carry half of the area on {axes}")
+        if self._blocks.count < 2:
+            notes.append(ONE_BLOCK)
+        return notes
 
 
-def _steps(tick: Tick | None, total: int) -> Iterator[Tick | None]:
-    """Return a tick for each of several steps that moves the one bar by its share."""
-    for step in range(total):
-        if tick is None:
-            yield None
-        else:
-            yield partial(_part_of, tick, step, total)
+ONE_BLOCK = "all rows form one block, so nothing can be said about chance"
 
 
-def _part_of(tick: Tick, step: int, steps: int, done: int, total: int) -> None:
-    tick(1000 * step + 1000 * done // total, 1000 * steps)
+def _promise(fields: Mapping[str, float], coverage: float) -> str:
+    if fields["coverage_high"] < coverage:
+        return "too narrow"
+    return "too wide" if fields["coverage_low"] > coverage else "kept"
 
 
-def _near_whole(value: float) -> float:
-    """Return the whole number that rounding moved a count away from, or the value."""
-    return float(round(value)) if abs(value - round(value)) < 1e-6 else value
+def _costs(curve: UCC, settings: AssessmentSettings) -> dict[str, float | None]:
+    c = settings.c if settings.c is not None else nan
+    best = curve.cheapest(c, axes=settings.axes, unit=settings.unit)
+    return {
+        "cost": curve.cost(c, axes=settings.axes, unit=settings.unit),
+        "cheapest_cost": best.cost,
+        "cheapest_scale": best.shift if curve.vary == "shift" else best.scale,
+    }
 
 
-def _ranked(rows: Sequence[ModelRow], gains: Sequence[float]) -> list[ModelRow]:
-    """Rank by gain; gains that only rounding tells apart keep the order of the rows."""
-    order = sorted(range(len(rows)), key=lambda i: -round(gains[i], 12) if gains[i] == gains[i] else np.inf)
-    ranks = {place: rank for rank, place in enumerate(order, 1)}
-    return [replace(row, rank=ranks[i]) for i, row in enumerate(rows)]
+def _against_the_best(row: ModelRow, rows: Sequence[ModelRow], comparisons: Sequence[Comparison]) -> float:
+    best = next(one.name for one in rows if one.rank == 1)
+    pair = {row.name, best}
+    return next((one.pvalue_holm for one in comparisons if {one.first, one.second} == pair), nan)
 
 
-def _adjusted(comparisons: Sequence[Comparison], level: float) -> list[Comparison]:
-    tested = [one for one in comparisons if np.isfinite(one.pvalue)]
-    adjusted = iter(holm([one.pvalue for one in tested]))
-    out = []
-    for one in comparisons:
-        if not np.isfinite(one.pvalue):
-            out.append(one)
-            continue
-        pvalue = next(adjusted)
-        lower = one.first if one.difference < 0 else one.second
-        higher = one.second if one.difference < 0 else one.first
-        better = (lower if one.statistic == "area" else higher) if pvalue <= level else None
-        out.append(replace(one, pvalue_holm=pvalue, better=better))
-    return out
+def _model_notes(model: Model, row: ModelRow, settings: AssessmentSettings) -> list[str]:
+    """What a reader must know of one model before trusting its numbers."""
+    intervals, notes = model.delivered, []
+    if intervals.raised:
+        notes.append(f"{row.name}: {intervals.raised} bands were raised by min_band")
+    if intervals.dropped:
+        notes.append(f"{row.name}: {intervals.dropped} rows with missing values were dropped")
+    if np.isinf(model.target.t):
+        notes.append(_out_of_reach(model, settings))
+    elif not model.path.equally_weighted:
+        notes.append(
+            f"{row.name}: rows have unequal weights, so the factor is the smallest whose weighted coverage reaches "
+            "the target, without the correction for new rows"
+        )
+    uncoverable = int(np.isinf(model.path.critical).sum())
+    if uncoverable:
+        notes.append(
+            f"{row.name}: {uncoverable} rows have an error on the side of a zero band, which no factor covers; "
+            "areas are infinite (min_band raises such bands)"
+        )
+    elif 0 < row.concentration <= max(1, row.n // 50):
+        axes = " vs. ".join(settings.axes[::-1])
+        notes.append(f"{row.name}: {row.concentration} of {row.n} rows carry half of the area on {axes}")
+    if model.path.vary == "scale" and _asymmetry(model.path) > 0.01:
+        notes.append(
+            "some bands are asymmetric: the gain on deficit vs. excess can reward asymmetry that carries no "
+            "information; score, skill and the gain on deficit vs. bandwidth cannot"
+        )
+    return notes
 
 
-def _failing(segments: Sequence[Segment | None], level: float) -> list[Segment]:
-    """Adjust each model's p-values for all of its segments."""
-    held = [one for one in segments if one is not None]
-    out = {}
-    for name in dict.fromkeys(one.row.name for one in held):
-        own = [i for i, one in enumerate(held) if one.row.name == name]
-        for i, pvalue in zip(own, holm([held[i].pvalue for i in own]), strict=True):
-            out[i] = replace(held[i], pvalue_holm=pvalue, fails=pvalue <= level)
-    return [out[i] for i in range(len(held))]
+def _asymmetry(path: Path) -> float:
+    """Mean difference between the two bands, as a share of the mean width."""
+    width = path.mean(path.lower_band + path.upper_band)
+    return path.mean(np.abs(path.upper_band - path.lower_band)) / width if width > 0 else 0.0
+
+
+def _out_of_reach(model: Model, settings: AssessmentSettings) -> str:
+    share = f"{settings.shown_coverage:.4g}"
+    if np.isinf(model.path.critical).any():
+        return f"{model.name}: no factor reaches a coverage of {share}; too many errors lie on the side of a zero band"
+    return (
+        f"{model.name}: {len(model.path)} rows are too few to promise a coverage of {share} for new rows; "
+        "no factor is sure to reach it"
+    )

@@ -13,18 +13,14 @@ from uccurve._checks import FALLING, HEADLINE, Array, Axes, Unit, Vary
 from uccurve._progress import Progress, Tick, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.profile import Profile
 
-from .bootstrap import Seed
-from .question import Question
-from .replicates import Settings
-from .resamples import Resamples
-from .sweep import Sweep
-from .units import Units, positive
+from ._blocks import Blocks, generator, positive
+from ._resampling import Factor, Resamples, batches
+from ._statistics import Statistic, curve_of
+from ._sums import OverKnots, columns
+from .bootstrap import TIE, Seed, checked_level
 
 Kind = Literal["pointwise", "simultaneous"]
-TIE = 1e-12
-"""Share of an axis below which two places on it are taken for one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,16 +44,16 @@ class ConfidenceBand:
 
     def __repr__(self) -> str:
         return (
-            f"ConfidenceBand({self.kind}, {self.confidence_level * 100:g} %, {'/'.join(self.axes)}, "
+            f"ConfidenceBand({self.kind}, {self.confidence_level * 100:g}%, {self.axes[1]} vs. {self.axes[0]}, "
             f"{len(self)} places, mean width {np.mean(self.high - self.low):.4g})"
         )
 
 
 def confidence_band(
-    intervals: Intervals,
+    intervals: Intervals | UCC,
     *,
     axes: Axes = HEADLINE,
-    vary: Vary = "scale",
+    vary: Vary | None = None,
     unit: Unit = "raw",
     kind: Kind = "pointwise",
     confidence_level: float = 0.95,
@@ -67,26 +63,30 @@ def confidence_band(
     block: int | npt.ArrayLike | None = None,
     progress: Progress = None,
 ) -> ConfidenceBand:
-    """Confidence band of the curve, from drawing the rows again with replacement.
+    """Confidence band of the curve, by resampling the rows with replacement.
 
     Parameters
     ----------
-    intervals : Intervals
-    axes, vary, unit
+    intervals : Intervals or UCC
+    axes, unit
         As in `UCC`.
+    vary, n_resamples, seed, block, progress
+        As in `bootstrap`.
     kind : {"pointwise", "simultaneous"}
         For any one place on x: percentiles of the resampled curves. For all at once: as many standard errors as the
         largest deviation of a resampled curve has with the given confidence (the sup-t band of Montiel Olea and
         Plagborg-Møller 2019).
     confidence_level : float
     n_points : int
-        At how many places at the most; they are spread evenly over the vertices of the curve.
-    n_resamples, seed, block, progress
-        As in `bootstrap`.
+        The maximum number of places; they are spread evenly over the vertices of the curve.
 
     Returns
     -------
     ConfidenceBand
+
+    Notes
+    -----
+    Resampled curves are exact up to 1,024 vertices, and straight lines between knots beyond; see `bootstrap`.
 
     Examples
     --------
@@ -98,58 +98,56 @@ def confidence_band(
     True
     """
     checks.choice("kind", kind, ("pointwise", "simultaneous"))
-    settings = Settings(confidence_level, "percentile", n_resamples)
-    if n_resamples < 2:
+    level = checked_level(confidence_level)
+    if positive("n_resamples", n_resamples) < 2:
         raise ValueError(f"`n_resamples` must be at least 2 for a band; got {n_resamples}.")
-    question = Question.of(intervals, statistic="area", axes=axes, vary=vary, c=None, alpha=None, unit=unit)
-    x, y = _places(intervals, question, positive("n_points", n_points))
-    resamples = Resamples(Units.of(intervals, block), n_resamples, np.random.default_rng(seed))
+    curve = curve_of("intervals", intervals, vary)
+    asked = Statistic.of(curve, "area", axes=axes, unit=unit)
+    x, y = _places(curve, asked, positive("n_points", n_points))
+    resamples = Resamples(Blocks.of(curve.intervals, block), generator(seed))
     with watched(progress, "resamples") as tick:
-        curves = _curves(intervals, question, x, resamples, tick)
-    ends = _pointwise(curves, settings) if kind == "pointwise" else _simultaneous(curves, y, settings)
-    limit = 1.0 if question.axes[1] == "miss_rate" else np.inf
+        curves = _curves(curve, asked, x, resamples, count=n_resamples, tick=tick)
+    ends = _pointwise(curves, level) if kind == "pointwise" else _simultaneous(curves, y, level)
+    limit = 1.0 if asked.axes[1] == "miss_rate" else np.inf
     low, high = (np.clip(end, 0, limit) for end in ends)
     for array in (x, y, low, high):
         array.setflags(write=False)
-    return ConfidenceBand(question.axes, x, y, low, high, kind, settings.confidence_level)
+    return ConfidenceBand(asked.axes, x, y, low, high, kind, level)
 
 
-def _places(intervals: Intervals, question: Question, count: int) -> tuple[Array, Array]:
+def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
     """Places on x that are spread evenly over the vertices of the curve, and y there."""
-    points = UCC(intervals, vary=question.vary).points(axes=question.axes, unit=question.unit)
+    points = curve.points(axes=asked.axes, unit=asked.unit)
     chosen = np.unique(np.linspace(0, len(points) - 1, min(count, len(points))).round().astype(np.intp))
     x, first = np.unique(points.x[chosen], return_index=True)
     last = len(chosen) - 1 - np.unique(points.x[chosen][::-1], return_index=True)[1]
-    keep = last if question.axes[0] not in FALLING else first
+    keep = last if asked.axes[0] not in FALLING else first
     return x, points.y[chosen[keep]]
 
 
 def _curves(
-    intervals: Intervals, question: Question, x: Array, resamples: Resamples, tick: Tick | None
+    curve: UCC, asked: Statistic, x: Array, resamples: Resamples, *, count: int, tick: Tick | None
 ) -> npt.NDArray[np.float64]:
     """Return y of each resampled curve (lines) at the places."""
-    profile = Profile.of(intervals, question.vary)
-    sweep = Sweep(profile, question)
-    weight = np.ones((len(profile.error), 1)) if profile.weight is None else profile.weight[:, None]
-    out = np.empty((resamples.count, len(x)))
-    done = 0
-    for batch in resamples.batches(sweep.batch):
-        xs, ys = sweep.curves(batch * weight)
-        for line_x, line_y in zip(xs, ys, strict=True):
-            out[done] = _at(line_x, line_y, x, question.axes)
-            done += 1
-        if tick:
-            tick(done, resamples.count)
+    path = curve._path()
+    sums, sizes = OverKnots(path, asked), [asked.size(path, name) for name in asked.axes]
+    factor = Factor(columns(sums, resamples.of_row, resamples.units))
+    out = np.empty((count, len(x)))
+    for part in batches(count, tick):
+        curves = sums.curves(factor.sums(resamples.counts(part.stop - part.start)))
+        xs, ys = (curves.metrics[name] * size for name, size in zip(asked.axes, sizes, strict=True))
+        for i in range(len(xs)):
+            out[part.start + i] = _at(xs[i], ys[i], x, asked.axes, steps=curves.is_every_vertex)
     return out
 
 
-def _at(x: Array, y: Array, places: Array, axes: Axes) -> Array:
+def _at(x: Array, y: Array, places: Array, axes: Axes, *, steps: bool) -> Array:
     """Return y of one curve at the places; where only rounding keeps x from a place, it is there."""
     slack = TIE * max(x[0], x[-1])
-    if axes[0] == "miss_rate":  # the least t that reaches the level
-        place = np.searchsorted(-x, -places - slack)
-    elif axes[1] != "miss_rate":
+    if not steps or "miss_rate" not in axes:
         return np.interp(places, x, y) if axes[0] not in FALLING else np.interp(places, x[::-1], y[::-1])
+    if axes[0] == "miss_rate":  # the smallest t that reaches the level
+        place = np.searchsorted(-x, -places - slack)
     elif axes[0] in FALLING:
         place = len(x) - 1 - np.searchsorted(x[::-1], places - slack)
     else:
@@ -157,15 +155,14 @@ def _at(x: Array, y: Array, places: Array, axes: Axes) -> Array:
     return np.asarray(y[np.clip(place, 0, len(y) - 1)])
 
 
-def _pointwise(curves: Array, settings: Settings) -> tuple[Array, Array]:
-    tail = (1 - settings.confidence_level) / 2
-    low, high = np.quantile(curves, (tail, 1 - tail), axis=0)
+def _pointwise(curves: Array, level: float) -> tuple[Array, Array]:
+    low, high = np.quantile(curves, ((1 - level) / 2, (1 + level) / 2), axis=0)
     return low, high
 
 
-def _simultaneous(curves: Array, y: Array, settings: Settings) -> tuple[Array, Array]:
+def _simultaneous(curves: Array, y: Array, level: float) -> tuple[Array, Array]:
     error = curves.std(axis=0, ddof=1)
     deviation = np.abs(curves - y)
     np.divide(deviation, error, out=deviation, where=error > 0)
-    reach = np.quantile(np.where(error > 0, deviation, 0).max(axis=1), settings.confidence_level)
+    reach = np.quantile(np.where(error > 0, deviation, 0).max(axis=1), level)
     return y - reach * error, y + reach * error

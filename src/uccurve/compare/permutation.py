@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
+from uccurve._checks import HEADLINE, Array, Axes, Ranges, Unit, Vary
+from uccurve._paths import Path
 from uccurve._progress import Progress, Tick, watched
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from .moments import Moments
-from .pool import pooled, profiles, pull, refuse_other_rows, shares
-from .question import CURVE_STATISTICS, Question, Statistic
-from .swaps import Alternative, Null, Swaps, by_order, by_rows, by_sums
-from .sweep import Ordered
-from .units import Units, positive
+from ._blocks import Blocks, generator, positive
+from ._pairs import refuse_other_rows
+from ._pool import alike, pooled
+from ._resampling import Factor, Swaps, batches, contributions
+from ._statistics import Asked, Statistic, curve_of
+from ._sums import columns, row_sums, size_of_area
+from .bootstrap import TIE, Seed
 
-Seed = int | np.random.Generator | None
+Alternative = Literal["two-sided", "less", "greater"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -32,10 +37,10 @@ class PermutationTest:
         The first model's statistic minus the second's.
     pvalue : float
     null_distribution : read-only array
-        The difference for each way to swap that was tried; for all of them where `exact`.
+        The difference for each swap that was tried.
     alternative : {"two-sided", "less", "greater"}
-    exact : bool
-        Whether every swap was tried once, rather than random ones.
+    every_swap : bool
+        Whether every way to swap the units was tried once, rather than random ones.
     units : int
         How many rows (or blocks) are swapped independently.
     note : str
@@ -46,39 +51,37 @@ class PermutationTest:
     pvalue: float
     null_distribution: Array
     alternative: Alternative
-    exact: bool
+    every_swap: bool
     units: int
     note: str = ""
 
     def __repr__(self) -> str:
-        how = "every swap" if self.exact else "random swaps"
+        count = len(self.null_distribution)
+        swaps = f"all {count} swaps" if self.every_swap else f"{count} random swap{'s' if count > 1 else ''}"
         note = f", note={self.note!r}" if self.note else ""
         return (
             f"PermutationTest(statistic={self.statistic:.4g}, pvalue={self.pvalue:.4g}, {self.alternative}, "
-            f"{len(self.null_distribution)} {how} of {self.units} units{note})"
+            f"{swaps} of {self.units} unit{'s' if self.units > 1 else ''}{note})"
         )
 
 
 def permutation_test(
-    a: Intervals,
-    b: Intervals,
+    a: Intervals | UCC,
+    b: Intervals | UCC,
     *,
-    statistic: Statistic = "area",
+    statistic: Asked = "area",
     axes: Axes = HEADLINE,
-    vary: Vary = "scale",
-    miss_rate: Range | None = None,
-    bandwidth: Range | None = None,
-    excess: Range | None = None,
-    deficit: Range | None = None,
-    overshoot: Range | None = None,
+    vary: Vary | None = None,
     c: float | None = None,
     alpha: float | None = None,
+    coverage: float | None = None,
     unit: Unit = "raw",
     n_resamples: int = 9999,
     alternative: Alternative = "two-sided",
     seed: Seed = None,
     block: int | npt.ArrayLike | None = None,
     progress: Progress = None,
+    **ranges: Unpack[Ranges],
 ) -> PermutationTest:
     """Test whether two models' intervals for the same rows differ by more than chance.
 
@@ -87,28 +90,36 @@ def permutation_test(
 
     Parameters
     ----------
-    a, b : Intervals
-        Intervals of two models for the same rows: same ``y_true``, same weights.
-    statistic : str
-        ``"area"`` or ``"gain"`` over the constant band, partial with a range such as ``miss_rate=(0, 0.5)``;
-        ``"cheapest"``, the least cost on the curve (needs `c`); and of the intervals as delivered: ``"cost"`` (needs
-        `c`), ``"interval_score"`` (needs `alpha`), or one of the five metrics by name.
-    axes, vary, unit, c, miss_rate, bandwidth, excess, deficit, overshoot
+    a, b : Intervals or UCC
+        Two models for the same rows: same ``y_true``, same weights. A UCC says how its bands move: by a factor, by an
+        amount, or through a model's levels.
+    statistic : str or callable
+        Of the curve: ``"area"`` or ``"gain"`` over the constant band, partial with a range such as
+        ``miss_rate=(0, 0.5)``; ``"crps"``, the potential CRPS, or ``"skill"``; ``"cheapest"``, the minimum cost (needs
+        `c`); ``"score"``, the best interval score, and ``"scale"`` and ``"half_width"``, the smallest that reach a
+        coverage on these rows (need `coverage`). Of the intervals as delivered: ``"cost"`` (needs `c`),
+        ``"interval_score"`` (needs `coverage` or `alpha`), or one of the five metrics by name. Or any function that
+        takes Intervals and returns a number; it is called for each swap.
+    axes, unit, c, miss_rate, bandwidth, excess, deficit, overshoot
         As in `UCC.area`, `UCC.gain`, `UCC.cost` and `UCC.cheapest`; ranges and costs are in `unit`.
-    alpha : float, optional
-        Share of observations that the intervals are meant to miss, for the interval score.
+    vary : {"scale", "shift"}, optional
+        How the bands of Intervals move, by default by a factor; a UCC knows.
+    coverage, alpha : float, optional
+        The coverage that is asked for, or 1 minus it. For a model with levels it is the interval of that level that
+        is scored and scaled, as in `UCC.decompose`.
     n_resamples : int
-        How many random swaps. Where all ``2**units`` swaps are at most one more, each is tried once and the p-value is
-        exact; otherwise the delivered order counts as one more swap, so that no p-value is 0.
+        How many random swaps. Where all ``2**units`` swaps are at most one more, each is tried once; otherwise the
+        delivered order counts as one more swap, so that no p-value is 0.
     alternative : {"two-sided", "less", "greater"}
         Whether a's statistic differs from b's, is less, or is greater. The null distribution is symmetric by
         construction, so the two-sided p-value is the share of swaps with at least the same absolute difference.
     seed : int or numpy.random.Generator, optional
     block : int or array_like, optional
-        Rows that hang together are swapped together: a number of consecutive rows (time series), or one label a row
+        Dependent rows are swapped together: blocks of this many consecutive rows (time series), or one label per row
         (groups, repeated measures). The outputs of a row of two-dimensional data always are.
     progress : bool or callable, optional
-        A bar on the terminal; by default where one watches. A callable gets how much is done and how much there is.
+        A progress bar on the terminal; by default where somebody watches one. A callable gets how much is done and how
+        much there is.
 
     Returns
     -------
@@ -116,14 +127,17 @@ def permutation_test(
 
     Notes
     -----
-    Areas, gains and cheapest costs do not depend on the scale of a model's bands but a mixture of two models does, so
-    both are brought to one mean half-width before rows are swapped. Costs as delivered, interval scores and metrics do
-    depend on it and are compared as they are.
+    Curves do not depend on the scale of a model's bands but a mixture of two models does, so for statistics of the
+    curve both are brought to one mean half-width before rows are swapped (over the shift, by an offset). Costs as
+    delivered, interval scores, metrics, ``"scale"`` and callables do depend on it and are compared as they are.
 
-    The whole area on one falling and one rising axis is a sum over pairs of rows. A swap splits the pool of both
-    models' rows in two, and the difference of the two halves' areas is then a sum over single rows: every row has a
-    fixed amount which a swap turns around. So nothing is sorted after the first time, and a swap costs one addition for
-    eight rows.
+    Swapping is not exact even where every swap is tried, because the common half-width itself depends on which rows are
+    whose; it is valid for equal population values in large samples. Where ``y_pred`` differ it would mix two sizes of
+    errors, which makes tests of a ``"gain"`` or ``"skill"`` reject a true null far too often. For these, the sign of
+    what each row contributes to the difference (its influence) is flipped instead of its intervals.
+
+    How statistics follow from sums over rows, and when they are exact, is said in `bootstrap`. More than 4,096 rows (or
+    blocks) are put into that many groups at random, and groups are swapped.
 
     References
     ----------
@@ -136,66 +150,136 @@ def permutation_test(
     >>> sharp = Intervals.from_bands(y, [0.0] * 8, [0.9, 2.2, 3.9, 0.6, 2.8, 2.6, 5.2, 1.3])
     >>> test = permutation_test(sharp, sharp.constant(), axes=("bandwidth", "deficit"))
     >>> test
-    PermutationTest(statistic=-0.9977, pvalue=0.01562, two-sided, 256 every swap of 8 units)
+    PermutationTest(statistic=-0.9977, pvalue=0.01562, two-sided, all 256 swaps of 8 units)
     """
-    refuse_other_rows(a, b)
+    one, two = curve_of("a", a, vary), curve_of("b", b, vary)
+    refuse_other_rows(one, two)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
-    ranges = {
-        "miss_rate": miss_rate,
-        "bandwidth": bandwidth,
-        "excess": excess,
-        "deficit": deficit,
-        "overshoot": overshoot,
-    }
-    question = Question.of(a, statistic=statistic, axes=axes, vary=vary, c=c, alpha=alpha, unit=unit, **ranges)
-    units = Units.of(a, block)
-    swaps = Swaps(units, positive("n_resamples", n_resamples), np.random.default_rng(seed))
-    values = [question.finite_value(intervals, name) for name, intervals in (("a", a), ("b", b))]
+    options: dict[str, Any] = {"axes": axes, "c": c, "alpha": alpha, "coverage": coverage, "unit": unit}
+    asked = Statistic.of(one, statistic, ranges=ranges, **options)
+    rows = Blocks.of(one.intervals, block)
+    swaps = Swaps(rows, positive("n_resamples", n_resamples), generator(seed))
+    same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
-        null = _null(a, b, question, swaps, tick)
+        one, two = alike(asked.curve(one), asked.curve(two))
+        data, paths = (one.intervals, two.intervals), [one._path(), two._path()]
+        first = asked.finite_value(one, "a")
+        del one  # what a curve sorts for its value takes memory
+        second = asked.finite_value(two, "b")
+        del two
+        if callable(asked.asked):
+            null = _called(asked.asked, data, rows, swaps, tick)
+        elif asked.relative and not same_predictions:
+            null = _flipped(paths, asked, (first, second), swaps, tick)
+        else:
+            null = _swapped(paths, asked, swaps, tick)
     null.values.setflags(write=False)
     return PermutationTest(
-        statistic=values[0] - values[1],
-        pvalue=null.pvalue(alternative, exact=swaps.exact),
+        statistic=first - second,
+        pvalue=null.pvalue(alternative, every=swaps.every),
         null_distribution=null.values,
         alternative=alternative,
-        exact=swaps.exact,
-        units=units.count,
-        note=note(null, question, a, b),
+        every_swap=swaps.every,
+        units=rows.count,
+        note=_note(null, asked, same_predictions=same_predictions),
     )
 
 
-def _null(a: Intervals, b: Intervals, question: Question, swaps: Swaps, tick: Tick | None) -> Null:
-    if question.statistic not in CURVE_STATISTICS:
-        amounts = np.stack([question.per_row(profile) for profile in profiles(a, b, question)])
-        amounts *= shares(a)
-        return by_rows(amounts, swaps, tick)
-    if question.statistic == "gain" and np.array_equal(a.y_pred, b.y_pred):
-        # the same reference for both models, whatever is swapped
-        area = replace(question, statistic="area")
-        null, reference = _null(a, b, area, swaps, tick), area.value(a.constant())
-        return Null(null.values / -reference, null.observed / -reference, null.size / reference)
-    pool = pooled(*profiles(a, b, question))
-    if question.whole and question.statistic == "area":
-        amounts = pull(pool, question.axes).reshape(2, -1)
-        amounts *= question.size(pool, *question.axes)
-        del pool
-        amounts *= shares(a)
-        return by_rows(amounts, swaps, tick)
-    moments = Moments.of(pool, question)
-    if moments is not None:
-        return by_sums(moments, swaps, tick)
-    pool = replace(pool, weight=None)  # the halves come with their weights
-    ordered = Ordered(pool, question)
-    del pool  # some hundred bytes a row that nothing needs any more
-    unit = float(question.statistic == "gain")
-    return by_order(ordered.answers, shares(a), ordered.batch, swaps, tick, unit=unit)
+class _Null(NamedTuple):
+    """Differences under the swaps, the delivered one by the same arithmetic, and the size of what they are made of."""
+
+    values: Array
+    observed: float
+    size: float
+
+    @property
+    def slack(self) -> float:
+        """How far two differences may be apart and yet be treated as equal."""
+        return TIE * self.size
+
+    @property
+    def constant(self) -> bool:
+        """Whether the difference is 0 however rows are swapped."""
+        return bool(np.all(np.abs(self.values) <= self.slack))
+
+    def pvalue(self, alternative: Alternative, *, every: bool) -> float:
+        """Share of swaps at least as extreme as none; where not every swap was tried, that one counts as one more."""
+        if alternative == "less":
+            extreme = self.values <= self.observed + self.slack
+        elif alternative == "greater":
+            extreme = self.values >= self.observed - self.slack
+        else:
+            extreme = np.abs(self.values) >= abs(self.observed) - self.slack
+        count = int(extreme.sum())
+        return count / len(extreme) if every else (count + 1) / (len(extreme) + 1)
 
 
-def note(null: Null, question: Question, a: Intervals, b: Intervals) -> str:
+def _swapped(paths: list[Path], asked: Statistic, swaps: Swaps, tick: Tick | None) -> _Null:
+    """Differences of the two halves into which swaps split the rows of both models."""
+    size = 1.0 if asked.relative else 0.0
+    if asked.as_delivered:
+        parts = [row_sums(path, asked) for path in paths]
+        sums, tables = parts[0], [columns(part, swaps.of_row, swaps.units) for part in parts]
+    else:
+        pool = pooled(paths.pop(0), paths.pop(0), same_pace=not asked.depends_on_scale)
+        if asked.asked == "area":
+            size = size_of_area(pool, asked.axes) * asked.size(pool, *asked.axes)
+        sums = row_sums(pool, asked)
+        unit = np.concatenate([swaps.of_row, swaps.of_row + swaps.units])
+        tables = np.split(columns(sums, unit, 2 * swaps.units), 2)
+    one, two = (table.sum(axis=0) for table in tables)
+    change, values = Factor(tables[1] - tables[0]), np.empty(swaps.count)
+    for part in batches(swaps.count, tick):
+        moved = change.sums(swaps.flags(part.stop - part.start))
+        values[part] = sums.values(one + moved) - sums.values(two - moved)
+    first, second = sums.values(np.stack([one, two]))
+    return _Null(values, float(first - second), float(abs(first) + abs(second)) + size)
+
+
+def _flipped(
+    paths: list[Path], asked: Statistic, statistics: tuple[float, float], swaps: Swaps, tick: Tick | None
+) -> _Null:
+    """Sums of what each unit contributes to the difference, with the signs of some flipped."""
+    own, other = (
+        contributions(row_sums(path, asked, smooth=True), value, swaps.of_row, swaps.units)
+        for path, value in zip(paths, statistics, strict=True)
+    )
+    difference, values = own - other, np.empty(swaps.count)
+    for part in batches(swaps.count, tick):
+        values[part] = difference.sum() - 2 * (swaps.flags(part.stop - part.start) @ difference)
+    return _Null(values, float(difference.sum()), 1 + float(np.abs(difference).sum()))
+
+
+def _called(
+    function: Callable[[Intervals], float],
+    data: tuple[Intervals, Intervals],
+    rows: Blocks,
+    swaps: Swaps,
+    tick: Tick | None,
+) -> _Null:
+    """Differences of a callable's values for Intervals whose rows are swapped."""
+    pool, n = Intervals.join(data), len(data[0])
+    own, flags = np.arange(n), np.zeros(n, np.intp)
+
+    def both(flag: Array) -> tuple[float, float]:
+        flags[rows.row] = flag[swaps.of_row]
+        swapped = own + n * flags
+        return float(function(pool[swapped])), float(function(pool[(swapped + n) % len(pool)]))
+
+    values = np.empty(swaps.count)
+    for part in batches(swaps.count, tick):
+        values[part] = [np.subtract(*both(flag)) for flag in swaps.flags(part.stop - part.start)]
+    one, two = both(np.zeros(swaps.units))
+    return _Null(values, one - two, abs(one) + abs(two))
+
+
+def _note(null: _Null, asked: Statistic, *, same_predictions: bool) -> str:
     """What a reader must know before trusting the p-value."""
     if null.constant:
-        return "the statistic is the same however rows are swapped: nothing here tells the models apart"
-    if question.statistic in ("area", "cheapest") and not np.array_equal(a.y_pred, b.y_pred):
-        return "y_pred differ: an area judges predictions and intervals together; a gain judges the intervals"
-    return ""
+        return "the statistic is the same however rows are swapped: the models cannot be distinguished"
+    if same_predictions or asked.relative or asked.depends_on_scale:
+        return ""
+    return (
+        f"y_pred differ: the {asked.asked} judges predictions and intervals together, and swapping mixes errors of "
+        "different size; a gain or skill judges the intervals"
+    )

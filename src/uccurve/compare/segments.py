@@ -1,70 +1,124 @@
-"""Segments: the rows by label or by equal-count bins of a feature."""
+"""Segments: the rows by label or by equal-count bins of a feature, and how each model does on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .units import codes, positive
+from uccurve._ramps import Ramps
+from uccurve._scoring import interval_score, saved_share
+
+from ._blocks import Blocks, Flags, Indices, codes, labels, positive
+from ._evidence import coverage_interval, coverage_tail, holm, segment_test
+from ._model import Model, t_for_coverage
+from .results import Segment
+
+if TYPE_CHECKING:
+    from .results import AssessmentSettings
 
 
-class Part(NamedTuple):
-    """Rows of one segment."""
+class SegmentRows(NamedTuple):
+    """Rows of one segment: their numbers among the flattened rows that carry weight, and their blocks."""
 
     feature: str
     label: str
-    rows: npt.NDArray[np.bool_]
+    rows: Indices
+    blocks: Blocks
 
 
-def parts(by: Any, rows: int, bins: int = 4) -> list[Part]:
+def segment_rows(by: Any, blocks: Blocks, bins: int = 4) -> list[SegmentRows]:
     """Segments by each feature of `by`: an array of labels or numbers, or a mapping of such by name.
 
     Numbers with more than `bins` different values are cut into `bins` bins that hold as many rows each as ties allow.
-
-    >>> [(part.label, int(part.rows.sum())) for part in parts([5, 1, 2, 9, 7, 3], 6, bins=3)]
-    [('1 to 2', 2), ('3 to 5', 2), ('7 to 9', 2)]
     """
-    positive("bins", bins)
+    parts = _split(by, blocks, positive("bins", bins))
+    return [SegmentRows(feature, label, rows, blocks.subset(rows)) for feature, label, rows in parts if len(rows)]
+
+
+def assessed_segments(
+    model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings, unit: float
+) -> list[Segment]:
+    """One model on each segment, p-values adjusted for all of them.
+
+    Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
+    segment is covered less often than the model's other rows.
+    """
+    found = [_assessed(model, part, settings, unit) for part in parts]
+    level = 1 - settings.confidence_level
+    adjusted = holm([one.pvalue for one in found])
+    return [replace(one, pvalue_holm=p, fails=p <= level) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings, unit: float) -> Segment:
+    path = model.path.subset(part.rows)
+    covered = path.critical <= path.delivered
+    low = high = pvalue = nan
+    if part.blocks.count > 1:
+        low, high, _ = coverage_interval(covered, path.weight, part.blocks, settings.confidence_level)
+        pvalue = _pvalue(model, part, covered, settings)
+    t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / unit, path.vary == "shift"
+    ramps, flat = Ramps(path), Ramps(path.constant())
+    best = ramps.lower_hull().best_t(float(model.alpha))
+    return Segment(
+        feature=part.feature,
+        label=part.label,
+        model=model.name,
+        n=len(part.rows),
+        coverage=path.mean(covered.astype(np.float64)),
+        coverage_low=low,
+        coverage_high=high,
+        scale=nan if shifted else t,
+        half_width=path.at(t)["bandwidth"] * size if np.isfinite(t) else np.inf,
+        score=interval_score(path.at(best), float(model.alpha)) * size,
+        skill=saved_share(flat.potential_crps(), ramps.potential_crps()),
+        target=settings.coverage,
+        pvalue=pvalue,
+        pvalue_holm=pvalue,
+        fails=False,
+        shift=t * path.unit if shifted else nan,
+    )
+
+
+def _pvalue(model: Model, part: SegmentRows, covered: Flags, settings: AssessmentSettings) -> float:
+    path = model.path
+    weight = None if path.weight is None else path.weight[part.rows]
+    if settings.coverage is not None:
+        return coverage_tail(covered, weight, part.blocks, settings.coverage)
+    segment = np.zeros(len(path), np.bool_)
+    segment[part.rows] = True
+    return segment_test(path.critical <= path.delivered, path.weight, model.blocks, segment)
+
+
+def _split(by: Any, blocks: Blocks, bins: int) -> list[tuple[str, str, Indices]]:
     features = by if isinstance(by, Mapping) else {str(getattr(by, "name", None) or "segment"): by}
-    return [part for name, values in features.items() for part in _feature(str(name), values, rows, bins)]
+    found = []
+    for name, values in features.items():
+        argument = f"by[{name!r}]" if isinstance(by, Mapping) else "by"
+        array = labels(argument, values, blocks.rows)
+        code, names = codes(argument, array)
+        if array.dtype.kind in "iuf" and len(names) > bins:
+            code, names = _bins(array, code, bins)
+        of_row = code[blocks.row]
+        order = np.argsort(of_row, kind="stable")
+        ends = np.searchsorted(of_row[order], np.arange(len(names) + 1))
+        found += [(str(name), str(names[i]), order[ends[i] : ends[i + 1]]) for i in range(len(names))]
+    return found
 
 
-def holm(pvalues: Sequence[float]) -> list[float]:
-    """P-values adjusted so that the chance of any false alarm stays below the level (Holm 1979).
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(pvalues, kind="stable")
-    steps = np.asarray(pvalues, float)[order] * np.arange(len(order), 0, -1)
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
-    return [float(value) for value in adjusted]
-
-
-def _feature(name: str, values: Any, rows: int, bins: int) -> list[Part]:
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) != rows:
-        raise ValueError(
-            f"`by` must hold one label a row: {name!r} has {'x'.join(map(str, array.shape))} against {rows} rows."
-        )
-    code, labels = codes("by", array)
-    if array.dtype.kind not in "iuf" or len(labels) <= bins:
-        return [Part(name, str(label), code == i) for i, label in enumerate(labels)]
-    return _bins(name, array, code, bins)
-
-
-def _bins(name: str, values: npt.NDArray[Any], code: npt.NDArray[np.intp], bins: int) -> list[Part]:
+def _bins(values: npt.NDArray[Any], code: Indices, bins: int) -> tuple[Indices, list[str]]:
     """Cut between different values, as near to equal counts as that allows."""
     counts = np.bincount(code)
     middle = np.cumsum(counts) - counts / 2
-    bin_of = np.minimum((middle * bins / len(values)).astype(np.intp), bins - 1)[code]
-    out = []
-    for one in np.unique(bin_of):
-        chosen = bin_of == one
-        low, high = values[chosen].min(), values[chosen].max()
-        out.append(Part(name, f"{low:.4g} to {high:.4g}" if low < high else f"{low:.4g}", chosen))
-    return out
+    chosen = np.minimum((middle * bins / len(values)).astype(np.intp), bins - 1)
+    used, renumbered = np.unique(chosen, return_inverse=True)
+    of_row = renumbered[code]
+    names = []
+    for i in range(len(used)):
+        low, high = values[of_row == i].min(), values[of_row == i].max()
+        names.append(f"{low:.4g} to {high:.4g}" if low < high else f"{low:.4g}")
+    return of_row, names

@@ -3,34 +3,16 @@
 Nothing here is imported by `import uccurve`; the libraries behind it come with ``pip install "uccurve[experiments]"``.
 """
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
-from importlib import import_module
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._names import NAMES, Progress, load
+
 if TYPE_CHECKING:
-    from .experiment import Experiment
     from .results import Result
 
-NAMES = ("concepts", "synthetic", "gap", "bnn", "housing", "wine", "traffic")
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many steps are done and how many there are."""
-
 __all__ = ["NAMES", "load", "run"]
-
-
-def load(name: str) -> "Experiment":
-    """One experiment by name."""
-    if name not in NAMES:
-        near = get_close_matches(name, NAMES, n=1)
-        hint = f" ({near[0]}?)" if near else ""
-        raise ValueError(f"`names` must be among {', '.join(NAMES)} or all; {name!r} is none of them{hint}.")
-    try:
-        found: Experiment = import_module(f".{name}", __name__).EXPERIMENT
-    except ImportError as error:
-        raise ImportError(f'experiments need {error.name}: pip install "uccurve[experiments]"') from error
-    return found
 
 
 def run(
@@ -68,7 +50,7 @@ def run(
     >>> run(["winee"])
     Traceback (most recent call last):
         ...
-    ValueError: `names` must be among concepts, synthetic, ... or all; 'winee' is none of them (wine?).
+    ValueError: `names` must be among concepts, synthetic, ... or all; got 'winee'. Did you mean 'wine'?
     """
     wanted = list(names)
     found = [load(name) for name in (NAMES if "all" in wanted else wanted)]

@@ -4,12 +4,12 @@
 SHA-256, so a damaged, truncated or different file is refused wherever it came from.
 """
 
-import gzip
 import hashlib
+import http.client
+import io
 import os
 import urllib.error
 import urllib.request
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from uccurve.experiments.store import cache_folder, write_whole
+from uccurve._outputs import written
+from uccurve._unpacking import unpacked
+from uccurve.experiments.store import cache_folder
 
 Name = Literal["housing", "wine", "traffic"]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -31,6 +33,11 @@ class Source:
     file: str
     url: str
     fingerprints: tuple[tuple[int, str], ...]
+
+    @property
+    def limit(self) -> int:
+        """Bytes that no copy exceeds, whatever its line ends are."""
+        return 2 * max(size for size, _ in self.fingerprints)
 
 
 SOURCES: dict[Name, Source] = {
@@ -72,43 +79,49 @@ def checked(content: bytes, source: Source, origin: str) -> bytes:
 
 
 def download(source: Source) -> bytes:
-    """The published file, unpacked."""
+    """The published file, unpacked; no more of it is fetched or unpacked than the file can have."""
     try:
         with urllib.request.urlopen(source.url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
-            content: bytes = answer.read()
-        return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-    except (urllib.error.URLError, OSError, EOFError, zlib.error) as error:
+            content: bytes = answer.read(source.limit + 1)
+        return unpacked(content, name=source.url, limit=source.limit)
+    except (urllib.error.URLError, OSError, http.client.HTTPException, ValueError) as error:
         raise DataError(
             f"{source.file} could not be fetched from {source.url} ({error}). Hint: without a connection, put the file "
             f"into a folder and name that folder in the environment variable UCCURVE_DATA."
         ) from error
 
 
-def data_file(name: Name) -> Path:
-    """Path of a checked copy of a data set's file; fetched and cached if it is nowhere yet."""
+def data(name: Name) -> bytes:
+    """Content of a data set's file, checked; fetched and cached if it is nowhere yet.
+
+    What was checked is what is returned: nothing is read from the disk a second time.
+    """
     source = SOURCES[name]
     given = os.environ.get("UCCURVE_DATA")
     cached = cache_folder() / "data" / source.file
     for path in ([Path(given) / source.file] if given else []) + [cached]:
         if path.is_file():
-            checked(path.read_bytes(), source, str(path))
-            return path
-    write_whole(cached, checked(download(source), source, source.url))
-    return cached
+            with path.open("rb") as stream:
+                return checked(stream.read(source.limit + 1), source, str(path))
+    content = checked(download(source), source, source.url)
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    with written(cached, force=True, follow_links=False) as beside:
+        beside.write_bytes(content)
+    return content
 
 
 def housing() -> tuple[Floats, Floats]:
     """Boston Housing: 506 rows of 13 features, and the median value in thousands of dollars."""
-    table = pl.read_csv(data_file("housing"), skip_rows=1, infer_schema_length=None).cast(pl.Float64).to_numpy()
+    table = pl.read_csv(io.BytesIO(data("housing")), skip_rows=1, infer_schema_length=None).cast(pl.Float64).to_numpy()
     return table[:, :-1], table[:, -1]
 
 
 def wine() -> tuple[Floats, Floats]:
-    """White wine: 4898 rows of 11 measurements, and the quality as a whole number."""
-    table = pl.read_csv(data_file("wine"), separator=";", infer_schema_length=None).cast(pl.Float64).to_numpy()
+    """White wine: 4898 rows of 11 measurements, and the quality as an integer."""
+    table = pl.read_csv(io.BytesIO(data("wine")), separator=";", infer_schema_length=None).cast(pl.Float64).to_numpy()
     return table[:, :-1], table[:, -1]
 
 
 def traffic() -> pl.DataFrame:
     """Metro Interstate Traffic Volume: 48,204 rows as published."""
-    return pl.read_csv(data_file("traffic"), infer_schema_length=None)
+    return pl.read_csv(io.BytesIO(data("traffic")), infer_schema_length=None)

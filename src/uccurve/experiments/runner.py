@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import NAMES, Progress
+from ._names import NAMES, Progress
 from .experiment import Drawing, Experiment, Parts
 from .figures import save
 from .page import page
@@ -13,7 +13,7 @@ from .store import cache_folder, finished, write_whole
 
 
 def chosen_seeds(experiment: Experiment, *, quick: bool, seeds: int | None) -> tuple[int, ...]:
-    """The experiment's own seeds, cut to `seeds` or continued by the next whole numbers."""
+    """The experiment's own seeds, cut to `seeds` or continued by the next integers."""
     own = experiment.quick_seeds if quick else experiment.seeds
     if seeds is None:
         return own

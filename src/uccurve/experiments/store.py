@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from uccurve.cli._outputs import written
+from uccurve._outputs import written
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

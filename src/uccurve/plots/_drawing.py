@@ -24,6 +24,8 @@ CURVE = "uccurve"
 """Group id of the curves, by which the next one on the same axes finds its colour."""
 REFERENCE = "uccurve-reference"
 """Start of the group id of the constant bands' curves."""
+NEAR = 1.5
+"""How far beyond the curve, as a multiple, a point may lie and still widen the view."""
 SHARED = "uccurve-shared"
 """Group id of marks that say the same of every model."""
 
@@ -75,6 +77,21 @@ def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
     return line
 
 
+def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> Line2D:
+    """Add a marker; where it lies to the right of the view, an arrow at the edge stands for it."""
+    line = mark(ax, [x], [y], **look)
+    own = line.get_marker()
+
+    def refresh(axes: PlotAxes) -> None:
+        right = axes.get_xlim()[1]
+        line.set_data([min(x, right)], [y])
+        line.set_marker(">" if x > right else own)
+
+    ax.callbacks.connect("xlim_changed", refresh)
+    refresh(ax)
+    return line
+
+
 def follow_view(ax: PlotAxes, line: Line2D, x: Array, y: Array, corner: tuple[float, float]) -> Line2D:
     """Add `line` with those vertices of x and y that can be seen, at any zoom."""
     ax.add_artist(line)
@@ -114,7 +131,10 @@ def path(axes: Axes, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def view(axes: Axes, x: Array, y: Array, point: tuple[float, float] | None) -> tuple[float, float]:
-    """The corner of the part worth looking at: a few huge critical scales must not squeeze all the rest to the left."""
+    """The corner of the part worth looking at.
+
+    A few huge critical scales, or a `point` far beyond the curve, must not squeeze all the rest to the left.
+    """
     corner = [float(x.max()), float(y.max())]
     falls = [name in FALLING for name in axes]
     if falls[0] != falls[1]:
@@ -123,7 +143,9 @@ def view(axes: Axes, x: Array, y: Array, point: tuple[float, float] | None) -> t
         settled = float(rising[np.argmax(falling <= 0.05 * falling[0])])
         if 0 < 2.5 * settled < rising[-1]:
             corner[falls[0]] = 1.6 * settled
-    return (corner[0], corner[1]) if point is None else (max(corner[0], point[0]), max(corner[1], point[1]))
+    places = corner if point is None else point
+    across, up = (max(end, place) if place <= NEAR * end else end for end, place in zip(corner, places, strict=True))
+    return across, up
 
 
 def spoken(part: tuple[Metric, tuple[float, float]]) -> str:
@@ -160,11 +182,13 @@ def title(name: Metric, unit: str | float) -> str:
     """Metric as an axis names it.
 
     >>> title("deficit", "std"), title("miss_rate", "std"), title("excess", 2.5)
-    ('deficit, in deviations of y', 'miss rate', 'excess, in units of 2.5')
+    ('deficit, in standard deviations of y', 'miss rate', 'excess, in units of 2.5')
     """
-    if unit == "raw" or name == "miss_rate":
-        return "bandwidth (half the mean width)" if name == "bandwidth" else name.replace("_", " ")
-    return f"{name}, in {'deviations of y' if unit == 'std' else f'units of {unit:.4g}'}"
+    if name == "miss_rate":
+        return "miss rate"
+    if unit == "raw":
+        return "half-width (bandwidth)" if name == "bandwidth" else name
+    return f"{name}, in {'standard deviations of y' if unit == 'std' else f'units of {unit:.4g}'}"
 
 
 def tidy(ax: PlotAxes) -> None:
@@ -172,12 +196,3 @@ def tidy(ax: PlotAxes) -> None:
     ax.grid(True, color="#DDDDDD", linewidth=0.6, zorder=0)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def percent(value: float) -> str:
-    """Share as signed per cent; what rounds to 0 has no sign of its own.
-
-    >>> percent(0.573), percent(-0.0431), percent(-1e-17), percent(-np.inf)
-    ('+57.3 %', '-4.3 %', '+0.0 %', '-inf %')
-    """
-    return f"{round(100 * value, 1) + 0.0:+.1f} %"

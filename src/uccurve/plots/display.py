@@ -9,12 +9,29 @@ import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
+from uccurve.compare._formats import percent
 from uccurve.compare.band import ConfidenceBand, confidence_band
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
+from uccurve.protocol import Curve
 
-from ._drawing import GREY, REFERENCE, SHARED, curve, dress, key, mark, new_axes, path, percent, spoken, view, visible
+from ._curves import constant_curve, delivered_at, knob, position, positions
+from ._drawing import (
+    GREY,
+    REFERENCE,
+    SHARED,
+    curve,
+    dress,
+    key,
+    mark,
+    mark_in_view,
+    new_axes,
+    path,
+    spoken,
+    view,
+    visible,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -29,8 +46,8 @@ class UCCDisplay:
 
     Parameters
     ----------
-    ucc : UCC
-        Or anything that answers like one.
+    ucc : Curve
+        A `UCC` over any path, or the curve of a sketch.
     name : str, optional
         The model's name, for the legend.
     axes, unit
@@ -49,21 +66,21 @@ class UCCDisplay:
     >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
     >>> display = UCCDisplay.from_ucc(UCC(iv), name="small")
     >>> display.line_.get_label()
-    'small (gain -14.3 %)'
+    'small (gain -14.3%)'
     """
 
     line_: Line2D
     ax_: PlotAxes
     figure_: Figure
 
-    def __init__(self, ucc: UCC, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
+    def __init__(self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
         self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
         points = ucc.points(axes=self.axes, unit=unit)
         self.x, self.y = points.x, points.y
 
     @classmethod
     def from_ucc(
-        cls, ucc: UCC, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw", **options: Any
+        cls, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw", **options: Any
     ) -> Self:
         """Draw a curve; `options` as in `plot`."""
         return cls(ucc, name=name, axes=axes, unit=unit).plot(**options)
@@ -131,11 +148,6 @@ class UCCDisplay:
         reference: bool = True,
         cost: float | None = None,
         shade: bool = False,
-        miss_rate: Range | None = None,
-        bandwidth: Range | None = None,
-        excess: Range | None = None,
-        deficit: Range | None = None,
-        overshoot: Range | None = None,
         band: ConfidenceBand | float | None = None,
         legend: bool = True,
         **line: Any,
@@ -145,20 +157,19 @@ class UCCDisplay:
         Parameters
         ----------
         delivered : bool
-            Mark the operating point as delivered (scale 1, or shift 0).
+            Mark the operating point as delivered (scale 1, or shift 0); at the edge where it lies beyond the view.
         reference : bool
             Draw the constant band's curve in grey.
         cost : float, optional
             Cost factor c: mark the cheapest point, with the line of all points that cost as much as it does.
         shade : bool
-            Shade the area under the curve; a range as in `UCC.area` shades that part.
+            Shade the area under the curve; a range such as ``miss_rate=(0, 0.5)`` shades that part.
         band : ConfidenceBand or float, optional
             A confidence band of the curve on the same axes; a number is the level of a pointwise one to be made.
         line
             Passed on to matplotlib's Line2D.
         """
-        ranges = {"miss_rate": miss_rate, "bandwidth": bandwidth, "excess": excess, "deficit": deficit}
-        part = checks.only("range", **ranges, overshoot=overshoot)
+        part = checks.only("range", {name: line.pop(name) for name in checks.METRICS if name in line})
         self.ax_ = ax = new_axes(ax)
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
         self.name = self.name if name is None else name
@@ -189,9 +200,10 @@ class UCCDisplay:
 
     def _draw_reference(self, ax: PlotAxes) -> None:
         """Draw the constant band's curve, once for all models that share their predictions."""
-        if not hasattr(self.ucc, "intervals"):  # a sketch has no rows
+        flat = constant_curve(self.ucc)
+        if flat is None:
             return
-        constant = UCC(self.ucc.intervals.constant(), vary=self.ucc.vary).points(axes=self.axes, unit=self.unit)
+        constant = flat.points(axes=self.axes, unit=self.unit)
         identity = f"{REFERENCE} {constant.x.max():.6g} {constant.y.max():.6g} {len(constant)}"
         others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(REFERENCE)]
         if identity in others:
@@ -209,12 +221,13 @@ class UCCDisplay:
 
     def _draw_band(self, ax: PlotAxes, band: ConfidenceBand | float, color: Any) -> None:
         if isinstance(band, float):
-            choices: dict[str, Any] = {"axes": self.axes, "unit": self.unit, "vary": self.ucc.vary}
-            band = confidence_band(self.ucc.intervals, confidence_level=band, seed=0, **choices)
+            if not isinstance(self.ucc, UCC):
+                raise TypeError("`band` needs the rows of a curve to resample; a sketch keeps none.")
+            band = confidence_band(self.ucc, confidence_level=band, axes=self.axes, unit=self.unit, seed=0)
         if band.axes != self.axes:
-            raise ValueError(f"`band` must be on the axes {'/'.join(self.axes)}; it is on {'/'.join(band.axes)}.")
+            raise ValueError(f"`band` must be on the axes {' and '.join(self.axes)}; got {' and '.join(band.axes)}.")
         step: Literal["post"] | None = "post" if self.axes[1] == "miss_rate" else None
-        label = f"{100 * band.confidence_level:g} % {band.kind} band"
+        label = f"{100 * band.confidence_level:g}% {band.kind} band"
         ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
 
     def _shade(self, ax: PlotAxes, part: Part | None, color: Any) -> None:
@@ -244,7 +257,7 @@ class UCCDisplay:
         t = self._t()
         try:
             goal: dict[str, Any] = {name: target}
-            found: float = getattr(self.ucc.find(**goal, unit=self.unit), self.ucc.vary)
+            found = position(self.ucc.find(**goal, unit=self.unit), self.ucc)
         except ValueError:
             return float(t[-1])
         return float(np.clip(found, t[0], t[-1]))
@@ -252,9 +265,8 @@ class UCCDisplay:
     def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
         x, y = self._place(best)
-        t = getattr(best, self.ucc.vary)
-        whose = f"{self.name}: " if self.name else ""
-        label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {self.ucc.vary} {t:.3g}"
+        whose, t = f"{self.name}: " if self.name else "", f"{knob(self.ucc)} {position(best, self.ucc):.3g}"
+        label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {t}"
         mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
         if 0 < cost < 1:
             ax.axline((x, y), slope=-cost / (1 - cost), color=color, linewidth=0.9, linestyle=(0, (1, 2)), zorder=2.1)
@@ -263,18 +275,16 @@ class UCCDisplay:
         x, y = self._at_delivery()
         if not any(line.get_label() == "as delivered" for line in ax.get_lines()):
             mark(ax, [], [], marker="o", markersize=7, label="as delivered", gid=SHARED, **_look(GREY))
-        mark(ax, x, y, marker="o", markersize=7, **_look(color))
+        mark_in_view(ax, x, y, marker="o", markersize=7, **_look(color))
 
     def _at_delivery(self) -> tuple[float, float]:
-        return self._place(self.ucc.at(1.0 if self.ucc.vary == "scale" else 0.0, unit=self.unit))
+        return self._place(self.ucc.at(delivered_at(self.ucc), unit=self.unit))
 
     def _place(self, point: OperatingPoint) -> tuple[float, float]:
         return getattr(point, self.axes[0]), getattr(point, self.axes[1])
 
     def _t(self) -> Array:
-        points = self.ucc.points(axes=self.axes, unit=self.unit)
-        t: Array = getattr(points, self.ucc.vary)
-        return t
+        return positions(self.ucc.points(axes=self.axes, unit=self.unit))
 
 
 def _look(color: Any) -> dict[str, Any]:

@@ -1,87 +1,64 @@
-"""Webpage: one self-contained page from a template, closed to every script and request but its own."""
+"""Webpage: one self-contained page from templates, closed to every script and request but its own."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
 POLICY = (
     "default-src 'none'",
     "script-src {hashes}",
-    "style-src 'unsafe-inline'",  # plotly places its labels by style attributes
-    "img-src data: blob:",  # and makes pictures for its download button
+    "style-src 'unsafe-inline'",  # charts and plotly's labels are placed by style attributes
+    "img-src data: blob:",  # plotly makes pictures for its download button
     "base-uri 'none'",
     "form-action 'none'",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What one cell of a table shows, and the number it is sorted by."""
-
-    text: str
-    value: float | None = None
-    small: str = ""
-    kind: str = ""
-    swatch: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """Name of a column, what it means, and whether it holds words."""
-
-    name: str
-    title: str = ""
-    text: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table whose first column names the rows."""
-
-    caption: str
-    heads: Sequence[Head]
-    rows: Sequence[Sequence[Cell]]
+SCRIPTS = ("curve.js", "explorer.js", "page.js")
+STYLES = ("page.css", "charts.css", "small.css", "print.css")
 
 
 def rendered(data: Mapping[str, Any], **context: Any) -> str:
-    """The page of ``report.html`` with `data` for its script and `context` for its words and tables."""
+    """Return the page of ``report.html`` with `data` for its script and `context` for its words and tables."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise ImportError(f'reports need {error.name}: pip install "uccurve[report]"') from None
+    loader = PackageLoader("uccurve.report")
     environment = Environment(
-        loader=PackageLoader("uccurve.report"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=False
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
 
-    def source(name: str) -> str:
-        loaded = environment.loader.get_source(environment, name)  # type: ignore[union-attr]  # set two lines above
-        return loaded[0].strip()
+    def sources(names: tuple[str, ...]) -> str:
+        return "\n".join(loader.get_source(environment, name)[0].strip() for name in names)
 
-    def table(grid: Grid) -> Markup:
-        parts = {"caption": grid.caption, "heads": grid.heads, "rows": grid.rows}
-        return Markup(environment.get_template("table.html").render(**parts))  # noqa: S704  escaped by the template
-
-    scripts = {"plotly": get_plotlyjs(), "script": source("report.js")}
-    trusted = {name: Markup(text) for name, text in scripts.items()}  # noqa: S704  ours and plotly's, no data in them
-    return environment.get_template("report.html").render(
-        policy="; ".join(POLICY).format(hashes=" ".join(map(_hash, scripts.values()))),
-        style=Markup(source("report.css")),  # noqa: S704  ours
-        data=Markup(embedded(data)),  # noqa: S704  has no character that could end its element
-        table=table,
-        **trusted,
+    plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{sources(SCRIPTS)}\n}})();'
+    trusted = {
+        "style": sources(STYLES),
+        "script": own,  # ours, no data in it
+        "plotly": packed(plotly),  # base64
+        "data": embedded(data),  # has no character that could end its element
+    }
+    text = environment.get_template("report.html").render(
+        policy="; ".join(POLICY).format(hashes=" ".join(map(_hash, (own, plotly)))),
+        **{name: Markup(part) for name, part in trusted.items()},  # noqa: S704  see above
         **context,
     )
+    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+
+
+def packed(script: str) -> str:
+    """Return a script compressed for the browser's DecompressionStream("deflate"), as base64."""
+    return base64.b64encode(zlib.compress(script.encode(), 9)).decode()
 
 
 def embedded(data: Mapping[str, Any]) -> str:
-    r"""JSON that cannot leave the script element it stands in.
+    r"""Return JSON that cannot leave the script element it stands in.
 
     >>> print(embedded({"name": "</script>"}))
     {"name":"\u003c/script\u003e"}

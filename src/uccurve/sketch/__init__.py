@@ -1,1 +1,1 @@
-"""Sketch: the curve of rows that no memory holds, from bins that any engine can sum up."""
+"""Sketch: the curve of rows that do not fit into memory, from bins that any engine can compute."""

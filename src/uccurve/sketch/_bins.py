@@ -1,9 +1,9 @@
 """Bins: rows counted and summed by the size of one number, in bins that are the same everywhere.
 
-A number is put into the bin of its nearest float with `BITS` significant bits: `PER_OCTAVE` bins to every factor of
-two. Two products and two differences find that float, and these are the same to the last bit in every engine; a
-logarithm is not, and costs more than all the rest. Numbers are moved by half a bin first, so that 1, the scale as
-delivered, closes its bin.
+A number belongs to the bin of its nearest float with `BITS` significant bits: `PER_OCTAVE` bins per factor of two. Two
+products and two differences find that float, and these are the same to the last bit in every engine; a logarithm is
+not, and costs more than all the rest. Numbers are moved by half a bin first, so that 1, the scale as delivered, is the
+upper end of its bin.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from uccurve._checks import Array
 BITS = 5
 PER_OCTAVE = 2 ** (BITS - 1)
 OCTAVES = 256
-"""Bins are told apart from 2**-OCTAVES to 2**OCTAVES; beyond, the last one on either side takes all."""
+"""Bins cover 2**-OCTAVES to 2**OCTAVES; the first and the last one take everything beyond."""
 LAST = OCTAVES * PER_OCTAVE
-ZERO, NEVER = -LAST - 1, LAST + 1
-"""Bins of their own: 0 (or less than 1e-307), and infinity."""
+ZERO, INFINITE = -LAST - 1, LAST + 1
+"""Separate bins for 0 (or less than 1e-307) and for infinity, the critical scale of uncoverable rows."""
 _DOWN = 2.0**-49
 """Keeps the product with `_SPLIT` within float64."""
 _MOVE = (1 + 2.0**-BITS) * _DOWN
@@ -46,14 +46,14 @@ def mark(number: T) -> T:
 
 
 def bin_of(marks: Array) -> Integers:
-    """Bins as ascending whole numbers; bin 0 ends at 1/2, bin `PER_OCTAVE` at 1, and so on."""
+    """Bins as ascending integers; bin 0 ends at 1/2, bin `PER_OCTAVE` at 1, and so on."""
     head, exponent = np.frexp(np.where(np.isfinite(marks), marks, 0.0) / _DOWN)
     bins = exponent.astype(np.int64) * PER_OCTAVE + (head * 2 * PER_OCTAVE).astype(np.int64) - PER_OCTAVE
-    return np.select([~np.isfinite(marks), marks == 0], [NEVER, ZERO], np.clip(bins, -LAST, LAST))
+    return np.select([~np.isfinite(marks), marks == 0], [INFINITE, ZERO], np.clip(bins, -LAST, LAST))
 
 
 def bins(numbers: Array) -> Integers:
-    """Bins of numbers that are not negative.
+    """Bins of nonnegative numbers.
 
     >>> bins(np.array([0.0, 0.5, 0.501, 1.0, 1.001, np.inf])).tolist()
     [-4097, 0, 1, 16, 17, 4097]
@@ -63,7 +63,7 @@ def bins(numbers: Array) -> Integers:
 
 
 def edges(numbers: Integers) -> Array:
-    """Return the greatest float of each bin between the outermost ones.
+    """Return the largest float of each bin between the outermost ones.
 
     >>> edges(np.array([0, 16, 17, 32])).tolist()
     [0.5, 1.0, 1.0606060606060603, 2.0]
@@ -81,12 +81,12 @@ def edges(numbers: Integers) -> Array:
 
 @dataclass(frozen=True, slots=False, eq=False)
 class Histogram:
-    """Rows, least and greatest number, and some sums over the rows of each bin that holds any."""
+    """Number of rows, minimum, maximum and some sums of each nonempty bin."""
 
     bin: Integers
     rows: Integers
-    least: Array
-    greatest: Array
+    minimum: Array
+    maximum: Array
     sums: Mapping[str, Array]
 
     @classmethod
@@ -97,8 +97,8 @@ class Histogram:
         )
 
     @classmethod
-    def grouped(cls, bin: Integers, rows: Integers, least: Array, greatest: Array, sums: Mapping[str, Array]) -> Self:  # noqa: A002
-        """Put together what belongs to one bin. O(n)."""
+    def grouped(cls, bin: Integers, rows: Integers, minimum: Array, maximum: Array, sums: Mapping[str, Array]) -> Self:  # noqa: A002
+        """Combine the entries of each bin. O(n)."""
         order = np.argsort(bin.astype(np.int16), kind="stable")
         chosen = bin[order]
         starts = np.flatnonzero(np.append(True, chosen[1:] != chosen[:-1])) if len(chosen) else np.empty(0, np.intp)
@@ -107,8 +107,8 @@ class Histogram:
         return cls(
             chosen[starts],
             np.add.reduceat(rows[order], starts),
-            np.minimum.reduceat(least[order], starts),
-            np.maximum.reduceat(greatest[order], starts),
+            np.minimum.reduceat(minimum[order], starts),
+            np.maximum.reduceat(maximum[order], starts),
             {name: np.add.reduceat(values[order], starts) for name, values in sums.items()},
         )
 
@@ -124,13 +124,13 @@ class Histogram:
             return np.concatenate([getattr(self, name), getattr(other, name)])
 
         sums = {name: np.concatenate([values, other.sums[name]]) for name, values in self.sums.items()}
-        return self.grouped(both("bin"), both("rows"), both("least"), both("greatest"), sums)
+        return self.grouped(both("bin"), both("rows"), both("minimum"), both("maximum"), sums)
 
     def without(self, *special: int) -> Self:
-        """The same but for some bins."""
+        """All but some bins."""
         keep = ~np.isin(self.bin, special)
         sums = {name: values[keep] for name, values in self.sums.items()}
-        return type(self)(self.bin[keep], self.rows[keep], self.least[keep], self.greatest[keep], sums)
+        return type(self)(self.bin[keep], self.rows[keep], self.minimum[keep], self.maximum[keep], sums)
 
     def total(self, name: str, *only: int) -> float:
         """Sum over all bins, or over `only` some."""
@@ -139,12 +139,12 @@ class Histogram:
 
     @cached_property
     def rounding(self) -> float:
-        """How far, as a share of it, the float64 sum over any bins may be off, whatever the order it was formed in."""
+        """Relative error of a float64 sum over any bins, in whatever order it was formed."""
         return float((int(self.rows.max(initial=0)) + len(self.rows) + 64) * np.finfo(np.float64).eps)
 
     def agrees(self, other: Histogram) -> bool:
-        """Whether bins, counts and extremes are the same, and sums the same but for the order they were formed in."""
-        names = ("bin", "rows", "least", "greatest")
+        """Whether bins, counts and extremes are equal, and sums equal up to the order of summation."""
+        names = ("bin", "rows", "minimum", "maximum")
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names):
             return False
         slack = (self.rows + 64) * np.finfo(np.float64).eps
@@ -153,7 +153,7 @@ class Histogram:
     @property
     def nbytes(self) -> int:
         """Size of all arrays."""
-        arrays = (self.bin, self.rows, self.least, self.greatest, *self.sums.values())
+        arrays = (self.bin, self.rows, self.minimum, self.maximum, *self.sums.values())
         return sum(array.nbytes for array in arrays)
 
 

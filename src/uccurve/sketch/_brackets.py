@@ -1,11 +1,11 @@
-"""Brackets: pairs (low, high) that hold a value, and sums over binned rows that are known to that extent.
+"""Brackets: pairs (low, high) that contain a value, and bracketed sums over binned rows.
 
-Of each bin the least and the greatest position, the mass and the mean position are known. A sum of mass times
-``g(position)`` over it, with convex g, is least where all mass sits at the mean (Jensen) and greatest where it sits at
+The minimum, the maximum and the mean of the positions in a bin are known, and the bin's mass. Over the bin, the sum of
+mass times ``g(position)`` with convex g is smallest where all mass is at the mean (Jensen) and largest where it is at
 the two ends.
 
-Positions are quotients of rounded differences: each is off by a few units in its last place, and so is a place that was
-taken from them. A bound that is to hold for the exact ones is one `near` the place.
+Positions are quotients of rounded differences, so each is off by a few units in its last place, and so is any place
+derived from them. A bound for the exact positions is therefore evaluated `near` the place.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class Bracket:
         return Bracket(reduce(np.minimum, ends), reduce(np.maximum, ends))
 
     def over(self, other: Bracket | float) -> Bracket:
-        """Divide what is not negative by what is positive."""
+        """Divide a nonnegative value by a positive one."""
         other = bracket(other)
         return Bracket(self.low / other.high, self.high / other.low)
 
     def squared(self) -> Bracket:
-        """Square of what is not negative."""
+        """Square of a nonnegative value."""
         return Bracket(self.low * self.low, self.high * self.high)
 
     def positive(self) -> Bracket:
-        """The same for a value that cannot be negative."""
+        """The bracket of a value that cannot be negative."""
         return Bracket(np.maximum(self.low, 0.0), np.maximum(self.high, 0.0))
 
     @property
@@ -68,18 +68,18 @@ class Bracket:
 
     @property
     def middle(self) -> float:
-        """The answer where one number is asked for."""
+        """Midpoint: the answer as a single number."""
         low, high = self.pair
         return low if low == high else low + (high - low) / 2
 
 
 def bracket(value: Bracket | float) -> Bracket:
-    """Bounds of a value that is known."""
+    """The bracket of a known value."""
     return value if isinstance(value, Bracket) else Bracket(value, value)
 
 
 def outward(found: Bracket, size: float = 0.0) -> Bracket:
-    """The same with room for the rounding of a few operations on numbers of at least that size."""
+    """Widen a bracket by the rounding of a few operations on numbers of at least `size`."""
     low, high = found.pair
     if low == high and not np.isfinite(low):
         return found
@@ -88,9 +88,9 @@ def outward(found: Bracket, size: float = 0.0) -> Bracket:
 
 
 def around(t: Any) -> Bracket:
-    """Hold all places that differ from t by the rounding of a position and of t itself."""
-    off = 8 * float(np.finfo(np.float64).eps)
-    return Bracket(t * (1 - off), np.minimum(t * (1 + off), LARGEST))
+    """All places that differ from t by the rounding of a position and of t itself."""
+    rounding = 8 * float(np.finfo(np.float64).eps)
+    return Bracket(t * (1 - rounding), np.minimum(t * (1 + rounding), LARGEST))
 
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -98,20 +98,20 @@ Function = Callable[[Array], Bracket]
 
 
 def near(bounds: Function, t: Array, *, falling: bool = False) -> Bracket:
-    """Bounds of a function that rises or falls with t, wherever around t and for whatever exact positions."""
+    """Bounds of a monotone function of t that are valid all around t, whatever the exact positions are."""
     ends = around(t)
     low, high = (ends.high, ends.low) if falling else (ends.low, ends.high)
     return Bracket(bounds(low).low, bounds(high).high)
 
 
 class Masses(NamedTuple):
-    """Masses at positions, binned: the ends of each bin, its mass, and the sums of mass times position and its square.
+    """Binned masses at positions: each bin's extreme positions, its mass, and mass times position and its square.
 
-    Bins are ascending and do not overlap; sums are bracketed against rounding. All methods take an array of places t.
+    Bins ascend and do not overlap; the brackets of the sums allow for rounding. All methods take an array of places t.
     """
 
-    least: Array
-    greatest: Array
+    minimum: Array
+    maximum: Array
     mass: Bracket
     moment: Bracket
     square: Bracket
@@ -121,17 +121,30 @@ class Masses(NamedTuple):
         """Mean position in each bin."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = (self.moment.low / self.mass.high, self.moment.high / self.mass.low)
-        low, high = (np.fmin(np.fmax(end, self.least), self.greatest) for end in ends)
+        low, high = (np.fmin(np.fmax(end, self.minimum), self.maximum) for end in ends)
         return Bracket(low, high)
 
     @property
-    def vertices(self) -> Array:
-        """Where the bounds of `rising` and `falling` bend."""
-        return np.concatenate([self.least, self.mean.low, self.mean.high, self.greatest])
+    def remaining(self) -> Bracket:
+        """Mass at or above each bin, and 0 above the last."""
+        return _remaining(self.mass, np.arange(len(self.minimum) + 1))
+
+    @property
+    def at_maximum(self) -> Array:
+        """Upper bound of each bin's mass at its maximum, where all of it is at the two extremes."""
+        p, q = self.minimum, self.maximum
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = (self.moment.high - p * self.mass.low) / (q - p)
+        return np.where(q > p, np.clip(share, 0.0, self.mass.high), 0.0)
+
+    @property
+    def breakpoints(self) -> Array:
+        """Breakpoints of the bounds of `rising` and `falling`."""
+        return np.concatenate([self.minimum, self.mean.low, self.mean.high, self.maximum])
 
     def rising(self, t: Array) -> Bracket:
         """Sum of ``mass * max(0, t - position)``; the lower bound may be negative by rounding."""
-        i = np.searchsorted(self.greatest, t, side="left")
+        i = np.searchsorted(self.maximum, t, side="left")
         mass, moment = _running(self.mass, i), _running(self.moment, i)
         low, high = mass.low * t - moment.high, mass.high * t - moment.low
         at, (p, q, m, n, _) = self._cut(t, i)
@@ -142,7 +155,7 @@ class Masses(NamedTuple):
 
     def falling(self, t: Array) -> Bracket:
         """Sum of ``mass * max(0, position - t)``; the lower bound may be negative by rounding."""
-        i = np.searchsorted(self.least, t, side="right")
+        i = np.searchsorted(self.minimum, t, side="right")
         mass, moment = _remaining(self.mass, i), _remaining(self.moment, i)
         low, high = moment.low - mass.high * t, moment.high - mass.low * t
         at, (p, q, m, n, _) = self._cut(t, i - 1)
@@ -153,7 +166,7 @@ class Masses(NamedTuple):
 
     def rising_integral(self, t: Array) -> Bracket:
         """Integral of `rising` up to t: sum of ``mass * max(0, t - position)**2 / 2``."""
-        i = np.searchsorted(self.greatest, t, side="left")
+        i = np.searchsorted(self.maximum, t, side="left")
         low, high = _squares(t, *(_running(total, i) for total in self[2:]))
         at, (p, q, m, n, _) = self._cut(t, i)
         x = t[at]
@@ -163,7 +176,7 @@ class Masses(NamedTuple):
 
     def falling_integral(self, t: Array) -> Bracket:
         """Integral of `falling` from t on: sum of ``mass * max(0, position - t)**2 / 2``."""
-        i = np.searchsorted(self.least, t, side="right")
+        i = np.searchsorted(self.minimum, t, side="right")
         low, high = _squares(t, *(_remaining(total, i) for total in self[2:]))
         at, (p, q, m, n, _) = self._cut(t, i - 1)
         x = t[at]
@@ -172,15 +185,15 @@ class Masses(NamedTuple):
         return Bracket(low / 2, high / 2).positive()
 
     def beyond(self, t: Array) -> Bracket:
-        """Mass at positions above t; the mean of a bin bounds how much of it can lie on one side (Markov)."""
-        i = np.searchsorted(self.least, t, side="right")
+        """Mass at positions above t; a bin's mean limits how much of it can lie on one side (Markov)."""
+        i = np.searchsorted(self.minimum, t, side="right")
         mass = _remaining(self.mass, i)
         low, high = mass.low.copy(), mass.high.copy()
         at, (p, q, m, n, _) = self._cut(t, i - 1)
         x = t[at]
         with np.errstate(divide="ignore", invalid="ignore"):
-            least, most = (n.low - x * m.high) / (q - x), (n.high - p * m.low) / (x - p)
-        low[at] += np.where(x < q, np.clip(least, 0, m.low), 0)
+            fewest, most = (n.low - x * m.high) / (q - x), (n.high - p * m.low) / (x - p)
+        low[at] += np.where(x < q, np.clip(fewest, 0, m.low), 0)
         m = Bracket(m.low, np.where(x < q, m.high, 0))
         high[at] += np.fmin(np.maximum(most, 0), m.high)
         return Bracket(low, high)
@@ -200,14 +213,14 @@ class Masses(NamedTuple):
         return self.mass * values
 
     def _cut(self, t: Array, i: Indices) -> tuple[Indices, tuple[Any, ...]]:
-        """Where t divides the bin with number i, which begins and ends in different places, and these bins."""
-        if not len(self.least):
+        """Indices of the t that split their bin, number i, and those bins."""
+        if not len(self.minimum):
             return np.empty(0, np.intp), (NOTHING, NOTHING, *[Bracket(NOTHING, NOTHING)] * 3)
-        j = np.clip(i, 0, len(self.least) - 1)
-        p, q = self.least[j], self.greatest[j]
+        j = np.clip(i, 0, len(self.minimum) - 1)
+        p, q = self.minimum[j], self.maximum[j]
         at = np.flatnonzero((i == j) & (p <= t) & (t <= q) & (p < q))
         j = j[at]
-        return at, (self.least[j], self.greatest[j], *(Bracket(total.low[j], total.high[j]) for total in self[2:]))
+        return at, (self.minimum[j], self.maximum[j], *(Bracket(total.low[j], total.high[j]) for total in self[2:]))
 
 
 NOTHING = np.empty(0)
@@ -232,5 +245,5 @@ def _squares(t: Array, mass: Bracket, moment: Bracket, square: Bracket) -> tuple
 
 
 def _shared(moment: Array, mass: Array) -> Array:
-    """Least sum of squares with a given moment: all mass in one place."""
+    """Smallest sum of squares with a given moment: all mass in one place."""
     return np.maximum(moment, 0) ** 2 / np.where(mass > 0, mass, 1.0)

@@ -1,4 +1,4 @@
-"""Engine checks: what `Intervals` refuses, tested and counted where the rows are."""
+"""Engine checks: what `Intervals` refuses, tested and counted by the engine that holds the rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ._rows import OVERFLOW
 Frame = nw.LazyFrame[Any]
 LARGEST = 1.7976931348623157e308
 EXACT = 2**53
-"""Whole numbers up to here fit float64."""
+"""Integers up to here fit float64."""
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 HELD = {nw.String: "text", nw.Categorical: "text", nw.Enum: "text", nw.Boolean: "booleans"}
 
 
 def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.Expr]:
-    """Columns `names` (role to column name) as float64 by role, and flags for whole numbers that might not fit."""
+    """Columns `names` (role to column name) as float64 by role, and flags for integers that might not fit."""
     columns: dict[str, nw.Expr] = {}
     for role, name in names.items():
         dtype, column = schema[name], nw.col(name)
@@ -32,7 +32,7 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
         if dtype in WIDE:
             wide = (column > EXACT) | (column < (0 if dtype in (nw.UInt64, nw.UInt128) else -EXACT))
             columns[f"wide_{role}"] = wide
-            column = nw.when(wide).then(nw.lit(0, dtype)).otherwise(column)  # PyArrow would not cast them
+            column = nw.when(wide).then(nw.lit(0, dtype)).otherwise(column)  # PyArrow would refuse to cast them
         columns[role] = column if dtype == nw.Float64 else column.cast(nw.Float64)
     return columns
 
@@ -51,7 +51,7 @@ def all_finite(names: Iterable[str]) -> nw.Expr:
 
 
 def acceptable(roles: Iterable[str], columns: Iterable[str], *, floored: bool) -> nw.Expr:
-    """Whether `Intervals` would take the row if it is finite; false or null otherwise."""
+    """Whether `Intervals` would accept the row, given that it is finite; false or null otherwise."""
     good = nw.col("ascending") if floored else (nw.col("below") >= 0) & (nw.col("above") >= 0)
     if "weight" in roles:
         good &= (nw.col("weight") >= 0) & (nw.col("weight") <= LARGEST)
@@ -76,7 +76,7 @@ def refuse(rows: Frame, roles: Sequence[str], *, floored: bool) -> None:
 
 
 def _rules(columns: list[str], roles: Sequence[str], *, floored: bool) -> Iterable[tuple[Rule, nw.Expr]]:
-    """Rules in the order in which `Intervals` applies them, each with what holds for good rows."""
+    """Rules in the order in which `Intervals` applies them, each with the condition that good rows meet."""
     y, p, lower, upper = (nw.col(name) for name in ("y_true", "y_pred", "lower", "upper"))
     for role, flag in ((role, nw.col(f"wide_{role}")) for role in roles if f"wide_{role}" in columns):
         yield arrays.exact(role), ~flag | flag.is_null()

@@ -1,6 +1,6 @@
-"""Engines: the bins of a sketch from any data frame, by one aggregation that narwhals hands to whatever holds the rows.
+"""Engines: the bins of a sketch from any data frame, by one aggregation that narwhals passes to the frame's engine.
 
-Every step is plain arithmetic, so all engines put a row into the same bin. Rows that `Intervals` would refuse get a
+Every step is plain arithmetic, so all engines assign a row to the same bin. Rows that `Intervals` would refuse get a
 negative number instead of a critical scale, or make a sum infinite or NaN; only where there are any does a second
 aggregation count them by rule.
 """
@@ -21,32 +21,31 @@ from uccurve import _checks as checks
 from uccurve._checks import DroppedRowsWarning
 from uccurve._frames import opened
 
-from ._bins import NEVER, Histogram, bin_of, mark
+from ._bins import INFINITE, Histogram, bin_of, mark
 from ._engine_checks import LARGEST, Frame, acceptable, all_finite, floats, refuse
-from ._rows import SUMS, tidy
+from ._rows import SUMS, State, tidy
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
-State = dict[str, Any]
 Table = dict[str, npt.NDArray[Any]]
 REFUSED, MISSING, WEIGHTLESS = -1.0, -2.0, -4.0
-"""What stands for the critical scale of rows that have none."""
+"""Codes in place of the critical scale of rows that have none."""
 NEXT = 1 + 2.0**-52
-"""Critical scale of an error equal to its band that lies outside the bound all the same, by rounding."""
+"""Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding."""
 Y_SUMS = {"active": "y_sum", "width": "y_squares"}
-"""What the histogram of the errors, which needs neither of these sums, adds up in their place: every sum costs time."""
+"""Sums that the histogram of the errors does not need, and what it sums in their place: every sum costs time."""
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
-"""Engines that would read the rows again for each grouping: they repeat rows instead."""
+"""Engines that would read the rows again for each grouping, so rows are repeated instead."""
 col, lit, when = nw.col, nw.lit, nw.when
 GAP = col("active") + col("active") - col("width")
-NUMBERS = {"critical": col("critical"), "folds": (col("error") + col("error")) / GAP, "errors": col("error")}
-"""By what each histogram bins the rows; those without a gap have no second bend."""
+NUMBERS = {"critical": col("critical"), "crossover": (col("error") + col("error")) / GAP, "errors": col("error")}
+"""The number by which each histogram bins the rows; those without a gap have no crossover."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of the engine; `rows` hold a column for each of the `roles` and the `groups`."""
+    """What the engine is asked for; `rows` have a column per role and per group key."""
 
     rows: Frame
     roles: tuple[str, ...]
@@ -61,12 +60,12 @@ class Job:
 
     @property
     def kept(self) -> Frame:
-        """Rows but those that are dropped."""
+        """Rows that are not dropped."""
         return self.rows.filter(all_finite(self.roles)) if self.drop else self.rows
 
     @property
     def sums(self) -> tuple[str, ...]:
-        """What is summed for the histogram that sums most."""
+        """What is summed for the histogram with the most sums."""
         raised = () if self.floor is None else ("raised",)
         return (*(name for name in SUMS["critical"] if self.weighted or name != "weight"), *raised)
 
@@ -79,7 +78,7 @@ def states(
     min_band: float | str | None,
     missing: str,
 ) -> dict[Any, State]:
-    """Return the parts of a sketch for each group; under the empty tuple without `by`."""
+    """Return the state of each group; under the empty tuple without `by`."""
     checks.choice("missing", missing, ("raise", "drop"))
     keys = [by] if isinstance(by, str) else list(by or ())
     given = {role: name for role, name in names.items() if name is not None}
@@ -97,7 +96,7 @@ def states(
 
 
 def _floor(job: Job, min_band: float | str) -> float:
-    """Return the least band; a share of the mean half-width takes a pass over the rows of its own."""
+    """Return the minimum band; a share of the mean half-width takes an extra pass over the rows."""
     floor = checks.floor(min_band, 0.0)
     if not isinstance(min_band, str):
         return floor
@@ -114,13 +113,13 @@ def _numbers(job: Job) -> Frame:
     """Errors and bands of each row, and its critical scale."""
     y, p, lower, upper = (col(name) for name in ("y_true", "y_pred", "lower", "upper"))
     error, active, width, below, above = (col(name) for name in ("error", "active", "width", "below", "above"))
-    whole = {"whole": all_finite(job.roles)} if job.drop else {}
-    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p, **whole)
+    complete = {"complete": all_finite(job.roles)} if job.drop else {}
+    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p, **complete)
     rows = rows if job.floor is None else _raised(rows, job.floor)
     sides = when(error >= 0).then(above).otherwise(below)
-    if rows.implementation.is_polars():  # it multiplies by the inverse of a column that is one number throughout
+    if rows.implementation.is_polars():  # it would multiply by the inverse of a constant column
         sides = sides + 0 * error
-    elif rows.implementation in SQL:  # to choose row by row takes DuckDB longer than to calculate
+    elif rows.implementation in SQL:  # in DuckDB arithmetic is faster than a choice per row
         up = (error >= 0).cast(nw.Float64)
         sides = above * up + below * (1 - up)
     rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
@@ -132,12 +131,12 @@ def _numbers(job: Job) -> Frame:
     if job.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
-    other = when(col("whole")).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
+    other = when(col("complete")).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
     return rows.with_columns(critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)))
 
 
 def _raised(rows: Frame, floor: float) -> Frame:
-    """Raise small bands; their bounds then hold the observation if and only if the bands do."""
+    """Raise small bands; the new bounds contain the observation if and only if the bands do."""
     y, low, high = col("y_true"), col("below") < floor, col("above") < floor
     return rows.with_columns(
         ascending=col("lower") <= col("upper"),
@@ -150,16 +149,16 @@ def _raised(rows: Frame, floor: float) -> Frame:
 
 
 def _of(job: Job, numbers: Frame, i: int) -> Frame:
-    """Rows that have a place in a histogram, and their number; the first takes all, to tell those that are refused."""
+    """Rows of a histogram, and the number they are binned by; the first takes all, to find those that are refused."""
     rows = numbers.filter(GAP > 0) if i == 1 else numbers
     rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
     return rows.with_columns(number=list(NUMBERS.values())[i])
 
 
 def _stacked(job: Job, numbers: Frame) -> Frame:
-    """Put the rows of all histograms below each other and group once: two groupings would run after each other.
+    """Stack the rows of all histograms and group once.
 
-    Polars would keep all rows in memory for the second one; what it stacks it passes on as it comes.
+    Polars would run several groupings one after the other and keep all rows in memory for them; stacked rows stream.
     """
     parts, groups = [], (*job.groups, "histogram")
     for i in range(len(NUMBERS)):
@@ -178,20 +177,20 @@ def _apart(job: Job, numbers: Frame) -> Frame:
         grouped = _summed(prepared, job.groups, sums)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
         grouped = grouped.with_columns(lit(i, nw.Int8).alias("histogram"), *absent)
-        parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "least", "greatest", *job.sums))
+        parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "minimum", "maximum", *job.sums))
     return nw.concat(parts)
 
 
 def _repeated(job: Job, numbers: Frame) -> Frame:
     """Repeat each row for each histogram and group once."""
-    which, (critical, fold, error) = col("histogram"), NUMBERS.values()
+    which, (critical, crossover, error) = col("histogram"), NUMBERS.values()
     three = nw.concat([job.rows.head(1).select(lit(i, nw.Int8).alias("histogram")) for i in range(len(NUMBERS))])
-    number = when(which == 1).then(fold).otherwise(error)
+    number = when(which == 1).then(crossover).otherwise(error)
     if job.weighted or job.drop:
         number = when(critical < 0).then(critical).otherwise(number)
     number = when(which == 0).then(critical).otherwise(number)
-    bent = when(which == 1).then(GAP).otherwise(lit(1.0)) > 0
-    repeated = numbers.join(three, how="cross").filter(bent).with_columns(number=number)
+    kept = when(which == 1).then(GAP).otherwise(lit(1.0)) > 0
+    repeated = numbers.join(three, how="cross").filter(kept).with_columns(number=number)
     sums, last = _values(), _values(of_errors=True)
     for one, errors in zip(Y_SUMS, (which == 2, which > 1), strict=True):  # DuckDB is slower if both ask the same
         sums[one] = when(errors).then(last[one]).otherwise(sums[one])
@@ -220,29 +219,29 @@ def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Fr
     """Count and sum the rows of each bin."""
     return prepared.group_by(*groups, "mark").agg(
         nw.len().alias("rows"),
-        col("number").min().alias("least"),
-        col("number").max().alias("greatest"),
+        col("number").min().alias("minimum"),
+        col("number").max().alias("maximum"),
         *(col(f"of_{name}").sum().alias(name) for name in sums),
     )
 
 
 def _collected(frame: Frame) -> Table:
-    """Let the engine run; only its answer comes here."""
+    """Run the engine; only its answer comes back."""
     found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
     return {name: found[name].to_numpy() for name in found.columns}
 
 
 def _check(table: Table, job: Job) -> None:
-    """Refuse rows that `Intervals` would refuse, with its sentence; say how many were dropped."""
+    """Refuse rows that `Intervals` would refuse, in its words; warn of rows that were dropped."""
     first = table["histogram"] == 0
-    total, least = int(table["rows"][first].sum()), table["least"]
-    shown = first & ~(least < 0)
+    total, code = int(table["rows"][first].sum()), table["minimum"]
+    used = first & ~(code < 0)
     if not total:
         raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
-    sums = (table[name][shown] for name in ("active", "width", "error"))
-    if np.any(least[first] == REFUSED) or np.isnan(least[shown]).any() or not all(np.isfinite(x).all() for x in sums):
+    sums = (table[name][used] for name in ("active", "width", "error"))
+    if np.any(code[first] == REFUSED) or np.isnan(code[used]).any() or not all(np.isfinite(x).all() for x in sums):
         refuse(job.kept, job.roles, floored=job.floor is not None)
-    dropped, weightless = (int(table["rows"][first & (least == code)].sum()) for code in (MISSING, WEIGHTLESS))
+    dropped, weightless = (int(table["rows"][first & (code == one)].sum()) for one in (MISSING, WEIGHTLESS))
     if dropped == total:
         raise ValueError(
             f"`missing` must leave at least one row: all {total} have a missing or infinite value. "
@@ -258,34 +257,34 @@ def _check(table: Table, job: Job) -> None:
 
 
 def _parts(table: Table, groups: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], Table]]:
-    """Rows of the table that belong to each group."""
+    """Rows of the table by group."""
     places: dict[tuple[Any, ...], list[int]] = {}
     if not groups:
         yield (), table
         return
     for i, group in enumerate(zip(*(table[name].tolist() for name in groups), strict=True)):
-        key = tuple(None if value != value else value for value in group)  # noqa: PLR0124  # NaN is no value
+        key = tuple(None if value != value else value for value in group)  # noqa: PLR0124  # NaN is not a value
         places.setdefault(key, []).append(i)
     for key, rows in places.items():
         yield key, {name: column[rows] for name, column in table.items()}
 
 
 def _state(table: Table, job: Job) -> State:
-    """Put the bins of one group into the parts of a sketch."""
+    """State of one group."""
     first = table["histogram"] == 0
-    good = ~(table["least"] < 0)
-    state: State = {"weighted": job.weighted, "raised": 0}
+    good = ~(table["minimum"] < 0)
+    parts: dict[str, Any] = {"weighted": job.weighted}
     for i, (name, sums) in enumerate(SUMS.items()):
         chosen = good & (table["histogram"] == i)
         rows = table["rows"][chosen].astype(np.int64)
         columns = {one: rows.astype(np.float64) if one not in table else table[one][chosen] for one in sums}
         found = Histogram.grouped(
-            bin_of(table["mark"][chosen]), rows, table["least"][chosen], table["greatest"][chosen], columns
+            bin_of(table["mark"][chosen]), rows, table["minimum"][chosen], table["maximum"][chosen], columns
         )
-        state[name] = tidy(found.without(NEVER) if name == "folds" else found)
+        parts[name] = tidy(found.without(INFINITE) if name == "crossover" else found)
     last = good & (table["histogram"] == len(NUMBERS) - 1)
-    state |= {name: float(table[place][last].sum()) for place, name in Y_SUMS.items()}
-    state["dropped"] = int(table["rows"][first & (table["least"] == MISSING)].sum())
+    parts |= {name: float(table[place][last].sum()) for place, name in Y_SUMS.items()}
+    parts["dropped"] = int(table["rows"][first & (table["minimum"] == MISSING)].sum())
     if "raised" in table:
-        state["raised"] = int(table["raised"][first & (table["least"] != MISSING)].sum())
-    return state
+        parts["raised"] = int(table["raised"][first & (table["minimum"] != MISSING)].sum())
+    return State(**parts)

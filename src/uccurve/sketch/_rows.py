@@ -1,20 +1,21 @@
-"""Sketch rows: what a sketch keeps, and how rows in memory come into it."""
+"""Sketch rows: what a sketch keeps of its rows, and how rows in memory come into it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from uccurve._checks import Array
+from uccurve._paths import ScalePath
 from uccurve.intervals import Intervals
-from uccurve.profile import Profile
 
-from ._bins import NEVER, Histogram
+from ._bins import INFINITE, Histogram
 
 SUMS = {
     "critical": ("weight", "active", "width", "error", "scale", "product"),
-    "folds": ("active", "width", "error", "product"),
+    "crossover": ("active", "width", "error", "product"),
     "errors": ("weight", "error", "product"),
 }
 """What each histogram sums, times the weights: `product` is the error times the number that is binned."""
@@ -25,49 +26,140 @@ OVERFLOW = (
 )
 
 
-def state_of(intervals: Intervals) -> dict[str, Any]:
-    """Histograms and totals of rows in memory."""
-    profile = Profile.of(intervals, "scale")
-    error, above, lower, upper = intervals.sides()
-    given = None if intervals._weight is None else intervals._weight.ravel()
-    active, width = lower if above is None else np.where(above, upper, lower), lower + upper
-    y, weight = intervals.y_true.ravel(), np.ones(len(error)) if given is None else given
-    if given is not None and not given.all():
-        keep = np.flatnonzero(given)
-        y, error, active, width, weight = (column[keep] for column in (y, error, active, width, weight))
-    columns = {"weight": weight, "active": active, "width": width, "error": error}
-    with np.errstate(over="ignore"):
-        histograms = _histograms(columns, profile.critical)
-        totals = {"y_sum": float(np.sum(weight * y)), "y_squares": float(np.sum(weight * y * y))}
-    counts = {"raised": intervals.raised, "dropped": intervals.dropped}
-    return histograms | totals | counts | {"weighted": given is not None}
+def _empty(name: str) -> Histogram:
+    return Histogram.empty(SUMS[name])
 
 
-def _histograms(columns: dict[str, Array], critical: Array) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Three histograms and a few totals of rows that carry weight.
+
+    `critical` bins all rows by their critical scale, `crossover` those whose wider band is on the side of the error by
+    the scale from which their other bound is the nearer one, and `errors` all rows by their error, which is the
+    critical scale in a constant band of 1.
+    """
+
+    critical: Histogram = field(default_factory=lambda: _empty("critical"))
+    crossover: Histogram = field(default_factory=lambda: _empty("crossover"))
+    errors: Histogram = field(default_factory=lambda: _empty("errors"))
+    weighted: bool = False
+    y_sum: float = 0.0
+    y_squares: float = 0.0
+    raised: int = 0
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        sums = [values for found in self.histograms.values() for values in found.sums.values()]
+        if not all(np.isfinite(values).all() for values in (*sums, np.array([self.y_sum, self.y_squares]))):
+            raise ValueError(OVERFLOW)
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> State:
+        """State of rows in memory."""
+        path, y = ScalePath.of(intervals), intervals.y_true.ravel()
+        if len(path) < len(y):  # rows without weight are left out
+            y = y[np.flatnonzero(intervals.weight)]
+        weight = np.ones(len(y)) if path.weight is None else path.weight
+        with np.errstate(over="ignore"):
+            bands = {"active": path.active, "width": path.lower_band + path.upper_band, "error": path.error}
+            columns = {"weight": weight, **{name: column * path.unit for name, column in bands.items()}}
+            return cls(
+                **_histograms(columns, path.critical),
+                weighted=path.weight is not None,
+                y_sum=float(np.sum(weight * y)),
+                y_squares=float(np.sum(weight * y * y)),
+                raised=intervals.raised,
+                dropped=intervals.dropped,
+            )
+
+    @property
+    def histograms(self) -> Mapping[str, Histogram]:
+        """All histograms by name."""
+        return {"critical": self.critical, "crossover": self.crossover, "errors": self.errors}
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that carry weight."""
+        return int(self.critical.rows.sum())
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights; the number of rows without any."""
+        return self.critical.total("weight")
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all bins in bytes."""
+        return sum(found.nbytes for found in self.histograms.values())
+
+    def merged(self, other: State) -> State:
+        """State of the rows of both."""
+        return State(
+            **{name: found.merged(other.histograms[name]) for name, found in self.histograms.items()},
+            weighted=self.weighted or other.weighted,
+            y_sum=self.y_sum + other.y_sum,
+            y_squares=self.y_squares + other.y_squares,
+            raised=self.raised + other.raised,
+            dropped=self.dropped + other.dropped,
+        )
+
+    def agrees(self, other: State) -> bool:
+        """Whether both hold the same rows: equal bins, counts and extremes, and sums equal up to rounding."""
+        if any(getattr(self, name) != getattr(other, name) for name in ("weighted", *COUNTS)):
+            return False
+        slack = self.errors.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
+        off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
+        return bool(np.all(np.abs(off) <= slack)) and all(
+            found.agrees(other.histograms[name]) for name, found in self.histograms.items()
+        )
+
+
+def _histograms(columns: Mapping[str, Array], critical: Array) -> dict[str, Histogram]:
     gap, twice = 2 * columns["active"] - columns["width"], 2 * columns["error"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        fold = twice / gap
-    rows = np.flatnonzero((gap > 0) & np.isfinite(fold))
-    numbers = {"critical": critical, "folds": fold[rows], "errors": columns["error"]}
-    found: dict[str, Any] = {}
-    for name, values in numbers.items():
-        part = columns if name != "folds" else {key: column[rows] for key, column in columns.items()}
-        sums = {key: part["weight"] * _factor(key, part, values) for key in SUMS[name]}
-        found[name] = tidy(Histogram.of_rows(values, sums))
-    return found
+        crossover = twice / gap
+    rows = np.flatnonzero((gap > 0) & np.isfinite(crossover))
+    wider = {name: column[rows] for name, column in columns.items()}
+    return {
+        "critical": _histogram("critical", critical, columns),
+        "crossover": _histogram("crossover", crossover[rows], wider),
+        "errors": _histogram("errors", columns["error"], columns),
+    }
 
 
-def _factor(key: str, columns: dict[str, Array], values: Array) -> Array | float:
-    if key == "product":
-        return columns["error"] * values
-    return values if key == "scale" else 1.0 if key == "weight" else columns[key]
+def _histogram(name: str, numbers: Array, columns: Mapping[str, Array]) -> Histogram:
+    weight, factors = columns["weight"], {**columns, "scale": numbers, "product": columns["error"] * numbers}
+    sums = {key: weight if key == "weight" else weight * factors[key] for key in SUMS[name]}
+    return tidy(Histogram.of_rows(numbers, sums))
 
 
 def tidy(found: Histogram) -> Histogram:
-    """The same with no infinite sums: the bin of infinity keeps none that multiply by it."""
-    never = found.bin == NEVER
+    """Drop the infinite sums of uncoverable rows: those that are multiplied by the critical scale."""
+    infinite = found.bin == INFINITE
     sums = {
-        name: np.where(never, 0.0, values) if name in ("scale", "product") else values
+        name: np.where(infinite, 0.0, values) if name in ("scale", "product") else values
         for name, values in found.sums.items()
     }
-    return Histogram(found.bin, found.rows, found.least, found.greatest, sums)
+    return Histogram(found.bin, found.rows, found.minimum, found.maximum, sums)
+
+
+class Sketched:
+    """Base of a sketch: what a curve needs to know of it."""
+
+    __slots__ = ("_state",)
+    _state: State
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that carry weight."""
+        return self._state.rows
+
+    @property
+    def raised(self) -> int:
+        """Number of bands that `min_band` raised."""
+        return self._state.raised
+
+    @property
+    def dropped(self) -> int:
+        """Number of rows that ``missing="drop"`` left out."""
+        return self._state.dropped

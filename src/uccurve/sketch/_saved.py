@@ -1,40 +1,36 @@
-"""Sketch JSON: a sketch as text, and the checks that no text passes which is not the sketch of some rows."""
+"""Sketch JSON: a sketch as text, and the checks that refuse any text that cannot be the sketch of some rows."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve._checks import Array
 
-from ._bins import BITS, LAST, NEVER, NOTHING, OCTAVES, ZERO, Histogram, Integers, bins
-from ._rows import COUNTS, SUMS, TOTALS
-
-if TYPE_CHECKING:
-    from .sketch import UCCSketch
+from ._bins import BITS, INFINITE, LAST, NOTHING, OCTAVES, ZERO, Histogram, Integers, bins
+from ._rows import COUNTS, SUMS, TOTALS, State
 
 FORMAT = "uccurve sketch"
 VERSION = 1
 HEAD = {"format": FORMAT, "version": VERSION, "bits": BITS, "octaves": OCTAVES}
 LONGEST = 2**27
-"""Characters of the longest text that is read; the largest sketch has fewer."""
-OFF = 1e-6
-"""Share by which sums of many rows may miss what their extremes allow."""
+"""Maximum number of characters that is read; the largest sketch has fewer."""
+ROUNDING = 1e-6
+"""Relative error that sums of many rows may have."""
 
 
-def to_json(sketch: UCCSketch) -> str:
+def to_json(state: State) -> str:
     """Write a sketch: single numbers first, then the arrays of each histogram; infinity is null."""
-    body: dict[str, Any] = HEAD | {name: getattr(sketch, name) for name in ("weighted", *COUNTS, *TOTALS)}
-    for name in SUMS:
-        found: Histogram = getattr(sketch, name)
+    body: dict[str, Any] = HEAD | {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS)}
+    for name, found in state.histograms.items():
         arrays: dict[str, npt.NDArray[Any]] = {
             "bin": found.bin,
             "rows": found.rows,
-            "least": found.least,
-            "greatest": found.greatest,
+            "minimum": found.minimum,
+            "maximum": found.maximum,
         }
         body[name] = {key: _plain(values) for key, values in (*arrays.items(), *found.sums.items())}
     return json.dumps(body, allow_nan=False, separators=(",", ":"))
@@ -44,8 +40,8 @@ def _plain(values: npt.NDArray[Any]) -> list[Any]:
     return [None if value == np.inf else value for value in values.tolist()]
 
 
-def state(text: str | bytes) -> dict[str, Any]:
-    """Read a sketch's parts; ValueError where the text is no sketch."""
+def from_json(text: str | bytes) -> State:
+    """Read a sketch; ValueError where the text is not one."""
     body = _object(text)
     for name, value in HEAD.items():
         if body.get(name) != value or isinstance(body.get(name), bool):
@@ -56,12 +52,12 @@ def state(text: str | bytes) -> dict[str, Any]:
     if not isinstance(body["weighted"], bool):
         raise _refusal("`weighted` must be true or false")
     parts: dict[str, Any] = {"weighted": body["weighted"]}
-    parts |= {name: _whole(name, [body[name]], least=0).item() for name in COUNTS}
+    parts |= {name: _integers(name, [body[name]], minimum=0).item() for name in COUNTS}
     parts |= {name: _reals(name, [body[name]]).item() for name in TOTALS}
-    for name, sums in SUMS.items():
-        parts[name] = _histogram(name, body[name], sums)
-    _agree(parts)
-    return parts
+    parts |= {name: _histogram(name, body[name], sums) for name, sums in SUMS.items()}
+    state = State(**parts)
+    _check(state)
+    return state
 
 
 def _refusal(what: str) -> ValueError:
@@ -76,14 +72,14 @@ def _object(text: str | bytes) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _refusal(f"it is no JSON ({type(error).__name__})") from None
+        raise _refusal(f"it is not JSON ({type(error).__name__})") from None
     if not isinstance(body, dict):
         raise _refusal(f"it must be an object, not {type(body).__name__}")
     return body
 
 
 def _histogram(name: str, given: Any, sums: tuple[str, ...]) -> Histogram:
-    keys = ("bin", "rows", "least", "greatest", *sums)
+    keys = ("bin", "rows", "minimum", "maximum", *sums)
     if not isinstance(given, dict) or set(given) != set(keys) or not all(isinstance(v, list) for v in given.values()):
         raise _refusal(f"`{name}` must have the arrays {', '.join(keys)}")
     if len({len(values) for values in given.values()}) > 1 or len(given["bin"]) > 2 * LAST + 3:
@@ -91,29 +87,29 @@ def _histogram(name: str, given: Any, sums: tuple[str, ...]) -> Histogram:
     if not given["bin"]:
         return Histogram.empty(sums)
     found = Histogram(
-        _whole(f"{name}.bin", given["bin"], least=ZERO, most=NEVER),
-        _whole(f"{name}.rows", given["rows"], least=1),
-        _reals(f"{name}.least", given["least"], least=0.0, null=np.inf),
-        _reals(f"{name}.greatest", given["greatest"], least=0.0, null=np.inf),
-        {one: _reals(f"{name}.{one}", given[one], least=0.0) for one in sums},
+        _integers(f"{name}.bin", given["bin"], minimum=ZERO, maximum=INFINITE),
+        _integers(f"{name}.rows", given["rows"], minimum=1),
+        _reals(f"{name}.minimum", given["minimum"], minimum=0.0, null=np.inf),
+        _reals(f"{name}.maximum", given["maximum"], minimum=0.0, null=np.inf),
+        {one: _reals(f"{name}.{one}", given[one], minimum=0.0) for one in sums},
     )
     if np.any(np.diff(found.bin) <= 0):
         raise _refusal(f"`{name}.bin` must ascend")
-    if np.any(found.least > found.greatest) or any(
-        np.any(bins(ends) != found.bin) for ends in (found.least, found.greatest)
+    if np.any(found.minimum > found.maximum) or any(
+        np.any(bins(ends) != found.bin) for ends in (found.minimum, found.maximum)
     ):
-        raise _refusal(f"`{name}.least` and `{name}.greatest` must lie in their bins, in this order")
+        raise _refusal(f"`{name}.minimum` and `{name}.maximum` must lie in their bins, in this order")
     return found
 
 
-def _whole(name: str, values: list[Any], *, least: int, most: int = 2**53) -> Integers:
-    if not all(type(value) is int and least <= value <= most for value in values):
-        raise _refusal(f"`{name}` must hold whole numbers from {least} to {most}")
+def _integers(name: str, values: list[Any], *, minimum: int, maximum: int = 2**53) -> Integers:
+    if not all(type(value) is int and minimum <= value <= maximum for value in values):
+        raise _refusal(f"`{name}` must hold integers from {minimum} to {maximum}")
     return np.array(values, np.int64)
 
 
-def _reals(name: str, values: list[Any], *, least: float = -np.inf, null: float | None = None) -> Array:
-    """Return finite numbers of at least `least`; where `null` is given it stands for null."""
+def _reals(name: str, values: list[Any], *, minimum: float = -np.inf, null: float | None = None) -> Array:
+    """Return finite numbers of at least `minimum`; `null` replaces null where it is given."""
     numbers = [null if value is None else value for value in values]
     if not all(type(value) in (int, float) for value in numbers):
         raise _refusal(f"`{name}` must hold numbers")
@@ -122,39 +118,39 @@ def _reals(name: str, values: list[Any], *, least: float = -np.inf, null: float 
     except OverflowError:
         raise _refusal(f"`{name}` must hold numbers within float64") from None
     known = np.array([value is not None for value in values], np.bool_)
-    if np.any(~np.isfinite(out[known])) or np.any(out < least):
-        raise _refusal(f"`{name}` must hold finite numbers{'' if least < 0 else ', not negative'}")
+    if np.any(~np.isfinite(out[known])) or np.any(out < minimum):
+        raise _refusal(f"`{name}` must hold finite numbers{'' if minimum < 0 else ' of at least 0'}")
     return out
 
 
-def _agree(parts: dict[str, Any]) -> None:
+def _check(state: State) -> None:
     """Refuse sums that no rows between the extremes of their bins could have."""
-    critical, folds, errors = (parts[name] for name in ("critical", "folds", "errors"))
-    if critical.rows.sum() != errors.rows.sum() or folds.rows.sum() > critical.rows.sum():
+    critical, crossover, errors = state.critical, state.crossover, state.errors
+    if critical.rows.sum() != errors.rows.sum() or crossover.rows.sum() > critical.rows.sum():
         raise _refusal("all histograms must count the same rows")
-    if not parts["weighted"] and any(np.any(found.sums["weight"] != found.rows) for found in (critical, errors)):
-        raise _refusal("`weight` must be the number of rows where they have no weights")
-    finite, sums = critical.without(NEVER), critical.without(NEVER).sums
+    if not state.weighted and any(np.any(found.sums["weight"] != found.rows) for found in (critical, errors)):
+        raise _refusal("`weight` must be the number of rows where rows have no weights")
+    finite, sums = critical.without(INFINITE), critical.without(INFINITE).sums
     _between("critical.scale", finite, sums["weight"], sums["scale"])
     _between("critical.error", finite, sums["active"], sums["error"])
     _between("critical.product", finite, sums["error"], sums["product"])
     _between("errors.error", errors, errors.sums["weight"], errors.sums["error"])
     _between("errors.product", errors, errors.sums["error"], errors.sums["product"])
-    gap = 2 * folds.sums["active"] - folds.sums["width"]
-    _between("folds.error", folds, gap, 2 * folds.sums["error"], 2 * folds.sums["active"])
-    _between("folds.product", folds, folds.sums["error"], folds.sums["product"])
-    if np.any(critical.sums["active"] > critical.sums["width"] * (1 + OFF)):
+    sums = crossover.sums
+    _between("crossover.error", crossover, 2 * sums["active"] - sums["width"], 2 * sums["error"], 2 * sums["active"])
+    _between("crossover.product", crossover, sums["error"], sums["product"])
+    if np.any(critical.sums["active"] > critical.sums["width"] * (1 + ROUNDING)):
         raise _refusal("`critical.active` must not exceed `critical.width`")
-    if np.any((critical.bin == NEVER) & (critical.sums["scale"] + critical.sums["product"] > 0)):
-        raise _refusal("rows that nothing covers have no `scale` and no `product`")
+    if np.any((critical.bin == INFINITE) & (critical.sums["scale"] + critical.sums["product"] > 0)):
+        raise _refusal("uncoverable rows have no `scale` and no `product`")
     for one in ("weight", "error"):
         totals = critical.total(one), errors.total(one)
-        if abs(totals[0] - totals[1]) > OFF * max(totals):
+        if abs(totals[0] - totals[1]) > ROUNDING * max(totals):
             raise _refusal(f"all histograms must have the same total `{one}`")
 
 
 def _between(name: str, found: Histogram, mass: Array, moment: Array, size: Array = NOTHING) -> None:
-    """Refuse a moment that lies outside what the mass can have between the least and the greatest position."""
-    slack = OFF * (mass if len(size) != len(mass) else size + mass) * found.greatest
-    if np.any(moment < mass * found.least - slack) or np.any(moment > mass * found.greatest + slack):
+    """Refuse a moment that no mass between the extreme positions of its bin could have."""
+    slack = ROUNDING * (mass if len(size) != len(mass) else size + mass) * found.maximum
+    if np.any(moment < mass * found.minimum - slack) or np.any(moment > mass * found.maximum + slack):
         raise _refusal(f"`{name}` must fit the extremes of its bins")

@@ -1,35 +1,38 @@
-"""Sketch: what the curve needs of any number of rows, in a few kilobytes that can be added up."""
+"""Sketch: what the curve needs of any number of rows, in a few mergeable kilobytes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, overload
 
-import numpy as np
-
 from uccurve.intervals import Intervals, Missing
 
-from ._bins import LAST, Histogram
-from ._rows import COUNTS, OVERFLOW, SUMS, TOTALS, state_of
+from ._bins import LAST
+from ._rows import SUMS, Sketched, State
+from .curve import SketchUCC
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
-    from .curve import SketchUCC
 
-
-class UCCSketch:
+class UCCSketch(Sketched):
     """Curve of any number of rows in constant memory; sketches of parts add up to the sketch of the whole.
 
-    Rows are binned by their critical scale, those with a wider band on the side of the error also by the scale from
-    which their other bound is the nearer one, and all by their error, which is the curve of the constant band. A bin
-    keeps the number of its rows, its least and greatest number, and sums. Bins are the same in every sketch: 16 to
-    each factor of two.
+    Rows are binned by their critical scale, those with the wider band on the side of the error also by the scale from
+    which their other bound is the nearer one, and all by their error, which gives the curve of the constant band. A bin
+    keeps its number of rows, minimum, maximum and sums. Bins are the same in every sketch: 16 per factor of two.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows that carry weight.
+    raised, dropped : int
+        Number of bands that `min_band` raised and of rows that ``missing="drop"`` left out.
 
     Notes
     -----
-    Counts, bins and extremes of merged sketches are the same in whatever order they are merged. Sums of floats depend
-    on the order in their last digits; ``==`` looks past these and brackets allow for them. Weights are taken as they
-    are, so those of different sketches must be on one scale.
+    Counts, bins and extremes of merged sketches do not depend on the order of merging. Float sums depend on it in
+    their last digits; ``==`` ignores these and brackets allow for them. Weights are used as given, so those of
+    different sketches must be on one scale.
 
     Examples
     --------
@@ -43,20 +46,11 @@ class UCCSketch:
     2.666666666667
     """
 
-    __slots__ = ("critical", "dropped", "errors", "folds", "raised", "weighted", "y_squares", "y_sum")
+    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # a sketch can be updated
-    critical: Histogram
-    folds: Histogram
-    errors: Histogram
-    weighted: bool
-    y_sum: float
-    y_squares: float
-    raised: int
-    dropped: int
 
     def __init__(self) -> None:
-        self.critical, self.folds, self.errors = (Histogram.empty(names) for names in SUMS.values())
-        self.weighted, self.y_sum, self.y_squares, self.raised, self.dropped = False, 0.0, 0.0, 0, 0
+        self._state = State()
 
     @overload
     @classmethod
@@ -104,7 +98,7 @@ class UCCSketch:
         min_band: float | str | None = None,
         missing: Missing = "raise",
     ) -> Self | dict[Any, Self]:
-        """Sketch of the named columns of anything narwhals knows, summed up by the engine that holds it.
+        """Sketch of the named columns of any frame that narwhals supports, computed by the engine that holds it.
 
         Parameters
         ----------
@@ -114,11 +108,11 @@ class UCCSketch:
         y_true, y_pred, lower, upper, weight : str
             Names of the columns.
         by : str or list of str, optional
-            Columns whose values tell groups apart: the answer is a dict with a sketch for each, from the same pass.
+            Columns to group by: the answer is a dict with one sketch per group, from the same pass.
         min_band : float or str, optional
-            As in `Intervals.from_bounds`; a percentage takes one more pass, for the mean half-width of all rows, of
-            whatever group. That is a float sum, so the band, and what is raised to it, may differ in the last digits
-            between engines.
+            As in `Intervals.from_bounds`; a percentage takes one more pass, for the mean half-width of all rows
+            regardless of group. That is a float sum, so the bands raised to it may differ in the last digits between
+            engines.
         missing : {"raise", "drop"}
             Refuse rows with NaN, null or infinity, or leave them out with a `DroppedRowsWarning`.
 
@@ -139,15 +133,13 @@ class UCCSketch:
 
         names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
         found = states(frame, names, by=by, min_band=min_band, missing=missing)
-        sketches = {group: cls._of(**state) for group, state in found.items()}
+        sketches = {group: cls._of(state) for group, state in found.items()}
         return sketches if by is not None else sketches[()]
 
     @classmethod
-    def _of(cls, **state: Any) -> Self:
+    def _of(cls, state: State) -> Self:
         self = cls()
-        for name, value in state.items():
-            setattr(self, name, value)
-        self._refuse_overflow()
+        self._state = state
         return self
 
     def update(self, intervals: Intervals) -> Self:
@@ -160,41 +152,29 @@ class UCCSketch:
         """
         if not isinstance(intervals, Intervals):
             raise TypeError(f"`intervals` must be Intervals; got {type(intervals).__name__}.")
-        self._take(self + self._of(**state_of(intervals)))
+        self._state = self._state.merged(State.of(intervals))
         return self
 
     def merge(self, other: UCCSketch) -> Self:
         """Add another sketch's rows, in place; returns the sketch itself. ``a + b`` makes a new one."""
         if not isinstance(other, UCCSketch):
             raise TypeError(f"`other` must be a UCCSketch; got {type(other).__name__}. Hint: update takes Intervals.")
-        self._take(self + other)
+        self._state = self._state.merged(other._state)
         return self
 
     def __add__(self, other: UCCSketch) -> Self:
         if not isinstance(other, UCCSketch):
             return NotImplemented
-        state: dict[str, Any] = {name: getattr(self, name).merged(getattr(other, name)) for name in SUMS}
-        state |= {name: getattr(self, name) + getattr(other, name) for name in (*TOTALS, *COUNTS)}
-        return self._of(**state, weighted=self.weighted or other.weighted)
+        return self._of(self._state.merged(other._state))
 
     def __radd__(self, other: object) -> Self:
         return self + UCCSketch() if other == 0 else NotImplemented  # sum() starts from 0
 
-    def _take(self, other: UCCSketch) -> None:
-        for name in self.__slots__:
-            setattr(self, name, getattr(other, name))
-
     def __eq__(self, other: object) -> bool:
-        """Whether both hold the same rows: equal bins, counts and extremes, and sums equal but for rounding."""
+        """Whether both hold the same rows: equal bins, counts and extremes, and sums equal up to rounding."""
         if not isinstance(other, UCCSketch):
             return NotImplemented
-        if any(getattr(self, name) != getattr(other, name) for name in ("weighted", *COUNTS)):
-            return False
-        slack = self.errors.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
-        off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
-        return bool(np.all(np.abs(off) <= slack)) and all(
-            getattr(self, name).agrees(getattr(other, name)) for name in SUMS
-        )
+        return self._state.agrees(other._state)
 
     def ucc(self) -> SketchUCC:
         """Curve over the scale, with the answers of a `UCC` and their brackets.
@@ -206,8 +186,6 @@ class UCCSketch:
         >>> low <= 3 <= high, high - low < 1e-12
         (True, True)
         """
-        from .curve import SketchUCC
-
         return SketchUCC(self)
 
     def to_json(self) -> str:
@@ -221,43 +199,28 @@ class UCCSketch:
         """
         from ._saved import to_json
 
-        return to_json(self)
+        return to_json(self._state)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Sketch from `to_json`; refused where it cannot be the sketch of any rows."""
-        from ._saved import state
+        from ._saved import from_json
 
-        return cls._of(**state(text))
-
-    @property
-    def rows(self) -> int:
-        """Number of rows that carry weight."""
-        return int(self.critical.rows.sum())
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights; the number of rows without any."""
-        return self.critical.total("weight")
+        return cls._of(from_json(text))
 
     @property
     def nbytes(self) -> int:
-        """Size of all bins in bytes; never more than `LIMIT`, whatever the rows."""
-        return sum(getattr(self, name).nbytes for name in SUMS)
+        """Size of all bins in bytes; at most 1.6 MB, whatever the rows."""
+        return self._state.nbytes
 
     def __repr__(self) -> str:
         rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
         notes = [f"{self.raised} bands raised"] * bool(self.raised)
         notes += [f"{self.dropped} rows dropped"] * bool(self.dropped)
-        bins = f"{len(self.critical.bin)} bin{'' if len(self.critical.bin) == 1 else 's'} of the scale"
+        count = len(self._state.critical.bin)
+        bins = f"{count} bin{'' if count == 1 else 's'} of the scale"
         return f"UCCSketch({', '.join([rows, bins, *notes])})"
-
-    def _refuse_overflow(self) -> None:
-        sums = [values for name in SUMS for values in getattr(self, name).sums.values()]
-        sums += [np.array([self.y_sum, self.y_squares])]
-        if not all(np.isfinite(values).all() for values in sums):
-            raise ValueError(OVERFLOW)
 
 
 LIMIT = (2 * LAST + 3) * 8 * sum(4 + len(names) for names in SUMS.values())
-"""Bytes that no sketch exceeds: 1.6 MB."""
+"""Maximum size of a sketch in bytes: 1.6 MB."""

@@ -1,0 +1,295 @@
+"""Scores of predictive distributions, given as draws, quantiles or intervals at several levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _checks as checks
+from . import _rowscores as rowscores
+from ._arrays import Indices, finite, floats, within_range
+from ._checks import Array, Rule
+from ._rowscores import LEAVE_OUT, Multioutput, Score, average, data_columns
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WISDecomposition:
+    """Weighted interval score and its three parts, which add up to it.
+
+    Attributes
+    ----------
+    score : float
+    dispersion : float
+        What the width of the intervals contributes.
+    underprediction, overprediction : float
+        What observations above and below the intervals contribute, and those above and below the median.
+    """
+
+    score: float
+    dispersion: float
+    underprediction: float
+    overprediction: float
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return f"WISDecomposition({', '.join(f'{name}={value:.4g}' for name, value in values)})"
+
+
+def pinball_score(
+    y_true: npt.ArrayLike,
+    y_quantile: npt.ArrayLike,
+    *,
+    quantile: float,
+    sample_weight: npt.ArrayLike | None = None,
+    multioutput: Multioutput = "uniform_average",
+) -> Score:
+    """Mean pinball loss of a predicted quantile; smaller is better. O(n).
+
+    An observation above the prediction costs `quantile` times its distance, one below ``1 - quantile`` times. It is
+    ``sklearn.metrics.mean_pinball_loss``, and half the absolute error where `quantile` is 0.5.
+
+    Parameters
+    ----------
+    y_true, y_quantile : array_like, of shape (n,) or (n, outputs)
+    quantile : float
+        Which quantile was predicted, between 0 and 1: 0.95 for the 95% quantile.
+    sample_weight, multioutput
+        As in `auucc_score`.
+
+    Examples
+    --------
+    >>> pinball_score([1, 5], y_quantile=[3, 4], quantile=0.75)  # 0.25 x 2 and 0.75 x 1
+    0.625
+    """
+    level = checks.real("quantile", quantile)
+    _inside_unit("quantile", level)
+    (y, predicted), weight = data_columns(("y_true", "y_quantile"), (y_true, y_quantile), sample_weight)
+    with np.errstate(over="ignore"):
+        error = y - predicted
+    within_range(error, y_true=y, y_quantile=predicted)
+    return average(rowscores.pinball(error, level), weight, multioutput)
+
+
+def crps_score(
+    y_true: npt.ArrayLike,
+    samples: npt.ArrayLike,
+    *,
+    quantile_levels: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    multioutput: Multioutput = "uniform_average",
+) -> Score:
+    """Mean continuous ranked probability score (CRPS) of predictive distributions; smaller is better.
+
+    Parameters
+    ----------
+    y_true : array_like, of shape (n,) or (n, outputs)
+    samples : array_like
+        Draws on the first axis, then the shape of `y_true`. The draws are the distribution: the score is exact for
+        them, in O(m log m) per row, and needs little memory beside them.
+    quantile_levels : array_like, optional
+        With it, the first axis of `samples` holds predicted quantiles instead, at these increasing levels between 0
+        and 1.
+    sample_weight, multioutput
+        As in `auucc_score`.
+
+    Notes
+    -----
+    Draws ``x_1, ..., x_m`` of one row have the score
+    ``mean |x_i - y| - 1/2 mean |x_i - x_j|``, the second mean over all ``m^2`` pairs. (Some libraries divide by
+    ``m (m - 1)``, the "fair" score of an ensemble: it estimates what infinitely many draws would score.)
+
+    The CRPS is twice the integral of the pinball loss over all levels. Quantiles ``q_k`` at levels ``p_k`` have the
+    score ``2 * sum w_k pinball(y, q_k, p_k)``, where ``w_k`` is the distance between the midpoints to the neighbouring
+    levels, and the first and the last reach to 0 and 1: the trapezoidal rule between the levels, and the outermost
+    loss carried to the ends. The m sorted draws as quantiles at ``(i - 1/2) / m`` have the same score as draws.
+    `wis_score` gives all its quantiles equal weights instead.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation, section 4.2.
+    Laio and Tamea (2007), Verification tools for probabilistic forecasts of continuous hydrological variables.
+
+    Examples
+    --------
+    >>> crps_score([1, 5], samples=[[0, 5], [2, 5]])  # 1 - 1/2, and both draws at the observation
+    0.25
+    >>> crps_score([1, 5], samples=[[0, 5], [2, 5]], quantile_levels=[0.25, 0.75])
+    0.25
+    """
+    (y,), weight = data_columns(("y_true",), (y_true,), sample_weight)
+    if quantile_levels is None:
+        draws = _first_axis("draws", samples, y.shape)
+        return average(rowscores.crps_of_samples(y, draws), weight, multioutput)
+    levels = _quantile_levels(quantile_levels)
+    quantiles = floats("samples", _first_axis("one quantile per level", samples, y.shape, len(levels)))
+    _refuse_missing("samples", quantiles, axis=0)
+    _refuse_crossing("samples", list(quantiles))
+    return average(rowscores.crps_of_quantiles(y, quantiles, levels), weight, multioutput)
+
+
+def wis_score(
+    y_true: npt.ArrayLike,
+    median: npt.ArrayLike,
+    lower: npt.ArrayLike,
+    upper: npt.ArrayLike,
+    *,
+    levels: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    multioutput: Multioutput = "uniform_average",
+) -> Score:
+    """Mean weighted interval score (WIS) of a median and central intervals at several levels; smaller is better. O(n).
+
+    Parameters
+    ----------
+    y_true, median : array_like, of shape (n,) or (n, outputs)
+    lower, upper : array_like
+        Bounds in the shape of `y_true`, then one column per level.
+    levels : array_like
+        Coverage that each column promises, in any order: 0.9 lies between the quantiles 0.05 and 0.95.
+    sample_weight, multioutput
+        As in `auucc_score`.
+
+    Notes
+    -----
+    With ``alpha_k = 1 - level_k`` and the interval score ``S`` of `interval_score`, K levels have the score
+    ``(|y - median| / 2 + sum alpha_k / 2 * S_k) / (K + 1/2)``. It is twice the mean pinball loss of the ``2 K + 1``
+    quantiles, and tends to the CRPS for many evenly spaced levels. `wis_decomposition` splits it.
+
+    References
+    ----------
+    Bracher, Ray, Gneiting and Reich (2021), Evaluating epidemic forecasts in an interval format, PLOS Computational
+    Biology 17(2), e1008618.
+
+    Examples
+    --------
+    >>> wis_score([5], median=[3], lower=[[2, 0]], upper=[[4, 6]], levels=[0.5, 0.9])  # (1 + 1.5 + 0.3) / 2.5
+    1.12
+    """
+    parts, weight = _wis_rows(y_true, median, (lower, upper), levels, sample_weight)
+    return average(parts.score, weight, multioutput)
+
+
+def wis_decomposition(
+    y_true: npt.ArrayLike,
+    median: npt.ArrayLike,
+    lower: npt.ArrayLike,
+    upper: npt.ArrayLike,
+    *,
+    levels: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+) -> WISDecomposition:
+    """Split the weighted interval score into dispersion, underprediction and overprediction.
+
+    Parameters as in `wis_score`; several outputs are averaged.
+
+    Examples
+    --------
+    >>> wis_decomposition([5], median=[3], lower=[[2, 0]], upper=[[4, 6]], levels=[0.5, 0.9])
+    WISDecomposition(score=1.12, dispersion=0.32, underprediction=0.8, overprediction=0)
+    """
+    parts, weight = _wis_rows(y_true, median, (lower, upper), levels, sample_weight)
+    return WISDecomposition(*(float(average(part, weight, "uniform_average")) for part in (parts.score, *parts)))
+
+
+def _wis_rows(
+    y_true: npt.ArrayLike,
+    median: npt.ArrayLike,
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike],
+    levels: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None,
+) -> tuple[rowscores.WISRows, Array | None]:
+    """Parts of each row's score, and the weights of the rows."""
+    (y, middle), weight = data_columns(("y_true", "median"), (y_true, median), sample_weight)
+    promised = _levels("levels", levels)
+    order = np.argsort(promised)
+    if (twice := np.diff(promised[order]) == 0).any():
+        raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} comes twice.")
+    lower = _level_columns("lower", bounds[0], y.shape, order)
+    upper = _level_columns("upper", bounds[1], y.shape, order)
+    _refuse_crossing("lower`, `median` and `upper", [*lower[::-1], middle, *upper])
+    alpha = [float(1 - checks.as_written(level)) for level in promised[order].tolist()]
+    return rowscores.wis(y, middle, lower, upper, alpha), weight
+
+
+def _level_columns(name: str, bounds: npt.ArrayLike, shape: tuple[int, ...], order: Indices) -> list[Array]:
+    """Bounds of each level, from the lowest level to the highest."""
+    array, wanted = floats(name, bounds), (*shape, len(order))
+    if array.shape != wanted:
+        raise ValueError(
+            f"`{name}` must have the shape of `y_true`, then one column per level: {array.shape} against {wanted}."
+        )
+    _refuse_missing(name, array, axis=-1)
+    return [array[..., column] for column in order]
+
+
+def _first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> rowscores.Draws:
+    """Draws or quantiles, then the shape of `y_true`; plain floats are not copied."""
+    plain = type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
+    array: rowscores.Draws = samples if plain else floats("samples", samples)
+    if array.shape[1:] == shape and array.size and count in (None, len(array)):
+        return array
+    wanted = ", ".join(map(str, (count or what, *shape)))
+    hint = " Hint: move the last axis to the front." if array.ndim > 1 and array.shape[:-1] == shape else ""
+    raise ValueError(
+        f"`samples` must have {what} on the first axis, then the shape of `y_true`: {array.shape} against "
+        f"({wanted}).{hint}"
+    )
+
+
+def _quantile_levels(value: npt.ArrayLike) -> Array:
+    levels = _levels("quantile_levels", value)
+    if len(levels) < 2:
+        raise ValueError(
+            "`quantile_levels` must hold at least two levels: one quantile is no distribution. "
+            "Hint: `pinball_score` scores a single quantile."
+        )
+    if (wrong := np.diff(levels) <= 0).any():
+        at = int(np.argmax(wrong))
+        raise ValueError(
+            f"`quantile_levels` must increase; {levels[at]:g} is followed by {levels[at + 1]:g}. "
+            "Hint: sort levels and quantiles together."
+        )
+    return levels
+
+
+def _levels(name: str, value: npt.ArrayLike) -> Array:
+    levels = floats(name, value)
+    if levels.ndim != 1 or not len(levels):
+        raise ValueError(f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}.")
+    for level in levels.tolist():
+        _inside_unit(name, level)
+    return levels
+
+
+def _inside_unit(name: str, number: float) -> None:
+    if not 0 < number < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {number:g}. Hint: 90% is 0.9.")
+
+
+def _refuse_missing(name: str, array: Array, axis: int) -> None:
+    """Refuse rows with NaN or infinity in any of the quantiles along an axis."""
+    bad = np.asarray(~np.isfinite(array).all(axis=axis))
+
+    def first(at: Any) -> object:
+        values = np.moveaxis(array, axis, -1)[at]
+        return values[~np.isfinite(values)][0]
+
+    checks.rows(bad, finite(name, LEAVE_OUT), first)
+
+
+def _refuse_crossing(names: str, quantiles: Sequence[Array]) -> None:
+    """Refuse rows whose quantiles are not in the order of their levels."""
+    crossing = np.zeros(quantiles[0].shape, np.bool_)
+    for low, high in pairwise(quantiles):
+        crossing |= low > high
+
+    def first(at: Any) -> str:
+        return next(f"{low[at]!s} > {high[at]!s}" for low, high in pairwise(quantiles) if low[at] > high[at])
+
+    rule = Rule(names, "not cross from one level to the next", ("does", "do"), "sort the quantiles of each row first")
+    checks.rows(crossing, rule, first)

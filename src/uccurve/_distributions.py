@@ -1,0 +1,258 @@
+"""Distributions: tails and quantiles of t, binomial, beta and hypergeometric, to double precision and without scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, inf, lgamma, log, log1p, pi, sqrt
+from statistics import NormalDist
+
+TINY, EPS = 1e-300, 1e-16
+LARGE = 1e120
+"""A t statistic that is treated as infinite."""
+TIE = 1e-12
+"""Share of a probability below which a difference is treated as rounding."""
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+"""Coefficients of the error of Stirling's formula in 1/n, 1/n^3, 1/n^5, ..."""
+
+
+def binomial_tail(count: float, total: float, share: float) -> float:
+    """Return the probability of at least `count` successes in `total` trials with probability `share` each.
+
+    Both numbers may be fractions, as effective numbers of rows are; the sum then is the incomplete beta
+    function I(share; count, total - count + 1).
+
+    >>> round(binomial_tail(1, 2, 0.5), 12), binomial_tail(0, 2, 0.5)
+    (0.75, 1.0)
+    """
+    if count <= 0:
+        return 1.0
+    return 0.0 if count > total else _beta(count, total - count + 1, share, 1 - share)
+
+
+def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval of a share of which `count` in `total` were observed; both may be fractions.
+
+    It contains the true share at least as often as it says, for any share and any number of trials.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson (1934), The Use of Confidence or Fiducial Limits Illustrated in the Case of the
+    Binomial. E. L. Korn and B. I. Graubard (1998), for effective numbers of rows.
+
+    Examples
+    --------
+    >>> [round(end, 6) for end in clopper_pearson(3, 10)]
+    [0.06674, 0.652453]
+    """
+    error, rest = (1 - confidence_level) / 2, total - count
+    low, high = 0.0, 1.0
+    if count > 0:
+        low = _crossing(lambda share: _beta(count, rest + 1, share, 1 - share) - error, count, rest + 1)
+    if rest > 0:
+        high = _crossing(lambda share: error - _beta(rest, count + 1, 1 - share, share), count + 1, rest)
+    return low, high
+
+
+def t_tail(t: float, dof: float) -> float:
+    """Return the two-sided p-value of a t statistic, P(|T| >= |t|).
+
+    >>> round(t_tail(-12.706204736, dof=1), 10)
+    0.05
+    """
+    if abs(t) > LARGE:
+        return 0.0
+    square = float(t) ** 2
+    return _beta(dof / 2, 0.5, dof / (dof + square), square / (dof + square))
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(p: float, dof: float) -> float:
+    """Return the value that a t variable with `dof` degrees of freedom does not exceed with probability `p`.
+
+    >>> round(t_quantile(0.975, dof=1), 6), round(t_quantile(0.975, dof=1e9), 6)
+    (12.706205, 1.959964)
+    """
+    tails, sign = 2 * min(p, 1 - p), 1 if p > 0.5 else -1
+    if tails <= 0 or tails >= 1:
+        return 0.0 if tails >= 1 else sign * inf
+    t, central = abs(NormalDist().inv_cdf(p)), tails > 0.5
+    for _ in range(100):  # Newton's steps in log t for the log of the smaller probability, which is concave
+        step = _newton_step(t, dof, abs(2 * p - 1) if central else tails, central=central)
+        t *= exp(min(step, 100))
+        if t > LARGE:
+            return sign * inf
+        if abs(step) < 1e-8:  # the next one would be below 1e-16
+            break
+    return sign * t
+
+
+def beta_rank(n: int, coverage: Fraction, confidence: float) -> int | None:
+    """Return the smallest rank whose order statistic of `n` covers at least `coverage` with this confidence.
+
+    That is the smallest j <= n with ``P(Beta(j, n + 1 - j) >= coverage) >= confidence``; None where there is none.
+
+    >>> beta_rank(200, Fraction(9, 10), 0.9), beta_rank(21, Fraction(9, 10), 0.9)
+    (186, None)
+    """
+    rank = _rank(n, float(coverage), 1 - confidence)
+    return rank if rank <= n else None
+
+
+def order_statistic_ranks(n: int, q: Fraction | float, confidence_level: float) -> tuple[int, int]:
+    """Return the ranks of the order statistics of `n` independent rows that bound the quantile `q`.
+
+    For any distribution the interval from the first to the second contains the quantile with at least this
+    confidence, each end missing it with at most half of the error. Rank 0 means that no row is low enough: the end is
+    the lower limit of the values (0 for scales). Rank n + 1 means that no row is high enough: the end is infinite.
+
+    >>> order_statistic_ranks(100, 0.9, 0.95), order_statistic_ranks(20, 0.9, 0.95)
+    ((84, 96), (15, 21))
+    """
+    error = (1 - confidence_level) / 2
+    return n + 1 - _rank(n, float(1 - q), error), _rank(n, float(q), error)
+
+
+def hypergeometric_tail(count: int, segment: int, successes: int, total: int) -> float:
+    """Return the probability of at least `count` successes in a random `segment` of `total` rows with `successes`.
+
+    >>> round(hypergeometric_tail(2, 3, 4, 10), 12)  # (C(4,2) C(6,1) + C(4,3)) / C(10,3) = 40 / 120
+    0.333333333333
+    """
+    least, most = max(0, segment + successes - total), min(segment, successes)
+    if count <= least or count > most:
+        return float(count <= least)
+    if count * total > segment * successes:
+        return _hypergeometric_sum(count, segment, successes, total)
+    # The other successes are those of the other rows: few in the segment are many in the rest.
+    return 1 - _hypergeometric_sum(successes - count + 1, total - segment, successes, total)
+
+
+def _hypergeometric_sum(count: int, segment: int, successes: int, total: int) -> float:
+    """Sum of the probabilities of `count` successes or more, which fall from the first on."""
+    most, failures = min(segment, successes), total - successes - segment
+    term = probabilities = 1.0
+    for i in range(count, most):
+        term *= (successes - i) * (segment - i) / ((i + 1) * (failures + i + 1))
+        probabilities += term
+        if term < EPS * probabilities:
+            break
+    return probabilities * _hypergeometric_mass(count, segment, successes, total)
+
+
+def _hypergeometric_mass(count: int, segment: int, successes: int, total: int) -> float:
+    """Probability of `count` successes, from binomial ones (Loader 2000)."""
+    x, y = segment / total, (total - segment) / total
+    more = (count * total - segment * successes) / total
+    inside = _binomial_mass(count, successes - count, x, y, more)
+    outside = _binomial_mass(segment - count, total - successes - segment + count, x, y, -more)
+    return inside * outside / _binomial_mass(segment, total - segment, x, y, 0.0)
+
+
+def _binomial_mass(a: float, b: float, x: float, y: float, more: float) -> float:
+    """Probability of a successes and b failures, either of which may be 0; `more` = a - (a + b) x."""
+    if a == 0 or b == 0:
+        count, share, rest = (b, y, x) if a == 0 else (a, x, y)
+        return exp(count * (log1p(-rest) if rest < 0.5 else log(share)))
+    return _mass(a, b, x, y, more)
+
+
+def _rank(n: int, share: float, error: float) -> int:
+    """Smallest j with P(at least j successes in n) <= error, at most n + 1; searched from the normal approximation."""
+
+    def rare(rank: int) -> bool:
+        return binomial_tail(rank, n, share) <= error * (1 + TIE)
+
+    z = NormalDist().inv_cdf(1 - error) if 0 < error < 1 else 0.0
+    guess = n * share + z * sqrt(n * share * (1 - share)) + 1
+    low = high = min(max(round(guess), 1), n)
+    step = 1
+    while low > 0 and rare(low):
+        low, high, step = max(low - step, 0), low, 2 * step
+    while high <= n and not rare(high):
+        low, high, step = high, min(high + step, n + 1), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rare(middle) else (middle, high)
+    return high
+
+
+def _newton_step(t: float, dof: float, goal: float, *, central: bool) -> float:
+    """Step in log t towards where the central or else the outer probability of a t variable is `goal`."""
+    a, b, square = dof / 2, 0.5, t * t
+    x, y = dof / (dof + square), square / (dof + square)
+    value = _beta(b, a, y, x) if central else _beta(a, b, x, y)
+    slope = 2 * _mass(a, b, x, y, (a + b) * y - b) * a * b / (a + b)
+    if slope < TINY:  # too far out for float64
+        return -1.0
+    step = log(value / goal) * value / slope
+    return -step if central else step
+
+
+def _crossing(rising: Callable[[float], float], a: float, b: float) -> float:
+    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves."""
+    low, high, x = 0.0, 1.0, a / (a + b)
+    while low < x < high:
+        value = rising(x)
+        low, high = (low, x) if value > 0 else (x, high)
+        slope = _mass(a, b, x, 1 - x, a - (a + b) * x) * a * b / (a + b) / (x * (1 - x))
+        step = value / slope if slope > 0 else 1.0
+        if abs(step) <= 2 * EPS * x:
+            return x
+        x = x - step if low < x - step < high else (low + high) / 2
+    return high
+
+
+def _beta(a: float, b: float, x: float, y: float) -> float:
+    """Regularised incomplete beta function I(x; a, b), with y = 1 - x given to keep its digits."""
+    if x <= 0 or y <= 0:
+        return float(x > 0)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _fraction(b, a, y, x)
+    return _fraction(a, b, x, y)
+
+
+def _fraction(a: float, b: float, x: float, y: float) -> float:
+    """I(x; a, b) below the mean by a continued fraction in terms of a - (a + b) x (DiDonato and Morris 1992, eq. 9)."""
+    more = a - (a + b) * x if x < y else (a + b) * y - b
+    above, below = (0.0, 1.0), (1.0, (more + 1) * a / (a + 1))
+    value, before, n = below[0] / below[1], 0.0, 0
+    while abs(value - before) > EPS * value and n < 100_000:
+        n += 1
+        w, s = n * (b - n) * x, a + 2 * n - 1
+        alpha = (a + n - 1) * (a + b + n - 1) * w * x / (s * s)
+        beta = n + w / s + (a + n) * (more + 1 + n * (1 + y)) / (s + 2)
+        above, below = below, (alpha * above[0] + beta * below[0], alpha * above[1] + beta * below[1])
+        before, value = value, below[0] / below[1]
+        above = above[0] / below[1], above[1] / below[1]
+        below = value, 1.0
+    return value * _mass(a, b, x, y, more) * a * b / (a + b)
+
+
+def _mass(a: float, b: float, x: float, y: float, more: float) -> float:
+    """Probability of a successes and b failures, formed from small differences (Loader 2000)."""
+    n = a + b
+    exponent = _stirling(n) - _stirling(a) - _stirling(b) - _deviance(a, n * x, more) - _deviance(b, n * y, -more)
+    return exp(exponent) * sqrt(n / (2 * pi * a * b))
+
+
+def _stirling(n: float) -> float:
+    """Log of n! less Stirling's formula."""
+    if n < 16:
+        return lgamma(n + 1) - (n + 0.5) * log(n) + n - log(2 * pi) / 2
+    return sum(coefficient / n ** (2 * i + 1) for i, coefficient in enumerate(STIRLING))
+
+
+def _deviance(x: float, mean: float, more: float) -> float:
+    """Return ``x log(x / mean) - more`` without cancellation, with `more` = x - mean."""
+    if mean <= TINY:
+        return 1e4
+    if abs(more) >= 0.1 * (x + mean):
+        return x * log(x / mean) - more
+    v = more / (x + mean)
+    value, term = more * v, 2 * x * v
+    for j in range(3, 43, 2):
+        term *= v * v
+        value += term / j
+    return value

@@ -1,0 +1,232 @@
+"""Levels: the path through a model's own nested intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import _checks as checks
+from ._arrays import Indices
+from ._checks import Array, Metric, Vary
+from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unresolved
+from .intervals import Intervals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelsPath(Path):
+    """A model's own nested intervals, straight lines from one level to the next, scaled above the widest.
+
+    t = 1 is the widest level as delivered. `knots` are 0 and the places of the levels, the last one 1; `actives` and
+    `others` hold the bands at each knot, one line per knot.
+    """
+
+    knots: Array
+    actives: Array
+    others: Array
+    vary: ClassVar[Vary] = "levels"
+    delivered: ClassVar[float] = 1.0
+
+    @classmethod
+    def of(cls, levels: Sequence[Intervals], knots: Array) -> LevelsPath:
+        """Bands and critical t of all rows, in the unit of the widest level. O(n) per level."""
+        paths = [ScalePath.of(intervals) for intervals in levels]
+        widest, zero = paths[-1], np.zeros(len(paths[-1]))
+        actives = np.stack([zero, *(path.active * (path.unit / widest.unit) for path in paths)])
+        others = np.stack([zero, *(path.other * (path.unit / widest.unit) for path in paths)])
+        critical = _between_levels(widest.error, paths, knots, actives)
+        bands = widest.active, widest.lower_band, widest.upper_band
+        path = cls(
+            widest.error, *bands, widest.above, widest.weight, critical, 0.0, widest.unit, knots, actives, others
+        )
+        steepest = max(float(slope.max()) for i in range(len(knots)) for slope in path.slopes(i))
+        refuse_unresolved(path, "a curve of levels needs", float(max(actives[-1].max(), others[-1].max())), steepest)
+        return path
+
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Active and other bands at t."""
+        if t >= 1:
+            return t * self.actives[-1, part], t * self.others[-1, part]
+        i = int(np.searchsorted(self.knots, t, side="right")) - 1
+        share = (t - self.knots[i]) / (self.knots[i + 1] - self.knots[i])
+        active, other = (
+            bands[i, part] + share * (bands[i + 1, part] - bands[i, part]) for bands in (self.actives, self.others)
+        )
+        return active, other
+
+    @np.errstate(over="ignore")
+    def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
+        """Every metric of each row at t."""
+        rows = super(LevelsPath, self).per_row(t, part)
+        if self.above is None:  # symmetric at the widest level says nothing of the others
+            active, other = self.bands(t, part)
+            covered = self.critical[part] <= t
+            rows["bandwidth"] = active / 2 + other / 2
+            rows["excess"] = np.minimum(rows["overshoot"], np.where(covered, other + self.error[part], 0))
+        return rows
+
+    @property
+    def widths(self) -> Array:
+        """Mean half-width at each knot."""
+        return np.array([self.mean((a + o) / 2) for a, o in zip(self.actives, self.others, strict=True)])
+
+    def half_width(self, t: Array) -> Array:
+        """Mean half-width at each t."""
+        widths = self.widths
+        return np.where(t < 1, np.interp(t, self.knots, widths), t * widths[-1])
+
+    def at_half_width(self, width: Array) -> Array:
+        """Return the t that has a mean half-width."""
+        widths = self.widths
+        last = widths[-1] or 1.0
+        return np.where(width >= last, width / last, np.interp(width, widths, self.knots))
+
+    def slopes(self, i: int) -> tuple[Array, Array]:
+        """Growth of the active and other bands from knot `i` to the next, or beyond the last."""
+        if i == len(self.knots) - 1:
+            return self.actives[-1], self.others[-1]
+        step = self.knots[i + 1] - self.knots[i]
+        return (self.actives[i + 1] - self.actives[i]) / step, (self.others[i + 1] - self.others[i]) / step
+
+    def events(self) -> Iterator[Events]:
+        """Coverage and crossovers of rows, and at each level the change of all rows together."""
+        yield self._coverage()
+        limit = self.largest
+        for i, knot in enumerate(self.knots.tolist()):
+            if i == 0 or knot < limit:
+                yield self._change_at_knot(i, knot)
+                yield self._crossovers(i, limit)
+
+    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
+        """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
+        widths, short = np.zeros(len(self)), np.zeros(len(self))
+        (count, moment), (missed, missed_moment) = (
+            (cumulated(mass), cumulated(mass * t)) for mass in (width_mass, deficit_mass)
+        )
+        edges = np.append(np.searchsorted(t, self.knots), len(t))
+        for i, knot in enumerate(self.knots.tolist()):
+            first, last = edges[i], edges[i + 1]
+            active, other = self.slopes(i)
+            whole = count[last] - count[first]
+            way = moment[last] - moment[first] - knot * whole
+            widths += (self.actives[i] + self.others[i]) / 2 * whole + (active + other) / 2 * way
+            until = np.clip(place, first, last)
+            part = missed[until] - missed[first]
+            short += (self.error - self.actives[i]) * part
+            short -= active * (missed_moment[until] - missed_moment[first] - knot * part)
+        return widths, short
+
+    def subset(self, rows: Part) -> LevelsPath:
+        """Some of the rows."""
+        chosen = super(LevelsPath, self).subset(rows)
+        return replace(chosen, actives=self.actives[:, rows], others=self.others[:, rows])
+
+    def _coverage(self) -> Events:
+        """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
+        rows = np.flatnonzero(np.isfinite(self.critical))
+        critical, last = self.critical[rows], len(self.knots) - 1
+        after = np.minimum(np.searchsorted(self.knots, critical, side="right") - 1, last)
+        before = np.maximum(np.searchsorted(self.knots, critical, side="left") - 1, 0)
+        rising, falling = np.empty(len(rows)), np.empty(len(rows))
+        for i in range(last + 1):
+            slope = self.slopes(i)[0][rows]
+            rising[after == i], falling[before == i] = slope[after == i], slope[before == i]
+        nearer = np.where(critical > 0, rising, np.minimum(*self.slopes(0))[rows])
+        changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
+        return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()}, rows)
+
+    def _change_at_knot(self, i: int, knot: float) -> Events:
+        """Sums over all rows of what the slopes of their metrics change by at a knot."""
+        zero = np.zeros(len(self))
+        (left, other_left) = self.slopes(i - 1) if i else (zero, zero)
+        right, other_right = self.slopes(i)
+        covered, missed = self.critical < knot, self.critical > knot
+        gap = self._gap(i)
+        nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
+        nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
+        changes: dict[Metric, Array] = {
+            "bandwidth": (right - left + other_right - other_left) / 2,
+            "overshoot": (right - left) * covered,
+            "deficit": (left - right) * missed * (i > 0),
+            "excess": (nearer_right - nearer_left) * covered,
+        }
+        sums: dict[Metric, Array] = {
+            name: np.array([float(np.sum(self.weighted(change)))]) for name, change in changes.items()
+        }
+        return Events(np.array([knot]), sums, None)
+
+    def _crossovers(self, i: int, limit: float) -> Events:
+        """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly."""
+        gap, (active, other) = self._gap(i), self.slopes(i)
+        if i == len(self.knots) - 1:
+            rows = np.flatnonzero((gap < 0) & (active > other))
+            with np.errstate(over="ignore"):
+                position = self.knots[i] - gap[rows] / (active - other)[rows]
+        else:
+            following = self._gap(i + 1)
+            rows = np.flatnonzero(np.sign(gap) * np.sign(following) < 0)
+            share = gap[rows] / (gap[rows] - following[rows])
+            position = self.knots[i] + share * (self.knots[i + 1] - self.knots[i])
+        kept = (self.critical[rows] < position) & (position < limit)
+        rows = rows[kept]
+        return Events(position[kept], {"excess": self.weighted(-np.abs(active - other)[rows], rows)}, rows)
+
+    def _gap(self, i: int) -> Array:
+        """By how much the other bound is nearer to the observation than the bound on the error's side."""
+        gap: Array = self.actives[i] - self.others[i] - 2 * self.error
+        return gap
+
+
+def _between_levels(error: Array, paths: Sequence[ScalePath], knots: Array, actives: Array) -> Array:
+    """Smallest t that covers each row; the delivered bounds say between which levels it lies."""
+    covered = np.stack([path.critical <= 1 for path in paths])
+    critical, first = paths[-1].critical.copy(), covered.argmax(axis=0)
+    for i in range(len(paths)):
+        rows = np.flatnonzero(covered[i] & (first == i))
+        low, high, missed = actives[i, rows], actives[i + 1, rows], error[rows]
+        share = np.divide(missed - low, high - low, out=np.ones(len(rows)), where=high > low)
+        places = knots[i] + share * (knots[i + 1] - knots[i])
+        critical[rows] = np.where(missed > 0, np.clip(places, np.nextafter(knots[i], 1), knots[i + 1]), 0)
+    return critical
+
+
+def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Intervals]]:
+    """Levels in ascending order, of the same rows and each inside the next."""
+    if not isinstance(levels, Mapping) or not levels:
+        raise TypeError("`levels` must be a dict from level to Intervals, such as {0.5: inner, 0.9: outer}.")
+    for level, intervals in levels.items():
+        if not isinstance(intervals, Intervals):
+            raise TypeError(f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}.")
+        if not 0 < checks.real("level", level) < 1:
+            raise ValueError(f"a level must lie between 0 and 1, both excluded; got {level!r}. Hint: 90% is 0.9.")
+    ordered = sorted(((float(level), intervals) for level, intervals in levels.items()), key=lambda pair: pair[0])
+    for (inner_level, inner), (outer_level, outer) in pairwise(ordered):
+        _refuse_other_rows(inner, outer, f"level {inner_level:g} and level {outer_level:g}")
+        _refuse_crossing(inner, outer, inner_level, outer_level)
+    return ordered
+
+
+def _refuse_other_rows(inner: Intervals, outer: Intervals, who: str) -> None:
+    for name in ("y_true", "y_pred", "_weight"):
+        first, second = getattr(inner, name), getattr(outer, name)
+        if (first is None) != (second is None) or not (first is None or np.array_equal(first, second)):
+            raise ValueError(
+                f"`levels` must share {name.strip('_')}: {who} differ. Hint: build all levels from the same rows."
+            )
+
+
+def _refuse_crossing(inner: Intervals, outer: Intervals, inner_level: float, outer_level: float) -> None:
+    for side in ("lower", "upper"):
+        narrow, wide = (getattr(intervals, f"{side}_band") for intervals in (inner, outer))
+        bounds = getattr(inner, side), getattr(outer, side)
+
+        def detail(at: Any, bounds: tuple[Array, Array] = bounds) -> str:
+            return f"{bounds[0][at]!s} at level {inner_level:g}, {bounds[1][at]!s} at level {outer_level:g}"
+
+        rule = checks.Rule(
+            "levels", f"be nested in their {side} bounds", ("is not", "are not"), "sort crossing quantiles first"
+        )
+        checks.rows(narrow > wide, rule, detail)

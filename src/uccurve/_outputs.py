@@ -1,0 +1,163 @@
+"""Outputs: files that are written whole or not at all, and never over another one without being told to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
+
+UNFINISHED = ".uccurve-unfinished-"
+"""What the name of a temporary file contains."""
+SHOWN = 200
+"""Characters of a path that are shown."""
+
+
+@contextmanager
+def written(path: str | Path, *, force: bool = False, follow_links: bool = True) -> Iterator[Path]:
+    """Yield the path of a temporary file that takes the place of `path` once the block is done, and not if it fails.
+
+    An existing file is replaced with `force` only. What is no file (a terminal, a pipe) is written through, and so is
+    a symbolic link, unless `follow_links` is False: then the link itself is replaced. What killed runs left behind for
+    the same `path` is removed.
+    """
+    target = Path(path)
+    if target.is_symlink() and not follow_links:
+        with _beside(target, target.parent.resolve()) as name:
+            yield name
+            _settle(name, target, force=True)
+        return
+    check_target(target, force=force)
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        with tempfile.TemporaryDirectory() as folder:
+            beside = Path(folder) / "output"
+            yield beside
+            target.write_bytes(beside.read_bytes())
+        return
+    with _beside(target, target.resolve().parent) as name:
+        yield name
+        _settle(name, target.resolve() if target.is_symlink() else target, force=force)
+
+
+def check_target(path: str | Path, *, force: bool) -> None:
+    """Refuse a path that cannot be written to, before long work starts."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{shown_path(path)} is a folder: give the name of a file in it.")
+    if not target.resolve().parent.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {shown_path(target.parent)} to write {shown_path(target.name)} to."
+        )
+    if target.is_file() and not force:
+        raise FileExistsError(f"{shown_path(path)} exists already. Hint: --force replaces it.")
+
+
+def check_apart(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse two outputs with one path, and an output that is an input; what is None, or ``-``, is left out.
+
+    Parameters
+    ----------
+    outputs, inputs
+        Paths by what the sentence calls them, such as ``--json``.
+
+    Examples
+    --------
+    >>> check_apart({"--json": "a.txt", "--report": "a.txt"}, {})
+    Traceback (most recent call last):
+    ValueError: --json and --report must be different files; both are a.txt.
+    """
+    seen = {name: path for name, path in inputs.items() if path is not None and str(path) != "-"}
+    for name, path in outputs.items():
+        if path is None or str(path) == "-":
+            continue
+        for other, earlier in seen.items():
+            if _same(path, earlier):
+                raise ValueError(f"{other} and {name} must be different files; both are {shown_path(path)}.")
+        seen[name] = path
+
+
+def shown_path(path: str | Path) -> str:
+    r"""Path as it appears in a sentence: its last characters, on one line, without any that steer a terminal.
+
+    >>> shown_path("new\nline")
+    'new\\nline'
+    """
+    text = str(path)
+    plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text[-SHOWN:])
+    return plain if len(plain) <= SHOWN and len(text) <= SHOWN else f"...{plain[-SHOWN:]}"
+
+
+def _same(one: str | Path, other: str | Path) -> bool:
+    """Whether two paths are one regular file, or would be."""
+    first, second = Path(one), Path(other)
+    if first.exists() and second.exists():
+        return first.samefile(second) and first.is_file()
+    return first.resolve() == second.resolve()
+
+
+@contextmanager
+def _beside(target: Path, folder: Path) -> Iterator[Path]:
+    """Yield a temporary file for `target` in a `folder`, locked while this process lives."""
+    prefix = f".{target.name[:40]}{UNFINISHED}"
+    _remove_leftovers(folder, prefix)
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=folder)
+    try:
+        _locks(handle)
+        yield Path(name)
+    finally:
+        os.close(handle)
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _remove_leftovers(folder: Path, prefix: str) -> None:
+    """Remove what killed runs left behind: unfinished files that no living process has locked."""
+    pattern = re.compile(rf"{re.escape(prefix)}[a-z0-9_]+(\..*)?")
+    for path in (one for one in folder.iterdir() if pattern.fullmatch(one.name)) if fcntl else ():
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if _locks(handle):
+                    path.unlink()
+            finally:
+                os.close(handle)
+
+
+def _locks(handle: int) -> bool:
+    """Lock an open file until it is closed; whether nobody else had."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: nothing is known of other processes
+        return False
+    return True
+
+
+def _settle(done: Path, target: Path, *, force: bool) -> None:
+    """Move a finished file to its place, onto the disk, in one step."""
+    with done.open("rb") as stream:
+        os.fsync(stream.fileno())
+    umask = os.umask(0)
+    os.umask(umask)
+    done.chmod(0o666 & ~umask)
+    if force:
+        done.replace(target)
+        return
+    try:
+        os.link(done, target)
+    except FileExistsError:
+        raise FileExistsError(f"{shown_path(target)} appeared meanwhile. Hint: --force replaces it.") from None
+    except OSError:  # a file system without hard links
+        done.replace(target)

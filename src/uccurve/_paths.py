@@ -1,0 +1,394 @@
+"""Paths: ways to move the bands of every row with one number t, by a factor, by an amount, or through a model's levels.
+
+A path knows for each row the smallest t that covers it (its critical t), the bands at any t, and the events at which
+the slope of a metric changes. Rows are counted by the rank of their critical t; ``error <= t * band`` is never tested
+again, because rounding loses the row that defines t.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ._arrays import Flags, Indices, blocks
+from ._checks import METRICS, Array, Metric, Vary
+from .intervals import Intervals, Rows
+
+Part = slice | Indices
+ALL = slice(None)
+RESOLUTION = 2.0**-53 / 1e-9
+"""Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits."""
+LARGEST = 2.0**500
+"""What bands and errors are below in their unit; critical scales above it need a closer look."""
+
+
+class Events(NamedTuple):
+    """Places at which rows change the slope of metrics.
+
+    A rising metric is the sum of ``change * max(0, t - position)``, the deficit that of ``change * max(0, position -
+    t)``. A change may be a pair of arrays whose sum it is, where one of them would vanish in the rounding of the other.
+    """
+
+    position: Array
+    changes: Mapping[Metric, Array | tuple[Array, Array]]
+    rows: Part | None = ALL
+    """Which rows they belong to, one each; None where an event sums up over many rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path(ABC):
+    """Errors, bands and critical t of the rows that carry weight, in one unit (`Intervals.rows`).
+
+    `active` is the band on the side of the error, `above` whether the error is positive (None: symmetric bands).
+    """
+
+    error: Array
+    active: Array
+    lower_band: Array
+    upper_band: Array
+    above: Flags | None
+    weight: Array | None
+    critical: Array
+    start: float
+    unit: float
+    """What errors and bands are in units of; callers multiply by it, no formula here uses it."""
+    vary: ClassVar[Vary]
+    delivered: ClassVar[float]
+    """The t of the intervals as delivered."""
+
+    def __len__(self) -> int:
+        return len(self.error)
+
+    @property
+    def other(self) -> Array:
+        """The band on the side away from the error."""
+        return self.active if self.above is None else _select(self.above, self.lower_band, self.upper_band)
+
+    @property
+    def largest(self) -> float:
+        """Largest critical t, infinite where no t covers all rows."""
+        return float(self.critical.max())
+
+    @property
+    def has_uncoverable_rows(self) -> bool:
+        """Whether some error lies on the side of a zero band, so that no t covers it."""
+        return bool(np.isinf(self.largest))
+
+    @property
+    def end(self) -> float:
+        """Last finite critical t, where the curve ends."""
+        return float(self.critical.max(initial=self.start, where=np.isfinite(self.critical)))
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights as given; the number of rows without any."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def equally_weighted(self) -> bool:
+        """Whether every row counts the same."""
+        return self.weight is None or bool(np.ptp(self.weight) == 0)
+
+    def mean(self, values: Array) -> float:
+        """Weighted mean over the rows."""
+        if self.weight is None:
+            return float(np.mean(values))
+        return float(np.sum(values * self.weight) / np.sum(self.weight))
+
+    def weighted(self, values: Array, part: Part = ALL) -> Array:
+        """Values times the weights as given; the values themselves without weights."""
+        return values if self.weight is None else values * self.weight[part]
+
+    @abstractmethod
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Active and other bands at t."""
+
+    @abstractmethod
+    def events(self) -> Iterator[Events]:
+        """Slope changes after the start, the critical ones first."""
+
+    @abstractmethod
+    def half_width(self, t: Array) -> Array:
+        """Mean half-width at each t."""
+
+    @abstractmethod
+    def at_half_width(self, width: Array) -> Array:
+        """Inverse of `half_width` where that rises: the t at which two models are compared row by row."""
+
+    @np.errstate(over="ignore")  # what lies beyond float64 is infinite
+    def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
+        """Every metric of each row at t; their weighted means are the metrics of the curve."""
+        active, other = self.bands(t, part)
+        error, covered = self.error[part], self.critical[part] <= max(t, self.start)
+        over = np.maximum(active - error, 0)
+        over *= covered
+        under = np.maximum(error - active, 0)
+        under *= ~covered
+        symmetric = self.above is None
+        return {
+            "bandwidth": active if symmetric else active / 2 + other / 2,
+            "miss_rate": (~covered).astype(np.float64),
+            "excess": over if symmetric else np.minimum(over, np.where(covered, other + error, 0)),
+            "deficit": under,
+            "overshoot": over,
+        }
+
+    @np.errstate(over="ignore")
+    def at(self, t: float) -> dict[Metric, float]:
+        """All metrics at one t, by their definitions. O(n), no sort."""
+        sums = dict.fromkeys(METRICS, 0.0)
+        for part in blocks(len(self)):
+            weight = None if self.weight is None else self.weight[part]
+            for name, values in self.per_row(t, part).items():
+                sums[name] += float(values.sum() if weight is None else (values * weight).sum())
+        return {name: value / self.total for name, value in sums.items()}
+
+    def contributions(self, t: float, weights: Mapping[Metric, float]) -> Array:
+        """Each row's own weighted sum of metrics at t, such as its part of an interval score. O(n)."""
+        out = np.zeros(len(self))
+        for part in blocks(len(self)):
+            rows = self.per_row(t, part)
+            for name, factor in weights.items():
+                out[part] += factor * rows[name]
+        return out
+
+    @abstractmethod
+    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
+        """Integrals of each row's half-width and deficit by measures with masses at ascending places `t`.
+
+        `place` is how many of the `t` lie before each row's critical one.
+        """
+
+    def critical_of_rank(self, rank: int) -> float:
+        """Critical t of a rank from 1; the start for rank 0. O(n), by selection."""
+        return float(np.partition(self.critical, rank - 1)[rank - 1]) if rank else self.start
+
+    def constant(self) -> ScalePath:
+        """The reference: the same errors in bands of 1."""
+        one = np.broadcast_to(1.0, self.error.shape)
+        return ScalePath(self.error, one, one, one, None, self.weight, self.error, 0.0, self.unit)
+
+    def subset(self, rows: Part) -> Self:
+        """Some of the rows."""
+        names = ("error", "active", "lower_band", "upper_band", "critical", "above", "weight")
+        given = ((name, getattr(self, name)) for name in names)
+        chosen: dict[str, Any] = {name: array if array is None else array[rows] for name, array in given}
+        return replace(self, **chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScalePath(Path):
+    """Both bands multiplied by t."""
+
+    vary: ClassVar[Vary] = "scale"
+    delivered: ClassVar[float] = 1.0
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> ScalePath:
+        """Critical scales of all rows. O(n), no sort."""
+        rows = intervals.rows()
+        active = _active(rows)
+        critical = _quotients(rows.error, active)
+        _let_bounds_decide(critical, intervals, rows, cls.delivered)
+        bands = active, rows.lower_band, rows.upper_band
+        path = cls(rows.error, *bands, rows.above, rows.weight, critical, 0.0, rows.unit)
+        _refuse_beyond_float64(path)
+        return path
+
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Active and other bands at t."""
+        active = t * self.active[part]
+        if self.above is None:
+            return active, active
+        above = self.above[part]
+        return active, t * _select(above, self.lower_band[part], self.upper_band[part])
+
+    @property
+    def mean_half_width(self) -> float:
+        """Mean half-width as delivered."""
+        lower = self.mean(self.lower_band)
+        return lower if self.above is None else lower / 2 + self.mean(self.upper_band) / 2
+
+    def half_width(self, t: Array) -> Array:
+        """Mean half-width at each t."""
+        return self.mean_half_width * t
+
+    def at_half_width(self, width: Array) -> Array:
+        """Return the t that has a mean half-width."""
+        return width / (self.mean_half_width or 1.0)
+
+    def events(self) -> Iterator[Events]:
+        """Coverage of a row, and where its other bound becomes the nearer one."""
+        rows: Part = np.flatnonzero(np.isfinite(self.critical)) if self.has_uncoverable_rows else ALL
+        mass = self.weighted(self.active[rows], rows)
+        yield Events(self.critical[rows], {"overshoot": mass, "deficit": mass, "excess": mass}, rows)
+        rows, position = self.crossovers()
+        if len(rows):
+            active, other = (self.weighted(band[rows], rows) for band in (self.active, self.other))
+            yield Events(position, {"excess": (-active, other)}, rows)
+
+    def crossovers(self) -> tuple[Indices, Array]:
+        """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
+        if self.above is None:
+            return np.empty(0, np.intp), np.empty(0)
+        limit, found = self.largest, []
+        for part in blocks(len(self)):
+            gap, position = self.upper_band[part] - self.lower_band[part], 2 * self.error[part]
+            gap *= 2.0 * self.above[part] - 1
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                position /= gap
+            local = np.flatnonzero((gap > 0) & (position < limit))
+            found.append((local + part.start, position[local]))
+        rows, positions = zip(*found, strict=True)
+        return np.concatenate(rows), np.concatenate(positions)
+
+    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
+        """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
+        count, moment = cumulated(deficit_mass), cumulated(deficit_mass * t)
+        width = self.active if self.above is None else self.lower_band / 2 + self.upper_band / 2
+        short = self.error * count[place]
+        short -= self.active * moment[place]
+        return width * float(np.sum(width_mass * t)), short
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShiftPath(Path):
+    """An amount t added to both bands, which end at 0."""
+
+    vary: ClassVar[Vary] = "shift"
+    delivered: ClassVar[float] = 0.0
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> ShiftPath:
+        """Critical shifts of all rows. O(n), no sort."""
+        rows = intervals.rows()
+        active = _active(rows)
+        critical = rows.error - active
+        _let_bounds_decide(critical, intervals, rows, cls.delivered)
+        largest = float(max(rows.lower_band.max(), rows.upper_band.max()))
+        start = 0.0 - largest
+        critical[rows.error == 0] = start  # a band of 0 still holds its own prediction
+        bands = active, rows.lower_band, rows.upper_band
+        path = cls(rows.error, *bands, rows.above, rows.weight, critical, start, rows.unit)
+        if path.mean(rows.error) * rows.unit > 1e-14 * float(np.abs(intervals.y_true).max()):  # more than rounding
+            refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
+        return path
+
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Active and other bands at t."""
+        active = np.maximum(self.active[part] + t, 0)
+        if self.above is None:
+            return active, active
+        other = _select(self.above[part], self.lower_band[part], self.upper_band[part])
+        return active, np.maximum(other + t, 0)
+
+    def half_width(self, t: Array) -> Array:
+        """Mean half-width at each t."""
+        return np.array([self.at(float(one))["bandwidth"] for one in t])
+
+    def at_half_width(self, width: Array) -> Array:
+        """Return the t that adds up to a width with the mean half-width as delivered, as if no band ended at 0."""
+        return width - self.at(0.0)["bandwidth"]
+
+    def events(self) -> Iterator[Events]:
+        """Coverage and crossover of a row, and where its bands leave 0."""
+        one, error, other = self.weighted(np.ones(len(self))), self.error, self.other
+        missed, exact = one * (error > 0), one * (error == 0)
+        yield Events(self.critical, {"overshoot": missed, "deficit": missed, "excess": missed})
+        leaves_zero: dict[Metric, Array] = {
+            "bandwidth": one / 2,
+            "deficit": -missed,
+            "overshoot": exact,
+            "excess": exact,
+        }
+        yield Events(0.0 - self.active, leaves_zero)
+        crossover = 2 * error - self.active
+        crosses = self.active - other > 2 * error
+        yield Events(0.0 - other, {"bandwidth": one / 2, "excess": one * crosses})
+        rows = np.flatnonzero(crosses)
+        yield Events(crossover[rows], {"excess": -one[rows]}, rows)
+
+    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
+        """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
+        count, moment = cumulated(width_mass), cumulated(width_mass * t)
+
+        def width(band: Array) -> Array:
+            first = np.searchsorted(t, 0.0 - band)
+            out: Array = band * (count[-1] - count[first]) + (moment[-1] - moment[first])
+            return out
+
+        widths = (width(self.lower_band) + width(self.upper_band)) / 2
+        count, moment = cumulated(deficit_mass), cumulated(deficit_mass * t)
+        first = np.searchsorted(t, 0.0 - self.active)
+        last = np.where(self.error > 0, np.maximum(place, first), first)
+        short = self.error * count[first] * (self.error > 0)
+        short += (self.error - self.active) * (count[last] - count[first]) - (moment[last] - moment[first])
+        return widths, short
+
+
+def _active(rows: Rows) -> Array:
+    return rows.lower_band if rows.above is None else _select(rows.above, rows.upper_band, rows.lower_band)
+
+
+def _select(which: Flags, yes: Array, no: Array) -> Array:
+    """Return ``np.where(which, yes, no)`` of finite values that are not negative, fast where `which` is random."""
+    out = np.empty(len(which))
+    for part in blocks(len(out)):
+        np.multiply(which[part], yes[part], out=out[part])
+        out[part] += ~which[part] * no[part]
+    return out
+
+
+def _quotients(error: Array, active: Array) -> Array:
+    """Critical scales ``error / active``; 0 where both are 0."""
+    critical = np.empty(len(error))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for part in blocks(len(error)):
+            np.divide(error[part], active[part], out=critical[part])
+            if active[part].min() == 0:
+                critical[part][(active[part] == 0) & (error[part] == 0)] = 0.0
+    return critical
+
+
+def _let_bounds_decide(critical: Array, intervals: Intervals, rows: Rows, delivered: float) -> None:
+    """Ask the bounds where rounding made an error equal to its band."""
+    equal = np.flatnonzero(critical == delivered)
+    if not len(equal):
+        return
+    places = equal if rows.kept is None else rows.kept[equal]
+    y, lower, upper = (array.ravel()[places] for array in (intervals.y_true, intervals.lower, intervals.upper))
+    critical[equal[(y < lower) | (y > upper)]] = np.nextafter(delivered, np.inf)
+
+
+def _refuse_beyond_float64(path: ScalePath) -> None:
+    """Refuse a curve whose critical scales or bandwidths leave float64."""
+    if path.largest < LARGEST:
+        return
+    critical = np.where(path.active > 0, path.critical, 0)
+    row = int(critical.argmax())
+    if critical[row] < np.inf and path.end * path.mean_half_width < LARGEST**2:
+        return
+    error, band = path.error[row] * path.unit, path.active[row] * path.unit
+    raise ValueError(
+        f"bands and errors must be of comparable size: scaling a band of {band:.3g} up to an error of {error:.3g} "
+        "leaves the range of float64. Hint: raise such bands by `min_band`."
+    )
+
+
+def refuse_unresolved(path: Path, who: str, largest: float, steepest: float) -> None:
+    """Refuse bands so wide that t, moved by one rounding, changes them by more than nine digits of the mean error."""
+    error = path.mean(path.error)
+    if 0 < error < RESOLUTION * steepest:
+        raise ValueError(
+            f"{who} bands and errors of comparable size: the largest band is {largest * path.unit:.3g}, the mean error "
+            f"{error * path.unit:.3g}, which float64 cannot add to nine digits. Hint: leave out or cap such bands."
+        )
+
+
+def cumulated(mass: Array) -> Array:
+    """Sums of the first 0, 1, 2, ... items."""
+    return np.append(0.0, np.cumsum(mass))

@@ -1,0 +1,88 @@
+"""Scoring: interval scores, what a model is held against, and the share it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from ._checks import Array, Metric
+from ._paths import Path
+from .intervals import Intervals
+from .points import Decomposition
+
+
+def interval_score(point: Mapping[Metric, float], alpha: float) -> float:
+    """Interval score of metrics at one operating point."""
+    return 2 * point["bandwidth"] + 2 / alpha * point["deficit"]
+
+
+def saved_share(theirs: float, mine: float, nothing: float = 0.0) -> float:
+    """Share of a reference's area or score that is saved; `nothing` is what counts as 0."""
+    if theirs <= nothing:
+        return float("nan") if mine <= nothing else -np.inf
+    return (theirs - mine) / theirs if np.isfinite(theirs) else (1.0 if np.isfinite(mine) else float("nan"))
+
+
+def rows_carrying(share: float, parts: Array) -> int:
+    """Smallest number of rows whose parts add up to a share of all."""
+    running = np.cumsum(-np.sort(-parts))
+    return int(np.searchsorted(running, share * running[-1])) + 1 if running[-1] > 0 else 0
+
+
+def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, unit: float) -> Decomposition:
+    """What makes up the interval score as delivered; `t` has the smallest score of the path, `unit` is the caller's."""
+    size = path.unit / unit
+    score, best = (interval_score(path.at(place), float(alpha)) * size for place in (path.delivered, t))
+    if best >= score:  # no t is better than the delivered one, up to rounding
+        best, t = score, path.delivered
+    constant, overall = best_constant_score(path, alpha) * size, climatology(intervals, alpha) / unit
+    if abs(constant - best) <= 1e-14 * constant:
+        constant = best  # a constant band, but for rounding
+    return Decomposition(
+        score=score,
+        best_score=best,
+        best_scale=t * (path.unit if path.vary == "shift" else 1.0),
+        miscalibration=score - best,
+        discrimination=constant - best,
+        uncertainty=constant,
+        prediction=overall - constant,
+        climatology=overall,
+    )
+
+
+def best_constant_score(path: Path, alpha: Fraction) -> float:
+    """Smallest interval score of a constant band around the same predictions: its half-width is a quantile. O(n)."""
+    (width,) = quantiles(path.error, path.weight, 1 - alpha)
+    return 2 * width + 2 / float(alpha) * path.mean(np.maximum(path.error - width, 0))
+
+
+def climatology(intervals: Intervals, alpha: Fraction) -> float:
+    """Smallest interval score of one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of y_true."""
+    y, weight = intervals.y_true.ravel(), None if intervals._weight is None else intervals._weight.ravel()
+    exponent = int(np.frexp(np.abs(y).max())[1])
+    if abs(exponent) > 500:
+        y = np.ldexp(y, -exponent)
+    lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
+    score = upper - lower + 2 / float(alpha) * float(np.average(outside, weights=weight))
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(score, exponent)) if abs(exponent) > 500 else score
+
+
+def quantiles(values: Array, weight: Array | None, *shares: Fraction) -> list[float]:
+    """Smallest values at and below which at least these shares of the weight lie; infinite for a share above 1. O(n).
+
+    Of unequal weights O(n log n), and a sum that rounding left just below a share reaches it.
+    """
+    if weight is None or np.ptp(weight) == 0:
+        places = [max(ceil(len(values) * share), 1) - 1 for share in shares]
+        ordered = np.partition(values, sorted({place for place in places if place < len(values)} or {0}))
+    else:
+        order = np.argsort(values, kind="stable")
+        running, ordered = np.cumsum(weight[order]), values[order]
+        limits = [float(share) * running[-1] for share in shares]
+        places = [int(np.searchsorted(running, limit - 1e-14 * running[-1])) for limit in limits]
+    return [float(ordered[place]) if place < len(values) else np.inf for place in places]

@@ -1,0 +1,139 @@
+"""Labels: segments and blocks of rows from the columns of a file, and a word where blocks seem to be missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uccurve.compare._formats import short
+
+from ._conventions import split_names
+from ._tables import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LABELS = 60
+"""An integer with at most so many different values is a label, not a number to be cut into bins."""
+LOOKED_AT = 10_000
+"""Rows of a column of dates that are looked at."""
+TIME = ("ds", "cutoff", "date", "datetime", "time", "timestamp", "period", "forecast_timestamp")
+"""Names of columns that hold a time."""
+ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?")
+
+
+def by_option(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return features to segment by, as given by --by: several columns in one, separated by commas, are combined.
+
+    >>> by_option(["site", "series,horizon"])
+    (('site',), ('series', 'horizon'))
+    """
+    return tuple(tuple(split_names(text)) for text in texts)
+
+
+def block_option(text: str | None, columns: Sequence[str]) -> int | str | None:
+    """Return a column of blocks, or the length of blocks where no column is called so.
+
+    >>> block_option("day", ["y", "day"]), block_option("24", ["y", "day"])
+    ('day', 24)
+    """
+    if text is None or text in columns:
+        return text
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+def label_columns(by: Sequence[Sequence[str]], block: int | str | None) -> list[str]:
+    """Columns that hold labels."""
+    return list(
+        dict.fromkeys([*(name for feature in by for name in feature), *([block] if isinstance(block, str) else [])])
+    )
+
+
+def segment_labels(frame: pl.DataFrame, by: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return the labels or numbers of each feature by its name."""
+    return {", ".join(feature): _feature([frame[name] for name in feature]) for feature in by}
+
+
+def block_labels(frame: pl.DataFrame, block: int | str | None) -> Any:
+    """Return one label per row, or the length of the blocks."""
+    return frame[block].to_list() if isinstance(block, str) else block
+
+
+def group_labels(frame: pl.DataFrame, keys: Sequence[str]) -> dict[str, Any] | None:
+    """Return the labels of groups to calibrate apart, by key, as text: CSV knows no other."""
+    return {key: _texts(frame[key]) for key in keys} or None
+
+
+def _texts(column: pl.Series) -> Any:
+    if column.null_count():
+        verb = "has" if column.null_count() == 1 else "have"
+        raise ValueError(
+            f"column {short(column.name)} must hold a label in each row: {column.null_count()} of {len(column)} rows "
+            f"{verb} none. Hint: give such rows a label of their own."
+        )
+    return [str(label) for label in column.to_list()]
+
+
+def _feature(columns: Sequence[pl.Series]) -> Any:
+    if len(columns) == 1:
+        return _numbers_or_labels(columns[0])
+    rows = zip(*(column.to_list() for column in columns), strict=True)
+    return [None if None in row else ", ".join(map(str, row)) for row in rows]
+
+
+def _numbers_or_labels(column: pl.Series) -> Any:
+    """Return numbers to be cut into bins, or labels: text, and integers with few different values."""
+    column = _as_numbers(column)
+    if column.dtype.is_integer() and column.n_unique() <= LABELS:
+        return np.array(column.to_list(), dtype=object)
+    return column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else column.to_list()
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return the numbers that texts of a CSV file are, where all are numbers and none has leading zeros."""
+    import polars as pl
+
+    if column.dtype != pl.String or column.str.contains(r"^[+-]?0\d").any():
+        return column
+    for kind in (pl.Int64, pl.Float64):
+        found = column.str.strip_chars().cast(kind, strict=False)
+        if found.null_count() == column.null_count():
+            return found
+    return column
+
+
+def hint_at_blocks(table: Table) -> Iterator[str]:
+    """Return a word where a file has a time and no blocks were asked for: rows of a series are dependent."""
+    import polars as pl
+
+    name = None
+    with suppress(pl.exceptions.PolarsError):  # a file that cannot be read is refused where it is read
+        name = next(iter(_time_columns(table)), None)
+    if name is not None:
+        yield (
+            f"Note: rows that follow each other in time ({short(name)}) are usually dependent, and p-values then are "
+            f"too small. Hint: --block COLUMN, or --block N for N consecutive rows."
+        )
+
+
+def _time_columns(table: Table) -> Iterator[str]:
+    """Columns that hold a time by their name, or by their type or text where they are sorted."""
+    yield from (name for name in table.columns if name.strip().lower() in TIME)
+    schema = table.schema()
+    candidates = [name for name, kind in schema.items() if kind.is_temporal()]
+    if table.kind == "csv":
+        candidates = _dates(table)
+    for name in candidates:
+        if table.lazy([], [name]).head(LOOKED_AT).collect()[name].is_sorted():
+            yield name
+
+
+def _dates(table: Table) -> list[str]:
+    """Columns of a CSV file whose first cell is a date as ISO 8601 writes it."""
+    names = [name for name in table.columns if table.columns.count(name) == 1]
+    first = table.lazy([], names).head(1).collect()
+    return [name for name in names if len(first) and ISO_DATE.fullmatch(str(first[name][0]))]

@@ -1,0 +1,97 @@
+"""Rows: the same rows of several files, matched by keys, and without those that lack a number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from uccurve._checks import DroppedRowsWarning
+from uccurve.compare._formats import short
+
+from ._tables import listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def matched_rows(
+    frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str], *, drop: bool
+) -> list[pl.DataFrame]:
+    """Return the rows of every file in the order of the first, matched by `keys`.
+
+    Keys that repeat are refused. Rows that not all files have are refused, or left out with `drop`.
+    """
+    import polars as pl
+
+    frames = _with_equal_types(frames, keys)
+    for frame, label in zip(frames, labels, strict=True):
+        _refuse_repeated(frame, label, keys)
+    common = frames[0].select(keys)
+    for frame in frames[1:]:
+        common = common.join(frame, on=keys, how="semi", maintain_order="left")
+    alone = [(label, frame.join(common, on=keys, how="anti")) for label, frame in zip(labels, frames, strict=True)]
+    lost = [(label, rows) for label, rows in alone if len(rows)]
+    if lost and not drop:
+        label, rows = lost[0]
+        total = len(frames[labels.index(label)])
+        raise ValueError(
+            f"files must have the same rows by {listed(keys)}: {len(rows)} of {total} rows of {label} are in no other "
+            f"file or not in all, first {_shown_key(rows, keys)}. Hint: --missing drop compares the common rows."
+        )
+    if not len(common):
+        raise ValueError(f"files must have rows in common by {listed(keys)}: none of them has the same key.")
+    if lost:
+        counts = ", ".join(f"{len(rows)} of {label}" for label, rows in lost)
+        warnings.warn(f"dropped rows that not all files have: {counts}", DroppedRowsWarning, stacklevel=2)
+    return [pl.DataFrame(common.join(frame, on=keys, how="left", maintain_order="left")) for frame in frames]
+
+
+def refuse_other_lengths(frames: Sequence[pl.DataFrame], labels: Sequence[str]) -> None:
+    """Refuse files that cannot hold the same rows."""
+    if any(len(frame) != len(frames[0]) for frame in frames):
+        counts = ", ".join(f"{label} {len(frame):,}" for label, frame in zip(labels, frames, strict=True))
+        raise ValueError(f"files must have the same rows: {counts}. Hint: --on KEYS matches them.")
+
+
+def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
+    """Return the rows on which every model has all its numbers: models are compared on the same rows."""
+    import polars as pl
+
+    total = len(frames[0])
+    finite = [
+        frame[name].is_finite().fill_null(value=False)
+        for frame, names in zip(frames, numbers, strict=True)
+        for name in names
+    ]
+    whole = reduce(pl.Series.__and__, finite)
+    if not whole.any():
+        raise ValueError(f"all {total:,} rows have a missing value.")
+    if not whole.all():
+        dropped = total - int(whole.sum())
+        message = f"dropped {dropped} of {total} rows: they have a missing or infinite value"
+        warnings.warn(message, DroppedRowsWarning, stacklevel=2)
+    return [frame.filter(whole) for frame in frames]
+
+
+def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
+    """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
+    import polars as pl
+
+    mixed = [name for name in keys if len({frame[name].dtype for frame in frames}) > 1]
+    return [frame.with_columns(pl.col(name).cast(pl.String) for name in mixed) for frame in frames]
+
+
+def _refuse_repeated(frame: pl.DataFrame, label: str, keys: Sequence[str]) -> None:
+    repeated = frame.select(keys).is_duplicated()
+    if repeated.any():
+        first = frame.select(keys).filter(repeated)
+        raise ValueError(
+            f"--on must name each row once: {int(repeated.sum())} of {len(frame)} rows of {label} share their key, "
+            f"first {_shown_key(first, keys)}. Hint: name more columns."
+        )
+
+
+def _shown_key(rows: pl.DataFrame, keys: Sequence[str]) -> str:
+    return short(", ".join(str(rows[name][0]) for name in keys), 60)

@@ -1,0 +1,245 @@
+"""Tables: CSV and Parquet, looked into before they are read, or refused in one sentence."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from uccurve.compare._formats import short
+
+from ._sources import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+HEADER_LIMIT = 1 << 20
+"""Bytes in which the first line of a CSV file must end."""
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "NAN", "-nan", "?")
+"""Cells that say that a number is missing."""
+COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a person says that numbers are written in a CSV file: the decimal sign, and further signs of missing ones."""
+
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """CSV or Parquet that was looked into and not yet read."""
+
+    source: Source
+    kind: Literal["csv", "parquet"]
+    columns: tuple[str, ...]
+    separator: str = ","
+    dialect: Dialect = field(default_factory=Dialect)
+
+    @classmethod
+    def open(cls, path: str, dialect: Dialect | None = None) -> Table:
+        """Look into the file at `path`, or into standard input where that is ``-``."""
+        source = Source.of(path)
+        if isinstance(source.content, list):
+            return cls(source, "parquet", _parquet_columns(source))
+        with source.opened() as stream:
+            start = stream.read(HEADER_LIMIT)
+        if not start.strip():
+            raise ValueError(f"{source.label} is empty.")
+        if start.startswith(b"PAR1"):
+            return cls(source, "parquet", _parquet_columns(source))
+        separator, columns = _header(source.label, start)
+        return cls(source, "csv", columns, separator, dialect or Dialect())
+
+    @property
+    def label(self) -> str:
+        """What sentences call it."""
+        return self.source.label
+
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse where a column is not there, or there twice."""
+        counts = Counter(self.columns)
+        for name in names:
+            if not counts[name]:
+                raise ValueError(f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.")
+            if counts[name] > 1:
+                raise ValueError(f"{self.label} has {counts[name]} columns named {short(name)}: which one is meant?")
+
+    def lazy(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.LazyFrame:
+        """Return the named columns, read when they are asked for: `numbers` as float64, `labels` as they are."""
+        import polars as pl
+
+        self.require([*numbers, *labels])
+        wanted = list(dict.fromkeys([*numbers, *labels]))
+        content: Any = self.source.content
+        if self.kind == "parquet":
+            return pl.scan_parquet(content, glob=False).select(wanted)
+        options: Any = {"separator": self.separator, "null_values": self._missing, "glob": False}
+        if self.dialect.decimal == ".":
+            types: Any = {**dict.fromkeys(labels, pl.String), **dict.fromkeys(numbers, pl.Float64)}
+            return pl.scan_csv(content, infer_schema=False, schema_overrides=types, **options).select(wanted)
+        frame = pl.scan_csv(content, infer_schema=False, **options).select(wanted)
+        return frame.with_columns(_with_point(pl.col(name)).cast(pl.Float64) for name in numbers)
+
+    def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.DataFrame:
+        """Return the named columns in memory; a cell that is not a number is refused by its row."""
+        import polars as pl
+
+        try:
+            frame = self.lazy(numbers, labels).collect()
+            frame = frame.head(len(frame) - self._blank_tail()) if self.kind == "csv" else frame
+        except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError) as error:
+            if self.kind == "parquet":
+                raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
+            frame = self._from_texts(numbers, labels)
+        if not len(frame):
+            raise ValueError(f"{self.label} has a header but no rows.")
+        for name in numbers:
+            if not frame[name].dtype.is_numeric():
+                kind = str(frame[name].dtype).lower()
+                raise ValueError(f"column {short(name)} of {self.label} must hold numbers; it holds {kind}.")
+        return frame
+
+    def texts(self) -> pl.DataFrame:
+        """Return the whole table; every cell of a CSV file as the text it is."""
+        import polars as pl
+
+        content: Any = self.source.content
+        if self.kind == "parquet":
+            return pl.read_parquet(content, glob=False)
+        self.require(self.columns)
+        try:
+            frame = pl.read_csv(content, separator=self.separator, infer_schema=False, glob=False)
+        except pl.exceptions.ComputeError as error:
+            _refuse_encoding(self.source)
+            if "more fields" in str(error):
+                raise ValueError(f"{self.label} has a row with more cells than the header has columns.") from None
+            raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
+        return frame.head(len(frame) - self._blank_tail())
+
+    def schema(self) -> dict[str, Any]:
+        """Types of the columns of a Parquet file; of a CSV file all are text."""
+        import polars as pl
+
+        if self.kind == "csv":
+            return dict.fromkeys(self.columns, pl.String())
+        content: Any = self.source.content
+        return dict(pl.scan_parquet(content, glob=False).collect_schema())
+
+    @property
+    def _missing(self) -> list[str]:
+        return [*MISSING, *self.dialect.missing]
+
+    def _from_texts(self, numbers: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
+        """Return named columns of a CSV file cell by cell: slower, and able to say which cell is not a number."""
+        import polars as pl
+
+        frame = self.texts()
+        cells = {name: frame[name].str.strip_chars().replace(self._missing, None) for name in numbers}
+        plain = cells if self.dialect.decimal == "." else {name: _with_point(text) for name, text in cells.items()}
+        columns = {name: text.cast(pl.Float64, strict=False) for name, text in plain.items()}
+        for name, text in cells.items():
+            bad = (text.is_not_null() & columns[name].is_null()).arg_true()
+            if len(bad):
+                raise ValueError(self._not_numbers(name, text[bad[0]], len(bad), len(frame), bad[0]))
+        return pl.DataFrame(columns | {name: frame[name].replace(self._missing, None) for name in labels})
+
+    def _not_numbers(self, name: str, cell: str, count: int, total: int, first: int) -> str:
+        """Return the sentence about cells that are not numbers, with what would help."""
+        hint = "write numbers without thousands separators"
+        if self.dialect.decimal == "." and COMMA_NUMBER.fullmatch(cell):
+            hint = "--decimal , where a comma is the decimal sign"
+        elif not any(sign.isdigit() for sign in cell):
+            hint = f"--na '{short(cell, 12)}' where that means missing"
+        verb = "do" if count > 1 else "does"
+        return (
+            f"column {short(name)} of {self.label} must hold numbers: {count} of {total} rows {verb} not, "
+            f"first row {first} ({short(cell)}). Hint: {hint}."
+        )
+
+    def _blank_tail(self) -> int:
+        """Return how many empty lines end a CSV file: they are no rows."""
+        with self.source.opened() as stream:
+            size = stream.seek(0, io.SEEK_END)
+            stream.seek(max(0, size - 65536))
+            tail = stream.read()
+        return max(tail[len(tail.rstrip()) :].count(b"\n") - 1, 0)
+
+
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Names as a short list.
+
+    >>> listed(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(short(name) for name in names[:limit]) + more
+
+
+def _with_point(text: Any) -> Any:
+    """Return texts of numbers with a decimal comma as Polars reads them; a point makes them unreadable, not smaller."""
+    return text.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
+
+
+def _parquet_columns(source: Source) -> tuple[str, ...]:
+    import polars as pl
+
+    content: Any = source.content
+    try:
+        return tuple(pl.scan_parquet(content, glob=False).collect_schema().names())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if os.strerror(errno.ENOMEM) in str(error):
+            raise MemoryError(
+                f"{source.label} is too large for the memory that is free. Hint: raise the limit (ulimit -v)."
+            ) from None
+        raise ValueError(
+            f"{source.label} begins like a Parquet file but cannot be read: {_first_line(error)}"
+        ) from None
+
+
+def _header(label: str, start: bytes) -> tuple[str, tuple[str, ...]]:
+    """Separator and column names of a CSV file from its first bytes."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in start[:4096]:
+        raise ValueError(f"{label} is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16 -t UTF-8 if it is UTF-16.")
+    if start.lstrip().startswith(b"{"):
+        raise ValueError(f"{label} is JSON, not a table. Hint: CSV and Parquet are read.")
+    line_end = start.find(b"\n")
+    if line_end < 0 and len(start) == HEADER_LIMIT:
+        raise ValueError(f"{label} has no line break in its first {HEADER_LIMIT:,} bytes: is it a CSV file?")
+    try:
+        text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        _refuse_encoding(Source(label, "", start))
+        raise
+    first = text.lstrip("\r\n").partition("\n")[0]
+    separator = max(",;\t|", key=lambda mark: (first.count(mark), mark == ","))
+    try:
+        columns = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=separator))
+    except csv.Error as error:
+        raise ValueError(f"the header of {label} cannot be read: {error}.") from None
+    return separator, tuple(columns)
+
+
+def _refuse_encoding(source: Source) -> None:
+    """Say where the text stops being UTF-8, if it does."""
+    with source.opened() as stream:
+        for number, line in enumerate(stream):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{source.label} must be UTF-8: after line {number} comes the byte 0x{line[error.start]:02x}. "
+                    "Hint: iconv -f LATIN1 -t UTF-8 if it is Latin-1."
+                ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return short(str(error).partition("\n")[0], 200) + "."

@@ -1,0 +1,307 @@
+"""Columns: what each number of a result is called, how it is written and what it means.
+
+Terminal, page, frame, JSON and streamed output are made from these lists. A number that can be computed from a row is
+one entry here with its `value`; any other is one entry here and a field of `ModelRow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ._formats import DASH, Cell, Format, amount, count, coverage, factor, number, percent, pvalue, share, short, words
+
+if TYPE_CHECKING:
+    from .results import AssessmentSettings
+
+Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost"]
+TITLES: Mapping[Group, str] = {
+    "verdict": "Models, best first",
+    "scores": "Where the score at {coverage} comes from, {unit}",
+    "delivered": "As delivered, {unit}",
+    "areas": "Over all scales: potential CRPS and areas under the curve",
+    "gains": "Gains over the constant band",
+    "cost": "Cost {cost}",
+}
+"""Tables of models and their titles, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table of results.
+
+    Attributes
+    ----------
+    field : str
+        Attribute of the row, or of an attribute (``decomposition.score``). Where the row also has ``field_low`` and
+        ``field_high``, these are its confidence interval.
+    heading, help : str
+        What it is called and what it means. Both may name what was asked for, as in ``{coverage}``; see `filled`.
+    format : callable
+        Writes the value, and the ends of its interval where it has one.
+    group : str
+        The table that it belongs to.
+    value : callable, optional
+        Computes the value from the row where it is no attribute.
+    brief : bool
+        Whether tables of text leave its interval out.
+    """
+
+    field: str
+    heading: str
+    format: Format
+    help: str
+    group: Group = "verdict"
+    value: Callable[[Any], Any] | None = None
+    brief: bool = False
+
+    def read(self, row: Any) -> Any:
+        """Value of a row; None where the row has none."""
+        if self.value is not None:
+            return self.value(row)
+        outer, _, inner = self.field.partition(".")
+        found = getattr(row, outer, None)
+        return getattr(found, inner, None) if inner else found
+
+    def cell(self, row: Any) -> Cell:
+        """Text and interval of a row."""
+        value = self.read(row)
+        if value is None:
+            return Cell(DASH)
+        ends = [getattr(row, f"{self.field}{end}", None) for end in ("_low", "_high")]
+        return self.format(value) if None in ends else self.format(value, *ends)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds words, which are aligned on the left."""
+        return self.format is words
+
+    def is_empty(self, row: Any) -> bool:
+        """Whether there is nothing to show of a row."""
+        value = self.read(row)
+        return value is None or (isinstance(value, float) and isnan(value))
+
+
+NAME = Column("name", "model", words, "Name of the model.")
+_VERDICT = (
+    NAME,
+    Column(
+        "coverage",
+        "coverage as delivered",
+        share,
+        "Share of the rows inside their interval, as delivered, with its {level} confidence interval.",
+    ),
+    Column(
+        "promise",
+        "promise",
+        words,
+        "Kept where that confidence interval contains {coverage}; otherwise the bands are too narrow or too wide.",
+    ),
+    Column(
+        "scale",
+        "factor for {coverage}",
+        factor,
+        "Multiply the bands by this and they cover a new row with probability {coverage} (split conformal prediction).",
+        brief=True,
+    ),
+    Column(
+        "shift",
+        "shift for {coverage}",
+        amount,
+        "Add this to the bands and they cover a new row with probability {coverage} (split conformal prediction).",
+    ),
+    Column(
+        "half_width",
+        "half-width at {coverage}",
+        number,
+        "Mean half-width (bandwidth) of the intervals to ship, {unit}.",
+    ),
+    Column(
+        "score",
+        "score at {coverage}",
+        number,
+        "Interval score at {coverage}, at the scale that is best for it, {unit}. Lower is better.",
+        group="scores",
+        brief=True,
+    ),
+    Column(
+        "crps",
+        "potential CRPS",
+        number,
+        "CRPS of the distributions that the bands describe, each level at its best scale, {unit}. Lower is better.",
+        group="areas",
+        brief=True,
+    ),
+    Column(
+        "pvalue",
+        "adjusted p",
+        pvalue,
+        "Paired t test of the {ranks} against the best model, adjusted for all pairs by Holm's method.",
+    ),
+    Column(
+        "skill",
+        "skill",
+        percent,
+        "How much lower the potential CRPS is than that of a constant band around the same predictions.",
+    ),
+)
+_SCORES = tuple(
+    Column(f"decomposition.{field}", heading, number, meaning, "scores")
+    for field, heading, meaning in (
+        ("climatology", "one interval", "Score of the best single interval for all rows."),
+        ("prediction", "predictions save", "What the predictions save over that."),
+        ("uncertainty", "constant band", "Score of the best constant band around the predictions."),
+        ("discrimination", "bands save", "What the bands save over that; negative where a constant band is better."),
+        ("best_score", "at best scale", "Score at the scale that is best for it."),
+        ("best_scale", "best scale", "That scale, or shift."),
+        ("miscalibration", "wrong scale costs", "What the delivered scale costs over the best one."),
+        ("score", "as delivered", "Score as delivered. Lower is better."),
+    )
+)
+_DELIVERED = tuple(
+    Column(field, heading, form, meaning, "delivered")
+    for field, heading, form, meaning in (
+        ("rank", "rank", count, "By the {ranks}; 1 is best."),
+        ("n", "rows", count, "Number of rows."),
+        ("level", "level", coverage, "Nominal coverage of the delivered interval, for a model of several levels."),
+        ("miss_rate", "miss rate", share, "Share of the rows outside their interval."),
+        ("missed_above", "above", share, "Share of the rows above the upper bound."),
+        ("missed_below", "below", share, "Share of the rows below the lower bound."),
+        ("bandwidth", "bandwidth", number, "Mean half-width of the intervals."),
+        ("excess", "excess", number, "Distance to the nearer bound where a row is covered, averaged over all rows."),
+        ("deficit", "deficit", number, "Distance to the nearer bound where a row is missed, averaged over all rows."),
+        ("overshoot", "overshoot", number, "The excess on the side of the error only."),
+    )
+)
+_PLANES = (("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit"))
+_AREAS = tuple(
+    Column(
+        f"area_{x}_{y}", f"{y} vs. {x}".replace("_", " "), number, "Area under this curve. Lower is better.", "areas"
+    )
+    for x, y in _PLANES
+)
+_GAINS = tuple(
+    Column(
+        f"gain_{x}_{y}", f"{y} vs. {x}".replace("_", " "), percent, "Share of the constant band's area saved.", "gains"
+    )
+    for x, y in _PLANES
+)
+MODELS: tuple[Column, ...] = (
+    *_VERDICT,
+    *_SCORES,
+    *_DELIVERED,
+    *_AREAS,
+    *_GAINS,
+    Column("partial_gain", "partial ({range})", percent, "Gain on {axes} within this range of the miss rate.", "gains"),
+    Column("concentration", "rows with half the area", count, "How few rows carry half the area on {axes}.", "gains"),
+    Column("cost", "as delivered", number, "Cost as delivered.", "cost"),
+    Column("cheapest_cost", "minimum", number, "Minimum cost over all scales.", "cost"),
+    Column("cheapest_scale", "at scale", number, "The scale (or shift) that has it.", "cost"),
+)
+"""Columns of `ModelRow`: every field, but for the ends of intervals."""
+
+PAIRS: tuple[Column, ...] = (
+    Column(
+        "pair", "pair", words, "Two models.", value=lambda one: f"{short(one.first, 18)} vs. {short(one.second, 18)}"
+    ),
+    Column(
+        "difference",
+        "difference in {ranks}",
+        lambda ends: number(*ends),
+        "First minus second, with its {level} confidence interval. Lower is better.",
+        value=lambda one: (one.difference, one.low, one.high),
+    ),
+    Column("pvalue", "p", pvalue, "Paired t test."),
+    Column("pvalue_holm", "adjusted p", pvalue, "Adjusted for all pairs by Holm's method."),
+    Column("better", "better", words, "The better model, where the difference is significant."),
+)
+"""Columns of `Comparison`."""
+
+SEGMENTS: tuple[Column, ...] = (
+    Column("title", "segment", words, "Feature and label."),
+    Column("model", "model", words, "Name of the model."),
+    Column("n", "rows", count, "Number of rows of the segment."),
+    Column("coverage", "coverage as delivered", share, "Share of its rows inside their interval, as delivered."),
+    Column("scale", "factor for {coverage}", factor, "What this segment alone would need."),
+    Column("shift", "shift for {coverage}", amount, "What this segment alone would need."),
+    Column("skill", "skill", percent, "How much lower the potential CRPS is than that of a constant band."),
+    Column(
+        "pvalue_holm", "adjusted p", pvalue, "Probability of a coverage this low by chance, adjusted for all segments."
+    ),
+)
+"""Columns of `Segment`."""
+
+
+def chosen(columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
+    """Columns that have something to show of any of the rows, their texts filled in."""
+    shown = [column for column in columns if not all(map(column.is_empty, rows))]
+    return [
+        replace(column, heading=filled(column.heading, settings), help=filled(column.help, settings))
+        for column in shown
+    ]
+
+
+def model_columns(group: Group, rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
+    """Columns of one table of models: the name, then what belongs to the group and has something to show."""
+    rest = [column for column in MODELS if column != NAME and _group(column, settings) == group]
+    found = chosen(rest, rows, settings)
+    return [NAME, *found] if found else []
+
+
+def _group(column: Column, settings: AssessmentSettings) -> Group:
+    """The table of a column: of score and CRPS, only the one that ranks is part of the verdict's."""
+    return "verdict" if column.field == settings.ranked_by else column.group
+
+
+def filled(text: str, settings: AssessmentSettings) -> str:
+    """Return a heading, help or title with what was asked for."""
+    unit = {"raw": "in units of y", "std": "in standard deviations of y"}
+    low, high = settings.partial or (0.0, 1.0)
+    x, y = (name.replace("_", " ") for name in settings.axes)
+    c = settings.c or 0.0
+    return text.format(
+        coverage=coverage(settings.shown_coverage),
+        level=coverage(settings.confidence_level),
+        unit=unit.get(str(settings.unit), f"in units of {settings.unit}"),
+        ranks="score" if settings.ranked_by == "score" else "potential CRPS",
+        axes=f"{y} vs. {x}",
+        range=f"miss rate {low:g} to {high:g}",
+        cost=f"{c:g} x {x} + {1 - c:g} x {y}",
+    )
+
+
+def record(row: Any) -> dict[str, Any]:
+    """All fields of a model's row by name, and what columns compute from it."""
+    return asdict(row) | {column.field: column.value(row) for column in MODELS if column.value is not None}
+
+
+def frame_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """All fields of the models' rows as columns; the parts of the decomposition are columns of their own."""
+    records = [_flat(record(row)) for row in rows]
+    return {name: [one[name] for one in records] for name in records[0]}
+
+
+def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    parts = [
+        {f"{name}_{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        for name, value in fields.items()
+    ]
+    return {name: value for part in parts for name, value in part.items()}
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold; what is infinite or undefined is None.
+
+    >>> plain({"scale": float("inf"), "axes": ("bandwidth", "miss_rate")})
+    {'scale': None, 'axes': ['bandwidth', 'miss_rate']}
+    """
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,153 @@
+"""Influence: what each row contributes to a statistic of the curve, from one sort and a few sums.
+
+Where a statistic is the minimum over t of a mean (best score, potential CRPS), the best t drops out of the derivative
+(envelope theorem): *a row's contribution is its own cost at the common optimum*. Contributions have the statistic as
+their weighted mean, so their differences from it are the influence function. Intervals and tests need nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from uccurve._areas import closed_area_of_path, closed_axes, integral
+from uccurve._arrays import blocks
+from uccurve._checks import Array, Axes
+from uccurve._paths import Path, ScalePath
+from uccurve._ramps import Hull, Ramps
+
+
+class Estimate(NamedTuple):
+    """A statistic, and the influence of each row on it or on its logarithm: weighted, so that it sums to 0."""
+
+    value: float
+    influence: Array | None
+    """None where nothing can be said: the value is infinite, undefined, or 0 where its logarithm is asked for."""
+
+
+def weights(path: Path) -> Array:
+    """Weights of the rows; they sum to 1."""
+    return np.full(len(path), 1 / len(path)) if path.weight is None else path.weight / path.total
+
+
+def log_influence(path: Path, contributions: Array, value: float, *, degree: int = 1) -> Array | None:
+    """Influence on the logarithm of a statistic that is homogeneous in the weights, of this degree."""
+    if not 0 < value < np.inf:
+        return None
+    influence = contributions / value
+    influence -= degree
+    influence *= weights(path)
+    return influence
+
+
+def score_contributions(path: Path, t: float, alpha: float) -> Array:
+    """Each row's own interval score at the common best t: ``2 h + (2 / alpha) d``."""
+    return path.contributions(t, {"bandwidth": 2.0, "deficit": 2 / alpha})
+
+
+def crps_contributions(path: Path, ramps: Ramps, hull: Hull) -> Array:
+    """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha."""
+    place = ramps.places()
+    place = np.minimum(place, len(hull.t)) if hull.corners is None else np.searchsorted(hull.corners, place)
+    widths, short = path.row_integrals(hull.t, hull.square, hull.share, place)
+    widths += short
+    return widths
+
+
+def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
+    """Each row's part of a whole area on miss_rate vs. bandwidth, deficit vs. bandwidth or deficit vs. excess.
+
+    Their mean is twice the area. An area is a sum over pairs of rows, so its derivative with respect to a row's weight
+    is that row's falling metric against everybody's rising one, plus the reverse. None for other axes, and where rows
+    are uncoverable.
+    """
+    names = set(axes)
+    if path.has_uncoverable_rows:
+        return None
+    if isinstance(path, ScalePath):
+        return _scale_contributions(path, ramps, axes)
+    t, place = ramps.t, ramps.places()
+    x = ramps.values("bandwidth")
+    if names == {"bandwidth", "miss_rate"}:
+        y = ramps.values("miss_rate")[:-1]
+        own = x[place] - x[0]
+        deficit_mass = np.zeros(len(t))
+    elif names == {"bandwidth", "deficit"}:
+        y = (ramps.values("deficit")[:-1] + ramps.values("deficit")[1:]) / 2
+        own = None
+        steps = np.diff(x)
+        deficit_mass = (np.append(0.0, steps) + np.append(steps, 0.0)) / 2
+    else:
+        return None
+    width_mass = np.append(0.0, y) - np.append(y, 0.0)  # summation by parts: y dh becomes h dy
+    widths, short = path.row_integrals(t, width_mass, deficit_mass, place)
+    return widths + (short if own is None else own)
+
+
+def _scale_contributions(path: ScalePath, ramps: Ramps, axes: Axes) -> Array | None:
+    """Products of means where the area is one; else the cumulated curve at each row's critical scale and crossover."""
+    names = closed_axes(axes, crosses_over=ramps.crosses_over)
+    critical, error = path.critical, path.error
+    if names is None:
+        return _excess_contributions(path, ramps) if set(axes) == {"excess", "deficit"} else None
+    falling = critical if "miss_rate" in names else error * critical / 2
+    if "bandwidth" in names:
+        half_width = path.active if path.above is None else path.lower_band / 2 + path.upper_band / 2
+        return half_width * path.mean(falling) + path.mean_half_width * falling
+    return path.active * path.mean(falling) + path.mean(path.active) * falling - error * path.mean(error)
+
+
+def _excess_contributions(path: ScalePath, ramps: Ramps) -> Array:
+    """Contributions to the area on deficit vs. excess of bands whose other bound may become the nearer one."""
+    steps = np.diff(ramps.t)
+    under_excess, under_deficit = (
+        np.append(0.0, np.cumsum((values[1:] + values[:-1]) / 2 * steps))
+        for values in (ramps.values("excess"), ramps.values("deficit"))
+    )
+    place = ramps.places()
+    out: Array = path.active * (under_excess[place] + under_deficit[-1] - under_deficit[place])
+    rows, position = path.crossovers()
+    rest = under_deficit[-1] - under_deficit[np.searchsorted(ramps.t, position)]
+    out[rows] -= (path.active[rows] - path.other[rows]) * rest
+    return out
+
+
+def constant_area_contributions(path: Path, axes: Axes) -> Array | None:
+    """Contributions of the same rows with a constant band of 1."""
+    names, error = closed_axes(axes, crosses_over=False), path.error
+    if names is None:
+        return None
+    if "miss_rate" in names:
+        return error + path.mean(error)
+    square = error * error / 2
+    if "bandwidth" in names:
+        return square + path.mean(square)
+    return square + path.mean(square) - error * path.mean(error)
+
+
+def whole_area(path: Path, ramps: Ramps, axes: Axes) -> float:
+    """Area of the whole curve, by its closed form where there is one."""
+    if isinstance(path, ScalePath):
+        names = closed_axes(axes, crosses_over=ramps.crosses_over)
+        if names is not None:
+            return closed_area_of_path(path, names)
+    return integral(ramps, path, axes)
+
+
+def half_width_influence(path: Path, t: float, q: float, sparsity: float) -> Array | None:
+    """Influence on the logarithm of the mean half-width at the t that covers a share q.
+
+    `sparsity` is dt/dq at q, from two order statistics around it (Woodruff 1952).
+    """
+    width = path.at(t)["bandwidth"]
+    if not 0 < width < np.inf or not np.isfinite(sparsity):
+        return None
+    step = max(abs(t), 1.0) * 1e-6
+    growth = (path.at(t + step)["bandwidth"] - width) / step
+    out = path.contributions(t, {"bandwidth": 1.0})
+    for part in blocks(len(path)):
+        covered = path.critical[part] <= t
+        out[part] = (out[part] - width + (q - covered) * (sparsity * growth)) / width
+    out *= weights(path)
+    return out

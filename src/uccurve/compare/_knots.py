@@ -1,0 +1,197 @@
+"""Knots: places along a curve at which the metrics of rows are summed up once, for all curves of resampled rows.
+
+The metrics of a unit of rows at a knot are sums over its rows. Units that are resampled or swapped add up to another
+curve, whose metrics at the knots are the sums of theirs; rows are put into bins between knots once and never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from uccurve._arrays import Indices, blocks
+from uccurve._checks import FALLING, Array, Metric
+from uccurve._paths import Events, Path
+
+from ._curves import Curves
+
+MOST_VERTICES = 1024
+"""Vertices up to which each of them is a knot; curves of more have knots at some."""
+RANKS = 64
+"""Knots at equally spaced ranks of the vertices, where not all of them are knots."""
+RATIO = 1.25
+"""By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks."""
+
+
+class Column(NamedTuple):
+    """Where a metric stands among the columns of sums, and what turns them into its values at the knots."""
+
+    place: slice
+    basis: Array | None
+
+
+class Knots:
+    """Knots of a path for some metrics: all vertices that these have, or a selection of them.
+
+    A selection is closer at both ends of the curve and where it reaches the `miss_rates`. A `smooth` one is a few
+    equally spaced ranks of the vertices, so that a range of miss rates depends smoothly on each row.
+    """
+
+    __slots__ = ("_between", "_columns", "_corners", "_hats", "_path", "is_every_vertex", "t", "width")
+
+    def __init__(
+        self, path: Path, names: Iterable[Metric], miss_rates: Iterable[float] = (), *, smooth: bool = False
+    ) -> None:
+        wanted, groups = dict.fromkeys(names), list(path.events())
+        of_rows = [group for group in groups if group.rows is not None]
+        common = [float(group.position[0]) for group in groups if group.rows is None]
+        corners = np.unique([path.start, path.end, *(t for t in common if t <= path.end)])
+        bends = [group for group in of_rows if group is groups[0] or wanted.keys() & group.changes.keys()]
+        vertices, last = _distinct(np.concatenate([corners, *(group.position for group in bends)]), path.end)
+        self.is_every_vertex = len(vertices) <= MOST_VERTICES and not smooth
+        if smooth:
+            vertices = vertices[np.linspace(0, len(vertices) - 1, 2 * isqrt(len(vertices))).astype(np.intp)]
+        elif not self.is_every_vertex:
+            focus = np.searchsorted(vertices, [_reaching(path, rate) for rate in (0, *miss_rates, 1)])
+            vertices = vertices[_selected(last, focus)]
+        self.t, self._path = np.union1d(vertices, corners), path
+        self._corners = np.searchsorted(self.t, corners)
+        self._hats = np.stack([np.interp(self.t, corners, hat) for hat in np.eye(len(corners))])
+        self._lay_out({name: any(name in group.changes for group in of_rows) for name in wanted})
+
+    def _lay_out(self, bends: dict[Metric, bool]) -> None:
+        """Give each metric its columns: one per knot where single rows bend it, else one per corner of all rows."""
+        self._columns: dict[Metric, Column] = {}
+        self.width = 0
+        for name, bent in bends.items():
+            size, basis = (len(self.t), None) if bent or name == "miss_rate" else (len(self._corners), self._hats)
+            self._columns[name] = Column(slice(self.width, self.width + size), basis)
+            self.width += size
+        between = len(self.t) - 1 if "miss_rate" in bends and not self.is_every_vertex else 0
+        self._between = slice(self.width, self.width + between)
+        self.width += between
+
+    def fill(self, out: Array, unit: Indices) -> None:
+        """Add the metrics of each unit at the knots, times its weight; `unit` has that of each row."""
+        bending = {name: out[:, column.place] for name, column in self._columns.items() if column.basis is None}
+        if "miss_rate" in bending:
+            self._add_misses(bending.pop("miss_rate"), out[:, self._between], unit)
+        for group in self._path.events() if bending else ():
+            if group.rows is not None and bending.keys() & group.changes.keys():
+                self._add_ramps(bending, group, unit[group.rows])
+        self._correct(out, unit)
+
+    def curves(self, means: Array) -> Curves:
+        """Curves whose columns have these means: (curves, columns)."""
+        metrics = {}
+        for name, (place, basis) in self._columns.items():
+            metrics[name] = means[:, place] if basis is None else means[:, place] @ basis
+        between = means[:, self._between]
+        if self.is_every_vertex and "miss_rate" in metrics:
+            between = metrics["miss_rate"][:, :-1]
+        return Curves(self.t, metrics, between, self.is_every_vertex, len(self._path))
+
+    def _add_misses(self, missed: Array, between: Array, unit: Indices) -> None:
+        """Add the miss rate at the knots, and its mean over t from each knot to the next."""
+        path, bins = self._path, _Bins(self.t, self._path.critical, unit, len(missed))
+        missed += bins.after(path.weight)
+        if between.size:
+            start = self.t[:-1]
+            between += bins.inside(path.weighted(path.critical))
+            between -= start * bins.inside(path.weight)
+            between /= self.t[1:] - start
+            between += missed[:, 1:]
+
+    def _add_ramps(self, out: dict[Metric, Array], group: Events, unit: Indices) -> None:
+        names = [name for name in out if name in group.changes]
+        bins = _Bins(self.t, group.position, unit, len(out[names[0]]))
+        for name in names:
+            change = group.changes[name]
+            slope = change[0] + change[1] if isinstance(change, tuple) else change
+            if name in FALLING:
+                out[name] += bins.after(slope * group.position) - self.t * bins.after(slope)
+            else:
+                out[name] += self.t * bins.until(slope) - bins.until(slope * group.position)
+
+    def _correct(self, out: Array, unit: Indices) -> None:
+        """Add what the slope changes of single rows leave out: straight lines between the corners of all rows.
+
+        These are bands that grow from the start on, rows that nothing covers, and the levels of a model.
+        """
+        names: list[Metric] = [name for name in self._columns if name != "miss_rate"]
+        gaps = {name: np.empty((len(out), len(self._corners))) for name in names}
+        for i, corner in enumerate(self._corners if names else ()):
+            exact = self._sums_at(float(self.t[corner]), names, unit, len(out))
+            for name in names:
+                place, basis = self._columns[name]
+                gaps[name][:, i] = exact[name] if basis is not None else exact[name] - out[:, place][:, corner]
+        for name, gap in gaps.items():
+            place, basis = self._columns[name]
+            out[:, place] += gap if basis is not None else gap @ self._hats
+
+    def _sums_at(self, t: float, names: list[Metric], unit: Indices, count: int) -> dict[Metric, Array]:
+        """Metrics of each unit at one t, times its weight, by their definitions."""
+        path, sums = self._path, {name: np.zeros(count) for name in names}
+        for part in blocks(len(path)):
+            rows = path.per_row(t, part)
+            for name in names:
+                sums[name] += np.bincount(unit[part], path.weighted(rows[name], part), count)
+        return sums
+
+
+class _Bins:
+    """Bins between knots for one position per row, and sums over the bins of each unit; None sums up ones."""
+
+    def __init__(self, t: Array, position: Array, unit: Indices, count: int) -> None:
+        self._shape = count, len(t) + 1
+        self._cell = unit * self._shape[1]
+        for part in blocks(len(unit)):
+            self._cell[part] += np.searchsorted(t, position[part])
+
+    def after(self, values: Array | None) -> Array:
+        """Sum of the values of the rows whose position lies beyond each knot."""
+        return np.cumsum(self._table(values)[:, :0:-1], axis=1)[:, ::-1]
+
+    def until(self, values: Array) -> Array:
+        """Sum of the values of the rows whose position lies at or before each knot."""
+        return np.cumsum(self._table(values)[:, :-1], axis=1)
+
+    def inside(self, values: Array | None) -> Array:
+        """Sum of the values of the rows whose position lies between each knot and the next."""
+        return self._table(values)[:, 1:-1]
+
+    def _table(self, values: Array | None) -> Array:
+        table = np.bincount(self._cell, values, self._shape[0] * self._shape[1])
+        return np.asarray(table, np.float64).reshape(self._shape)
+
+
+def _distinct(position: Array, end: float) -> tuple[Array, Indices]:
+    """Return different positions up to the end in order, and the rank of the last one at each, from 0."""
+    position.sort()
+    position = position[: np.searchsorted(position, end, side="right")]
+    last = np.flatnonzero(np.append(position[1:] > position[:-1], True))
+    return position[last], last
+
+
+def _selected(last: Indices, focus: Indices) -> Indices:
+    """Which vertices are knots: at equally spaced ranks, and closer and closer towards the vertices in `focus`."""
+    n = int(last[-1]) + 1
+    steps = np.arange(np.log(max(n / RANKS / (RATIO - 1), 1)) / np.log(RATIO))  # until they are as far apart as others
+    near = np.append(0, (RATIO**steps).astype(np.intp))
+    around = last[np.minimum(focus, len(last) - 1)][:, None] + np.concatenate([-near, near])
+    ranks = np.concatenate([np.linspace(0, n - 1, RANKS).astype(np.intp), np.clip(around.ravel(), 0, n - 1)])
+    chosen = np.unique(np.searchsorted(last, ranks))
+    heavy = chosen[np.diff(last, prepend=-1)[chosen] > n // MOST_VERTICES]  # a step begins at the vertex before it
+    return np.union1d(chosen, np.maximum(heavy - 1, 0))
+
+
+def _reaching(path: Path, miss_rate: float) -> float:
+    """Return the critical t at which a miss rate is reached, up to a rank."""
+    if path.weight is None or miss_rate in (0, 1):
+        return path.critical_of_rank(int(len(path) * (1 - miss_rate)))
+    order = np.argsort(path.critical)
+    covered = np.cumsum(path.weight[order])
+    return float(path.critical[order[np.searchsorted(covered, (1 - miss_rate) * covered[-1])]])

@@ -1,0 +1,164 @@
+"""Tables: an assessment as text, as HTML for notebooks, and as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._columns import PAIRS, SEGMENTS, TITLES, Column, chosen, filled, model_columns
+from ._formats import coverage, short
+
+if TYPE_CHECKING:
+    from .results import Assessment, Comparison, Segment
+
+PAIRS_SHOWN, SEGMENTS_SHOWN = 5, 10
+"""How many pairs and segments a first look shows."""
+HOVER = 400
+"""Characters of a name that are shown on hover."""
+
+
+class Table(NamedTuple):
+    """Columns and the rows that they are read from, under a title."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+
+
+def text(assessment: Assessment, *, full: bool = False) -> str:
+    """Return the verdict, one table of the models, then what matters of pairs, segments and notes.
+
+    Parameters
+    ----------
+    full : bool
+        Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
+    """
+    first, *others = (_aligned(table) for table in tables(assessment, full=full))
+    reasons = [f"- {reason}" for reason in assessment.verdict.reasons] if full else []
+    sections = [assessment.verdict.text, "\n".join(reasons), first.partition("\n")[2], *others]
+    return "\n\n".join(filter(None, [*sections, "\n".join(sentences(assessment))]))
+
+
+def html(assessment: Assessment) -> str:
+    """Return the same as small HTML tables."""
+    parts = [f"<p><strong>{escape(assessment.verdict.text)}</strong></p>"]
+    parts += [_marked_up(table) for table in tables(assessment)]
+    parts += [f"<p>{escape(sentence)}</p>" for sentence in sentences(assessment)]
+    return "".join(parts)
+
+
+def frame(columns: Mapping[str, Sequence[Any]], backend: Any = None) -> Any:
+    """Data frame of the columns: pandas or Polars, whichever is installed, or a `backend` that narwhals knows."""
+    import narwhals as nw
+
+    if backend is None:
+        backend = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
+    if backend is None:
+        raise ImportError("data frames need pandas or Polars: pip install pandas")
+    return nw.from_dict(dict(columns), backend=backend).to_native()
+
+
+def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
+    """Tables that have something to show: of the models, first the verdict's, of pairs and of failing segments."""
+    settings = assessment.settings
+    for group in TITLES if full else list(TITLES)[:1]:
+        columns = model_columns(group, assessment.rows, settings)
+        if columns:
+            yield Table(filled(TITLES[group], settings), columns, assessment.ranking)
+    pairs = assessment.comparisons if full else _pairs_with_the_best(assessment)
+    if pairs:
+        yield Table(_pairs_title(assessment, full=full), chosen(PAIRS, pairs, settings), pairs)
+    failing = listed_segments(assessment)
+    if failing:
+        shown = failing if full else failing[:SEGMENTS_SHOWN]
+        yield Table(_segments_title(assessment, len(shown)), chosen(SEGMENTS, shown, settings), shown)
+
+
+def listed_segments(assessment: Assessment) -> list[Segment]:
+    """Failing segments, those of the model to ship first, without models that fail as a whole."""
+    skipped = assessment.uncalibrated
+    listed = [one for one in assessment.failing if one.model not in skipped]
+    return sorted(listed, key=lambda one: one.model != assessment.verdict.model)
+
+
+def sentences(assessment: Assessment) -> Iterator[str]:
+    """Return what the tables leave out, and what a reader must know before trusting them."""
+    for name in assessment.uncalibrated:
+        fails = [one.fails for one in assessment.segments if one.model == name]
+        yield f"{short(name)} is too narrow as a whole: {sum(fails)} of its {len(fails)} segments fail for that reason."
+    yield from _pair_notes(assessment.comparisons)
+    yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
+    settings = assessment.settings
+    dependent = f"; dependent rows: {settings.block}" if settings.block else ""
+    yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals{dependent}."
+
+
+def _pair_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Return the notes of pairs; one that several pairs share is said once."""
+    pairs: dict[str, list[str]] = {}
+    for one in comparisons:
+        pairs.setdefault(one.note.rstrip("."), []).append(f"{short(one.first)} vs. {short(one.second)}")
+    for note, names in pairs.items():
+        if note:
+            yield f"{names[0] if len(names) == 1 else f'{len(names)} pairs'}: {note}."
+
+
+def _pairs_with_the_best(assessment: Assessment) -> list[Comparison]:
+    """Return the pairs of the model to ship with the next best; none where the verdict has said it all."""
+    best = assessment.verdict.model
+    others = [row.name for row in assessment.ranking if row.name != best]
+    own = {one.second if one.first == best else one.first: one for one in assessment.comparisons if best in _names(one)}
+    return [own[name] for name in others if name in own][:PAIRS_SHOWN] if len(others) > 1 else []
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    return comparison.first, comparison.second
+
+
+def _pairs_title(assessment: Assessment, *, full: bool) -> str:
+    found, total = sum(one.better is not None for one in assessment.comparisons), len(assessment.comparisons)
+    significant = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
+    return significant if full else f"{short(assessment.verdict.model)} vs. the next best ({significant})"
+
+
+def _segments_title(assessment: Assessment, shown: int) -> str:
+    failing, skipped = len(listed_segments(assessment)), assessment.uncalibrated
+    total = sum(one.model not in skipped for one in assessment.segments)
+    first = f"; the first {shown}" if shown < failing else ""
+    return f"{failing} of {total} segments {'fails' if failing == 1 else 'fail'}{first}"
+
+
+def _aligned(table: Table) -> str:
+    """Return the title and the table in fixed width; words on the left, numbers on the right."""
+    columns = [_fixed_width(column, table.rows) for column in table.columns]
+    return "\n".join([table.title, *("  ".join(line).rstrip() for line in zip(*columns, strict=True))])
+
+
+def _fixed_width(column: Column, rows: Sequence[Any]) -> list[str]:
+    """Return a heading and its cells as texts of one width, values above values and intervals above intervals."""
+    cells = [column.cell(row) for row in rows]
+    intervals = [f" {cell.interval}" if cell.interval and not column.brief else "" for cell in cells]
+    value, interval = max(len(cell.text) for cell in cells), max(map(len, intervals))
+    side, width = "<" if column.is_text else ">", max(len(column.heading), value + interval)
+    lines = [f"{cell.text:{side}{value}}{end:<{interval}}" for cell, end in zip(cells, intervals, strict=True)]
+    return [f"{line:{side}{width}}" for line in (column.heading, *lines)]
+
+
+def _marked_up(table: Table) -> str:
+    heads = "".join(f'<th title="{escape(column.help)}">{escape(column.heading)}</th>' for column in table.columns)
+    lines = ("".join(_table_cell(column, row) for column in table.columns) for row in table.rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    caption = f"<caption>{escape(table.title)}</caption>"
+    return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _table_cell(column: Column, row: Any) -> str:
+    """Return one cell; words on the left, with the full text on hover where it was shortened."""
+    cell = column.cell(row)
+    if not column.is_text:
+        return f"<td>{escape(cell.text)}{f' <small>{escape(cell.interval)}</small>' if cell.interval else ''}</td>"
+    full = short(str(column.read(row) or cell.text), HOVER)
+    hover = f' title="{escape(full)}"' if full != cell.text else ""
+    return f'<td style="text-align: left"{hover}>{escape(cell.text)}</td>'

@@ -1,0 +1,308 @@
+"""Gate: whether proposed intervals may replace the present ones, as checks with one false-alarm rate for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from math import isfinite, log, nan, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from uccurve import _checks as checks
+from uccurve._checks import Array
+from uccurve._distributions import t_quantile, t_tail
+from uccurve.curve import UCC
+from uccurve.intervals import Intervals
+
+from . import _influence as influence
+from ._blocks import Blocks
+from ._columns import plain
+from ._evidence import coverage_interval, coverage_tail, holm, paired_t_test, variance
+from ._gate_words import lines, markdown
+from ._model import Model
+from ._models import curves_by_name
+from .segments import SegmentRows, segment_rows
+
+SCHEMA = 1
+"""Version of what `Gate.to_dict` returns."""
+Intervalled = Intervals | UCC | Mapping[float, Intervals]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedScore:
+    """Interval score as delivered of a model whose rows are gone, with its standard error."""
+
+    name: str
+    score: float
+    error: float
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], *, coverage: float | Fraction, name: str | None = None) -> SavedScore:
+        """Score of a model in a saved assessment (`Assessment.to_dict`, or what its JSON holds).
+
+        The standard error is that of the score at its best scale, relative to it: a saved assessment has no other.
+        """
+        try:
+            settings, models = data["settings"], data["models"]
+            if name is None and len(models) > 1:
+                raise ValueError(
+                    f"the saved assessment has several models ({', '.join(models)}): which is the baseline?"
+                )
+            name = next(iter(models)) if name is None else name
+            row = models[name]
+            value, low, high = row["decomposition"]["score"], row["score_low"], row["score_high"]
+            level, n, told, unit = settings["confidence_level"], row["n"], settings["shown_coverage"], settings["unit"]
+        except (KeyError, TypeError, AttributeError, StopIteration):
+            raise ValueError(f"no model {name!r} with its score is in the saved assessment.") from None
+        if checks.as_written(told) != checks.as_written(coverage):
+            raise ValueError(
+                f"the saved assessment is for a coverage of {told:g}, the gate for {float(coverage):g}. "
+                "Hint: assess the baseline at the same coverage."
+            )
+        if unit != "raw":
+            raise ValueError("the saved assessment must be in units of y. Hint: assess the baseline without a unit.")
+        if None in (value, low, high):
+            raise ValueError(f"the saved assessment does not know how sure the score of {name!r} is: too few rows.")
+        relative = (log(high) - log(low)) / (2 * t_quantile((1 + level) / 2, n - 1)) if low > 0 else 0.0
+        return cls(name, float(value), float(value) * relative)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition of a gate.
+
+    Attributes
+    ----------
+    statistic : {"coverage", "score"}
+    segment : str or None
+        The rows it is about; None for all of them.
+    n : int
+    value, reference : float
+        Coverage as delivered and the promised one, or the interval scores as delivered of both models.
+    difference, low, high : float
+        Value minus reference, with its confidence interval.
+    pvalue, pvalue_holm : float
+        Probability of a difference as bad as this by chance, and the same adjusted for all checks; nan where it could
+        not be tested.
+    passed : bool
+    """
+
+    statistic: Literal["coverage", "score"]
+    segment: str | None
+    n: int
+    value: float
+    reference: float
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    pvalue_holm: float = nan
+    passed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether proposed intervals pass, and every check behind it.
+
+    Attributes
+    ----------
+    passed : bool
+    checks : tuple of Check
+    coverage, level : float
+        The promised coverage, and the false-alarm rate of all checks together.
+    margin : float or str
+        How much worse the score may be.
+    baseline, proposed : str
+        Names of the models.
+    paired : bool
+        Whether scores were compared row by row.
+    notes : tuple of str
+    """
+
+    passed: bool
+    checks: tuple[Check, ...]
+    coverage: float
+    level: float
+    margin: float | str
+    baseline: str
+    proposed: str
+    paired: bool
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts and lists; what is infinite or undefined is None."""
+        found: dict[str, Any] = plain({"schema": SCHEMA, **asdict(self)})
+        return found
+
+    def to_text(self) -> str:
+        """Return the outcome and one line per check."""
+        return "\n".join(lines(self))
+
+    def to_markdown(self) -> str:
+        """Return the same for a comment on a pull request."""
+        return markdown(self)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def gate(
+    baseline: Intervalled | SavedScore,
+    proposed: Intervalled,
+    *,
+    coverage: float | Fraction,
+    level: float = 0.05,
+    margin: float | str = 0.0,
+    by: Any = None,
+    bins: int = 4,
+    block: Any = None,
+    names: tuple[str, str] = ("baseline", "proposed"),
+) -> Gate:
+    """Check that proposed intervals keep their promise and score no worse than the baseline.
+
+    Parameters
+    ----------
+    baseline, proposed : Intervals, UCC, or mapping from level to Intervals
+        Of the same rows in the same order. A baseline may also be a `SavedScore`, which is not paired.
+    coverage : float
+        What the intervals promise.
+    level : float
+        False-alarm rate of all checks together: how often a gate says no to intervals that keep the promise and score
+        as well as the baseline.
+    margin : float or str
+        How much worse the score may be: a number in units of `y_true`, or a percentage of the baseline's such as "2%".
+    by, bins, block
+        As in `assess`: segments that must keep the promise too, and dependent rows.
+    names : tuple of str
+
+    Notes
+    -----
+    Coverage as delivered, of all rows and of each segment: one-sided binomial tail with the effective number of rows.
+    Interval score as delivered: one-sided paired t test of the rows' differences. Holm's method over all of them.
+
+    Examples
+    --------
+    >>> y, zero = [1.0, -2.0, 0.5, 1.5, -0.7, 0.2, -1.1, 2.2] * 5, [0.0] * 40
+    >>> old, new = (Intervals.from_bands(y, zero, [width] * 40) for width in (2.0, 0.4))
+    >>> print(gate(old, new, coverage=0.8))
+    Gate failed: 2 of 2 checks.
+    FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001
+    FAIL  score     8.55 vs. 4.25 of baseline, +4.30 [2.39, 6.21], adjusted p < 0.001
+    False-alarm rate of the whole gate: 5%.
+    """
+    alpha = checks.miss_rate_of(coverage)
+    if not 0 < checks.real("level", level) < 1:
+        raise ValueError(f"`level` must lie between 0 and 1, both excluded; got {level:g}.")
+    allowed = _margin(margin)
+    saved = baseline if isinstance(baseline, SavedScore) else None
+    given = {names[1]: proposed} if saved else {names[0]: baseline, names[1]: proposed}
+    if len(given) == 1 and not saved:
+        raise ValueError("`names` must be different.")
+    curves, _ = curves_by_name(given, None)
+    blocks = Blocks.of(curves[names[1]].intervals, block)
+    blocks.require_two("a gate")
+    models = {name: Model(name, curve, alpha, blocks, 1 - level) for name, curve in curves.items()}
+    new = models[names[1]]
+    found = [_coverage_check(new, None, None), _score_check(new, saved or models[names[0]], allowed)]
+    parts = [] if by is None else segment_rows(by, blocks, bins)
+    found += [_coverage_check(new, part, _title(part)) for part in parts]
+    judged = tuple(_judged(found, level))
+    return Gate(
+        passed=all(one.passed for one in judged),
+        checks=judged,
+        coverage=float(1 - alpha),
+        level=float(level),
+        margin=margin,
+        baseline=saved.name if saved else names[0],
+        proposed=names[1],
+        paired=saved is None,
+        notes=tuple(_notes(judged, saved)),
+    )
+
+
+def _judged(found: list[Check], level: float) -> Iterator[Check]:
+    for one, p in zip(found, holm([one.pvalue for one in found]), strict=True):
+        yield replace(one, pvalue_holm=p, passed=not p <= level)
+
+
+def _coverage_check(model: Model, part: SegmentRows | None, segment: str | None) -> Check:
+    """Whether the coverage as delivered is not below the promised one by more than chance."""
+    path, promised = model.path, float(1 - model.alpha)
+    covered, weight, blocks = path.critical <= path.delivered, path.weight, model.blocks
+    if part is not None:
+        covered, blocks = covered[part.rows], part.blocks
+        weight = None if weight is None else weight[part.rows]
+    value = float(np.average(covered, weights=weight))
+    low = high = pvalue = nan
+    if blocks.count > 1:
+        low, high, _ = coverage_interval(covered, weight, blocks, model.confidence_level)
+        pvalue = coverage_tail(covered, weight, blocks, 1 - model.alpha, confidence_level=model.confidence_level)
+    ends = (low - promised, high - promised)
+    return Check("coverage", segment, len(covered), value, promised, value - promised, *ends, pvalue)
+
+
+def _score_check(model: Model, baseline: Model | SavedScore, margin: tuple[float, float]) -> Check:
+    """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
+    share, own = influence.weights(model.path), _score_rows(model)
+    value = float(np.sum(own * share))
+    if isinstance(baseline, SavedScore):
+        reference, rows = baseline.score, own
+        noise = (1 + margin[0]) * baseline.error
+    else:
+        theirs = _score_rows(baseline)
+        reference, rows, noise = float(np.sum(theirs * share)), own - (1 + margin[0]) * theirs, 0.0
+    excess = value - (1 + margin[0]) * reference - margin[1]
+    change = (rows - float(np.sum(rows * share))) * share
+    error, pvalue = _one_sided(change, excess, model.blocks, noise, max(value, reference))
+    reach = t_quantile((1 + model.confidence_level) / 2, model.blocks.count - 1) * error
+    difference = value - reference
+    return Check("score", None, len(own), value, reference, difference, difference - reach, difference + reach, pvalue)
+
+
+def _one_sided(change: Array, excess: float, blocks: Blocks, noise: float, size: float) -> tuple[float, float]:
+    """Return the standard error of an excess, and how often chance alone would make it so large."""
+    error = sqrt(variance(change, blocks) + noise**2)
+    paired = paired_t_test(change, excess, blocks, size=size)
+    two_sided = t_tail(excess / error, blocks.count - 1) if noise else paired
+    if two_sided == 1:  # no difference but for rounding
+        return error, 1.0
+    return error, two_sided / 2 if excess > 0 else 1 - two_sided / 2
+
+
+def _score_rows(model: Model) -> Array:
+    """Each row's interval score as delivered, in units of y_true."""
+    rows = influence.score_contributions(model.path, model.path.delivered, float(model.alpha))
+    rows *= model.path.unit
+    return rows
+
+
+def _margin(margin: float | str) -> tuple[float, float]:
+    """Return a margin relative to the baseline's score, and one in units of y_true."""
+    try:
+        if isinstance(margin, str) and margin.strip().endswith("%"):
+            relative, absolute = float(margin.strip()[:-1]) / 100, 0.0
+        else:
+            relative, absolute = 0.0, checks.real("margin", margin)
+    except (TypeError, ValueError):
+        relative = nan
+    if not (isfinite(relative) and relative >= 0 and absolute >= 0):
+        raise ValueError(
+            "`margin` must be a number of at least 0 in units of y_true, or a percentage of the baseline's score such "
+            f'as "2%"; got {checks.shown(margin)}.'
+        )
+    return relative, absolute
+
+
+def _title(part: SegmentRows) -> str:
+    return part.label if part.feature == "segment" else f"{part.feature} {part.label}"
+
+
+def _notes(found: tuple[Check, ...], saved: SavedScore | None) -> Iterator[str]:
+    if saved is not None:
+        yield "the baseline is a saved assessment: scores are not compared row by row, which finds large changes only"
+    untested = [one.segment for one in found if not isfinite(one.pvalue) and one.segment is not None]
+    if untested:
+        what = "segment is a single block" if len(untested) == 1 else "segments are a single block each"
+        yield f"{len(untested)} {what} and could not be tested, first {untested[0]}"

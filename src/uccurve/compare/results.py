@@ -1,0 +1,404 @@
+"""Results: what `assess` found, as data that tables, pages and files are made from."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from math import nan
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _tables
+from ._columns import frame_columns, plain, record
+from ._formats import short
+
+if TYPE_CHECKING:
+    from uccurve._checks import Axes, Range, Unit
+    from uccurve.points import Decomposition
+
+    from .crossings import Crossings
+
+Promise = Literal["kept", "too narrow", "too wide"]
+RankedBy = Literal["score", "crps"]
+SCHEMA = 1
+"""Version of what `to_dict` and `to_json` return."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model: its coverage as delivered, the factor for the target, what ranks it, and the paper's numbers.
+
+    Half-widths, scores, metrics, areas and costs are in the assessment's unit. `*_low` and `*_high` are the ends of
+    confidence intervals. What is infinite or undefined is ``inf`` or ``nan``. "The target" is the coverage that was
+    asked for, or 0.9 where none was.
+
+    Attributes
+    ----------
+    rank : int
+        1 is best, by `score` where a coverage was asked for, by `crps` otherwise.
+    coverage : float
+        Share of the rows inside their interval, as delivered.
+    promise : {"kept", "too narrow", "too wide"} or None
+        Whether that is the coverage asked for; None where none was.
+    missed_above, missed_below : float
+        Shares of the rows above the upper bound and below the lower bound, as delivered.
+    scale : float
+        Factor on the bands that reaches the target; infinite where none does, nan for a model calibrated by a shift.
+    shift : float
+        Amount added to the bands that reaches the target, for a model calibrated by a shift; nan for others.
+    half_width : float
+        Mean half-width of the intervals there.
+    score : float
+        Interval score at the target, at the scale that is best for it.
+    pvalue : float
+        Adjusted p-value of the pair with the best model, on what ranks the models; nan for the best model itself.
+    crps, skill : float
+        Potential CRPS, and 1 minus its ratio to that of a constant band around the same predictions.
+    decomposition : Decomposition
+        What predictions, bands and calibration contribute to the score as delivered.
+    miss_rate, bandwidth, excess, deficit, overshoot : float
+        The paper's metrics, as delivered.
+    concentration : int
+        How few rows carry half of the area on the assessment's axes.
+    partial_gain : float or None
+        Gain on the assessment's axes within its range; None where no range was asked for.
+    cost, cheapest_cost, cheapest_scale : float or None
+        Cost as delivered, the minimum cost, and the scale (or shift) that has it; None where no cost was asked for.
+    level : float or None
+        Nominal coverage of the interval that counts as delivered, for a model of several levels.
+    """
+
+    name: str
+    rank: int
+    n: int
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    promise: Promise | None
+    missed_above: float
+    missed_below: float
+    scale: float
+    scale_low: float
+    scale_high: float
+    shift: float
+    half_width: float
+    half_width_low: float
+    half_width_high: float
+    score: float
+    score_low: float
+    score_high: float
+    pvalue: float
+    crps: float
+    crps_low: float
+    crps_high: float
+    skill: float
+    skill_low: float
+    skill_high: float
+    decomposition: Decomposition
+    miss_rate: float
+    bandwidth: float
+    excess: float
+    deficit: float
+    overshoot: float
+    area_bandwidth_miss_rate: float
+    area_bandwidth_miss_rate_low: float
+    area_bandwidth_miss_rate_high: float
+    area_bandwidth_deficit: float
+    area_bandwidth_deficit_low: float
+    area_bandwidth_deficit_high: float
+    area_excess_deficit: float
+    area_excess_deficit_low: float
+    area_excess_deficit_high: float
+    gain_bandwidth_miss_rate: float
+    gain_bandwidth_miss_rate_low: float
+    gain_bandwidth_miss_rate_high: float
+    gain_bandwidth_deficit: float
+    gain_bandwidth_deficit_low: float
+    gain_bandwidth_deficit_high: float
+    gain_excess_deficit: float
+    gain_excess_deficit_low: float
+    gain_excess_deficit_high: float
+    concentration: int
+    partial_gain: float | None = None
+    partial_gain_low: float | None = None
+    partial_gain_high: float | None = None
+    cost: float | None = None
+    cheapest_cost: float | None = None
+    cheapest_scale: float | None = None
+    level: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Paired test of two models on what ranks them.
+
+    `difference` is the first model's value minus the second's, with its confidence interval from `low` to `high`.
+    `pvalue_holm` is adjusted for all pairs; `better` is None where it exceeds 1 - confidence_level.
+    """
+
+    first: str
+    second: str
+    statistic: RankedBy
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    pvalue_holm: float
+    better: str | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One model on the rows of one segment.
+
+    `scale` (or `shift`, for a model calibrated by one) is what this segment alone would need for the target. `target`
+    is the promised coverage, or None where the segment is held against the model's other rows. `pvalue_holm` is
+    adjusted for all segments of the model; where it is at most 1 - confidence_level the segment `fails`: it is
+    covered less often than it should be.
+    """
+
+    feature: str
+    label: str
+    model: str
+    n: int
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    scale: float
+    half_width: float
+    score: float
+    skill: float
+    target: float | None
+    pvalue: float
+    pvalue_holm: float
+    fails: bool
+    shift: float = nan
+
+    @property
+    def title(self) -> str:
+        """Feature and label; the label alone where the feature has no name of its own."""
+        return self.label if self.feature == "segment" else f"{self.feature} {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentSettings:
+    """What the assessment was asked for.
+
+    `ranked_by` says what ranks the models and is tested; `shown_coverage` is the coverage asked for, or 0.9.
+    `block` says in words which rows are dependent; None: none are.
+    """
+
+    coverage: float | None
+    axes: Axes
+    partial: Range | None
+    c: float | None
+    unit: Unit
+    confidence_level: float
+    n_resamples: int | None
+    seed: int | None
+    block: str | None
+    ranked_by: RankedBy
+    shown_coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to ship, and how sure that is.
+
+    Attributes
+    ----------
+    model : str
+        The model to ship.
+    scale : float
+        What to multiply its bands by; nan for a model calibrated by a `shift`, infinite where no factor will do.
+    coverage : float
+        The coverage that this is for.
+    half_width, score : float
+        Mean half-width of the intervals to ship; the model's interval score at its best scale.
+    runner_up : str or None
+        The next best model; None where there is only one.
+    pvalue : float
+        Adjusted p-value of the difference between the two; nan where there is none.
+    decided : bool
+        Whether the model is shown to be better than the runner-up.
+    text : str
+        The verdict in words.
+    reasons : tuple of str
+        What lies behind it, one sentence each.
+    shift : float
+        What to add to the bands, for a model calibrated by a shift; nan for others.
+    level : float or None
+        Nominal coverage of the interval that is scaled, for a model of several levels.
+    """
+
+    model: str
+    scale: float
+    coverage: float
+    half_width: float
+    score: float
+    runner_up: str | None
+    pvalue: float
+    decided: bool
+    text: str
+    reasons: tuple[str, ...]
+    shift: float = nan
+    level: float | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ByName(Mapping[str, Any]):
+    """A mapping that cannot be changed and, unlike a mapping proxy, can be pickled."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Any]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Assessment:
+    """What `assess` found.
+
+    Attributes
+    ----------
+    rows : tuple of ModelRow
+        One per model, in the order given.
+    comparisons : tuple of Comparison
+        One per pair of models.
+    crossings : tuple of Crossings
+        One per pair of models whose curves are compared.
+    segments : tuple of Segment
+        One per model and segment, where `by` was given.
+    notes : tuple of str
+        What a reader must know before trusting the numbers.
+    settings : AssessmentSettings
+    verdict : Verdict
+    curves : mapping of str to Curve
+        The curves themselves, folds joined.
+    comparable : bool
+        Whether all models share their predictions, so that raw areas and curves compare their intervals alone.
+    """
+
+    rows: tuple[ModelRow, ...]
+    comparisons: tuple[Comparison, ...]
+    crossings: tuple[Crossings, ...]
+    segments: tuple[Segment, ...]
+    notes: tuple[str, ...]
+    settings: AssessmentSettings
+    verdict: Verdict
+    curves: Mapping[str, Any]
+    comparable: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "curves", ByName(self.curves))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> ModelRow:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(_unknown(name, [row.name for row in self.rows]))
+
+    @property
+    def ranking(self) -> tuple[ModelRow, ...]:
+        """The rows, best model first."""
+        return tuple(sorted(self.rows, key=lambda row: row.rank))
+
+    @property
+    def failing(self) -> tuple[Segment, ...]:
+        """Segments that are covered less often than they should be, surest first."""
+        return tuple(sorted((one for one in self.segments if one.fails), key=lambda one: (one.pvalue_holm, one.pvalue)))
+
+    @property
+    def uncalibrated(self) -> tuple[str, ...]:
+        """Models that are too narrow as a whole, so that most of their segments fail for this one reason."""
+        return tuple(row.name for row in self.rows if fails_as_a_whole(row, self.segments))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts and lists; models by name. What is infinite or undefined is None."""
+        parts = {
+            "schema": SCHEMA,
+            "verdict": asdict(self.verdict),
+            "models": {row.name: record(row) for row in self.rows},
+            "comparisons": [asdict(one) for one in self.comparisons],
+            "crossings": [_crossings(one) for one in self.crossings],
+            "segments": [asdict(one) for one in self.segments],
+            "notes": self.notes,
+            "settings": asdict(self.settings),
+        }
+        return {name: plain(part) for name, part in parts.items()}
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return `to_dict` as JSON text."""
+        text = json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")  # lone surrogates, as JSON escapes them
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """Data frame with one row per model: pandas or Polars, whichever is installed, or a `backend` of narwhals."""
+        return _tables.frame(frame_columns(self.rows), backend)
+
+    def segments_frame(self, backend: Any = None) -> Any:
+        """Data frame with one row per model and segment."""
+        names = [field.name for field in fields(Segment)]
+        return _tables.frame({name: [getattr(one, name) for one in self.segments] for name in names}, backend)
+
+    def to_text(self, *, full: bool = False) -> str:
+        """Return the verdict and tables as text; `full` adds reasons, decomposition, the paper's numbers, all pairs."""
+        return _tables.text(self, full=full)
+
+    def to_html(self, *, title: str | None = None) -> str:
+        """Return a page with verdict, curves and tables that stands alone."""
+        from uccurve.report._page import page
+
+        return str(page(self, title=title))
+
+    def plot(self, *args: Any, **options: Any) -> Any:
+        """Draw the assessment with matplotlib; see `uccurve.plots.figures.assessment` for the options."""
+        from uccurve.plots.figures import assessment
+
+        return assessment(self, *args, **options)
+
+    def __repr__(self) -> str:
+        return _tables.text(self)
+
+    def _repr_html_(self) -> str:
+        return _tables.html(self)
+
+
+def _crossings(one: Crossings) -> dict[str, Any]:
+    """Where two curves cross as plain data; of points and stretches those that matter, which are few."""
+    kept: dict[str, tuple[Any, ...]] = {"points": one.material_points, "stretches": one.material_stretches}
+    plain_parts = {name: [asdict(part) for part in parts] for name, parts in kept.items()}
+    own = {name: getattr(one, name) for name in ("names", "axes", "vary", "shares", "verdict", "dominant")}
+    return own | plain_parts
+
+
+def fails_as_a_whole(row: ModelRow, segments: Sequence[Segment]) -> bool:
+    """Whether a model breaks its promise by bands that are too narrow, and on more than half of its segments."""
+    fails = [one.fails for one in segments if one.model == row.name]
+    return row.promise == "too narrow" and 2 * sum(fails) > len(fails) > 1
+
+
+def _unknown(name: object, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) else []
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    listed = ", ".join(map(short, names[:12])) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return f"no model is called {short(repr(name))}; there {'is' if len(names) == 1 else 'are'} {listed}.{hint}"

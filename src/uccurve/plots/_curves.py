@@ -1,0 +1,42 @@
+"""Curves: what plots and pages need of any curve beyond its own answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from uccurve._checks import Array
+from uccurve.curve import UCC
+from uccurve.points import CurvePoints, OperatingPoint
+from uccurve.protocol import Curve
+
+Knob = Literal["scale", "shift"]
+"""What a curve is followed by: levels are scales too."""
+
+
+def knob(curve: Curve) -> Knob:
+    """What moves the bands."""
+    return "shift" if curve.vary == "shift" else "scale"
+
+
+def delivered_at(curve: Curve, level: float | None = None) -> float:
+    """Scale (or shift) of the intervals as delivered; of several levels, that of one `level`, or of the widest."""
+    if level is not None and isinstance(curve, UCC) and curve.levels:
+        return level / curve.levels[-1]
+    return 0.0 if curve.vary == "shift" else 1.0
+
+
+def position(point: OperatingPoint, curve: Curve) -> float:
+    """Scale (or shift) of an operating point."""
+    return point.shift if curve.vary == "shift" else point.scale
+
+
+def positions(points: CurvePoints) -> Array:
+    """Scale (or shift) of each vertex."""
+    found = points.shift if points.scale is None else points.scale
+    assert found is not None  # noqa: S101  # points have one of the two
+    return found
+
+
+def constant_curve(curve: Curve) -> UCC | None:
+    """Curve of the constant band around the same predictions; None for a sketch, which keeps no rows."""
+    return UCC(curve.intervals.constant(), vary=knob(curve)) if isinstance(curve, UCC) else None

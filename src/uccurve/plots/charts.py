@@ -1,0 +1,223 @@
+"""Charts: many curves, intervals before and after calibration, gains with their intervals, segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from uccurve import _checks as checks
+from uccurve._checks import HEADLINE, Axes, Unit
+from uccurve.compare._formats import percent, share
+from uccurve.curve import UCC
+from uccurve.intervals import Intervals
+from uccurve.protocol import Curve
+
+from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, style, tidy
+from .display import UCCDisplay
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as PlotAxes
+
+Span = tuple[float, float, float]
+"""An estimate and the two ends of its confidence interval."""
+
+
+def curves(
+    models: Mapping[str, Intervals | Curve],
+    *,
+    ax: PlotAxes | None = None,
+    axes: Axes = HEADLINE,
+    unit: Unit = "raw",
+    crossings: Iterable[tuple[float, float]] = (),
+    **options: Any,
+) -> PlotAxes:
+    """Draw the curves of several models.
+
+    Parameters
+    ----------
+    models : mapping from name to Intervals or curve
+    crossings : pairs of x and y
+        Points where curves cross, marked by diamonds.
+    options
+        As in `UCCDisplay.plot`, for every model.
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> ax = curves({"A": iv, "B": iv.calibrated(scale=2)}, crossings=[(2, 0.5)])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['A (gain -14.3%)', 'B (gain -14.3%)', 'constant band', 'crossing', 'as delivered']
+    """
+    ax = new_axes(ax)
+    points = np.array(list(crossings), dtype=float).reshape(-1, 2)
+    if len(points):
+        look: Any = {"marker": "D", "markersize": 5, "markeredgecolor": "black", "markerfacecolor": "none"}
+        mark(ax, *points.T, label="crossing", zorder=3.2, gid=SHARED, **look)
+    for name, model in models.items():
+        curve = UCC(model) if isinstance(model, Intervals) else model
+        UCCDisplay.from_ucc(curve, name=name, ax=ax, axes=axes, unit=unit, **options)
+    return ax
+
+
+def intervals(
+    before: Intervals,
+    *,
+    after: Intervals | None = None,
+    x: npt.ArrayLike | None = None,
+    order: Literal["y_pred", "row"] = "y_pred",
+    most: int = 100,
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
+    """Draw intervals with their observations, and how calibration changes them.
+
+    Parameters
+    ----------
+    after : Intervals, optional
+        The same rows after calibration.
+    x : array_like, optional
+        Where each row stands, such as a time or a feature. Without it rows stand side by side, in `order`.
+    order : {"y_pred", "row"}
+        By prediction, or as they come.
+    most : int
+        The maximum number of rows that are drawn, evenly chosen along x.
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> ax = intervals(iv, after=iv.calibrated(scale=2))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['as delivered: covers 66.7%', 'calibrated: covers 100%', 'prediction', 'observed, inside', 'observed, outside']
+    """
+    checks.choice("order", order, ("y_pred", "row"))
+    ax = new_axes(ax, size=(8.0, 4.2))
+    place, rows = _places(before, x, order, most)
+    room = 0.72 * ax.get_window_extent().width * 72 / ax.figure.dpi / len(rows)
+    _bars(ax, before, (place, rows), label="as delivered", color=PALETTE[5], linewidth=max(room, 1.5))
+    if after is not None:
+        _bars(ax, after, (place, rows), label="calibrated", color=PALETTE[0], linewidth=max(0.4 * room, 0.8))
+    shown = after or before
+    y, middle, low, high = (a.ravel()[rows] for a in (before.y_true, before.y_pred, shown.lower, shown.upper))
+    inside = (low <= y) & (y <= high)
+    dots: Any = {"linestyle": "none", "zorder": 2.8}
+    ax.plot(place, middle, marker="_", color="black", markersize=4, label="prediction", **dots)
+    ax.plot(place[inside], y[inside], marker="o", color=GREY, markersize=3, label="observed, inside", **dots)
+    ax.plot(place[~inside], y[~inside], marker="X", color=PALETTE[1], markersize=6, label="observed, outside", **dots)
+    count = f"{len(rows):,}" if len(rows) == before.y_true.size else f"{len(rows):,} of {before.y_true.size:,}"
+    way = "along x" if x is not None else "by prediction" if order == "y_pred" else "in their order"
+    ax.set(xlabel=f"{count} rows, {way}", ylabel="y")
+    tidy(ax)
+    ax.legend(loc="best", framealpha=0.85, edgecolor="none", fontsize="small")
+    return ax
+
+
+def gains(
+    estimates: Mapping[str, Mapping[str, Span]],
+    *,
+    ax: PlotAxes | None = None,
+    title: str = "gain over the constant band",
+) -> PlotAxes:
+    """Draw gains with their confidence intervals: one row per model, one colour per pair of axes (a forest plot).
+
+    Parameters
+    ----------
+    estimates : mapping from model to mapping from label to (estimate, low, high)
+
+    Examples
+    --------
+    >>> ax = gains({"A": {"deficit": (0.2, 0.1, 0.3)}, "B": {"deficit": (-0.1, -0.3, 0.05)}})
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['A', 'B']
+    """
+    labels = list(dict.fromkeys(label for spans in estimates.values() for label in spans))
+    ax = new_axes(ax, size=(7.0, 1.2 + 0.28 * len(estimates) * max(len(labels), 1)))
+    height = 0.7 / max(len(labels), 1)
+    for index, label in enumerate(labels):
+        rows = [(row, spans[label]) for row, spans in enumerate(estimates.values()) if label in spans]
+        middle = np.array([span for _, span in rows], dtype=float) * 100
+        y = np.array([row for row, _ in rows]) + (index - (len(labels) - 1) / 2) * height
+        reach = np.abs(middle[:, 1:] - middle[:, :1]).T
+        color = style(index)["color"]
+        ax.errorbar(middle[:, 0], y, xerr=reach, fmt="o", color=color, label=label, capsize=3, markersize=5, lw=1.6)
+        for at, value in zip(y, middle, strict=True):
+            note: Any = {"xytext": (6, 0), "textcoords": "offset points", "fontsize": "x-small", "color": color}
+            ax.annotate(str(percent(value[0] / 100)), (value[1:].max(), at), va="center", **note)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.margins(x=0.12)
+    ax.set_yticks(range(len(estimates)), list(estimates))
+    ax.set_ylim(len(estimates) - 0.5, -0.5)
+    ax.set_xlabel(f"{title}, %")
+    tidy(ax)
+    ax.grid(False, axis="y")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=3)
+    return ax
+
+
+def segments(
+    values: Mapping[str, Mapping[str, float]],
+    *,
+    marked: Iterable[tuple[str, str]] = (),
+    centre: float = 0.0,
+    label: str = "gain",
+    title: str = "",
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
+    """Draw a share for each model and segment as a heat map, one row per segment; `marked` cells get a frame.
+
+    Parameters
+    ----------
+    values : mapping from model to mapping from segment to share
+    marked : pairs of model and segment
+    centre : float
+        The share that is drawn without colour, such as the coverage asked for.
+
+    Examples
+    --------
+    >>> ax = segments({"A": {"north": 0.9, "south": 0.7}, "B": {"north": 0.8, "south": 0.9}}, marked=[("A", "south")])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['north', 'south']
+    """
+    from matplotlib.patches import Rectangle
+
+    models, rows = list(values), list(dict.fromkeys(name for column in values.values() for name in column))
+    table = np.array([[column.get(name, np.nan) for column in values.values()] for name in rows], dtype=float) * 100
+    ax = new_axes(ax, size=(min(2.8 + 0.7 * len(models), 12), min(1.4 + 0.27 * len(rows), 8)))
+    finite = table[np.isfinite(table)] - 100 * centre
+    limit = float(np.abs(finite).max()) if len(finite) and finite.any() else 1.0
+    most = float(finite.max(initial=0.0)) + 1e-9
+    image = ax.imshow(table - 100 * centre, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
+    for (row, column), value in np.ndenumerate(table):
+        color = "white" if abs(value - 100 * centre) > 0.6 * limit else "black"
+        text = f"{round(value) + 0.0:{'.0f' if centre else '+.0f'}}" if np.isfinite(value) else "–"
+        ax.text(column, row, text, ha="center", va="center", color=color, fontsize="small")
+    for model, name in marked:
+        corner = (models.index(model) - 0.5, rows.index(name) - 0.5)
+        ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+    long = max(map(len, models)) * len(models) > 50
+    ax.set_xticks(range(len(models)), models, rotation=20 * long, ha="left" if long else "center", fontsize="small")
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
+    ax.set_yticks(range(len(rows)), rows, fontsize="small")
+    ax.spines[:].set_visible(False)
+    ax.set_title(title, loc="left", fontsize="medium")
+    bar = ax.figure.colorbar(image, cax=ax.inset_axes((1.02, 0, 0.02, 1)), label=f"{label}, %")
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value + 100 * centre:g}" if value <= most else "")
+    return ax
+
+
+def _places(iv: Intervals, x: npt.ArrayLike | None, order: str, most: int) -> tuple[Any, npt.NDArray[np.intp]]:
+    """Where the drawn rows stand, and which they are."""
+    where = None if x is None else np.asarray(x)
+    if where is not None and where.shape != iv.y_true.shape:
+        raise ValueError(f"`x` must have the shape of the intervals, {iv.y_true.shape}; got {where.shape}.")
+    along = where if where is not None else iv.y_pred if order == "y_pred" else np.arange(iv.y_true.size)
+    ranks = np.argsort(along.ravel(), kind="stable")
+    rows = ranks[np.unique(np.linspace(0, len(ranks) - 1, min(most, len(ranks))).round().astype(np.intp))]
+    return (np.arange(len(rows)) if where is None else where.ravel()[rows]), rows
+
+
+def _bars(ax: PlotAxes, iv: Intervals, at: tuple[Any, npt.NDArray[np.intp]], *, label: str, **look: Any) -> None:
+    place, rows = at
+    text = f"{label}: covers {share(1 - UCC(iv).at(1.0).miss_rate)}"
+    ax.vlines(place, iv.lower.ravel()[rows], iv.upper.ravel()[rows], alpha=0.55, label=text, zorder=2, **look)

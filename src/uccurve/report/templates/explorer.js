@@ -1,0 +1,165 @@
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "pentagon"];
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Plotly reads a little markup in its labels: a name must come out as it went in.
+const label = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const short = (text) => (text.length <= 24 ? text : `${text.slice(0, 12)}…${text.slice(-9)}`);
+const coloured = (index) => index < data.colours || index === state.model;
+const colour = (index) => (index < data.colours ? css(`--model-${index}`) : index === state.model ? css("--chosen") : css("--other"));
+
+function theme(size) {
+  return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: css("--font"), size } };
+}
+
+function axis(title) {
+  const line = { gridcolor: css("--line"), linecolor: css("--ink"), zerolinecolor: css("--line"), tickcolor: css("--line") };
+  return { title: { text: title, standoff: 8 }, ...line, automargin: true };
+}
+
+function title(metric) {
+  if (metric === "miss_rate") return "miss rate";
+  const unit = Object.entries(data.units).find(([, size]) => size === state.unit)[0];
+  const name = metric === "bandwidth" ? "half-width (bandwidth)" : metric;
+  return state.unit === 1 ? name : `${metric}, in ${unit}`;
+}
+
+function shape(curve) {
+  if (!curve.exact || state.x === state.y) return "linear";
+  return state.y === "miss_rate" ? "hv" : state.x === "miss_rate" ? "vh" : "linear";
+}
+
+const hover = (knob) => `${knob} %{customdata[0]:.4g}<br>` + METRICS.map((metric, i) => `${words(metric)} %{customdata[${i + 1}]:.4g}`).join("<br>");
+
+function line(curve, name, knob, look, more = {}) {
+  const column = (metric) => (metric === "miss_rate" ? curve[metric] : curve[metric].map((value) => value / state.unit));
+  const columns = METRICS.map(column);
+  const path = { x: columns[METRICS.indexOf(state.x)], y: columns[METRICS.indexOf(state.y)] };
+  const customdata = curve.t.map((t, i) => [t, ...columns.map((values) => values[i])]);
+  return { ...path, customdata, name: label(short(name)), mode: "lines", line: { width: 2, shape: shape(curve), ...look }, hovertemplate: `${hover(knob)}<extra>${label(short(name))}</extra>`, ...more };
+}
+
+// Where the coloured curves end. A few huge critical scales must not squeeze the rest to the left: where a long tail covers the last rows,
+// the view ends soon after 95% of the fall.
+function view() {
+  const edges = { x: 0, y: 0 };
+  const [fallsX, fallsY] = [FALLING.has(state.x), FALLING.has(state.y)];
+  for (const { curve } of models.filter((_, i) => coloured(i))) {
+    const [ends, starts] = [curve.at(curve.end), curve.at(curve.t[0])].map((point) => [shown(point, state.x), shown(point, state.y)]);
+    const limits = [Math.max(ends[0], starts[0]), Math.max(ends[1], starts[1])];
+    if (fallsX !== fallsY) {
+      const falling = fallsX ? state.x : state.y;
+      const side = fallsX ? 1 : 0;
+      const i = curve[falling].findIndex((value) => value <= 0.05 * curve[falling][0]);
+      const settled = i < 0 ? limits[side] : curve.value(side ? state.y : state.x, i, state.unit);
+      if (settled > 0 && 2.5 * settled < limits[side]) limits[side] = 1.6 * settled;
+    }
+    edges.x = Math.max(edges.x, limits[0]);
+    edges.y = Math.max(edges.y, limits[1]);
+  }
+  return { x: edges.x || 1, y: edges.y || 1 };
+}
+
+const low = (metric, edge) => (metric === "miss_rate" ? Math.max(1e-4, 0.5 / data.rows) : edge / 200);
+const range = (metric, edge) => (state.log ? [Math.log10(low(metric, edge)), Math.log10(1.1 * edge)] : [0, (metric === "miss_rate" ? 1.02 : 1.04) * edge]);
+
+function axes(edges) {
+  const one = (metric, edge) => ({ ...axis(title(metric)), type: state.log ? "log" : "linear", range: range(metric, edge), tickformat: metric === "miss_rate" ? ".3~%" : "" });
+  return { xaxis: one(state.x, edges.x), yaxis: one(state.y, edges.y) };
+}
+
+// Operating points; one beyond the right edge is an arrow there.
+function marks(edges) {
+  const right = (state.log ? 1.1 : 1.04) * edges.x;
+  const places = points();
+  return models.map((model, i) => {
+    const place = places[i];
+    const [x, y] = [shown(place, state.x), shown(place, state.y)];
+    const far = x > right;
+    return {
+      x: [far ? right : x], y: [y], customdata: [[place.t, ...METRICS.map((metric) => shown(place, metric))]], mode: "markers", cliponaxis: false, showlegend: false, name: label(short(model.name)),
+      marker: { color: colour(i), size: i === state.model ? 16 : coloured(i) ? 11 : 6, symbol: far ? "triangle-right" : coloured(i) ? SYMBOLS[i % 8] : "circle", line: { color: css("--page"), width: coloured(i) ? 2 : 1 } },
+      hovertemplate: `${hover(model.knob)}<extra>${label(short(model.name))}${far ? " (beyond the edge)" : ""}</extra>`,
+    };
+  });
+}
+
+function isocost() {
+  const point = active().curve.at(position(active()));
+  const [x, y] = [shown(point, state.x), shown(point, state.y)];
+  const slope = -state.cost / (1 - state.cost);
+  const far = 1e3 * (Math.abs(x) + Math.abs(y) + 1e-9);
+  const ends = state.cost < 1 ? { x: [x - far, x + far], y: [y - slope * far, y + slope * far] } : { x: [x, x], y: [y - far, y + far] };
+  const asked = state.cost !== null && !state.log;
+  return { ...ends, visible: asked, mode: "lines", line: { color: colour(state.model), width: 1, dash: "dot" }, name: "equal cost", hoverinfo: "skip", showlegend: asked };
+}
+
+// One constant band for all models where they share predictions, else that of the chosen model.
+const ownReference = (i) => data.comparable || i === state.model;
+
+function drawCurves() {
+  const edges = view();
+  const order = models.map((_, i) => i).sort((a, b) => coloured(a) - coloured(b) || (a === state.model) - (b === state.model));
+  const traces = order.map((i) => line(models[i].curve, models[i].name, models[i].knob, { color: colour(i), width: i === state.model ? 3 : coloured(i) ? 2 : 1 }, { legendrank: i, showlegend: coloured(i) }));
+  traces.push(...references.map(({ curve, name }, i) => line(curve, data.comparable ? name : "its constant band", active().knob, { color: css("--muted"), dash: "dash", width: 1.4 }, { visible: ownReference(i), legendrank: 500 })));
+  traces.push(isocost(), ...marks(edges));
+  return draw("curves", traces, { showlegend: true, ...axes(edges) });
+}
+
+// Buttons stand in a margin of their own; on a phone, where fingers zoom, there are none. No button sends anything.
+const BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
+
+function draw(id, traces, more, sizing = "trace") {
+  const wide = innerWidth > 600;
+  const { clientWidth: width, clientHeight: height } = find(id);
+  const paper = matchMedia("print").matches;
+  const narrow = paper || !wide;
+  const size = paper ? { width, height } : { autosize: true };
+  const paint = { bgcolor: "rgba(0,0,0,0)", color: css("--muted"), activecolor: css("--ink") };
+  const layout = {
+    ...theme(narrow ? 11 : 13), margin: { l: 56, r: wide ? 40 : 12, t: 8, b: 48 }, dragmode: false, hovermode: "closest",
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemsizing: sizing, font: { size: narrow ? 10 : 12 } }, modebar: { orientation: "v", ...paint }, ...size, ...more,
+  };
+  const config = { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: wide ? "hover" : false, modeBarButtons: BUTTONS };
+  return Plotly.react(find(id), traces, layout, config);
+}
+
+function moveMarks() {
+  const first = references.length + models.length;
+  const moved = [isocost(), ...marks(view())];
+  const update = { x: moved.map((trace) => trace.x), y: moved.map((trace) => trace.y), customdata: moved.map((trace) => trace.customdata ?? null) };
+  update["marker.size"] = moved.map((trace) => trace.marker?.size ?? null);
+  update["marker.symbol"] = moved.map((trace) => trace.marker?.symbol ?? null);
+  return Plotly.restyle(find("curves"), update, moved.map((_, i) => first + i));
+}
+
+function drawRows() {
+  const { sample } = active();
+  if (!sample) return null;
+  const { t } = active().curve.at(position(active()));
+  const { below, above } = bandsAt(active(), t);
+  const slack = 1e-5 * Math.max(...sample.y_pred.map(Math.abs), ...below, ...above, 0);
+  const inside = sample.y_true.map((y, i) => y >= sample.y_pred[i] - below[i] - slack && y <= sample.y_pred[i] + above[i] + slack);
+  const place = sample.row.map((_, i) => i);
+  const bars = Math.max(1, Math.min(4, (0.45 * find("rows").clientWidth) / place.length));
+  const only = (flag) => place.filter((i) => inside[i] === flag);
+  const rows = (chosen) => ({ x: chosen, y: chosen.map((i) => sample.y_true[i]), customdata: chosen.map((i) => sample.row[i]), mode: "markers", hovertemplate: "row %{customdata}: %{y:.4g}<extra></extra>" });
+  const traces = [
+    { x: place, y: sample.y_pred, mode: "markers", name: "interval", marker: { color: colour(state.model), size: 3, symbol: "square" }, hoverinfo: "skip",
+      error_y: { type: "data", symmetric: false, array: above, arrayminus: below, width: 0, thickness: bars, color: colour(state.model) } },
+    { ...rows(only(true)), name: "observed, inside", marker: { color: css("--ink"), size: 5 } },
+    { ...rows(only(false)), name: "observed, outside", marker: { color: css("--bad"), size: 9, symbol: "x" } },
+  ];
+  const both = {
+    xaxis: { ...axis(`${sample.row.length} of ${data.rows.toLocaleString("en")} rows, by prediction`), showticklabels: false, range: [-1, place.length] },
+    yaxis: { ...axis("y"), range: span(sample) },
+  };
+  find("missed").textContent = `${only(false).length} of these ${place.length} rows lie outside.`;
+  return draw("rows", traces, both, "constant");
+}
+
+// Fixed while the scale moves, so that one sees the intervals grow: wide enough for the delivered ones and twice the largest error.
+function span(sample) {
+  const low = Math.min(...sample.y_true, ...sample.y_pred);
+  const high = Math.max(...sample.y_true, ...sample.y_pred);
+  const room = 0.35 * (high - low || 1);
+  return [low - room, high + room];
+}

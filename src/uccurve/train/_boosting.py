@@ -1,0 +1,206 @@
+"""Newton boosting of the logarithm of a band, by scikit-learn's trees or by LightGBM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+from sklearn.tree import DecisionTreeRegressor
+
+from uccurve._checks import Array
+
+from ._objective import derivatives
+
+FEW_ROWS = 10_000
+"""LightGBM advises against many threads on no more rows than these."""
+
+
+class Rows(NamedTuple):
+    """Features, the errors' sizes ``r^p`` in a unit that makes their mean 1, and weights."""
+
+    X: Any
+    size: Array
+    weight: Array
+
+    def at(self, index: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.X[index], self.size[index], self.weight[index])
+
+
+class Settings(NamedTuple):
+    """How to boost; `patience` is how many trees may come without a better area of held-out rows."""
+
+    n_estimators: int
+    learning_rate: float
+    max_leaf_nodes: int
+    min_samples_leaf: int
+    l2_regularization: float
+    patience: int
+    seed: int
+
+
+class Ensemble(Protocol):
+    """A fitted sum of trees."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees kept."""
+
+    def raw(self, X: Any) -> Array:
+        """Logarithm of the band, in units of the constant band."""
+
+
+def relative_area(size: Array, half_width: Array, active: Array, weight: Array) -> float:
+    """Return the area of bands over that of the constant band: ``E[half-width] E[size / active] / E[size]``."""
+    mean_width, mean_ratio, mean_size = (np.average(v, weights=weight) for v in (half_width, size / active, size))
+    return float(mean_width * mean_ratio / mean_size) if mean_size else np.nan
+
+
+def held_out_area(rows: Rows, raw: Array) -> float:
+    """Return the area of held-out rows over that of the constant band."""
+    width = np.exp(raw)
+    return relative_area(rows.size, width, width, rows.weight)
+
+
+# ---- scikit-learn's trees
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEnsemble:
+    """Trees of scikit-learn, each a Newton step of which `learning_rate` is taken."""
+
+    trees: Sequence[DecisionTreeRegressor]
+    learning_rate: float
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees kept."""
+        return len(self.trees)
+
+    def raw(self, X: Any) -> Array:
+        """Logarithm of the band, in units of the constant band."""
+        total = np.zeros(X.shape[0])
+        for tree in self.trees:
+            total += tree.predict(X, check_input=False)
+        return self.learning_rate * total
+
+
+def boosted_trees(rows: Rows, held_out: Rows | None, settings: Settings) -> TreeEnsemble:
+    """Boost scikit-learn's trees, at most until the area of held-out rows stops falling."""
+    steps = islice(_newton_trees(rows, settings), settings.n_estimators)
+    trees = list(steps) if held_out is None else _until_no_better(steps, held_out, settings)
+    return TreeEnsemble(trees, settings.learning_rate)
+
+
+def _newton_trees(rows: Rows, settings: Settings) -> Iterator[DecisionTreeRegressor]:
+    """Yield trees fitted to -gradient / Hessian with the Hessian as weight: their leaves are Newton steps."""
+    random, raw = np.random.RandomState(settings.seed), np.zeros(len(rows.size))
+    by_column = rows.X.tocsc() if issparse(rows.X) else rows.X
+    while True:
+        gradient, hessian = derivatives(rows.size, raw)
+        tree = DecisionTreeRegressor(
+            max_leaf_nodes=settings.max_leaf_nodes, min_samples_leaf=settings.min_samples_leaf, random_state=random
+        )
+        tree.fit(by_column, -gradient / hessian, sample_weight=rows.weight * hessian)
+        _shrink(tree, settings.l2_regularization)
+        yield tree
+        raw += settings.learning_rate * tree.predict(rows.X, check_input=False)
+
+
+def _shrink(tree: DecisionTreeRegressor, l2: float) -> None:
+    """Turn every leaf's -G / H into -G / (H + l2)."""
+    hessian = tree.tree_.weighted_n_node_samples
+    tree.tree_.value[:, 0, 0] *= hessian / (hessian + l2)
+
+
+def _until_no_better(
+    steps: Iterator[DecisionTreeRegressor], held_out: Rows, settings: Settings
+) -> list[DecisionTreeRegressor]:
+    """Return the trees up to the smallest area of held-out rows; stop when it has not fallen for long."""
+    raw, trees, kept = np.zeros(len(held_out.size)), [], 0
+    smallest = held_out_area(held_out, raw)
+    for tree in steps:
+        trees.append(tree)
+        raw += settings.learning_rate * tree.predict(held_out.X, check_input=False)
+        area = held_out_area(held_out, raw)
+        if area < smallest:
+            smallest, kept = area, len(trees)
+        elif len(trees) - kept >= settings.patience:
+            break
+    return trees[:kept]
+
+
+# ---- LightGBM
+
+
+@dataclass(frozen=True, slots=True)
+class LightGBMEnsemble:
+    """A booster of LightGBM, of which the first trees are kept."""
+
+    booster: Any
+    n_trees: int
+
+    def raw(self, X: Any) -> Array:
+        """Logarithm of the band, in units of the constant band."""
+        if not self.n_trees:
+            return np.zeros(X.shape[0])
+        return np.asarray(self.booster.predict(_accepted(X), num_iteration=self.n_trees), np.float64)
+
+
+def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -> LightGBMEnsemble:
+    """Boost LightGBM's trees, at most until the area of held-out rows stops falling."""
+    try:
+        import lightgbm
+    except ModuleNotFoundError as error:
+        raise ImportError('backend="lightgbm" needs LightGBM: pip install lightgbm') from error
+
+    size, weight = rows.size.astype(np.float32), rows.weight.astype(np.float32)  # which LightGBM computes in
+
+    def objective(raw: Array, _: Any) -> tuple[Any, Any]:
+        gradient, hessian = derivatives(size, raw.astype(np.float32))
+        return weight * gradient, weight * hessian
+
+    params = _lightgbm_params(settings, few=len(rows.size) <= FEW_ROWS)
+    data = lightgbm.Dataset(_accepted(rows.X), label=rows.size, params=params).construct()
+    if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
+        return LightGBMEnsemble(None, 0)  # LightGBM stops with an error where every feature is constant
+    params["objective"] = objective
+    if held_out is None:
+        return LightGBMEnsemble(lightgbm.train(params, data, settings.n_estimators), settings.n_estimators)
+
+    def metric(raw: Array, _: Any) -> tuple[str, float, bool]:
+        return "area", held_out_area(held_out, raw), False
+
+    booster = lightgbm.train(
+        params,
+        data,
+        settings.n_estimators,
+        valid_sets=[data.create_valid(_accepted(held_out.X), label=held_out.size)],
+        feval=metric,
+        callbacks=[lightgbm.early_stopping(settings.patience, verbose=False)],
+    )
+    better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
+    return LightGBMEnsemble(booster, booster.best_iteration if better else 0)
+
+
+def _lightgbm_params(settings: Settings, *, few: bool) -> dict[str, Any]:
+    return {
+        "learning_rate": settings.learning_rate,
+        "num_leaves": settings.max_leaf_nodes,
+        "min_data_in_leaf": settings.min_samples_leaf,
+        "lambda_l2": settings.l2_regularization,
+        "feature_pre_filter": False,  # it would leave too few rows without any feature
+        "metric": "none",
+        "num_threads": 1 if few else 0,
+        "seed": settings.seed,
+        "verbosity": -1,
+    }
+
+
+def _accepted(X: Any) -> Any:
+    """Return features as LightGBM takes them: it knows sparse matrices but no sparse arrays."""
+    return csr_matrix(X) if issparse(X) else X

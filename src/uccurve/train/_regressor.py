@@ -1,0 +1,273 @@
+"""A scikit-learn regressor of bands, trained for the area."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from uccurve import _checks as checks
+from uccurve._checks import Array, Axes
+
+from ._boosting import Ensemble, Rows, Settings, boosted_by_lightgbm, boosted_trees, relative_area
+from ._objective import DEFICIT, absolute_errors, finite_errors, power
+
+BACKENDS: Mapping[str, Callable[[Rows, Rows | None, Settings], Ensemble]] = {
+    "sklearn": boosted_trees,
+    "lightgbm": boosted_by_lightgbm,
+}
+SIDES = ("symmetric", "separate")
+FEATURES: dict[str, Any] = {
+    "dtype": np.float32,
+    "accept_sparse": "csr",
+    "accept_large_sparse": False,
+    "ensure_all_finite": "allow-nan",
+}
+
+
+class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+    """Learn bands with the smallest area under the curve, by boosting.
+
+    Fit it to errors ``y_true - y_pred`` of rows that the point prediction has not seen, such as those of
+    ``cross_val_predict``. Its bands are right up to one common factor, which `IntervalCalibrator` finds.
+
+    Parameters
+    ----------
+    axes : {("bandwidth", "deficit"), ("bandwidth", "miss_rate")}
+        The area to minimise; see `uccurve.train.area_objective` for what the best bands are.
+    sides : {"symmetric", "separate"}
+        ``"symmetric"``: one band per row from absolute errors. ``"separate"``: a lower and an upper band from signed
+        errors.
+    n_estimators : int
+        Number of trees, for each side; the largest number with early stopping.
+    learning_rate : float
+        Share of each Newton step that is taken, above 0 and at most 1.
+    max_leaf_nodes : int
+        Leaves per tree.
+    min_samples_leaf : int
+        Minimum number of rows per leaf.
+    l2_regularization : float
+        Shrinks the step of a leaf to ``H / (H + l2_regularization)`` of itself, where H is the sum of its rows'
+        Hessians, about 2 per row: by default a leaf of 100 rows takes half of its step.
+    n_iter_no_change : int or None
+        Early stopping: hold `validation_fraction` of the rows out, stop when their area has not fallen for this many
+        trees, and keep the trees up to the smallest area. None uses all rows and all trees.
+    validation_fraction : float or int
+        Share (or number) of the rows held out for early stopping.
+    backend : {"sklearn", "lightgbm"}
+        Whose trees to use; LightGBM, where installed, is many times as fast on many rows.
+    random_state : int, RandomState or None
+        For the held-out rows and the trees.
+
+    Attributes
+    ----------
+    n_trees_ : tuple of int
+        Trees kept: those of the band, or those of the lower and of the upper band.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    On deficit vs. bandwidth the best band is the conditional root mean square of the error, ``sqrt(E[r^2 | x])``; on
+    miss_rate vs. bandwidth it is ``sqrt(m E[r | x])``, where m is the mean of r and puts the band in units of y. With
+    separate sides each is ``sqrt(2 E[...])`` with errors on the other side counted as 0, so that both modes agree
+    where errors are symmetric.
+
+    Each tree is fitted to -gradient / Hessian of the loss with the Hessian as weight. The mean in a leaf is then
+    ``tanh(d)``, where d is the way to the leaf's minimum, so a Newton step never overshoots and the training loss falls
+    with every tree.
+
+    The defaults were chosen on synthetic, diabetes, housing, wine and traffic data of 200 to 8,000 rows. On small data
+    shrinkage beats early stopping, which takes rows away from training; on many thousand rows more leaves may pay.
+    Missing values in `X` are allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 1, (2000, 1))
+    >>> error = (1 + 2 * X[:, 0]) * rng.normal(size=2000)
+    >>> BandRegressor(random_state=0).fit(X, np.abs(error)).predict([[0.0], [1.0]]).round()
+    array([1., 3.])
+    """
+
+    def __init__(
+        self,
+        axes: Axes = DEFICIT,
+        *,
+        sides: Literal["symmetric", "separate"] = "symmetric",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 8,
+        min_samples_leaf: int = 20,
+        l2_regularization: float = 200.0,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.2,
+        backend: Literal["sklearn", "lightgbm"] = "sklearn",
+        random_state: Any = None,
+    ) -> None:
+        self.axes = axes
+        self.sides = sides
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.backend = backend
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn bands from errors.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n, features)
+        y : array_like of shape (n,)
+            Absolute errors, or signed errors ``y_true - y_pred`` with ``sides="separate"``.
+        sample_weight : array_like of shape (n,), optional
+            Only their ratios count; a row of weight 0 is left out.
+        """
+        settings = self._settings()
+        X, y, weight = self._data(X, y, sample_weight)
+        sizes, self._factors = _sizes(_by_side(y, self.sides), weight, power(self.axes))
+        train, held_out = self._split(len(y), settings.seed)
+        boosted = BACKENDS[self.backend]
+        self._ensembles: list[Ensemble] = []
+        for size in sizes.T:
+            rows = Rows(X, size, weight)
+            unseen = None if held_out is None else rows.at(held_out)
+            self._ensembles.append(boosted(rows.at(train), unseen, settings))
+        self.n_trees_ = tuple(one.n_trees for one in self._ensembles)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict bands, all above 0.
+
+        Returns
+        -------
+        array of shape (n,), or (n, 2) with the lower and the upper band where sides are separate
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **FEATURES)
+        bands: Array = self._factors * np.exp(np.column_stack([one.raw(X) for one in self._ensembles]))
+        return bands[:, 0] if self.sides == "symmetric" else bands
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the gain of the bands on the axes they were trained for: 1 minus their area over the constant band's.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix of shape (n, features)
+        y : array_like of shape (n,)
+            Errors, as for `fit`.
+        sample_weight : array_like of shape (n,), optional
+        """
+        errors = _column(y)
+        check_consistent_length(X, errors)
+        bands = self.predict(X).reshape(len(errors), -1)
+        size = absolute_errors(errors if self.sides == "symmetric" else np.abs(errors))
+        active = np.where(errors > 0, bands[:, -1], bands[:, 0])
+        weight = np.ones(len(errors)) if sample_weight is None else _weights(sample_weight, len(errors))
+        return 1 - relative_area((size / size.max()) ** power(self.axes), bands.mean(axis=1), active, weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.sides == "symmetric"
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.regressor_tags.poor_score = True  # a band is no estimate of the error itself
+        return tags
+
+    def _settings(self) -> Settings:
+        """Return the checked parameters of the boosting."""
+        power(self.axes)
+        checks.choice("sides", self.sides, SIDES)
+        checks.choice("backend", self.backend, tuple(BACKENDS))
+        rate = checks.real("learning_rate", self.learning_rate, 0, 1)
+        if not rate:
+            raise ValueError("`learning_rate` must be above 0: it is the share of each step that is taken.")
+        patience = self.n_iter_no_change
+        return Settings(
+            n_estimators=_integer("n_estimators", self.n_estimators, 1),
+            learning_rate=rate,
+            max_leaf_nodes=_integer("max_leaf_nodes", self.max_leaf_nodes, 2),
+            min_samples_leaf=_integer("min_samples_leaf", self.min_samples_leaf, 1),
+            l2_regularization=checks.real("l2_regularization", self.l2_regularization, 0),
+            patience=0 if patience is None else _integer("n_iter_no_change", patience, 1),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+
+    def _data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
+        """Return features, errors and weights of the rows that have one; weights have a mean of 1."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        X = validate_data(self, X, **FEATURES)
+        errors = _column(y)
+        check_consistent_length(X, errors)
+        weight = np.ones(len(errors)) if sample_weight is None else _weights(sample_weight, len(errors))
+        counted = weight > 0
+        if not counted.all():
+            X, errors, weight = X[counted], errors[counted], weight[counted]
+        return X, errors, weight / weight.mean()
+
+    def _split(self, n: int, seed: int) -> tuple[Any, Any]:
+        """Return which rows to train on, and which to hold out for early stopping."""
+        if self.n_iter_no_change is None:
+            return slice(None), None
+        return tuple(train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed))
+
+
+def _column(y: Any) -> Array:
+    """Return the target as one column of floats; whether they are finite is for the refusals to say."""
+    found = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y")
+    return np.asarray(column_or_1d(found, warn=True), np.float64)
+
+
+def _weights(sample_weight: Any, n: int) -> Array:
+    """Return weights, none negative and not all 0."""
+    weight: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.shape != (n,):
+        raise ValueError(f"`sample_weight` must have one value per row: shape {weight.shape} for {n} rows.")
+    rule = checks.Rule("sample_weight", "not be negative", ("is", "are"), "leave such rows out")
+    checks.rows(weight < 0, rule, lambda row: f"{weight[row]:.4g}")
+    if not weight.any():
+        raise ValueError("`sample_weight` must not be zero in every row.")
+    return weight
+
+
+def _by_side(y: Array, sides: str) -> Array:
+    """Return errors as columns: one of absolute errors, or those below and those above the prediction."""
+    if sides == "symmetric":
+        return absolute_errors(y)[:, None]
+    errors = finite_errors(y)
+    for side, found in (("below", errors < 0), ("above", errors > 0)):
+        if not found.any():
+            raise ValueError(
+                f"`y` must hold signed errors of both signs for separate sides: none lies {side} its prediction. "
+                'Hint: pass y_true - y_pred, or absolute errors with sides="symmetric".'
+            )
+    return np.column_stack([np.maximum(-errors, 0), np.maximum(errors, 0)])
+
+
+def _sizes(errors: Array, weight: Array, p: int) -> tuple[Array, Array]:
+    """Return ``r^p`` of each side with a mean of 1, and each side's constant band, in units of y."""
+    largest = errors.max()
+    sizes = (errors / largest) ** p
+    means = np.average(sizes, axis=0, weights=weight)
+    shares = means / means.sum()
+    unit = largest * means.sum() ** (1 / p)
+    return sizes / means, unit * np.sqrt(len(means) * shares)
+
+
+def _integer(name: str, value: Any, low: int) -> int:
+    """Return an integer of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        raise ValueError(f"`{name}` must be an integer of at least {low}; got {checks.shown(value)}.")
+    return int(value)

@@ -1,0 +1,301 @@
+"""Data that once gave wrong answers: huge one-sided bands, zero areas, the ends of float64.
+
+What float64 cannot answer to nine digits is refused in one sentence; all else is right to nine digits. Warnings are
+errors here as everywhere, so an overflow that leaks is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import uccurve as ucc
+from level_oracle import Nested
+from oracle import FALLING, METRICS, PAIRS
+from strategies import LIMIT, Data
+
+DIGITS = 1e-9
+
+
+def data(error: Any, lower: Any, upper: Any, weight: Any = None) -> Data:
+    """Rows around predictions of 0, from arrays or single numbers."""
+    y, p, low, high = (tuple(np.broadcast_to(one, np.shape(error)).tolist()) for one in (error, 0.0, lower, upper))
+    return Data(y, p, low, high, None if weight is None else tuple(np.asarray(weight, float).tolist()))
+
+
+def one_sided(name: str, n: int = 24) -> Data:
+    """Ordinary errors with some bands written as a huge number."""
+    rng = np.random.default_rng(30)
+    error, lower, upper = rng.normal(size=n), rng.lognormal(size=n), rng.lognormal(size=n)
+    if name == "all lower bounds":
+        return data(error, 1e18, 2.0)
+    if name == "every other side":
+        return data(error, np.where(np.arange(n) % 2, 1e18, lower), np.where(np.arange(n) % 2, upper, 1e18))
+    lower[3] = 1e18
+    if name == "both bounds of one row":
+        upper[3] = 1e18
+    return data(error, lower, upper, weight=rng.integers(1, 5, n) if name == "one weighted row" else None)
+
+
+KINDS = ["all lower bounds", "every other side", "one row", "both bounds of one row", "one weighted row"]
+
+
+def close(found: float, exact: Fraction | float) -> None:
+    assert_allclose(found, float(exact), rtol=DIGITS, atol=0)
+
+
+# ---- one-sided intervals written with a huge number
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_areas_of_huge_one_sided_bands_are_right_to_nine_digits_on_every_pair_of_axes(kind: str) -> None:
+    rows = one_sided(kind)
+    curve, oracle = rows.curve(), rows.oracle()
+    for pair in PAIRS:
+        close(curve.area(axes=pair), oracle.area(*pair))
+        close(curve.area(axes=pair, miss_rate=(0.2, 0.7)), oracle.area(*pair, ("miss_rate", 0.2, 0.7)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vertices_of_huge_one_sided_bands_are_what_the_curve_says_there(kind: str) -> None:
+    curve = one_sided(kind).curve()
+    table = curve.table()
+    for i, scale in enumerate(table["scale"].tolist()):
+        point = curve.at(scale)
+        for name in METRICS:
+            assert_allclose(table[name][i], getattr(point, name), rtol=DIGITS, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_costs_targets_and_scores_of_huge_one_sided_bands_are_right_to_nine_digits(kind: str) -> None:
+    rows = one_sided(kind)
+    curve, oracle = rows.curve(), rows.oracle()
+    close(curve.potential_crps(), oracle.potential_crps())
+    close(curve.skill(), 1 - oracle.potential_crps() / oracle.constant().potential_crps())
+    for pair in PAIRS:
+        close(curve.cheapest(0.3, axes=pair).cost, oracle.cheapest(0.3, *pair)[0])
+    for name in METRICS:
+        ends = oracle.value(name, oracle.start), oracle.value(name, oracle.end)
+        goal = float(ends[0] + (ends[1] - ends[0]) * Fraction(2, 5))
+        found, exact = curve.find(**{name: goal}), oracle.reach(name, goal)
+        assert exact is not None
+        close(found.scale, exact)
+        if name not in FALLING:
+            close(getattr(found, name), goal)
+
+
+@pytest.mark.parametrize("band", [1e9, 1e16, 1e18, 1e300])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bands_too_wide_to_add_a_shift_to_are_refused_over_the_shift(kind: str, band: float) -> None:
+    rows = one_sided(kind)
+    lower, upper = (tuple(band if one == 1e18 else one for one in side) for side in (rows.lower_band, rows.upper_band))
+    iv = Data(rows.y_true, rows.y_pred, lower, upper, rows.weight).intervals()
+    curve, error = ucc.UCC(iv, vary="shift"), np.sum(iv.weight * np.abs(iv.y_true))
+    sentence = (
+        rf'^`vary="shift"` needs bands and errors of comparable size: the largest band is {band:.3g}, the mean error '
+        rf"{error:.3g}, which float64 cannot add to nine digits\. Hint: leave out or cap such bands\.$"
+    ).replace("+", r"\+")
+    for ask in every_question(curve):
+        with pytest.raises(ValueError, match=sentence):
+            ask()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.99])
+def test_bands_below_the_limit_are_answered_to_nine_digits_over_the_shift(share: float) -> None:
+    rng = np.random.default_rng(31)
+    error, lower, upper = rng.normal(size=16), rng.lognormal(size=16), rng.lognormal(size=16)
+    lower[3] = upper[5] = share * LIMIT * np.mean(np.abs(error))
+    rows = data(error, lower, upper)
+    curve, oracle = rows.curve("shift"), rows.oracle("shift")
+    for pair in PAIRS:
+        close(curve.area(axes=pair), oracle.area(*pair))
+    close(curve.potential_crps(), oracle.potential_crps())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_levels_too_wide_to_go_between_are_refused(kind: str) -> None:
+    outer = one_sided(kind).intervals()
+    inner = ucc.Intervals.from_bands(
+        outer.y_true, outer.y_pred, np.minimum(outer.lower_band, 0.1), np.minimum(outer.upper_band, 0.1),
+        weight=None if kind != "one weighted row" else one_sided(kind).weight,
+    )  # fmt: skip
+    for levels in ({0.5: inner, 0.9: outer}, {0.9: outer}):
+        curve = ucc.UCC.from_levels(levels)
+        for ask in every_question(curve):
+            with pytest.raises(ValueError, match=r"^a curve of levels needs bands and errors of comparable size: "):
+                ask()
+        assert curve.decompose(coverage=0.9) == ucc.UCC(outer).decompose(coverage=0.9)
+
+
+def test_levels_close_to_each_other_are_refused_where_their_bands_are_not() -> None:
+    inner, outer = data([1.0, 2.0], 1.0, 1.0), data([1.0, 2.0], 3.0, 3.0)
+    near = Nested((0.5, 0.5 + 1e-9), (inner, outer))
+    with pytest.raises(ValueError, match="a curve of levels needs bands and errors of comparable size"):
+        ucc.UCC.from_levels({p: level.intervals() for p, level in zip(near.names, near.levels, strict=True)}).at(1.0)
+
+
+def test_wide_levels_below_the_limit_are_answered_to_nine_digits() -> None:
+    rng = np.random.default_rng(32)
+    error, lower, upper = rng.normal(size=12), rng.lognormal(size=12), rng.lognormal(size=12)
+    wider = 2 * upper
+    wider[3] = 1e6
+    levels = Nested((0.5, 0.9), (data(error, lower, upper), data(error, 1.5 * lower, wider)))
+    curve, oracle = levels.curve(), levels.oracle()
+    for pair in PAIRS:
+        close(curve.area(axes=pair), oracle.area(*pair))  # type: ignore[arg-type]  # names from a list
+    close(curve.potential_crps(), oracle.potential_crps())
+
+
+# ---- nothing to compare
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
+def test_rows_without_error_are_carried_by_none(vary: Any) -> None:
+    iv = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [0.5, 0.0, 2.0], [1.0, 1.0, 0.0])
+    curve: Any = ucc.UCC.from_levels({0.5: iv}) if vary == "levels" else ucc.UCC(iv, vary=vary)
+    for pair in PAIRS:
+        if pair[1] in FALLING:
+            assert curve.concentration(axes=pair) == 0
+
+
+@pytest.mark.parametrize("weight", [None, [0.3, 0.1, 0.7] * 3 + [0.11]])
+@pytest.mark.parametrize("unit", [1.0, 1e-160, 1e150, 1 / 3])
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+def test_a_gain_is_nan_where_both_areas_are_zero_and_only_there(vary: str, unit: float, weight: Any) -> None:
+    rows = data(np.full(10, 0.1 * unit), 0.3 * unit, 0.3 * unit, weight)
+    oracle = rows.oracle(vary)
+    seen = set()
+    for pair in PAIRS:
+        mine, theirs = oracle.area(*pair), oracle.constant().area(*pair)
+        gain = ucc.UCC(rows.intervals(), vary=vary).gain(axes=pair)  # type: ignore[arg-type]
+        if theirs == 0:
+            assert mine == 0
+            assert np.isnan(gain), pair
+            seen.add(pair)
+        else:
+            assert_allclose(gain, float(1 - mine / theirs), rtol=0, atol=1e-12)
+    assert ("excess", "deficit") in seen
+
+
+def test_an_area_of_nothing_is_never_better_than_one_of_something() -> None:
+    exact = ucc.Intervals.from_bands([0.1] * 10, [0] * 10, [0.1] * 9 + [0.2])
+    assert ucc.UCC(exact).gain(axes=("excess", "deficit")) == -np.inf  # the constant band's area is 0, this one is not
+
+
+# ---- flags
+
+
+@pytest.mark.parametrize("value", ["abc", "", 1, 0, None, 1.0, [True], np.array([True])])
+def test_a_flag_that_is_no_truth_value_is_refused(value: Any) -> None:
+    iv = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [1.0, 1.0])
+    for curve in (ucc.UCC(iv), ucc.UCC(iv, vary="shift"), ucc.UCC.from_levels({0.9: iv})):
+        with pytest.raises(TypeError, match=r"^`conformal` must be True or False; got "):
+            curve.find(coverage=0.5, conformal=value)
+
+
+# ---- the ends of float64
+
+
+def every_question(curve: Any) -> Iterator[Callable[[], object]]:
+    """All that can be asked of a curve."""
+    yield from (curve.points, curve.table, curve.potential_crps, curve.skill, curve._repr_html_)
+    yield from (lambda: curve.at(1.0), lambda: curve.at(0.0), lambda: curve.find(coverage=0.5))
+    if curve.vary != "levels":  # there the model's own interval is scored, over the scale
+        yield from (lambda: curve.interval_score(coverage=0.9), lambda: curve.decompose(coverage=0.9))
+    for pair in PAIRS:
+        yield lambda pair=pair: curve.area(axes=pair)  # type: ignore[misc]
+        yield lambda pair=pair: curve.area(axes=pair, miss_rate=(0.0, 0.5))  # type: ignore[misc]
+        yield lambda pair=pair: curve.gain(axes=pair)  # type: ignore[misc]
+        yield lambda pair=pair: curve.cheapest(0.3, axes=pair)  # type: ignore[misc]
+        if {*FALLING} & {*pair}:
+            yield lambda pair=pair: curve.concentration(axes=pair)  # type: ignore[misc]
+
+
+def numbers(answer: Any) -> Iterator[float]:
+    """The numbers in an answer of any kind."""
+    if isinstance(answer, dict):
+        answer = list(answer.values())
+    if isinstance(answer, float | int | np.ndarray):
+        yield from np.ravel(answer).tolist()
+    elif isinstance(answer, list):
+        for one in answer:
+            yield from numbers(one)
+    elif not isinstance(answer, str | None):
+        fields = (getattr(answer, name) for name in answer.__dataclass_fields__)
+        yield from (one for field in fields if not isinstance(field, tuple) for one in numbers(field))
+
+
+def rows_near(size: float) -> list[ucc.Intervals]:
+    """Asymmetric, symmetric and weighted rows of one size, some of them on a bound, one without an error."""
+    error = size * np.array([1.0, -0.5, 0.0, 0.25, -0.75, 0.5])
+    lower, upper = size * np.array([0.5, 0.25, 0.25, 1, 0.25, 0]), size * np.array([0.25, 1, 0.5, 0.5, 0.125, 0.75])
+    make = ucc.Intervals.from_bands
+    return [
+        make(error, np.zeros(6), lower, upper),
+        make(error, np.zeros(6), np.maximum(lower, upper)),
+        make(error, np.zeros(6), lower, upper, weight=[1, 2, 0, 3, 1, 1]),
+    ]
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
+@pytest.mark.parametrize("size", [2.0**1023, 2.0**1000, 2.0**-1000, 2.0**-1070])
+def test_rows_at_the_ends_of_float64_are_answered_without_a_warning(size: float, vary: Any) -> None:
+    for iv in rows_near(size):
+        curve: Any = ucc.UCC.from_levels({0.9: iv}) if vary == "levels" else ucc.UCC(iv, vary=vary)
+        for ask in every_question(curve):
+            ask()
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+@pytest.mark.parametrize("size", [2.0**1023, 2.0**1000, 2.0**-1000, 2.0**-1060])
+def test_rows_at_the_ends_of_float64_have_the_answers_of_rows_near_one(size: float, vary: Any) -> None:
+    for far, here in zip(rows_near(size), rows_near(1.0), strict=True):
+        theirs, mine = ucc.UCC(far, vary=vary), ucc.UCC(here, vary=vary)
+        t = size if vary == "shift" else 1.0
+        assert_allclose(list(numbers(theirs.at(t / 2, unit=size)))[2:], list(numbers(mine.at(0.5)))[2:], rtol=1e-15)
+        assert_allclose(theirs.potential_crps(unit=size), mine.potential_crps(), rtol=1e-14)
+        assert_allclose(theirs.skill(), mine.skill(), rtol=1e-12)
+        assert_allclose(getattr(theirs.find(coverage=0.6), vary), t * getattr(mine.find(coverage=0.6), vary))
+        for pair in PAIRS:
+            axes: Any = pair
+            assert_allclose(theirs.gain(axes=axes), mine.gain(axes=axes), rtol=1e-12, atol=1e-14)
+            assert_allclose(theirs.area(axes=axes, unit=size), mine.area(axes=axes), rtol=1e-12)
+        parts, expected = theirs.decompose(coverage=0.8, unit=size), mine.decompose(coverage=0.8)
+        assert_allclose(parts.best_scale, t * expected.best_scale)
+        for name in ("score", "best_score", "miscalibration", "discrimination", "uncertainty", "climatology"):
+            assert_allclose(getattr(parts, name), getattr(expected, name), rtol=1e-13, atol=1e-14)
+
+
+def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None:
+    curve = ucc.UCC(ucc.Intervals.from_bands([1e-320, 3e-320], [0, 0], [1e-320, 2e-320]), vary="shift")
+    for shift in (1.0, 1e90):
+        point = curve.at(shift)
+        assert (point.shift, point.miss_rate) == (shift, 0)
+        assert_allclose([point.bandwidth, point.excess, point.overshoot], shift, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("error", "band"), [([1.0, 2.0], [1e-320, 2.0]), ([1e300, 1.0], [1e-300, 1.0]), ([1e100, 0.0], [1e-200, 1e100])]
+)
+def test_a_scale_beyond_float64_is_refused_and_not_treated_as_infinite(error: list[float], band: list[float]) -> None:
+    curve = ucc.UCC(ucc.Intervals.from_bands(error, [0, 0], band))
+    sentence = r"^bands and errors must be of comparable size: .*float64.*\. Hint: raise such bands by `min_band`\.$"
+    for ask in every_question(curve):
+        with pytest.raises(ValueError, match=sentence):
+            ask()
+    raised = ucc.Intervals.from_bands(error, [0, 0], band, min_band="5%")
+    assert np.isfinite(ucc.UCC(raised).area())
+
+
+def test_infinite_is_said_of_what_lies_beyond_float64_and_of_nothing_else() -> None:
+    curve = ucc.UCC(rows_near(2.0**1023)[0])
+    assert np.isfinite(list(numbers(curve.find(miss_rate=0.0)))).all()
+    assert curve.at(8.0).bandwidth == np.inf
+    assert curve.at(8.0, unit=2.0).bandwidth == 2 * curve.at(2.0).bandwidth
+    assert curve.area(axes=("bandwidth", "deficit")) == np.inf
+    assert np.isfinite(curve.area(axes=("bandwidth", "deficit"), unit=2.0**1000))

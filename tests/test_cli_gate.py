@@ -1,0 +1,223 @@
+"""`uccurve gate` as continuous integration meets it: files in, an exit code and a comment out."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import uccurve as ucc
+from pages import DOCS, Reader, environment, steps
+from test_cli import ESCAPE, Run, at_a_terminal, refused, run
+from uccurve.compare.gate import gate
+
+__all__ = ["run"]  # the fixture
+N = 800
+
+
+def rows() -> pl.DataFrame:
+    """Intervals that keep 90%, with a key, a time and a label."""
+    rng = np.random.default_rng(2)
+    x = rng.uniform(1, 5, N)
+    half = 1.645 * x / 4
+    return pl.DataFrame(
+        {
+            "id": np.arange(N),
+            "week": np.arange(N) // 20,
+            "site": rng.choice(["north", "south"], N),
+            "y": x + rng.normal(size=N) * x / 4,
+            "pred": x,
+            "lower": x - half,
+            "upper": x + half * 1.02,
+        }
+    )
+
+
+def scaled(factor: float) -> pl.DataFrame:
+    pred = pl.col("pred")
+    return rows().with_columns(
+        lower=pred - factor * (pred - pl.col("lower")), upper=pred + factor * (pl.col("upper") - pred)
+    )
+
+
+def loaded(frame: pl.DataFrame) -> ucc.Intervals:
+    return ucc.Intervals.from_frame(frame, y_true="y", y_pred="pred", lower="lower", upper="upper")
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path) -> None:
+    rows().write_csv(tmp_path / "base.csv")
+
+
+ASKED = ("--coverage", "90%", "--by", "site")
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.0, 0), (0.1, 3), (3.0, 3), (1.01, 0)])
+def test_the_exit_code_says_yes_or_no(run: Run, tmp_path: Path, factor: float, code: int) -> None:
+    scaled(factor).write_parquet(tmp_path / "new.parquet")
+    found = run("gate", "base.csv", "new.parquet", *ASKED, "--json", "g.json", "--markdown", "g.md")
+    assert found.returncode == code, found.stderr
+    expected = gate(
+        loaded(rows()),
+        loaded(scaled(factor)),
+        coverage=0.9,
+        by={"site": rows()["site"].to_list()},
+        names=("base", "new"),
+    )
+    assert found.stdout == expected.to_text() + "\n"
+    assert json.loads((tmp_path / "g.json").read_text()) == json.loads(json.dumps(expected.to_dict()))
+    assert (tmp_path / "g.md").read_text() == expected.to_markdown()
+    assert len(found.stdout.splitlines()) == 2 + 4  # the outcome, the level, and one line per check
+    assert "baseline: base; proposed: new" in found.stderr
+
+
+def test_clearly_worse_bands_fail_although_they_cover(run: Run, tmp_path: Path) -> None:
+    half = float(1.4 * (rows()["upper"] - rows()["pred"]).mean())  # type: ignore[operator, arg-type]  # a float
+    flat = rows().with_columns(lower=pl.col("pred") - half, upper=pl.col("pred") + half)
+    flat.write_csv(tmp_path / "flat.csv")
+    found = run("gate", "base.csv", "flat.csv", *ASKED)
+    assert found.returncode == 3
+    assert [line.split()[:2] for line in found.stdout.splitlines() if line.startswith("FAIL")] == [["FAIL", "score"]]
+    assert run("gate", "base.csv", "flat.csv", *ASKED, "--margin", "100%").returncode == 0
+
+
+def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_path: Path) -> None:
+    shuffled = rows().sample(fraction=1, shuffle=True, seed=1)
+    shuffled.write_csv(tmp_path / "new.csv")
+    refused(run("gate", "base.csv", "new.csv", *ASKED), "must have the same y_true: .* or match them by --on")
+    found = run("gate", "base.csv", "new.csv", *ASKED, "--on", "id")
+    assert found.returncode == 0, found.stderr
+    assert "score" in found.stdout
+    shuffled.head(700).write_csv(tmp_path / "part.csv")
+    sentence = r"same rows by id: 100 of 800 rows of base.csv are in no other .* Hint: --missing drop compares"
+    refused(run("gate", "base.csv", "part.csv", *ASKED, "--on", "id"), sentence)
+    fewer = run("gate", "base.csv", "part.csv", *ASKED, "--on", "id", "--missing", "drop")
+    assert fewer.returncode == 0, fewer.stderr
+    assert "dropped rows that not all files have: 100 of base.csv" in fewer.stderr
+    assert "n = 700" in fewer.stdout
+    refused(run("gate", "base.csv", "new.csv", *ASKED, "--on", "site"), "--on must name each row once: 800 of 800")
+
+
+def test_one_file_may_hold_both_models(run: Run, tmp_path: Path) -> None:
+    both = rows().rename({"pred": "a_pred", "lower": "a_lower", "upper": "a_upper"})
+    both.with_columns(b_pred="a_pred", b_lower=pl.col("a_pred") - 0.05, b_upper=pl.col("a_pred") + 0.05).write_csv(
+        tmp_path / "both.csv"
+    )
+    found = run("gate", "both.csv", *ASKED)
+    assert found.returncode == 3, found.stderr
+    assert "baseline: a; proposed: b" in found.stderr
+    turned = run("gate", "both.csv", *ASKED, "--baseline", "b", "--proposed", "a")
+    assert turned.returncode == 0, turned.stderr
+    refused(
+        run("gate", "both.csv", *ASKED, "--baseline", "c", "--proposed", "a"), "no model is called c. There are a, b."
+    )
+    refused(run("gate", "base.csv", "both.csv", *ASKED), "which model is meant. There are a, b. Hint: --proposed NAME")
+
+
+def test_a_saved_assessment_is_a_baseline(run: Run, tmp_path: Path) -> None:
+    assert run("assess", "base.csv", "--coverage", "90%", "--json", "accepted.json").returncode == 0
+    for factor, code in ((1.0, 0), (0.1, 3), (3.0, 3)):
+        scaled(factor).write_csv(tmp_path / "new.csv")
+        found = run("gate", "accepted.json", "new.csv", *ASKED)
+        assert found.returncode == code, found.stderr
+        assert "Note: the baseline is a saved assessment" in found.stdout
+    refused(run("gate", "accepted.json", "new.csv", "--coverage", "80%"), "is for a coverage of 0.9, the gate for 0.8")
+    (tmp_path / "odd.json").write_text('{"a": 1}')
+    refused(run("gate", "odd.json", "new.csv", *ASKED), "odd.json must be intervals, or an assessment that")
+
+
+def test_blocks_make_a_gate_more_careful(run: Run, tmp_path: Path) -> None:
+    scaled(0.97).write_csv(tmp_path / "new.csv")
+    alone, weeks, twenty = (
+        json.loads(run("gate", "base.csv", "new.csv", *ASKED, *block, "--json", "-").stdout)
+        for block in ((), ("--block", "week"), ("--block", "20"))
+    )
+    pvalues = [[one["pvalue"] for one in found["checks"]] for found in (alone, weeks, twenty)]
+    assert_allclose(pvalues[1], pvalues[2], rtol=1e-9)
+    assert pvalues[0][1] != pvalues[1][1]
+
+
+def test_the_promise_is_needed_or_told_by_the_columns(run: Run, tmp_path: Path) -> None:
+    refused(run("gate", "base.csv", "base.csv"), "a gate needs to know what is promised. Hint: --coverage 90%")
+    told = rows().rename({"lower": "q05", "upper": "q95"})
+    told.write_csv(tmp_path / "told.csv")
+    found = run("gate", "told.csv", "told.csv")
+    assert found.returncode == 0, found.stderr
+    assert "coverage 90%, as the column names say" in found.stderr
+
+
+def test_a_time_column_without_blocks_is_pointed_out(run: Run, tmp_path: Path) -> None:
+    dated = rows().with_columns(day=pl.date_range(pl.date(2024, 1, 1), pl.date(2026, 3, 10), eager=True).head(N))
+    dated.write_csv(tmp_path / "dated.csv")
+    dated.write_parquet(tmp_path / "dated.parquet")
+    for name in ("dated.csv", "dated.parquet"):
+        found = run("gate", name, name, *ASKED)
+        assert "follow each other in time (day) are usually dependent" in found.stderr
+        assert "usually dependent" not in run("gate", name, name, *ASKED, "--block", "20").stderr
+    unsorted = dated.sample(fraction=1, shuffle=True, seed=0)
+    unsorted.write_csv(tmp_path / "unsorted.csv")
+    assert "usually dependent" not in run("gate", "unsorted.csv", "unsorted.csv", *ASKED).stderr
+    unsorted.rename({"day": "DS"}).write_csv(tmp_path / "named.csv")
+    assert "in time (DS)" in run("gate", "named.csv", "named.csv", *ASKED).stderr
+
+
+def test_a_terminal_gets_the_same_lines(run: Run, tmp_path: Path) -> None:
+    code, shown = at_a_terminal(tmp_path, "gate", "base.csv", "base.csv", *ASKED, width=160)
+    assert code == 0
+    lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
+    for line in run("gate", "base.csv", "base.csv", *ASKED).stdout.splitlines():
+        assert line in lines
+
+
+def test_json_and_markdown_may_go_to_standard_output_one_at_a_time(run: Run) -> None:
+    asked = ("gate", "base.csv", "base.csv", *ASKED)
+    assert run(*asked, "--markdown", "-").stdout.startswith("### Gate passed: ")
+    assert json.loads(run(*asked, "--json", "-").stdout)["passed"] is True
+    refused(run(*asked, "--json", "-", "--markdown", "-"), "--json and --markdown cannot both be standard output")
+    refused(run(*asked, "--json", "x", "--markdown", "x"), "--json and --markdown must be different files")
+    refused(run(*asked, "--json", "base.csv", "--force"), "the input base.csv and --json must be different files")
+
+
+# The page that tells how to use it
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Blocks of YAML of the page, in a folder where all its other steps have been taken."""
+    monkeypatch.chdir(tmp_path)
+    Reader(DOCS / "howto-gate.md", tmp_path).follow()
+    return [step.text for step in steps(DOCS / "howto-gate.md") if step.kind == "yaml"]
+
+
+def bash(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", "-e", "-c", line]
+    settings: Any = {"cwd": folder, "env": environment() | variables, "capture_output": True, "text": True}
+    return subprocess.run(command, check=False, **settings)
+
+
+def test_the_steps_for_github_actions_and_pre_commit_run(page: list[str], tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    actions, hooks = map(yaml.safe_load, page)
+    lines = [step["run"] for step in actions["jobs"]["intervals"]["steps"] if "run" in step]
+    for line in lines[1:]:  # the first installs
+        done = bash(line, tmp_path, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "summary.md").read_text().startswith("### Gate passed: tuned may replace baseline")
+    (hook,) = hooks["repos"][0]["hooks"]
+    assert bash(hook["entry"], tmp_path).returncode == 0
+    for line in (lines[1], hook["entry"]):
+        done = bash(line.replace("tuned.csv", "proposed.csv"), tmp_path)
+        assert done.returncode == 3, done.stderr
+
+
+def test_the_page_names_every_option(run: Run) -> None:
+    text = (DOCS / "howto-gate.md").read_text(encoding="utf-8") + (DOCS / "howto-command-line.md").read_text(
+        encoding="utf-8"
+    )
+    offered = set(re.findall(r"(--[a-z-]+)", run("gate", "-h").stdout))
+    assert sorted(option for option in offered if option not in text and option != "--help") == []

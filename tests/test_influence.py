@@ -1,0 +1,116 @@
+"""The influence of each row against finite differences: what a statistic does when one row counts a little more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import uccurve as ucc
+from uccurve._checks import SUMMARY, Axes
+from uccurve._ramps import Ramps
+from uccurve.compare import _influence as influence
+from uccurve.compare._blocks import Blocks
+from uccurve.compare._model import Model
+
+N, ALPHA = 60, 0.2
+Kind = Callable[[np.ndarray], ucc.UCC]
+
+
+def asymmetric(weight: np.ndarray) -> ucc.UCC:
+    rng = np.random.default_rng(5)
+    y, p, bands = rng.normal(size=N), rng.normal(size=N) / 4, rng.gamma(2, size=(2, N))
+    return ucc.UCC(ucc.Intervals.from_bands(y, p, *bands, weight=weight))
+
+
+def symmetric(weight: np.ndarray) -> ucc.UCC:
+    rng = np.random.default_rng(6)
+    return ucc.UCC(ucc.Intervals.from_bands(rng.normal(size=N), np.zeros(N), rng.gamma(2, size=N), weight=weight))
+
+
+def shifted(weight: np.ndarray) -> ucc.UCC:
+    return ucc.UCC(asymmetric(weight).intervals, vary="shift")
+
+
+def levels(weight: np.ndarray) -> ucc.UCC:
+    iv = asymmetric(weight).intervals
+    rng = np.random.default_rng(7)
+    grow = rng.uniform(1.2, 2.5, size=(2, N))
+    outer = ucc.Intervals.from_bands(
+        iv.y_true, iv.y_pred, iv.lower_band * grow[0], iv.upper_band * grow[1], weight=weight
+    )
+    return ucc.UCC.from_levels({0.5: iv, 0.8: outer, 0.95: outer.calibrated(scale=1.5)})
+
+
+KINDS: list[Kind] = [asymmetric, symmetric, shifted, levels]
+
+
+def derivative(kind: Kind, statistic: Callable[[ucc.UCC], float], row: int) -> float:
+    """Change of a statistic with the share of one row, the others keeping their proportions."""
+    values, step = [], 1e-6
+    weight = np.random.default_rng(8).uniform(0.5, 1.5, N)
+    weight /= weight.sum()
+    for share in (step, -step):
+        moved = weight * (1 - share)
+        moved[row] += share
+        values.append(statistic(kind(moved)))
+    return (values[0] - values[1]) / (2 * step)
+
+
+def curve(kind: Kind) -> ucc.UCC:
+    return kind(np.random.default_rng(8).uniform(0.5, 1.5, N))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> None:
+    path = curve(kind)._path()
+    ramps = Ramps(path)
+    rows = influence.crps_contributions(path, ramps, ramps.lower_hull())
+    value = curve(kind).potential_crps()
+    assert_allclose(path.mean(rows), value, rtol=1e-12)
+    for row in (0, 17, 40):
+        assert_allclose(rows[row] - value, derivative(kind, lambda c: c.potential_crps(), row), rtol=2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_s_own_score_at_the_common_best_scale_is_its_derivative(kind: Kind) -> None:
+    model = Model("m", curve(kind), Fraction(1, 5), Blocks.of(curve(kind).intervals), 0.95)
+    rows, value = model.score_rows, curve(kind).decompose(coverage=0.8).best_score
+    assert_allclose(model.path.mean(rows), value, rtol=1e-12)
+    for row in (3, 21, 55):
+        slope = derivative(kind, lambda c: c.decompose(coverage=0.8).best_score, row)
+        assert_allclose(rows[row] - value, slope, rtol=2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("axes", SUMMARY)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_s_part_of_an_area_is_its_derivative(kind: Kind, axes: Axes) -> None:
+    path = curve(kind)._path()
+    ramps = Ramps(path)
+    rows = influence.area_contributions(path, ramps, axes)
+    if rows is None:
+        assert path.vary != "scale"
+        assert "excess" in axes
+        return
+    value = curve(kind).area(axes=axes)
+    assert_allclose(path.mean(rows), 2 * value, rtol=1e-11)
+    for row in (5, 30, 59):
+        slope = derivative(kind, lambda c: c.area(axes=axes), row)
+        assert_allclose(rows[row] - 2 * value, slope, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axes", SUMMARY)
+def test_the_constant_band_s_areas_have_their_own_influence(axes: Axes) -> None:
+    path = curve(asymmetric)._path()
+    rows = influence.constant_area_contributions(path, axes)
+    assert rows is not None
+    flat = ucc.UCC(curve(asymmetric).intervals.constant()).area(axes=axes)
+    unit = curve(asymmetric).at(1.0).bandwidth
+    assert_allclose(path.mean(rows), 2 * flat, rtol=1e-11)
+    assert unit > 0
+    for row in (5, 30):
+        slope = derivative(asymmetric, lambda c: ucc.UCC(c.intervals.constant()).area(axes=axes), row)
+        assert_allclose(rows[row] - 2 * flat, slope, rtol=2e-5, atol=1e-6)

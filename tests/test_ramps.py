@@ -1,0 +1,159 @@
+"""Ramps: vertices in order, the metrics there, targets, minima and the lower hull, against the path itself."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from closeness import TOLERANCE
+from oracle import FALLING, METRICS, PAIRS
+from test_paths import Case, cases, extent
+from uccurve._ramps import Ramps, index_of_minimum, sum_error
+
+metrics = st.sampled_from(METRICS)
+
+
+def off(case: Case) -> float:
+    """What a value may be off by rounding."""
+    path, oracle = case
+    return float(100 * TOLERANCE * extent(oracle, max(abs(path.end), 1.0)))
+
+
+# ---- vertices
+
+
+@given(cases)
+def test_vertices_rise_from_the_start_through_every_critical_t(case: Case) -> None:
+    path, _ = case
+    ramps = Ramps(path)
+    assert np.all(np.diff(ramps.t) > 0)
+    assert ramps.t[0] == path.start
+    assert ramps.t[ramps.end] == path.end
+    assert set(path.critical[np.isfinite(path.critical)]) <= set(ramps.t)
+    assert path.has_uncoverable_rows or path.vary == "shift" or ramps.end == len(ramps.t) - 1
+
+
+@given(cases)
+def test_the_values_at_the_vertices_are_those_of_the_path(case: Case) -> None:
+    path, _ = case
+    ramps = Ramps(path)
+    for name in METRICS:
+        values: Any = ramps.values(name)  # type: ignore[arg-type]
+        assert not values.flags.writeable
+        exact = [path.at(t)[name] for t in ramps.t.tolist()]  # type: ignore[index]
+        assert_allclose(values, exact, rtol=1e-11, atol=1e-12 if name == "miss_rate" else off(case))
+
+
+@given(cases, st.integers(0, 15).map(lambda n: n / 16))
+def test_between_vertices_the_miss_rate_waits_and_the_rest_is_straight(case: Case, part: float) -> None:
+    path, _ = case
+    ramps = Ramps(path)
+    for left, right in zip(ramps.t[:-1].tolist(), ramps.t[1:].tolist(), strict=True):
+        t = left + part * (right - left)
+        if not left <= t < right:
+            continue
+        point = path.at(t)
+        for name in METRICS:
+            found = ramps.value(name, t)  # type: ignore[arg-type]
+            assert_allclose(found, point[name], rtol=1e-9, atol=1e-12 if name == "miss_rate" else off(case))  # type: ignore[index]
+
+
+@given(cases, st.sampled_from([*combinations(METRICS, 1), *combinations(METRICS, 2)]))
+def test_a_vertex_that_a_metric_does_not_have_lies_on_its_line(case: Case, names: Any) -> None:
+    ramps = Ramps(case[0])
+    kept = np.arange(len(ramps.t))[ramps.vertices(names)]
+    curve = slice(ramps.end + 1)
+    assert {0, ramps.end} <= set(kept.tolist())
+    for name in names:
+        values = ramps.values(name)
+        if name == "miss_rate":
+            shown = values[kept][np.searchsorted(kept, np.arange(ramps.end + 1), side="right") - 1]
+        else:
+            shown = np.interp(ramps.t[curve], ramps.t[kept], values[kept])
+        assert_allclose(shown, values[curve], rtol=1e-9, atol=off(case))
+
+
+@given(cases)
+def test_each_row_has_its_place_among_the_vertices(case: Case) -> None:
+    path, _ = case
+    ramps = Ramps(path)
+    places, coverable = ramps.places(), np.isfinite(path.critical)
+    assert_array_equal(ramps.t[places[coverable]], path.critical[coverable])
+    assert set(places[~coverable]) <= {len(ramps.t)}
+
+
+# ---- targets and minima
+
+
+@given(cases, metrics, st.integers(0, 20).map(lambda n: n / 20))
+def test_the_smallest_t_that_reaches_a_value_reaches_it_and_none_before_does(
+    case: Case, name: Any, part: float
+) -> None:
+    path, _ = case
+    ramps = Ramps(path)
+    values, sign = ramps.values(name), -1 if name in FALLING else 1
+    target = float(values.min() + part * np.ptp(values))
+    t = ramps.smallest_t_reaching(name, target)
+    assert t is not None
+    slack = off(case) if name != "miss_rate" else sum_error(len(path))
+    assert sign * ramps.value(name, t) >= sign * target - slack
+    before = ramps.t[ramps.t < t]
+    assert np.all(sign * values[: len(before)] < sign * target)
+
+
+@given(cases, metrics)
+def test_a_value_beyond_the_curve_is_reached_by_no_t(case: Case, name: Any) -> None:
+    ramps = Ramps(case[0])
+    values = ramps.values(name)
+    beyond = float(values.min()) - 1 if name in FALLING else 2 * float(values.max()) + 1
+    assert ramps.smallest_t_reaching(name, beyond) is None
+    first = float(values.max()) + 1 if name in FALLING else -1.0
+    assert ramps.smallest_t_reaching(name, first) == ramps.t[0]
+
+
+@given(cases, st.sampled_from(PAIRS), st.integers(0, 10).map(lambda n: n / 10))
+def test_a_minimum_is_the_first_vertex_that_has_it(case: Case, pair: Any, c: float) -> None:
+    ramps = Ramps(case[0])
+    curve = slice(ramps.end + 1)
+    costs = c * ramps.values(pair[0])[curve] + (1 - c) * ramps.values(pair[1])[curve]
+    t = ramps.minimum(pair[0], pair[1], (c, 1 - c))
+    place = int(np.searchsorted(ramps.t, t))
+    assert ramps.t[place] == t
+    assert costs[place] <= costs.min() * (1 + 1e-12)
+    assert np.all(costs[:place] > costs.min())
+
+
+def test_of_costs_that_differ_by_rounding_the_first_is_the_minimum() -> None:
+    assert index_of_minimum(np.array([2.0, 1.0 + 1e-16, 1.0, 3.0])) == 1
+    assert index_of_minimum(np.array([2.0, 1.0 + 4e-15, 1.0, 3.0])) == 2
+    assert index_of_minimum(np.array([inf, 0.0, 0.0])) == 1
+    assert sum_error(10**6) == pytest.approx(4 * 2.0**-52 * 1001)
+
+
+# ---- the lower hull
+
+
+@given(cases)
+def test_the_hull_has_the_best_t_of_every_alpha(case: Case) -> None:
+    path, _ = case
+    ramps = Ramps(path)
+    hull = ramps.lower_hull()
+    curve = slice(ramps.end + 1)
+    x, y = ramps.values("bandwidth")[curve], ramps.values("deficit")[curve]
+    assert hull.high[0] == 1.0
+    assert_array_equal(hull.low[:-1], hull.high[1:])
+    assert hull.low[-1] <= 1e-9
+    assert np.all(hull.low <= hull.high + 1e-9)
+    for t, low, high in zip(hull.t.tolist(), hull.low.tolist(), hull.high.tolist(), strict=True):
+        if high - low < 1e-9:  # the best of no alpha
+            continue
+        alpha = (low + high) / 2
+        found = alpha * ramps.value("bandwidth", t) + ramps.value("deficit", t)
+        assert found <= np.min(alpha * x + y) * (1 + 1e-9) + off(case)
