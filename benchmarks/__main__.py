@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json OUT] [--write PAGE]``; no name means all.
+"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--quick] [--json OUT] [--write PAGE]``; all without a name.
 
 Every module ``bench_NAME.py`` beside this file has a function ``run(quick)`` that returns its rows as dictionaries.
 """

@@ -1,4 +1,4 @@
-"""Permutations and resamples against scipy, one ``np.sort`` and one ``np.cumsum``, and the memory of comparisons."""
+"""Assessments, resamples and swaps against one ``np.sort``, scipy and one ``np.cumsum``, and their memory."""
 
 from __future__ import annotations
 
@@ -9,42 +9,21 @@ import numpy as np
 import scipy.stats
 
 import uccurve as ucc
-from uccurve.compare.bootstrap import interval_estimates
-from uccurve.compare.question import Question
-from uccurve.compare.replicates import Settings
-from uccurve.compare.units import Units
 
-from .bench_core import models
+from .bench_core import SORT, models
 from .measure import Job, Row, peak, timings
 
-FACTS: dict[str, Any] = {
-    "bandwidth/miss_rate": ("bandwidth", "miss_rate"),
-    "bandwidth/deficit": ("bandwidth", "deficit"),
-    "overshoot/deficit": ("overshoot", "deficit"),
+CLOSED: dict[str, Any] = {
+    "miss_rate vs. bandwidth": ("bandwidth", "miss_rate"),
+    "deficit vs. bandwidth": ("bandwidth", "deficit"),
+    "deficit vs. overshoot": ("overshoot", "deficit"),
 }
-FOLDED: Any = ("excess", "deficit")
+EXCESS: Any = ("excess", "deficit")
+PART: Any = (0.0, 0.5)
+SEGMENTS = 100
 BATCH = 100
-"""Swaps that scipy holds at a time: more are slower, for they leave the cache."""
+"""Swaps that scipy holds at a time: more are slower, because they leave the cache."""
 MEGABYTES = 256.0
-
-
-def run(quick: bool = False) -> list[Row]:
-    """Ratios of three jobs to their yardsticks, and the peaks of memory."""
-    small, large = (10**3, 10**4) if quick else (10**4, 10**5)
-    few = 10 if quick else 1
-    return [
-        *_against_scipy(small, 10_000 // few),
-        _against_sort(large, 2000 // few),
-        _against_cumsum(large, 1000 // few),
-        *_memory(10**5 if quick else 10**6, 99 if quick else 999),
-    ]
-
-
-def pair(n: int, kind: str) -> tuple[ucc.Intervals, ucc.Intervals]:
-    """Two models of the same rows: bands that know half of the spread, and those bands in other rows' places."""
-    first = models(n)[kind]
-    lower, upper = (np.roll(band, n // 3) for band in (first.lower_band, first.upper_band))
-    return first, ucc.Intervals.from_bands(first.y_true, first.y_pred, lower, None if kind == "symmetric" else upper)
 
 
 class Limit(NamedTuple):
@@ -56,9 +35,43 @@ class Limit(NamedTuple):
     rounds: int
 
 
+ASSESS = {
+    (10**5, "symmetric"): Limit(SORT, 1000.0, 300.0, 10),
+    (10**5, "asymmetric"): Limit(SORT, 1500.0, 300.0, 10),
+    (10**6, "symmetric"): Limit(SORT, 200.0, 100.0, 4),
+    (10**6, "asymmetric"): Limit(SORT, 400.0, 100.0, 4),
+}
+"""Limits by rows and bands; other sizes have those of the nearest smaller one."""
+BY = Limit("the same without by=", 3.0, 1.5, 6)
+BOOTSTRAP = Limit(SORT, 150.0, 60.0, 3)
 SCIPY = Limit("scipy.stats.permutation_test", 1 / 20, 1 / 50, 2)
-SORT = Limit("np.sort of N floats", 300.0, 100.0, 15)
 CUMSUM = Limit("np.cumsum of 2N floats", 20.0, 8.0, 5)
+
+
+def run(quick: bool = False) -> list[Row]:
+    """Ratios to yardsticks, and the peaks of memory."""
+    few, small, large = (10, 10**4, 10**5) if quick else (1, 10**5, 10**6)
+    return [
+        *(assessed(n, kind) for n in (small, large) for kind in ("symmetric", "asymmetric")),
+        resampled(large, 1999 // few),
+        segmented(small),
+        *_against_scipy(small // 10, 10_000 // few),
+        _against_cumsum(small, 1000 // few),
+        *_memory(large, 99 if quick else 999),
+    ]
+
+
+def three(n: int, kind: str) -> dict[str, ucc.Intervals]:
+    """Models of the same predictions: bands that know half of the spread, a third of it, and other rows' bands."""
+    first, rng = models(n)[kind], np.random.default_rng(9)
+    noise, sides = np.exp(0.5 * rng.normal(size=n)), 1 if kind == "symmetric" else 2
+    bands = (first.lower_band, first.upper_band)[:sides]
+
+    def model(*bands: Any) -> ucc.Intervals:
+        return ucc.Intervals.from_bands(first.y_true, first.y_pred, *bands)
+
+    other = model(*(np.roll(band, n // 3) for band in bands))
+    return {"half": first, "third": model(*(band * noise for band in bands)), "other rows": other}
 
 
 def _row(job: str, n: int, limit: Limit, ours: Job, theirs: Job, *, times: int = 1) -> Row:
@@ -74,21 +87,46 @@ def _row(job: str, n: int, limit: Limit, ours: Job, theirs: Job, *, times: int =
     }
 
 
+def _sort(n: int) -> Job:
+    floats = np.random.default_rng(8).random(n)
+    return lambda: np.sort(floats)
+
+
+def assessed(n: int, kind: str) -> Row:
+    """How many sorts an assessment of three models takes."""
+    limit = ASSESS[max(10**5, n), kind]
+    return _row(f"assess of three models, {kind}", n, limit, partial(ucc.assess, three(n, kind)), _sort(n))
+
+
+def segmented(n: int) -> Row:
+    """How many times as long an assessment takes with segments."""
+    given = three(n, "symmetric")
+    by = np.random.default_rng(10).integers(0, SEGMENTS, n).astype(str)
+    ours = partial(ucc.assess, given, by=by)
+    return _row(f"assess of three models by {SEGMENTS} segments", n, BY, ours, partial(ucc.assess, given))
+
+
+def resampled(n: int, count: int) -> Row:
+    """How many sorts a bootstrap of a partial gain takes."""
+    intervals = models(n)["symmetric"]
+    ours = partial(ucc.bootstrap, intervals, miss_rate=PART, n_resamples=count, seed=0)
+    return _row(f"bootstrap of a partial gain, {count} resamples", n, BOOTSTRAP, ours, _sort(n))
+
+
 def _against_scipy(n: int, count: int) -> list[Row]:
-    a, b = pair(n, "symmetric")
+    a, _, b = three(n, "symmetric").values()
     rows = []
-    for name, axes in FACTS.items():
+    for name, axes in CLOSED.items():
         ours = partial(ucc.permutation_test, a, b, axes=axes, n_resamples=count, seed=0)
-        theirs = partial(_scipy, a, b, name, count)
-        rows.append(_row(f"{count} permutations on {name}", n, SCIPY, ours, theirs))
+        rows.append(_row(f"{count} swaps, {name}", n, SCIPY, ours, partial(_scipy, a, b, name, count)))
     return rows
 
 
 def _scipy(a: ucc.Intervals, b: ucc.Intervals, name: str, count: int) -> float:
     """The same test by scipy, with the same closed form of the area for a batch of swaps at once."""
     error = np.abs(a.y_true - a.y_pred)
-    power, part = (1, 1.0) if name == "bandwidth/miss_rate" else (2, 0.5)
-    less = error.mean() ** 2 / 2 if name == "overshoot/deficit" else 0.0
+    power, part = (1, 1.0) if name == "miss_rate vs. bandwidth" else (2, 0.5)
+    less = error.mean() ** 2 / 2 if name == "deficit vs. overshoot" else 0.0
     amount = part * error**power
 
     def area(band: Any) -> Any:
@@ -106,49 +144,30 @@ def _scipy(a: ucc.Intervals, b: ucc.Intervals, name: str, count: int) -> float:
     return float(test.pvalue)
 
 
-def _against_sort(n: int, count: int) -> Row:
-    """Resample all three gains of a symmetric model together, as `assess` does."""
-    intervals, floats = models(n)["symmetric"], np.random.default_rng(8).random(n)
-    questions = [Question("gain", axes, "scale") for axes in [*list(FACTS.values())[:2], FOLDED]]
-    settings = Settings(0.95, "BCa", count)
-
-    def ours() -> object:
-        units = Units.of(intervals, None)
-        return interval_estimates(intervals, questions, units, settings, rng=np.random.default_rng(0))
-
-    return _row(f"{count} resamples of three gains, symmetric", n, SORT, ours, lambda: np.sort(floats))
-
-
 def _against_cumsum(n: int, count: int) -> Row:
-    a, b = pair(n, "asymmetric")
+    a, _, b = three(n, "asymmetric").values()
     floats = np.random.default_rng(8).random(2 * n)
-    ours = partial(ucc.permutation_test, a, b, axes=FOLDED, n_resamples=count, seed=0)
-    job = f"each of {count} permutations on excess/deficit, asymmetric"
+    ours = partial(ucc.permutation_test, a, b, axes=EXCESS, n_resamples=count, seed=0)
+    job = f"each of {count} swaps, deficit vs. excess, asymmetric"
     return _row(job, n, CUMSUM, ours, lambda: np.cumsum(floats), times=count)
 
 
 def _memory(n: int, count: int) -> list[Row]:
-    """Peaks above the input. The number of resamples is small, for it changes nothing but the list of answers."""
-    a, b = pair(n, "asymmetric")
+    """Peaks above the input. The number of resamples is small, because it changes nothing but the list of answers."""
+    given = three(n, "asymmetric")
+    a, _, b = given.values()
     how: dict[str, Any] = {"n_resamples": count, "seed": 0}
-    jobs: dict[str, Job] = {}
-    for axes in (FACTS["bandwidth/miss_rate"], FOLDED):
-        name = "/".join(axes)
-        jobs[f"permutation_test, area on {name}"] = partial(ucc.permutation_test, a, b, axes=axes, **how)
-        jobs[f"bootstrap, gain on {name}"] = partial(ucc.bootstrap, a, axes=axes, **_few(how, axes))
-        jobs[f"crossings on {name}"] = partial(ucc.crossings, a, b, axes=axes)
-        jobs[f"confidence_band on {name}"] = partial(ucc.confidence_band, a, axes=axes, **_few(how, FOLDED))
-    partial_area = {"axes": FOLDED, "miss_rate": (0.0, 0.5)}
-    jobs["permutation_test, partial area on excess/deficit"] = partial(
-        ucc.permutation_test, a, b, **partial_area, **_few(how, FOLDED)
-    )
-    jobs["assess of two models"] = partial(ucc.assess, {"a": a, "b": b}, n_resamples=5, n_permutations=count)
-    return [_peak(job, n, work) for job, work in jobs.items()]
-
-
-def _few(how: dict[str, Any], axes: Any) -> dict[str, Any]:
-    """What walks along all rows again for each resample gets few of them."""
-    return how | {"n_resamples": 5} if axes == FOLDED else how
+    found: dict[str, Job] = {
+        "assess of three models, symmetric": partial(ucc.assess, three(n, "symmetric")),
+        "assess of three models, asymmetric": partial(ucc.assess, given),
+        "bootstrap of a partial gain": partial(ucc.bootstrap, a, miss_rate=PART, **how),
+    }
+    for name, axes in (("miss_rate vs. bandwidth", CLOSED["miss_rate vs. bandwidth"]), ("deficit vs. excess", EXCESS)):
+        found[f"bootstrap, gain of {name}"] = partial(ucc.bootstrap, a, axes=axes, **how)
+        found[f"permutation_test, area of {name}"] = partial(ucc.permutation_test, a, b, axes=axes, **how)
+        found[f"crossings of {name}"] = partial(ucc.crossings, a, b, axes=axes)
+        found[f"confidence_band of {name}"] = partial(ucc.confidence_band, a, axes=axes, **how)
+    return [_peak(job, n, work) for job, work in found.items()]
 
 
 def _peak(job: str, n: int, work: Job) -> Row:

@@ -1,8 +1,8 @@
 """A sketch of Parquet files against the engine's own sum of the same four columns, its memory, growth and bracket.
 
-Files are what ``polars.DataFrame.write_parquet`` writes without options, so compressed with zstd, a million rows each:
-that is how such files usually lie in a lake. Without compression a sum is hardly more than a copy, and every ratio is
-larger. Each job runs in a process of its own, whose peak of memory is that of the job and the libraries it needs.
+Files are what ``polars.DataFrame.write_parquet`` writes by default: compressed with zstd, a million rows each, as such
+files usually are in a data lake. Without compression a sum is hardly more than a copy, and every ratio is larger. Each
+job runs in a process of its own, whose peak of memory is that of the job and the libraries it needs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PART = 10**6
 COLUMNS = ["y_true", "y_pred", "lower", "upper"]
 ENGINES = ("polars", "duckdb")
 MUST = {"time": (3.0, 2.0), "memory": (2000.0, 1000.0), "width": (1.0, 0.2)}
-"""At most, and the aim: times the sum, MB, per cent of the area."""
+"""At most, and the aim: times the sum, MB, percent of the area."""
 
 
 def run(quick: bool = False) -> list[Row]:
-    """Ratios at the greatest size with memory and bracket, then the growth with the size."""
+    """Ratios at the largest size with memory and bracket, then the growth with the size."""
     sizes, repetitions = ([10**5, 10**6], 2) if quick else ([10**6, 10**7, 10**8], 3)
     engines = [name for name in ENGINES if find_spec(name)]
     found = {n: _measured(n, engines, repetitions) for n in sizes}
@@ -56,7 +56,7 @@ def write(folder: Path, n: int) -> None:
 
 
 def _measured(n: int, engines: list[str], repetitions: int) -> dict[tuple[str, str], Row]:
-    """Least times and memory of each engine's two jobs, which take turns; the files are removed afterwards."""
+    """Shortest times and smallest memory of each engine's two jobs, which take turns; the files are removed after."""
     best: dict[tuple[str, str], Row] = {}
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), n)
@@ -82,7 +82,7 @@ def _rows(engine: str, n: int, found: dict[tuple[str, str], Row]) -> list[Row]:
     return [
         ratio | {"cpu s": sketch["cpu"], "wall s": sketch["wall"], "sum's cpu s": own["cpu"]},
         {"job": f"peak of {job}", "N": n, "unit": "MB", "memory": sketch["MB"]} | _limits("memory"),
-        {"job": f"bracket of area on excess/deficit, {engine}", "N": n, "unit": "% of the area"}
+        {"job": f"bracket of the area of deficit vs. excess, {engine}", "N": n, "unit": "% of the area"}
         | {"width": sketch["width"]}
         | _limits("width"),
     ]
@@ -97,18 +97,18 @@ def _growth(engine: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
     row = {"growth": f"UCCSketch.from_frame, {engine}", "N": n, "unit": "x sum"}
     row |= {"cpu": sketch["cpu"] / own["cpu"], "wall": sketch["wall"] / own["wall"]}
     return row | {
-        "cpu ns a row": 1e9 * sketch["cpu"] / n,
-        "wall ns a row": 1e9 * sketch["wall"] / n,
+        "cpu ns per row": 1e9 * sketch["cpu"] / n,
+        "wall ns per row": 1e9 * sketch["wall"] / n,
         "MB": sketch["MB"],
     }
 
 
 def _throughput(n: int, found: dict[tuple[str, str], Row]) -> Row:
-    """Spark on one core, to reckon what a cluster needs; its time is that of Java."""
+    """Spark on one core, to estimate what a cluster needs; its time is that of Java."""
     sketch, own = found["spark", "sketch"], found["spark", "sum"]
     row = {"throughput": "UCCSketch.from_frame, spark local[1]", "N": n, "unit": "x sum"}
     row |= {"cpu": sketch["cpu"] / own["cpu"], "wall": sketch["wall"] / own["wall"]}
-    return row | {"cpu s": sketch["cpu"], "wall s": sketch["wall"], "rows a cpu second": n / sketch["cpu"]}
+    return row | {"cpu s": sketch["cpu"], "wall s": sketch["wall"], "rows per cpu second": n / sketch["cpu"]}
 
 
 # ---- in the process of one job
@@ -141,7 +141,7 @@ def _spark(folder: str) -> tuple[Any, Callable[[], object]]:
 
 
 def _cpu(engine: str) -> float:
-    """Return the seconds this process, and Java beside it, had a processor."""
+    """Return the CPU seconds of this process, and of Java beside it."""
     if engine != "spark":
         return time.process_time()
     import psutil  # type: ignore[import-untyped]
@@ -151,7 +151,7 @@ def _cpu(engine: str) -> float:
 
 
 def _job(engine: str, job: str, folder: str) -> Row:
-    """Run one job and tell its times, the peak of the process's memory, and the width of the bracket in per cent."""
+    """Run one job and return its times, the peak of the process's memory, and the width of the bracket in percent."""
     from uccurve.sketch.sketch import UCCSketch
 
     width = None

@@ -25,15 +25,15 @@ WHY = {
     "area": "trapezoids over steps, and nothing before the first critical scale",
     "area over shift": "the same",
     "area of swapped axes": "negative where x falls",
-    "area on excess/deficit": "its excess is the overshoot, on the error's side only",
-    "area on overshoot/deficit": "to compare with the line above",
+    "area of deficit vs. excess": "its excess is the overshoot, on the error's side only",
+    "area of deficit vs. overshoot": "to compare with the line above",
     "partial area": "ends at the nearest vertices",
     "miss rate found for 0.099": "the nearest vertex, also where it misses more than asked",
     "area of one row": "needs two rows",
     "area of two rows": "0 for fewer than three",
-    "error of a prediction of 0 beside a zero band": "replaces zeros by the least band, predictions too",
+    "error of a prediction of 0 beside a zero band": "replaces zeros by the smallest band, predictions too",
 }
-"""Why UQ360 answers otherwise, read from its source."""
+"""Why UQ360 gives another answer, read from its source."""
 
 
 def run(quick: bool = False) -> list[Row]:
@@ -44,7 +44,7 @@ def run(quick: bool = False) -> list[Row]:
     jobs = {"area": lambda: _area(columns), "table": lambda: _table(columns)}
     ours = timings(jobs, repetitions=50)
     times = theirs["timed"]
-    job = "fit and area on bandwidth/miss_rate"
+    job = "fit and area of miss_rate vs. bandwidth"
     rows: list[Row] = [
         {"job": f"{job}, UQ360", "N": len(intervals), "cpu s": times["cpu"], "wall s": times["wall"]},
         {"job": f"{job}, uccurve", "N": len(intervals), "cpu s": ours["area"].cpu, "wall s": ours["area"].wall},
@@ -76,8 +76,8 @@ def _differences(intervals: ucc.Intervals, theirs: dict[str, Any]) -> list[Row]:
         "area": scale.area(),
         "area over shift": shift.area(),
         "area of swapped axes": scale.area(axes=("miss_rate", "bandwidth")),
-        "area on excess/deficit": scale.area(axes=("excess", "deficit")),
-        "area on overshoot/deficit": scale.area(axes=("overshoot", "deficit")),
+        "area of deficit vs. excess": scale.area(axes=("excess", "deficit")),
+        "area of deficit vs. overshoot": scale.area(axes=("overshoot", "deficit")),
         "partial area": scale.area(miss_rate=(0.1, 0.3)),
         "miss rate found for 0.099": scale.find(miss_rate=0.099).miss_rate,
         "area of one row": ucc.UCC(few[:1]).area(),

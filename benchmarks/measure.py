@@ -1,8 +1,7 @@
-"""Measure: the least time of jobs that take turns, the peak of the memory they ask for, and the machine they ran on.
+"""Measure: the shortest time of jobs that take turns, the peak of their memory, and the machine they ran on.
 
-Jobs are compared in one run, turn by turn, so that a busy moment meets all of them; the least time of each is what the
-code needs when nothing else disturbs it. CPU time is the process's own and hardly notices a busy machine, wall time is
-what a person waits.
+Jobs are compared in one run, turn by turn, so that a busy moment meets all of them; the shortest time of each is what
+the code needs when nothing else disturbs it. CPU time is the process's own, wall time is what a person waits.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Row = dict[str, Any]
 
 
 class Timing(NamedTuple):
-    """Least seconds of one job: those of the processor and those on the wall."""
+    """Shortest times of one job in seconds: CPU time and wall time."""
 
     cpu: float
     wall: float
@@ -36,13 +35,13 @@ class Timing(NamedTuple):
 
 
 def timings(jobs: Mapping[str, Job], *, repetitions: int) -> dict[str, Timing]:
-    """Return the least times of all jobs, each run once a round."""
-    least = dict.fromkeys(jobs, Timing(np.inf, np.inf))
+    """Return the shortest times of all jobs, each run once per round."""
+    shortest = dict.fromkeys(jobs, Timing(np.inf, np.inf))
     for _ in range(repetitions):
         for name, job in jobs.items():
             now = _once(job)
-            least[name] = Timing(min(least[name].cpu, now.cpu), min(least[name].wall, now.wall))
-    return least
+            shortest[name] = Timing(min(shortest[name].cpu, now.cpu), min(shortest[name].wall, now.wall))
+    return shortest
 
 
 def _once(job: Job) -> Timing:
@@ -94,7 +93,7 @@ def _processor() -> str:
 
 
 def shown(rows: list[Row]) -> str:
-    """Return rows as tables of aligned columns, one a kind of row; numbers to three digits."""
+    """Return rows as tables of aligned columns, one per kind of row; numbers to three digits."""
     return "\n\n".join(_table(list(group)) for _, group in groupby(rows, key=kind))
 
 

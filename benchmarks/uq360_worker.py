@@ -70,7 +70,7 @@ def findings(columns: Any) -> dict[str, Any]:
         "area": float(headline.get_AUUCC()),
         "area over shift": float(headline.get_AUUCC(vary_bias=True)),
         "area of swapped axes": float(on["missrate", "bandwidth"].get_AUUCC()),
-        "area on excess/deficit": float(on["excess", "deficit"].get_AUUCC()),
+        "area of deficit vs. excess": float(on["excess", "deficit"].get_AUUCC()),
         "partial area": float(headline.get_AUUCC(partial_y=(0.1, 0.3))),
         "miss rate found for 0.099": float(headline.get_specific_operating_point(req_y_axis_value=0.099)["new_y"]),
         "area of one row": answer(lambda: float(fitted([c[:1] for c in few], ("bandwidth", "missrate")).get_AUUCC())),
