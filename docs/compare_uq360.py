@@ -61,23 +61,23 @@ def main() -> None:
 
 def areas(metrics: Any, u: Any, default: Any, iv: ucc.Intervals, c: ucc.UCC) -> Any:
     """Coverage, width, areas and gains."""
-    yield "picp, 1 - miss_rate_score", metrics.picp(iv.y_true, iv.lower, iv.upper), 1 - c.at(1.0).miss_rate
+    yield "picp, coverage_score", metrics.picp(iv.y_true, iv.lower, iv.upper), 1 - c.at(1.0).miss_rate
     yield "mpiw, 2 x bandwidth_score", metrics.mpiw(iv.lower, iv.upper), 2 * c.at(1.0).bandwidth
     ours = c.area(axes=("overshoot", "miss_rate"), unit="std")
-    yield "area, excess/missrate, normalised (its default)", default.get_AUUCC(), ours
+    yield "area, missrate vs. excess, normalised (its default)", default.get_AUUCC(), ours
     for x, y in (("bandwidth", "missrate"), ("bandwidth", "deficit"), ("excess", "deficit")):
         u.set_coordinates(x, y, normalize=False)
         names: Any = (x.replace("excess", "overshoot"), y.replace("missrate", "miss_rate"))
-        yield f"area, {x}/{y}, raw", u.get_AUUCC(), c.area(axes=names)
+        yield f"area, {y} vs. {x}, raw", u.get_AUUCC(), c.area(axes=names)
     u.set_coordinates("bandwidth", "missrate", normalize=False)
     yield (
-        "partial area, bandwidth/missrate, miss rate 0 to 0.1",
+        "partial area, missrate vs. bandwidth, miss rate 0 to 0.1",
         u.get_AUUCC(partial_y=(0.0, 0.1)),
         c.area(miss_rate=(0, 0.1)),
     )
     gain = c.gain(axes=("overshoot", "miss_rate"))
     theirs = metrics.regression_metrics.auucc_gain(iv.y_true, iv.y_pred, iv.lower, iv.upper)
-    yield "auucc_gain, gain on overshoot/miss_rate", theirs, gain
+    yield "auucc_gain, gain on miss_rate vs. overshoot", theirs, gain
     yield "  the same from our gain g by g / (1 - g)", theirs, gain / (1 - gain)
 
 
@@ -88,7 +88,7 @@ def points(u: Any, c: ucc.UCC) -> Any:
     best = u.minimize_cost(0.1, 0.9, augment_cost_by_normfactor=False, search=("scale",))
     yield "scale for a miss rate of 0.05", recipe["modvalue"], c.find(miss_rate=0.05).scale
     yield "  miss rate that it claims there", recipe["new_y"], c.find(miss_rate=0.05).miss_rate
-    yield "least cost 0.1 bandwidth + 0.9 missrate", best["cost"], c.cheapest(0.1).cost
+    yield "minimum cost 0.1 bandwidth + 0.9 missrate", best["cost"], c.cheapest(0.1).cost
     yield "  at scale", best["modvalue"], c.cheapest(0.1).scale
     scales = np.array([row[0] for row in u.plotdata_for_scale[0]])
     lost = sum(round(row[1] * len(scales)) != np.sum(scales > row[0]) for row in u.plotdata_for_scale[0])

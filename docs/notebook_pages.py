@@ -11,13 +11,13 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES, EXECUTED = ROOT / "notebooks", ROOT / "build" / "notebooks"
-PLAIN = "*This page was built without executing the notebook; `make docs` shows its outputs.*\n\n"
+PLAIN = "*This page was built without the notebook's outputs; `make docs` adds them where its data are at hand.*\n\n"
 IMAGES = {"image/png": "png", "image/svg+xml": "svg"}
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add one page a notebook, with its pictures."""
+    """Add one page per notebook, with its pictures."""
     for source in sorted(SOURCES.glob("*.ipynb")):
         notebook = json.loads(source.read_text(encoding="utf-8"))
         shown = executed(source.name, notebook)
@@ -42,7 +42,7 @@ def executed(name: str, notebook: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def page(stem: str, notebook: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
-    """Markdown of a notebook and the pictures it shows, by file name."""
+    """Markdown of a notebook, and its pictures by file name."""
     blocks: list[str] = []
     pictures: dict[str, bytes] = {}
     for cell in notebook["cells"]:
@@ -56,7 +56,7 @@ def page(stem: str, notebook: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
 
 
 def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outputs of a cell, with prints in a row made one; what was said to stderr is left out."""
+    """The outputs of a cell, with consecutive prints joined; what went to stderr is left out."""
     kept: list[dict[str, Any]] = []
     for output in outputs:
         if output["output_type"] != "stream":

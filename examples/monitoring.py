@@ -1,8 +1,8 @@
-"""Watch prediction intervals in production: a sketch a day kept as JSON, merged to weeks, judged by a bracketed gain.
+"""Watch prediction intervals in production: one sketch per day, kept as JSON, merged into weeks, judged by a gain.
 
 Run it as ``python examples/monitoring.py [FOLDER]``. It makes up four weeks of forecasts. In the last one the model
-has lost sight of what makes its errors large: it delivers one band for all, as wide as keeps the miss rate where it
-was. The miss rate does not notice; the gain over the reference week does.
+has lost track of what makes its errors large: it delivers one width for all rows, just wide enough to keep the miss
+rate where it was. The miss rate does not notice; the gain over the reference week does.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
-from uccurve._checks import Axes
 
-AXES: Axes = ("bandwidth", "deficit")
+AXES = ("bandwidth", "deficit")
 TOLERANCE = 0.05
-"""How much larger the area of a week may be before someone is called: look at some good weeks to choose it."""
+"""How much larger the area of a week may be before someone is called; look at a few good weeks to choose it."""
 ROWS = 5_000
 
 
 def forecasts(rng: np.random.Generator, *, informed: bool) -> ucc.Intervals:
-    """Return one day: errors of very different spread, and 90 % intervals that know it, or do not."""
+    """Return one day: errors of very different spread, and 90% intervals that know about it, or do not."""
     spread = np.exp(0.7 * rng.normal(size=ROWS))
     error = spread * rng.normal(size=ROWS)
     band = 1.645 * spread if informed else np.full(ROWS, np.quantile(np.abs(error), 0.9))
@@ -32,7 +31,7 @@ def forecasts(rng: np.random.Generator, *, informed: bool) -> ucc.Intervals:
 
 
 def keep(folder: Path, day: int, intervals: ucc.Intervals) -> Path:
-    """Write the sketch of a day, whole or not at all."""
+    """Write the sketch of a day to a file, completely or not at all."""
     path = folder / f"day-{day:02}.json"
     draft = path.with_suffix(".draft")
     draft.write_text(ucc.UCCSketch().update(intervals).to_json(), encoding="utf-8")
@@ -46,12 +45,12 @@ def week(folder: Path, number: int) -> ucc.UCCSketch:
 
 
 def alarm(gain: tuple[float, float]) -> bool:
-    """Whether the gain is sure to be too low: the whole bracket lies below, not just its middle."""
+    """Return whether the gain is certainly too low: the whole bracket lies below the tolerance."""
     return gain[1] < -TOLERANCE
 
 
 def main(folder: Path) -> list[bool]:
-    """Keep four weeks, then judge each by the first; return the alarms."""
+    """Keep four weeks, then compare each with the first; return the alarms."""
     rng = np.random.default_rng(1)
     for day in range(28):
         keep(folder, day, forecasts(rng, informed=day < 21))
