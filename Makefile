@@ -12,7 +12,7 @@ BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # The inner loop: doctests of the core as test_boundaries.py finds it, the tests named after its modules, and its laws.
-LAWS = boundaries by_hand facts laws many_rows oracle oracle_units refusals
+LAWS = attacks boundaries by_hand facts laws many_rows oracle oracle_units refusals
 CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 

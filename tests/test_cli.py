@@ -155,23 +155,29 @@ def test_it_says_which_columns_it_took(run: Run, csv: Path) -> None:
 
 def at_a_terminal(folder: Path, *arguments: str, width: int = 80) -> tuple[int, str]:
     """Exit code and all that a terminal of that width shows."""
-    child, screen = pty.fork()
-    if child == 0:
-        os.chdir(folder)
-        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        os.execve(PROGRAM, [PROGRAM, *arguments], environment | {"TERM": "xterm-256color"})  # noqa: S606  no shell wanted
+    screen, inside = pty.openpty()
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    shown = b""
-    while True:
-        try:
-            piece = os.read(screen, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), inside)
+    with subprocess.Popen(
+        [PROGRAM, *arguments],
+        cwd=folder,
+        env=environment | {"TERM": "xterm-256color"},
+        start_new_session=True,
+        **streams,
+    ) as child:
+        os.close(inside)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(screen, 65536)
+            except OSError:  # nobody writes to it any more
+                break
+            if not piece:
+                break
+            shown += piece
     os.close(screen)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
+    return child.returncode, shown.decode()
 
 
 def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
@@ -192,13 +198,12 @@ def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
 
 
 def test_progress_is_shown_at_a_terminal_or_on_request(run: Run, csv: Path) -> None:
-    long = ("assess", csv.name, "--resamples", "40000")  # more than a second
-    code, shown = at_a_terminal(csv.parent, *long)
+    asked = ("assess", csv.name, "--resamples")
+    code, shown = at_a_terminal(csv.parent, *asked, "400000")  # several seconds, and a bar appears after one
     assert code == 0
     assert "━" in shown
-    assert "━" not in run(*long).stderr
-    assert "1 of 2 done\n2 of 2 done\n" in run(*long, "--progress").stderr  # lines, for a log
-    assert "━" not in at_a_terminal(csv.parent, *long, "--no-progress")[1]
+    assert "━" not in run(*asked, "99").stderr
+    assert "1 of 2 done\n2 of 2 done\n" in run(*asked, "99", "--progress").stderr  # lines, for a log
 
 
 def test_standard_input_is_read_once(run: Run, csv: Path) -> None:
