@@ -1,15 +1,22 @@
-# Everything runs in .venv, which the first call sets up; later calls install again only after pyproject.toml changed.
+# Everything runs in .venv, which the first call sets up with the versions of constraints.txt; later calls install again
+# only after that file or pyproject.toml changed.
 #   make demo        the main job in seconds: a table in the terminal and a report beside it
 #   make test        all tests                       make test-fast   the core's tests only, under a minute
 #   make check       tests, ruff and mypy --strict   make format      let ruff put the code in order
 #   make bench       the benchmarks                  make docs        the site, in site/
 #   make paper       every table and figure of the paper, in docs/paper/
-# PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k area" goes to pytest or to the benchmarks.
+#   make dist        wheel and sdist, checked         make lock        constraints.txt anew, from the newest releases
+#   make newest      all tests with the newest releases of everything, in build/newest
+# PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k area" goes to pytest or to the benchmarks;
+# CONSTRAINTS= installs the newest releases.
 
 PYTHON ?= python3
 ARGS   ?=
-BIN    := .venv/bin
+VENV   ?= .venv
+CONSTRAINTS ?= constraints.txt
+BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PINNED := $(CONSTRAINTS:%=--constraint %)
 
 # The inner loop: doctests of the core as test_boundaries.py finds it, the tests named after its modules, and its laws.
 LAWS = attacks boundaries by_hand facts laws many_rows oracle oracle_units refusals
@@ -17,60 +24,74 @@ CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check lint types format bench docs paper clean
+.PHONY: help demo test test-fast check lint types format bench docs paper dist lock newest clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
 
-demo: .venv/.installed-cli
+demo: $(VENV)/.installed-cli
 	$(BIN)/uccurve demo --force
 
-test: .venv/.installed-dev
+test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
 
-test-fast: .venv/.installed-dev
+test-fast: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "not slow" $(FAST) $(ARGS)
 
 check: lint types test
 
-lint: .venv/.installed-dev
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
-types: .venv/.installed-dev
+types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-format: .venv/.installed-dev
+format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/.installed-dev
+bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # Notebooks in full; what `make paper` has computed is not computed again. NOTEBOOKS=--quick for a look at the site.
-docs: .venv/.installed-dev
+docs: $(VENV)/.installed-dev
 	$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
 	$(BIN)/mkdocs build --strict
 
-paper: .venv/.installed-dev
+paper: $(VENV)/.installed-dev
 	$(BIN)/uccurve reproduce all -o docs/paper
+
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m twine check --strict dist/*
+
+lock:
+	rm -rf build/newest
+	$(MAKE) VENV=build/newest CONSTRAINTS= build/newest/.installed-dev
+	build/newest/bin/python -m pip list --format=freeze --exclude-editable | grep -vE '^(pip|setuptools)=' > constraints.txt
+
+newest:
+	$(MAKE) VENV=build/newest CONSTRAINTS= test
 
 clean:
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(BIN)/python:
-	@echo "making .venv with $(PYTHON)"
+	@echo "making $(VENV) with $(PYTHON)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "uccurve needs Python 3.11 or later: make PYTHON=...")'
-	@$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv $(VENV)
 
-.venv/.installed-cli: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-cli: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
 	@echo "installing uccurve with its command line"
-	@$(PIP) install --editable '.[cli]'
+	@$(PIP) install $(PINNED) --editable '.[cli]'
 	@touch $@
 
 # Holds all that the command line needs, so its stamp is set too.
-.venv/.installed-dev: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-dev: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
 	@echo "installing uccurve with all extras, test and documentation tools: a few minutes the first time"
 	@$(PIP) install --upgrade 'pip>=25.1'
-	@$(PIP) install --editable '.[all]' --group dev
-	@touch $@ .venv/.installed-cli
+	@$(PIP) install $(PINNED) --editable '.[all]' --group dev
+	@touch $@ $(VENV)/.installed-cli

@@ -1,8 +1,10 @@
 """What a user installs: one version, typed, documented, and nothing that belongs to its makers."""
 
 import inspect
+import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import requires
@@ -18,12 +20,18 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel as it would be published."""
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the wheel and the sdist as they would be published."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    """The wheel as it would be published."""
+    (built,) = dist.glob("*.whl")
     return built
 
 
@@ -36,6 +44,8 @@ def shipped(wheel: Path) -> set[str]:
 
 def test_the_version_is_the_same_everywhere(wheel: Path) -> None:
     assert uccurve.__version__ == PROJECT["version"]
+    assert f"\nversion: {uccurve.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{uccurve.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert wheel.name == f"uccurve-{uccurve.__version__}-py3-none-any.whl"
 
 
@@ -66,6 +76,51 @@ def test_the_wheel_carries_the_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         text = archive.read(f"uccurve-{uccurve.__version__}.dist-info/licenses/LICENSE").decode()
     assert text == (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_registry_would_take_the_wheel_and_the_sdist(dist: Path) -> None:
+    files = [str(path) for path in dist.iterdir()]
+    assert len(files) == 2
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_sdist_can_be_tested_and_holds_no_data(dist: Path) -> None:
+    (built,) = dist.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"Makefile", "constraints.txt", "pyproject.toml", "tests/conftest.py", "src/uccurve/py.typed"} <= names
+    assert not [name for name in names if name.endswith((".csv", ".gz", ".parquet", ".data"))]
+
+
+@pytest.mark.slow
+def test_the_wheel_answers_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    python = tmp_path / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path)], check=True)
+    done = subprocess.run([str(python), "-m", "pip", "install", str(wheel)], capture_output=True, text=True)
+    if "Failed to establish a new connection" in done.stderr or "NameResolutionError" in done.stderr:
+        pytest.skip("no package registry can be reached")
+    assert done.returncode == 0, done.stderr
+    code = (
+        "import uccurve; iv = uccurve.Intervals.from_std([1.0, 2, 4, 0, 3, 9], mean=[0.0] * 6, std=[1.0, 2, 3, 1, 2, 5]);"
+        "print(uccurve.assess(iv, coverage=0.5).verdict.text)"
+    )
+    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.startswith("Ship model with bands x "), done.stderr
+
+
+def test_the_constraints_pin_every_direct_dependency_and_hold_no_address() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines)
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"].values()
+    asked = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), []), *sum(groups, [])]
+    names = {re.split(r"[\[><=;]", one)[0] for one in asked if isinstance(one, str) and "!= 'linux'" not in one}
+    assert {_normal(name) for name in names} - {_normal(name) for name in pins} == {"uccurve"}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_each_public_name_is_said_once() -> None:

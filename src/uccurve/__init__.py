@@ -40,7 +40,7 @@ from .sketch.sketch import UCCSketch
 if TYPE_CHECKING:
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "UCC",
     "Assessment",
