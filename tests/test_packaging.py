@@ -8,6 +8,7 @@ import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import requires
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_the_wheel_carries_the_licence(wheel: Path) -> None:
 def test_the_registry_would_take_the_wheel_and_the_sdist(dist: Path) -> None:
     files = [str(path) for path in dist.iterdir()]
     assert len(files) == 2
-    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True)
+    done = _run(sys.executable, "-m", "twine", "check", "--strict", *files)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -95,17 +96,17 @@ def test_the_sdist_can_be_tested_and_holds_no_data(dist: Path) -> None:
 
 @pytest.mark.slow
 def test_the_wheel_answers_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    python = tmp_path / "bin" / "python"
+    python = str(tmp_path / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path)], check=True)
-    done = subprocess.run([str(python), "-m", "pip", "install", str(wheel)], capture_output=True, text=True)
+    done = _run(python, "-m", "pip", "install", str(wheel))
     if "Failed to establish a new connection" in done.stderr or "NameResolutionError" in done.stderr:
         pytest.skip("no package registry can be reached")
     assert done.returncode == 0, done.stderr
     code = (
-        "import uccurve; iv = uccurve.Intervals.from_std([1.0, 2, 4, 0, 3, 9], mean=[0.0] * 6, std=[1.0, 2, 3, 1, 2, 5]);"
+        "import uccurve; iv = uccurve.Intervals.from_std([1.0, 2, 4, 0, 3, 9], mean=[0.0] * 6, std=[1, 2, 3, 1, 2, 5]);"
         "print(uccurve.assess(iv, coverage=0.5).verdict.text)"
     )
-    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    done = _run(python, "-c", code, cwd=tmp_path)
     assert done.stdout.startswith("Ship model with bands x "), done.stderr
 
 
@@ -114,9 +115,13 @@ def test_the_constraints_pin_every_direct_dependency_and_hold_no_address() -> No
     pins = dict(line.split("==") for line in lines)
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"].values()
-    asked = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), []), *sum(groups, [])]
+    asked = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), *groups)
     names = {re.split(r"[\[><=;]", one)[0] for one in asked if isinstance(one, str) and "!= 'linux'" not in one}
     assert {_normal(name) for name in names} - {_normal(name) for name in pins} == {"uccurve"}
+
+
+def _run(*command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, check=False, capture_output=True, text=True, cwd=cwd)
 
 
 def _normal(name: str) -> str:
