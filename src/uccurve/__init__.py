@@ -1,20 +1,11 @@
 """Say which model's prediction intervals to ship, at what scale, and how sure that is."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import adapters, train
 from ._checks import DroppedRowsWarning
-from .calibrate.calibrator import Calibration, IntervalCalibrator
-from .calibrate.scorers import make_interval_scorer
-from .compare.assess import assess
-from .compare.band import ConfidenceBand, confidence_band
-from .compare.bootstrap import BootstrapInterval, bootstrap
-from .compare.crossings import Crossings, crossings
-from .compare.permutation import PermutationTest, permutation_test
-from .compare.results import Assessment, Verdict
 from .curve import UCC
 from .intervals import Intervals
-from .plots.display import UCCDisplay
 from .points import CurvePoints, Decomposition, OperatingPoint
 from .protocol import Curve
 from .scores import (
@@ -34,11 +25,21 @@ from .scores import (
     wis_decomposition,
     wis_score,
 )
-from .sketch.curve import SketchUCC
-from .sketch.sketch import UCCSketch
 
 if TYPE_CHECKING:
+    from . import adapters, train
+    from .calibrate.calibrator import Calibration, IntervalCalibrator
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
+    from .calibrate.scorers import make_interval_scorer
+    from .compare.assess import assess
+    from .compare.band import ConfidenceBand, confidence_band
+    from .compare.bootstrap import BootstrapInterval, bootstrap
+    from .compare.crossings import Crossings, crossings
+    from .compare.permutation import PermutationTest, permutation_test
+    from .compare.results import Assessment, Verdict
+    from .plots.display import UCCDisplay
+    from .sketch.curve import SketchUCC
+    from .sketch.sketch import UCCSketch
 
 __version__ = "0.2.0"
 __all__ = [
@@ -84,18 +85,40 @@ __all__ = [
     "wis_decomposition",
     "wis_score",
 ]
+_LATER = {
+    "adapters": ("adapters",),
+    "calibrate.calibrator": ("Calibration", "IntervalCalibrator"),
+    "calibrate.estimators": ("IntervalRegressor",),
+    "calibrate.scorers": ("make_interval_scorer",),
+    "compare.assess": ("assess",),
+    "compare.band": ("ConfidenceBand", "confidence_band"),
+    "compare.bootstrap": ("BootstrapInterval", "bootstrap"),
+    "compare.crossings": ("Crossings", "crossings"),
+    "compare.permutation": ("PermutationTest", "permutation_test"),
+    "compare.results": ("Assessment", "Verdict"),
+    "plots.display": ("UCCDisplay",),
+    "sketch.curve": ("SketchUCC",),
+    "sketch.sketch": ("UCCSketch",),
+    "train": ("train",),
+}
+"""Modules that are imported when one of their names is first used, so that the core alone is quick to import."""
+_MODULE = {name: module for module, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Bring scikit-learn only when its estimator is asked for."""
-    if name != "IntervalRegressor":
+    """Import what is behind a public name when it is first used."""
+    if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from .calibrate.estimators import IntervalRegressor
+        module = import_module(f".{_MODULE[name]}", __name__)
     except ModuleNotFoundError as error:
+        if name != "IntervalRegressor":
+            raise
         raise ImportError('IntervalRegressor needs scikit-learn: pip install "uccurve[sklearn]"') from error
-    return IntervalRegressor
+    found = module if name == _MODULE[name] else getattr(module, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "IntervalRegressor"])
+    return sorted({*globals(), *_MODULE})
