@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -34,7 +36,8 @@ class Timed(NamedTuple):
 def run(quick: bool = False) -> list[Row]:
     """Ratios at one size, the peak of memory, and the growth with the size."""
     n, repetitions = (10**5, 3) if quick else (10**6, 60)
-    return [*ratios(n, repetitions), *_memory(n), *_growth([10**4, 10**5] if quick else [10**4, 10**5, 10**6, 10**7])]
+    sizes = [10**4, 10**5] if quick else [10**4, 10**5, 10**6, 10**7]
+    return [*ratios(n, repetitions), *_memory(n), *_growth(sizes), *_imports(repetitions // 3)]
 
 
 def models(n: int) -> dict[str, ucc.Intervals]:
@@ -132,6 +135,19 @@ def _row(name: str, n: int, job: Timed, times: dict[str, Timing]) -> Row:
     unit = "x sort" if job.yardstick == SORT else "x its own table()"
     limits = {"at most": job.most, "aim": job.aim}
     return {"job": name, "N": n, "unit": unit, "cpu": cpu, "wall": wall, **limits, "cpu ms": 1e3 * times[name].cpu}
+
+
+def _imports(repetitions: int) -> list[Row]:
+    """How long a new process needs to import the package, where numpy is the yardstick."""
+    seconds = {name: min(_import_seconds(name) for _ in range(repetitions)) for name in ("numpy", "uccurve")}
+    ratio = seconds["uccurve"] / seconds["numpy"]
+    row: Row = {"job": "import uccurve", "unit": "x import numpy", "cpu": ratio, "at most": 2.0, "aim": None}
+    return [row | {"cpu ms": 1e3 * seconds["uccurve"]}]
+
+
+def _import_seconds(name: str) -> float:
+    code = f"import time; start = time.process_time(); import {name}; print(time.process_time() - start)"
+    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
 
 def _memory(n: int) -> list[Row]:
