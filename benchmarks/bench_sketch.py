@@ -1,4 +1,4 @@
-"""A sketch of Parquet files against the engine's own sum of the same four columns, its memory, growth and bracket.
+"""Sketches and assessments of Parquet files against the engine's own sum of the same columns; memory, growth, bracket.
 
 Files are what ``polars.DataFrame.write_parquet`` writes by default: compressed with zstd, a million rows each, as such
 files usually are in a data lake. Without compression a sum is hardly more than a copy, and every ratio is larger. Each
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,18 @@ from .measure import Row, Timing, resident
 
 PART = 10**6
 """Rows of one file."""
-COLUMNS = ["y_true", "y_pred", "lower", "upper"]
+MODELS = {name: tuple(f"{role}_{name}" for role in ("y_pred", "lower", "upper")) for name in "abc"}
 ENGINES = ("polars", "duckdb")
-MUST = {"time": (3.0, 2.0), "memory": (2000.0, 1000.0), "width": (1.0, 0.2)}
-"""At most, and the aim: times the sum, MB, percent of the area."""
+JOBS = {"sketch": "a", "assess": "a", "assess by day": "a", "assess three": "abc", "assess three by day": "abc"}
+"""What is timed, and for which models."""
+MUST = {
+    "sketch": (3.0, 2.0),
+    "assess": (5.0, 3.5),
+    "assess three": (4.5, 3.0),
+    "memory": (1000.0, 500.0),
+    "width": (1.0, 0.2),
+}
+"""At most, and the aim: times the sum of the same columns, MB, percent of the area."""
 
 
 def run(quick: bool = False) -> list[Row]:
@@ -36,32 +43,41 @@ def run(quick: bool = False) -> list[Row]:
     engines = [name for name in ENGINES if find_spec(name)]
     found = {n: _measured(n, engines, repetitions) for n in sizes}
     rows = [row for engine in engines for row in _rows(engine, sizes[-1], found[sizes[-1]])]
-    rows += [_growth(engine, n, found[n]) for engine in engines for n in sizes]
+    rows += [_growth(job, engine, n, found[n]) for engine in engines for job in ("sketch", "assess") for n in sizes]
     if find_spec("pyspark") and find_spec("psutil") and shutil.which("java"):
-        rows.append(_throughput(sizes[-2], _measured(sizes[-2], ["spark"], repetitions)))
+        found_by_spark = _measured(sizes[-2], ["spark"], 1)
+        rows += [_throughput(job, sizes[-2], found_by_spark) for job in JOBS]
     return rows
 
 
 def write(folder: Path, n: int) -> None:
-    """Write heavy-tailed errors and lognormal, asymmetric bands that know half of the spread."""
+    """Write heavy-tailed errors, and three models with lognormal, asymmetric bands that know half of the spread."""
     import polars as pl
 
     rng = np.random.default_rng(7)
     for i, start in enumerate(range(0, n, PART)):
         rows = min(PART, n - start)
-        spread, y_pred = np.exp(0.5 * rng.normal(size=rows)), 10 * rng.normal(size=rows)
-        below, above = (spread * np.exp(0.5 * rng.normal(size=rows)) for _ in range(2))
-        columns = y_pred + spread * rng.standard_t(5, size=rows), y_pred, y_pred - below, y_pred + above
-        pl.DataFrame(dict(zip(COLUMNS, columns, strict=True))).write_parquet(folder / f"{i:04}.parquet")
+        spread, center = np.exp(0.5 * rng.normal(size=rows)), 10 * rng.normal(size=rows)
+        columns = {"y_true": center + spread * rng.standard_t(5, size=rows)}
+        for names in MODELS.values():
+            y_pred = center + 0.1 * rng.normal(size=rows)
+            below, above = (spread * np.exp(0.5 * rng.normal(size=rows)) for _ in range(2))
+            columns |= dict(zip(names, (y_pred, y_pred - below, y_pred + above), strict=True))
+        columns["day"] = (start + np.arange(rows)) // max(n // 365, 1)
+        pl.DataFrame(columns).write_parquet(folder / f"{i:04}.parquet")
+
+
+def _columns(models: str) -> list[str]:
+    return ["y_true", *(column for name in models for column in MODELS[name])]
 
 
 def _measured(n: int, engines: list[str], repetitions: int) -> dict[tuple[str, str], Row]:
-    """Shortest times and smallest memory of each engine's two jobs, which take turns; the files are removed after."""
+    """Shortest times and smallest memory of each engine's jobs, which take turns; the files are removed after."""
     best: dict[tuple[str, str], Row] = {}
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), n)
         for _ in range(repetitions):
-            for key in ((engine, job) for engine in engines for job in ("sum", "sketch")):
+            for key in ((engine, job) for engine in engines for job in ("sum a", "sum abc", *JOBS)):
                 now = _child(*key, folder)
                 before = best.get(key, now)
                 best[key] = now | {name: min(now[name], before[name]) for name in ("cpu", "wall", "MB")}
@@ -76,68 +92,70 @@ def _child(engine: str, job: str, folder: str) -> Row:
 
 
 def _rows(engine: str, n: int, found: dict[tuple[str, str], Row]) -> list[Row]:
-    job, sketch, own = f"UCCSketch.from_frame, {engine}", found[engine, "sketch"], found[engine, "sum"]
-    cpu, wall = Timing(sketch["cpu"], sketch["wall"]).over(Timing(own["cpu"], own["wall"]))
-    ratio = {"job": job, "N": n, "unit": "x sum", "cpu": cpu, "wall": wall} | _limits("time")
-    return [
-        ratio | {"cpu s": sketch["cpu"], "wall s": sketch["wall"], "sum's cpu s": own["cpu"]},
-        {"job": f"peak of {job}", "N": n, "unit": "MB", "memory": sketch["MB"]} | _limits("memory"),
-        {"job": f"bracket of the area of deficit vs. excess, {engine}", "N": n, "unit": "% of the area"}
-        | {"width": sketch["width"]}
-        | _limits("width"),
-    ]
+    rows = [_ratio("job", job, engine, n, found) | _limits(job) for job in JOBS]
+    for job in ("sketch", "assess three by day"):
+        peak = {"job": f"peak of {job}, {engine}", "N": n, "unit": "MB", "memory": found[engine, job]["MB"]}
+        rows.append(peak | _limits("memory"))
+    width = {"job": f"bracket of the area of deficit vs. excess, {engine}", "N": n, "unit": "% of the area"}
+    return [*rows, width | {"width": found[engine, "sketch"]["width"]} | _limits("width")]
+
+
+def _ratio(kind: str, job: str, engine: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
+    """Times of one job over those of the sum of the same columns."""
+    mine, own = found[engine, job], found[engine, f"sum {JOBS[job]}"]
+    cpu, wall = Timing(mine["cpu"], mine["wall"]).over(Timing(own["cpu"], own["wall"]))
+    row = {kind: f"{job}, {engine}", "N": n, "unit": "x sum", "cpu": cpu, "wall": wall}
+    return row | {"cpu s": mine["cpu"], "wall s": mine["wall"], "sum's cpu s": own["cpu"]}
 
 
 def _limits(kind: str) -> Row:
-    return dict(zip(("at most", "aim"), MUST[kind], strict=True))
+    limits = MUST.get(kind.removesuffix(" by day"))
+    return {} if limits is None else dict(zip(("at most", "aim"), limits, strict=True))
 
 
-def _growth(engine: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
-    sketch, own = found[engine, "sketch"], found[engine, "sum"]
-    row = {"growth": f"UCCSketch.from_frame, {engine}", "N": n, "unit": "x sum"}
-    row |= {"cpu": sketch["cpu"] / own["cpu"], "wall": sketch["wall"] / own["wall"]}
-    return row | {
-        "cpu ns per row": 1e9 * sketch["cpu"] / n,
-        "wall ns per row": 1e9 * sketch["wall"] / n,
-        "MB": sketch["MB"],
-    }
+def _growth(job: str, engine: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
+    mine = found[engine, job]
+    each = {"cpu ns per row": 1e9 * mine["cpu"] / n, "wall ns per row": 1e9 * mine["wall"] / n, "MB": mine["MB"]}
+    return _ratio("growth", job, engine, n, found) | each
 
 
-def _throughput(n: int, found: dict[tuple[str, str], Row]) -> Row:
+def _throughput(job: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
     """Spark on one core, to estimate what a cluster needs; its time is that of Java."""
-    sketch, own = found["spark", "sketch"], found["spark", "sum"]
-    row = {"throughput": "UCCSketch.from_frame, spark local[1]", "N": n, "unit": "x sum"}
-    row |= {"cpu": sketch["cpu"] / own["cpu"], "wall": sketch["wall"] / own["wall"]}
-    return row | {"cpu s": sketch["cpu"], "wall s": sketch["wall"], "rows per cpu second": n / sketch["cpu"]}
+    row = _ratio("throughput", job, "spark", n, found)
+    return row | {"rows per cpu second": n / found["spark", job]["cpu"]}
 
 
 # ---- in the process of one job
 
 
-def _source(engine: str, folder: str) -> tuple[Any, Callable[[], object]]:
-    """Return the files as the engine's frame, and the engine's own sum of their columns."""
+def _source(engine: str, folder: str) -> Any:
+    """Return the files as the engine's frame."""
     files = f"{folder}/*.parquet"
     if engine == "polars":
         import polars as pl
 
-        scan = pl.scan_parquet(files)
-        return scan, lambda: scan.select(pl.col(COLUMNS).sum()).collect(engine="streaming")
-    if engine == "spark":
-        return _spark(folder)
-    import duckdb
+        return pl.scan_parquet(files)
+    if engine == "duckdb":
+        import duckdb
 
-    relation = duckdb.from_parquet(files)
-    return relation, lambda: relation.aggregate(", ".join(f"sum({name})" for name in COLUMNS)).fetchall()
-
-
-def _spark(folder: str) -> tuple[Any, Callable[[], object]]:
-    from pyspark.sql import SparkSession, functions
+        return duckdb.from_parquet(files)
+    from pyspark.sql import SparkSession
 
     settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
     settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     builder: Any = SparkSession.builder
-    frame = builder.master("local[1]").config(map=settings).getOrCreate().read.parquet(folder)
-    return frame, lambda: frame.agg(*(functions.sum(name) for name in COLUMNS)).collect()
+    return builder.master("local[1]").config(map=settings).getOrCreate().read.parquet(folder)
+
+
+def _sum(engine: str, frame: Any, columns: list[str]) -> object:
+    """Return the engine's own sum of some columns."""
+    if engine == "polars":
+        return frame.select(*columns).sum().collect(engine="streaming")
+    if engine == "duckdb":
+        return frame.aggregate(", ".join(f"sum({name})" for name in columns)).fetchall()
+    from pyspark.sql import functions
+
+    return frame.agg(*(functions.sum(name) for name in columns)).collect()
 
 
 def _cpu(engine: str) -> float:
@@ -150,23 +168,31 @@ def _cpu(engine: str) -> float:
     return time.process_time() + sum(float(one.user + one.system) for one in times)
 
 
-def _job(engine: str, job: str, folder: str) -> Row:
-    """Run one job and return its times, the peak of the process's memory, and the width of the bracket in percent."""
+def _done(engine: str, job: str, frame: Any) -> Any:
+    from uccurve.sketch.assess import assess_frame
     from uccurve.sketch.sketch import UCCSketch
 
-    width = None
-    frame, own = _source(engine, folder)
-    UCCSketch.from_frame(frame.limit(9))  # what is imported on the way is no part of the job
+    if job.startswith("sum"):
+        return _sum(engine, frame, _columns(job.removeprefix("sum ")))
+    if job == "sketch":
+        return UCCSketch.from_frame(frame, **dict(zip(("y_pred", "lower", "upper"), MODELS["a"], strict=True)))
+    models = {name: MODELS[name] for name in JOBS[job]}
+    return assess_frame(frame, models, coverage=0.9, block="day" if job.endswith("day") else None)
+
+
+def _job(engine: str, job: str, folder: str) -> Row:
+    """Run one job and return its times, the peak of the process's memory, and the width of the bracket in percent."""
+    frame = _source(engine, folder)
+    _done(engine, job, frame.limit(99))  # what is imported on the way is no part of the job
     if engine == "spark":
-        UCCSketch.from_frame(frame) if job == "sketch" else own()  # Java compiles what it has run for a while
+        _done(engine, job, frame)  # Java compiles what it has run for a while
     cpu, wall = _cpu(engine), time.perf_counter()
-    sketch = UCCSketch.from_frame(frame) if job == "sketch" else own()
-    took = {"cpu": _cpu(engine) - cpu, "wall": time.perf_counter() - wall}
-    peak = resident()
-    if isinstance(sketch, UCCSketch):
-        low, high = sketch.ucc().bracket("area", axes=("excess", "deficit"))
-        width = 100 * (high - low) / low
-    return took | {"MB": peak, "width": width}
+    found = _done(engine, job, frame)
+    took = {"cpu": _cpu(engine) - cpu, "wall": time.perf_counter() - wall, "MB": resident(), "width": None}
+    if job == "sketch":
+        low, high = found.ucc().bracket("area", axes=("excess", "deficit"))
+        took["width"] = 100 * (high - low) / low
+    return took
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Watch prediction intervals in production: one sketch per day, kept as JSON, merged into weeks, judged by a gain.
+"""Watch prediction intervals in production: one sketch per day, kept as JSON, and a verdict on each week from its days.
 
 Run it as ``python examples/monitoring.py [FOLDER]``. It makes up four weeks of forecasts. In the last one the model
 has lost track of what makes its errors large: it delivers one width for all rows, just wide enough to keep the miss
-rate where it was. The miss rate does not notice; the gain over the reference week does.
+rate where it was. The coverage does not notice; the skill does.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
+from uccurve.compare.results import ModelRow
 
-AXES = ("bandwidth", "deficit")
-TOLERANCE = 0.05
-"""How much larger the area of a week may be before someone is called; look at a few good weeks to choose it."""
+CHECKS = 52
+"""How many weeks are looked at before a false alarm may be expected with probability 5%."""
+CONFIDENCE = 1 - 0.05 / CHECKS
 ROWS = 5_000
 
 
@@ -38,15 +39,20 @@ def keep(folder: Path, day: int, intervals: ucc.Intervals) -> Path:
     return draft.replace(path)
 
 
-def week(folder: Path, number: int) -> ucc.UCCSketch:
-    """Merge the seven days of a week; the order does not matter."""
+def week(folder: Path, number: int) -> list[ucc.UCCSketch]:
+    """Read the seven days of a week: the blocks whose differences show what chance does."""
     days = [folder / f"day-{day:02}.json" for day in range(7 * number, 7 * number + 7)]
-    return sum((ucc.UCCSketch.from_json(day.read_text(encoding="utf-8")) for day in days), ucc.UCCSketch())
+    return [ucc.UCCSketch.from_json(day.read_text(encoding="utf-8")) for day in days]
 
 
-def alarm(gain: tuple[float, float]) -> bool:
-    """Return whether the gain is certainly too low: the whole bracket lies below the tolerance."""
-    return gain[1] < -TOLERANCE
+def assessed(days: list[ucc.UCCSketch]) -> ModelRow:
+    """Return the numbers of a week, with intervals that allow for all the weeks that are looked at."""
+    return ucc.assess_sketches({"model": days}, coverage=0.9, confidence_level=CONFIDENCE)["model"]
+
+
+def alarm(now: ModelRow, reference: ModelRow) -> bool:
+    """Return whether the coverage is too low, or the skill below that of the reference week, and not by chance."""
+    return now.promise == "too narrow" or now.skill_high < reference.skill_low
 
 
 def main(folder: Path) -> list[bool]:
@@ -54,14 +60,14 @@ def main(folder: Path) -> list[bool]:
     rng = np.random.default_rng(1)
     for day in range(28):
         keep(folder, day, forecasts(rng, informed=day < 21))
-    reference, alarms = week(folder, 0), []
+    reference, alarms = assessed(week(folder, 0)), []
     for number in range(1, 4):
-        c = week(folder, number).ucc()
-        gain = c.bracket("gain", axes=AXES, reference=reference)
-        alarms.append(alarm(gain))
+        now = assessed(week(folder, number))
+        alarms.append(alarm(now, reference))
         print(  # noqa: T201  # a script speaks to the terminal
-            f"week {number}: {c.sketch.rows} rows, miss rate {c.at(1.0).miss_rate:.3f}, "
-            f"gain over week 0 {gain[0]:+.3f} to {gain[1]:+.3f}{'  ALARM' if alarms[-1] else ''}"
+            f"week {number}: {now.n} rows, coverage {now.coverage:.3f} [{now.coverage_low:.3f}, "
+            f"{now.coverage_high:.3f}], skill {now.skill:.3f} [{now.skill_low:.3f}, {now.skill_high:.3f}]"
+            f"{'  ALARM' if alarms[-1] else ''}"
         )
     return alarms
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from uccurve.sketch.assess import assess_frame
 from uccurve.sketch.sketch import UCCSketch
 
 PARTS = 12
@@ -39,10 +40,17 @@ def write(folder: Path) -> None:
         pl.DataFrame(data).write_parquet(folder / f"{i:02}.parquet")
 
 
-def answer(frame: Any, expected: UCCSketch, found: Found) -> None:
-    """Note whether the sketch is the expected one, another one, or an error."""
+def ends(frame: Any) -> list[float]:
+    """Ends of intervals, which take both passes."""
+    row = assess_frame(frame, {"m": ("y_pred", "lower", "upper")}, coverage=0.9)["m"]
+    return [row.coverage_low, row.score_low, row.skill_high, row.gain_bandwidth_deficit_low]
+
+
+def answer(frame: Any, expected: tuple[UCCSketch, list[float]], found: Found) -> None:
+    """Note whether sketch and intervals are the expected ones, others, or an error."""
     try:
-        found["outcome"] = "same" if UCCSketch.from_frame(frame) == expected else "wrong"
+        same = UCCSketch.from_frame(frame) == expected[0] and np.allclose(ends(frame), expected[1], rtol=1e-9)
+        found["outcome"] = "same" if same else "wrong"
     except Exception as error:  # noqa: BLE001  # any error will do, a wrong number will not
         found["outcome"] = f"error: {type(error).__name__}"
 
@@ -59,7 +67,7 @@ def watched(done: Callable[[], int], worker: Callable[[], int], found: Found) ->
     threading.Thread(target=watch, daemon=True).start()
 
 
-def dask(folder: Path, expected: UCCSketch, found: Found) -> None:
+def dask(folder: Path, expected: tuple[UCCSketch, list[float]], found: Found) -> None:
     """Read parts slowly, each leaving a mark with the id of the process that read it."""
     dd: Any = import_module("dask.dataframe")
     distributed: Any = import_module("distributed")
@@ -90,7 +98,7 @@ def dask(folder: Path, expected: UCCSketch, found: Found) -> None:
         )
 
 
-def spark(folder: Path, expected: UCCSketch, found: Found) -> None:
+def spark(folder: Path, expected: tuple[UCCSketch, list[float]], found: Found) -> None:
     """Run two executors, each a process of its own, and kill one."""
     import psutil  # type: ignore[import-untyped]
     import pyspark
@@ -138,5 +146,6 @@ if __name__ == "__main__":
     place, what = Path(sys.argv[2]), {"dask": dask, "spark": spark}[sys.argv[1]]
     write(place)
     outcome: Found = {"killed": None}
-    what(place, UCCSketch.from_frame(pl.scan_parquet(place / "*.parquet")), outcome)
+    rows = pl.scan_parquet(place / "*.parquet")
+    what(place, (UCCSketch.from_frame(rows), ends(rows)), outcome)
     print(json.dumps(outcome))  # noqa: T201  # for the test that started this process

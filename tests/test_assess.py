@@ -17,6 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import uccurve as ucc
 from uccurve import _order, assess
 from uccurve._distributions import binomial_tail, clopper_pearson
+from uccurve._paths import Path
+from uccurve._ramps import Ramps
 from uccurve.compare._evidence import holm
 from uccurve.compare.results import ModelRow
 
@@ -263,14 +265,14 @@ def test_a_model_that_no_factor_brings_to_the_target_is_passed_over() -> None:
     assert np.isinf(found["blind"].scale)
     assert np.isinf(found["blind"].half_width)
     assert found.verdict.model == "flat"
-    assert any(note.startswith("blind: no factor reaches a coverage of 0.9") for note in found.notes)
+    assert any(note.startswith("blind: no factor reaches 90% coverage") for note in found.notes)
     assert json.loads(found.to_json())["models"]["blind"]["scale"] is None
 
 
 def test_too_few_rows_for_a_conformal_rank_give_an_infinite_scale_and_a_note() -> None:
     found = assess(models(5)["good"], coverage=0.9)
     assert np.isinf(found.rows[0].scale)
-    assert any("5 rows are too few to promise a coverage of 0.9" in note for note in found.notes)
+    assert any("5 rows are too few to promise 90% coverage" in note for note in found.notes)
 
 
 def test_models_of_a_shift_have_a_shift_and_no_scale() -> None:
@@ -441,7 +443,7 @@ def test_what_a_reader_must_know_is_noted() -> None:
     blind = ucc.Intervals.from_bands(y, np.zeros(200), np.where(np.arange(200) < 3, 0.0, 1.0))
     raised = ucc.Intervals.from_bands(y, np.zeros(200), bands, min_band=0.5)
     found = assess({"few": few, "blind": blind, "raised": raised})
-    assert "few: 1 of 200 rows carry half of the area on miss_rate vs. bandwidth" in found.notes
+    assert "few: 1 of 200 rows carries half of the area on miss rate vs. bandwidth" in found.notes
     assert any(note.startswith("blind: 3 rows have an error on the side of a zero band") for note in found.notes)
     assert "raised: 4 bands were raised by min_band" in found.notes
     assert np.isinf(found["blind"].area_bandwidth_miss_rate)
@@ -469,7 +471,7 @@ def test_frames_have_one_row_per_model(backend: str | None) -> None:
     found = assess(models(), by=np.arange(120) % 2)
     frame, parts = found.to_frame(backend=backend), found.segments_frame(backend=backend)
     columns = getattr(frame, "column_names", None) or list(frame.columns)
-    assert {field.name for field in fields(ModelRow)} - set(columns) <= {"decomposition"}
+    assert {field.name for field in fields(ModelRow)} - set(columns) <= {"decomposition", "levels", "pit"}
     assert len(frame) == 3
     assert len(parts) == 6
     if backend:
@@ -586,3 +588,36 @@ def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence
     options = {"by": np.arange(120)} | options if "bins" in options else options
     with pytest.raises((ValueError, TypeError), match=sentence):
         assess(models(), **options)
+
+
+def test_each_model_is_sorted_once_and_their_constant_reference_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+    original = Ramps.__init__
+
+    def counting(self: Ramps, path: Path) -> None:
+        built.append(len(path))
+        original(self, path)
+
+    monkeypatch.setattr(Ramps, "__init__", counting)
+    found = assess(models(), coverage=0.9, c=0.1)
+    assert len(found.crossings) == 3
+    assert built == [120] * 4
+
+
+def test_a_promise_is_neither_kept_nor_broken_where_nothing_is_known_about_chance() -> None:
+    found = assess(models(), coverage=0.9, block=len(next(iter(models().values()))))
+    assert {row.promise for row in found.rows} == {None}
+    assert all(np.isnan([row.scale_low, row.scale_high]).all() for row in found.rows)
+    assert "kept" not in found.verdict.text
+
+
+def test_a_note_on_all_models_is_made_once() -> None:
+    weight = np.linspace(1, 2, 40)
+    y = np.linspace(-1, 2, 40)
+    given = {
+        name: ucc.Intervals.from_bands(y, np.zeros(40), np.full(40, band), weight=weight)
+        for name, band in (("A", 1.0), ("B", 2.0))
+    }
+    assert sum("unequal weights" in note for note in assess(given).notes) == 1
+    few = {name: one[:5] for name, one in given.items()}
+    assert sum("rows are too few to promise 90% coverage" in note for note in assess(few).notes) <= 1

@@ -117,6 +117,24 @@ def test_bands_below_the_limit_are_answered_to_nine_digits_over_the_shift(share:
     close(curve.potential_crps(), oracle.potential_crps())
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_errors_of_a_few_roundings_are_answered_to_nine_digits_over_the_shift_or_refused(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=5)
+    off, lower, upper = rng.integers(-40, 41, 5) * 2.0**-52, *rng.lognormal(size=(2, 5)) * 10.0 ** rng.integers(-12, 1)
+    true, pred, low, high = (tuple(column.tolist()) for column in (y, y * (1 + off), lower, upper))
+    rows = Data(true, pred, low, high, None)
+    oracle = rows.oracle("shift")
+    curve: Any = ucc.UCC(rows.intervals(), vary="shift")
+    try:
+        curve.at(0.0)
+    except ValueError as error:
+        assert "which float64 cannot add to nine digits" in str(error)  # noqa: PT017  # other errors are failures too
+        return
+    for pair in PAIRS:
+        close(curve.area(axes=pair), oracle.area(*pair))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_levels_too_wide_to_go_between_are_refused(kind: str) -> None:
     outer = one_sided(kind).intervals()

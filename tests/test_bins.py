@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uccurve.sketch._bins import INFINITE, LAST, PER_OCTAVE, ZERO, Histogram, bins, edges
+from bin_edges import edges
+from uccurve.sketch._bins import PER_OCTAVE, RESOLUTIONS, Histogram, bins, last
 
-INNER = np.arange(-LAST, LAST)
+LAST = last()
+ZERO, INFINITE = -LAST - 1, LAST + 1
+EVERY = pytest.mark.parametrize("resolution", RESOLUTIONS)
 
 
 def test_zero_and_infinity_have_bins_of_their_own() -> None:
@@ -22,22 +25,30 @@ def test_a_larger_number_is_in_no_earlier_bin(numbers: list[float]) -> None:
     assert np.all(np.diff(bins(np.sort(numbers))) >= 0)
 
 
-def test_an_edge_is_the_last_float_of_its_bin() -> None:
-    last = edges(INNER)
-    np.testing.assert_array_equal(bins(last), INNER)
-    np.testing.assert_array_equal(bins(np.nextafter(last, np.inf)), INNER + 1)
+@EVERY
+def test_an_edge_is_the_last_float_of_its_bin(resolution: int) -> None:
+    inner = np.arange(-last(resolution), last(resolution))
+    ends = edges(inner, resolution)
+    np.testing.assert_array_equal(bins(ends, resolution), inner)
+    np.testing.assert_array_equal(bins(np.nextafter(ends, np.inf), resolution), inner + 1)
 
 
-def test_the_scale_as_delivered_is_an_edge() -> None:
-    assert bins(np.array([np.nextafter(1, 0), 1.0, np.nextafter(1, 2)])).tolist() == [PER_OCTAVE] * 2 + [PER_OCTAVE + 1]
-    assert edges(np.array([PER_OCTAVE])).item() == 1.0
+@EVERY
+def test_the_scale_as_delivered_is_an_edge(resolution: int) -> None:
+    around = np.array([np.nextafter(1, 0), 1.0, np.nextafter(1, 2)])
+    assert bins(around, resolution).tolist() == [resolution, resolution, resolution + 1]
+    assert edges(np.array([resolution]), resolution).item() == 1.0
 
 
-def test_bins_are_at_most_a_sixteenth_of_their_number_wide_and_sixteen_per_factor_of_two() -> None:
+@EVERY
+def test_bins_are_as_many_per_factor_of_two_as_the_resolution_says(resolution: int) -> None:
+    ends = edges(np.arange(-last(resolution), last(resolution)), resolution)
+    assert np.max(ends[1:] / ends[:-1] - 1) < 1 / resolution
+    np.testing.assert_allclose(ends[resolution:], 2 * ends[:-resolution], rtol=1e-15)
+
+
+def test_a_sketch_has_sixteen_bins_per_factor_of_two_unless_more_are_asked_for() -> None:
     assert PER_OCTAVE == 16
-    last = edges(INNER)
-    assert np.max(last[1:] / last[:-1] - 1) < 1 / PER_OCTAVE
-    np.testing.assert_allclose(last[PER_OCTAVE:], 2 * last[:-PER_OCTAVE], rtol=1e-15)
 
 
 def test_grouped_rows_keep_their_count_extremes_and_sums() -> None:
@@ -54,7 +65,7 @@ def test_grouped_rows_keep_their_count_extremes_and_sums() -> None:
 def test_merged_parts_are_the_whole(numbers: list[float], cut: int) -> None:
     whole = np.array(numbers)
     parts = [Histogram.of_rows(part, {"mass": np.ones(len(part))}) for part in (whole[:cut], whole[cut:])]
-    for merged in (parts[0].merged(parts[1]), parts[1].merged(parts[0])):
+    for merged in (Histogram.union(parts), Histogram.union(parts[::-1])):
         assert merged.agrees(Histogram.of_rows(whole, {"mass": np.ones(len(whole))}))
 
 

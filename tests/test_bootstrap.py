@@ -32,7 +32,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"statistic": "area", "axes": ("bandwidth", "excess")},
     {"statistic": "cheapest", "c": 0.3, "unit": "std"},
     {"statistic": "cost", "c": 0.3, "axes": ("excess", "deficit")},
-    {"statistic": "interval_score", "alpha": 0.2},
+    {"statistic": "interval_score", "coverage": 0.8},
     {"statistic": "interval_score", "coverage": 0.8, "unit": 2.0},
     {"statistic": "crps"},
     {"statistic": "crps", "vary": "shift", "unit": 3.0},
@@ -58,7 +58,7 @@ def intervals(weight: np.ndarray | None = None) -> ucc.Intervals:
 def by_hand(drawn: ucc.Intervals, *, statistic: Any, **options: Any) -> float:
     """The statistic by the methods of the curve."""
     vary = options.pop("vary", "scale")
-    c, alpha, coverage = (options.pop(name, None) for name in ("c", "alpha", "coverage"))
+    c, coverage = (options.pop(name, None) for name in ("c", "coverage"))
     curve, unit = ucc.UCC(drawn, vary=vary), options.get("unit", "raw")
     found: dict[Any, Any] = {
         "area": lambda: curve.area(**options),
@@ -70,7 +70,7 @@ def by_hand(drawn: ucc.Intervals, *, statistic: Any, **options: Any) -> float:
         "score": lambda: curve.decompose(coverage=coverage, unit=unit).best_score,
         "scale": lambda: curve.find(coverage=coverage).scale,
         "half_width": lambda: curve.find(coverage=coverage, unit=unit).bandwidth,
-        "interval_score": lambda: curve.interval_score(coverage=coverage or 1 - alpha, unit=unit),
+        "interval_score": lambda: curve.interval_score(coverage=coverage, unit=unit),
     }
     if callable(statistic):
         return float(statistic(drawn))
@@ -249,7 +249,10 @@ def test_progress_is_told_to_a_callable() -> None:
     [
         ({"method": "bca"}, r"`method` must be one of BCa, percentile; got 'bca'\."),
         ({"confidence_level": 1}, r"`confidence_level` must lie between 0 and 1, both excluded; got 1\."),
-        ({"confidence_level": 95}, r"`confidence_level` must be a finite number from 0 to 1; got 95\."),
+        (
+            {"confidence_level": 95},
+            r"`confidence_level` must lie between 0 and 1, both excluded; got 95\. Hint: 95% is 0\.95\.",
+        ),
         ({"n_resamples": 2.5}, r"`n_resamples` must be an integer of at least 1; got 2\.5\."),
         ({"seed": "abc"}, r"`seed` must be an integer of at least 0, .*; got 'abc'\."),
         ({"block": 8}, r"`block` must not be longer than the data: 8 for 7 rows\."),
@@ -273,9 +276,7 @@ def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence
 
 def test_what_keeps_no_rows_is_refused_in_a_sentence() -> None:
     sketch = ucc.UCCSketch().update(intervals()).ucc()
-    with pytest.raises(
-        TypeError, match=r"`intervals` must be Intervals or a UCC, whose rows can be resampled \(a sketch"
-    ):
+    with pytest.raises(TypeError, match=r"`intervals` must be Intervals or a UCC, which keep their rows \(a sketch"):
         bootstrap(sketch)  # type: ignore[arg-type]
     with pytest.raises(
         TypeError, match=r"`progress` must be None, True, False or a callable of two integers; got 'abc'"

@@ -29,7 +29,7 @@ BRIDGES = {"_progress": "rich", "compare._tables": "narwhals"}
 """Modules of the core that bring one library when they are asked to: for a progress bar, and for `to_frame`."""
 
 EAGER = (
-    "calibrate._band_models",
+    "calibrate._crossfitting",
     "calibrate.estimators",
     "cli.app",
     "cli._options",

@@ -26,6 +26,7 @@ from refusal import (
     two,
     with_value,
 )
+from uccurve import _checks as checks
 
 # ---- min_band
 
@@ -370,22 +371,6 @@ def test_scores_without_a_prediction_refuse_alike(score: Callable[..., Any]) -> 
         "Hint: leave `sample_weight` out to count rows alike."
     )
     refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=[1, 2])
-    sentence = (
-        "`sample_weight` must have one dimension, one value per row; it has 2. Hint: weigh outputs by `multioutput`."
-    )
-    refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=np.ones((3, 2)))
-
-
-@pytest.mark.parametrize("weights", [[1], [1, 2, 3], [-1, 2], [0, 0], [np.nan, 1], [np.inf, 1], 1])
-def test_weights_of_outputs_must_fit_the_outputs(weights: Any) -> None:
-    sentence = (
-        "`multioutput` must be uniform_average, raw_values, or one weight of at least 0 for each of the 2 outputs, "
-        f"not all 0; got {weights}."
-    )
-    refused(sentence, ucc.auucc_score, two(Y), two(P), two(LOWER), two(UPPER), multioutput=weights)
-    refused(sentence, ucc.miss_rate_score, two(Y), two(LOWER), two(UPPER), multioutput=weights)
-    sentence = "`multioutput` must be one of uniform_average, raw_values; got 'raw_value'. Did you mean 'raw_values'?"
-    refused(sentence, ucc.miss_rate_score, Y, LOWER, UPPER, multioutput="raw_value")
 
 
 def test_an_interval_score_needs_a_share_and_a_width_that_float64_holds() -> None:
@@ -396,3 +381,9 @@ def test_an_interval_score_needs_a_share_and_a_width_that_float64_holds() -> Non
     refused(sentence, ucc.interval_score, [0.0], [-HUGE], [HUGE], alpha=0.1)
     sentence = f"`y_true` {REACH.replace('y_pred', 'lower')} (-1.7e+308 against 1.7e+308). {UNIT}"
     refused(sentence, ucc.interval_score, [-HUGE], [HUGE], [HUGE], alpha=0.1)
+
+
+def test_a_misspelt_name_is_compared_with_the_options_whatever_their_case() -> None:
+    assert checks.nearest("ols", ["OLS", "Mean8"]) == " Did you mean 'OLS'?"
+    assert checks.nearest("Y_TRU", ["y_true", "y_pred"]) == " Did you mean 'y_true'?"
+    assert checks.nearest("something else", ["OLS"]) == ""

@@ -17,9 +17,8 @@ import uccurve as ucc
 from oracle import FALLING, Oracle
 from strategies import Data, dyadic, extreme, real, varies
 from uccurve import crossings
-from uccurve.compare._leads import Lead
-from uccurve.compare._lines import Runs, View
-from uccurve.compare._wording import Words, verdict
+from uccurve.compare._leads import Lead, Words, verdict
+from uccurve.compare._lines import Line, Runs, View
 
 AXES: list[Any] = [
     ("bandwidth", "miss_rate"),
@@ -242,6 +241,7 @@ def test_a_model_called_lower_at_every_level_is_lower_there(
 
 
 A, B, EQUAL = -1, 1, 0
+CURVE = ucc.UCC(ucc.Intervals.from_bands([1.0], [0.0], [1.0]))
 
 
 def said(*spans: tuple[int, float], view: View) -> str:
@@ -249,7 +249,8 @@ def said(*spans: tuple[int, float], view: View) -> str:
     ends = np.array([0.0, *(end for _, end in spans)])
     leads = [Lead(sign, low, high) for (sign, _), (low, high) in zip(spans, pairwise(ends.tolist()), strict=True)]
     runs = Runs(ends, ends, np.array([lead.sign for lead in leads]), 0.0, 0.0)
-    return verdict(runs, leads, ("A", "B"), Words.of(view, whole=True))
+    line = Line(ends, ends, ends, view, CURVE)
+    return verdict(runs, leads, ("A", "B"), Words.of(line, line))
 
 
 @pytest.mark.parametrize(
@@ -406,9 +407,9 @@ def test_bad_input_is_refused_in_a_sentence() -> None:
         crossings(a, a, axes=("excess", "excess"))
     with pytest.raises(ValueError, match=r"`axes` must be two of bandwidth, .*excess"):
         crossings(a, a, axes=("exces", "deficit"))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `b` is a curve over the scale, not the shift\."):
+    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `b` is a curve over the scale; got 'shift'\."):
         crossings(a, ucc.UCC(a), vary="shift")
-    with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift"):
+    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `a` is a curve over the scale; got 'levels'\."):
         crossings(ucc.UCC(a), ucc.UCC(a), vary="levels")
-    with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, whose rows can be compared \(a sketch keeps"):
+    with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, which keep their rows \(a sketch"):
         crossings(a, ucc.UCCSketch().update(a).ucc())  # type: ignore[arg-type]

@@ -268,6 +268,15 @@ def test_words_tell_size_and_ranges_not_contents() -> None:
     assert len(repr(ucc.UCC(bands(np.arange(9999.0), np.ones(9999))))) < 80
 
 
+@pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
+def test_a_curve_that_is_refused_can_still_be_shown(vary: Any) -> None:
+    wide = bands([1.0, 2.0], [1e18, 5e-324])
+    c = ucc.UCC.from_levels({0.5: wide, 0.9: wide}) if vary == "levels" else ucc.UCC(wide, vary=vary)
+    with pytest.raises(ValueError, match="of comparable size"):
+        c.at(1.0)
+    assert repr(c) == f"UCC(2 rows, {vary} that float64 cannot resolve)"
+
+
 class Cells(HTMLParser):
     """Tags and texts of a page."""
 

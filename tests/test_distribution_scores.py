@@ -130,8 +130,8 @@ def test_the_crps_is_half_the_squared_energy_distance_of_scipy(seed: int) -> Non
 def test_the_pinball_loss_is_that_of_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     y, quantile = two_outputs(Y), two_outputs(MEDIAN)
-    found = pinball_score(y, quantile, quantile=0.8, sample_weight=WEIGHT, multioutput="raw_values")
-    peer = metrics.mean_pinball_loss(y, quantile, alpha=0.8, sample_weight=WEIGHT, multioutput="raw_values")
+    found = pinball_score(y, quantile, quantile=0.8, sample_weight=WEIGHT)
+    peer = metrics.mean_pinball_loss(y, quantile, alpha=0.8, sample_weight=WEIGHT)
     assert_allclose(found, peer, rtol=1e-14)
 
 
@@ -235,17 +235,16 @@ def score(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_outputs_are_scored_one_by_one_and_then_averaged(score: Any, weight: Any) -> None:
+def test_the_score_of_several_outputs_is_their_average(score: Any, weight: Any) -> None:
     data = (two_outputs(Y), two_outputs(MEDIAN), two_outputs(DRAWS))
     each = [score(*(array[..., output] for array in data), sample_weight=weight) for output in (0, 1)]
     assert all(type(value) is float for value in each)
-    raw = score(*data, sample_weight=weight, multioutput="raw_values")
-    assert isinstance(raw, np.ndarray)
-    assert_allclose(raw, each, rtol=1e-14)
     mean = score(*data, sample_weight=weight)
     assert type(mean) is float
     assert_allclose(mean, (each[0] + each[1]) / 2, rtol=1e-14)
-    assert_allclose(score(*data, sample_weight=weight, multioutput=[3, 1]), (3 * each[0] + each[1]) / 4, rtol=1e-14)
+    weights = np.ones((4, 1)) if weight is None else weight[:, None]
+    found = score(*data, sample_weight=weights * [3, 1])
+    assert_allclose(found, (3 * each[0] + each[1]) / 4, rtol=1e-14)
 
 
 def test_an_integer_weight_is_the_row_repeated(score: Any) -> None:

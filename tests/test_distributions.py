@@ -45,6 +45,13 @@ def test_fractional_counts_give_the_incomplete_beta_function(total: float, part:
     assert_allclose(binomial_tail(count, total, share), expected, rtol=1e-11, atol=1e-290)
 
 
+@pytest.mark.parametrize("count", [1e-15, 1e-12, 1e-6, 9e-4])
+def test_a_tiny_count_is_almost_surely_exceeded(count: float) -> None:
+    for total, share in ((1.0, 0.25), (30.0, 0.01), (2000.0, 1e-5)):
+        expected = scipy.special.betainc(count, total - count + 1, share)
+        assert_allclose(binomial_tail(count, total, share), expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize("z", [-2.0, 0.0, 0.5, 3.0])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.999])
 def test_a_billion_trials_keep_ten_digits(z: float, share: float) -> None:

@@ -51,7 +51,8 @@ def rows() -> Columns:
     y[100:200], p[100:200], lower[100:200], upper[100:200] = (column[:100] for column in (y, p, lower, upper))
     weight = rng.choice([0.0, 1.0, 0.3, 7.0], size=N)
     site = np.array(["north", "south", "east"])[rng.integers(0, 3, N)]
-    return {"y": y, "yhat": p, "lo": lower, "hi": upper, "w": weight, "site": site, "day": rng.integers(1, 3, N)}
+    labels = {"site": site, "day": rng.integers(1, 3, N), "series": rng.integers(0, 25, N)}
+    return {"y": y, "yhat": p, "lo": lower, "hi": upper, "w": weight, **labels, "wide": lower - rng.uniform(0, 1, N)}
 
 
 DATA = rows()
@@ -170,6 +171,36 @@ def test_groups_come_from_one_pass_and_add_up(frame: Any) -> None:
     for (site, day), sketch in found.items():
         assert sketch == memory(DATA, (DATA["site"] == site) & (DATA["day"] == day))
     assert sum(found.values(), UCCSketch()) == memory(DATA)
+
+
+@pytest.mark.parametrize("options", [{}, {"block": "series"}, {"block": "series", "weight": "w"}, {"weight": "w"}])
+def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, options: Columns) -> None:
+    asked: Columns = {"y_true": "y", "coverage": 0.8, "by": ["site"], "min_band": 0.3, "resolution": 64}
+    models = {"a": ("yhat", "lo", "hi"), "b": ("yhat", "wide", "hi")}
+    found = ucc.assess_frame(frame, models, **asked, **options)
+    weight = DATA["w"] if "weight" in options else None
+    exact = ucc.assess(
+        {
+            name: ucc.Intervals.from_bounds(DATA["y"], *(DATA[c] for c in columns), weight=weight, min_band=0.3)
+            for name, columns in models.items()
+        },
+        coverage=0.8,
+        by={"site": DATA["site"]},
+        block=DATA["series"] if "block" in options else None,
+    )
+    assert found.verdict.model == exact.verdict.model
+    for row, same in zip(found.rows, exact.rows, strict=True):
+        for name in ("coverage", "coverage_low", "coverage_high", "missed_above", "missed_below", "bandwidth"):
+            assert getattr(row, name) == pytest.approx(getattr(same, name), rel=1e-9)
+        for name in ("score", "crps", "skill", "area_bandwidth_deficit", "gain_bandwidth_miss_rate"):
+            low, high = (getattr(same, f"{name}{end}") for end in ("_low", "_high"))
+            near = 0.03 * (high - low)
+            assert getattr(row, name) == pytest.approx(getattr(same, name), abs=near)
+            assert getattr(row, f"{name}_low") == pytest.approx(low, abs=near)
+            assert getattr(row, f"{name}_high") == pytest.approx(high, abs=near)
+    (one,), (two,) = found.comparisons, exact.comparisons
+    assert one.pvalue == pytest.approx(two.pvalue, rel=0.1, abs=1e-3)
+    assert [part.pvalue_holm for part in found.segments] == pytest.approx([p.pvalue_holm for p in exact.segments])
 
 
 def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_memory(make: Make) -> None:

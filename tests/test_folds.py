@@ -67,3 +67,15 @@ def test_bad_folds_are_refused_in_a_sentence() -> None:
         joined([fold(0, 2), two])
     with pytest.raises(ValueError, match=r"`rows\[1\]` must hold one label per row: 2 labels for 3 rows"):
         row_ids([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])
+
+
+def test_resampling_draws_the_repetitions_of_a_row_together() -> None:
+    rng = np.random.default_rng(0)
+    y, p, bands = rng.normal(size=60), np.zeros(60), rng.gamma(2, size=(2, 60))
+    runs = [ucc.Intervals.from_bands(y, p, band) for band in bands]
+    label = np.tile(np.arange(60), 2)
+    repeated = ucc.assess({"runs": runs}, coverage=0.9, n_resamples=99).rows[0]
+    labelled = ucc.assess({"runs": joined(runs)}, coverage=0.9, n_resamples=99, block=label).rows[0]
+    apart = ucc.assess({"runs": joined(runs)}, coverage=0.9, n_resamples=99).rows[0]
+    assert (repeated.score_low, repeated.skill_high) == (labelled.score_low, labelled.skill_high)
+    assert repeated.score_low != apart.score_low

@@ -14,7 +14,7 @@ from uccurve._checks import SUMMARY, Axes
 from uccurve._ramps import Ramps
 from uccurve.compare import _influence as influence
 from uccurve.compare._blocks import Blocks
-from uccurve.compare._model import Model
+from uccurve.compare._model import Common, Model
 
 N, ALPHA = 60, 0.2
 Kind = Callable[[np.ndarray], ucc.UCC]
@@ -68,7 +68,7 @@ def curve(kind: Kind) -> ucc.UCC:
 def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> None:
     path = curve(kind)._path()
     ramps = Ramps(path)
-    rows = influence.crps_contributions(path, ramps, ramps.lower_hull())
+    rows = influence.crps_contributions(path, ramps)
     value = curve(kind).potential_crps()
     assert_allclose(path.mean(rows), value, rtol=1e-12)
     for row in (0, 17, 40):
@@ -77,8 +77,8 @@ def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_s_own_score_at_the_common_best_scale_is_its_derivative(kind: Kind) -> None:
-    model = Model("m", curve(kind), Fraction(1, 5), Blocks.of(curve(kind).intervals), 0.95)
-    rows, value = model.score_rows, curve(kind).decompose(coverage=0.8).best_score
+    model = Model("m", curve(kind), Common(Fraction(1, 5), Blocks.of(curve(kind).intervals), 0.95))
+    rows, value = model.score_rows(model.best_t), curve(kind).decompose(coverage=0.8).best_score
     assert_allclose(model.path.mean(rows), value, rtol=1e-12)
     for row in (3, 21, 55):
         slope = derivative(kind, lambda c: c.decompose(coverage=0.8).best_score, row)
@@ -106,7 +106,6 @@ def test_a_row_s_part_of_an_area_is_its_derivative(kind: Kind, axes: Axes) -> No
 def test_the_constant_band_s_areas_have_their_own_influence(axes: Axes) -> None:
     path = curve(asymmetric)._path()
     rows = influence.constant_area_contributions(path, axes)
-    assert rows is not None
     flat = ucc.UCC(curve(asymmetric).intervals.constant()).area(axes=axes)
     unit = curve(asymmetric).at(1.0).bandwidth
     assert_allclose(path.mean(rows), 2 * flat, rtol=1e-11)

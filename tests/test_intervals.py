@@ -334,6 +334,23 @@ def test_joined_folds_keep_their_weights_against_each_other() -> None:
     same(both, fold(0, 5, weight=[1.0, 3.0, 1.0, 1.0, 0.5]))
 
 
+@pytest.mark.parametrize("size", [2.0**390, 2.0**-390])
+def test_joined_folds_keep_weights_of_any_size_that_sums_can_hold(size: float) -> None:
+    both = ucc.Intervals.join([fold(0, 2, weight=[size, 3 * size]), fold(2, 3, weight=[2 * size])])
+    np.testing.assert_allclose(both.weight, np.array([1, 3, 2]) / 6, rtol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e-308, 1e-200, 1e200, 1e308])
+def test_folds_with_weights_near_the_ends_of_float64_are_not_joined(size: float) -> None:
+    sentence = (
+        "a list of folds must have weights of comparable size: float64 cannot hold their sums. "
+        "Hint: divide the weights of all folds by a common number first."
+    )
+    for other in (size, 2.0**30 * size if size < 1 else size / 2.0**30, 1.0):
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+            ucc.Intervals.join([fold(0, 2, weight=[size, size]), fold(2, 3, weight=[other])])
+
+
 def test_joined_folds_are_symmetric_where_all_are_and_count_what_was_raised() -> None:
     even = fold(0, 3, upper_band=None, min_band=1.0)
     assert ucc.Intervals.join([even, even]).symmetric
@@ -411,6 +428,12 @@ def test_a_constant_band_with_two_sides_keeps_the_mean_of_each() -> None:
     assert one.symmetric
     np.testing.assert_allclose(one.lower_band, (two.lower_band + two.upper_band) / 2, rtol=1e-15)
     np.testing.assert_array_equal(two.weight, iv.weight)
+
+
+@pytest.mark.parametrize("symmetric", ["no", 0, None])
+def test_a_constant_band_is_symmetric_or_not_and_nothing_else(symmetric: Any) -> None:
+    with pytest.raises(TypeError, match=f"^`symmetric` must be True or False; got {symmetric!r}.$"):
+        fold(0, 2).constant(symmetric=symmetric)
 
 
 def test_a_constant_band_of_nothing_is_one() -> None:

@@ -7,11 +7,13 @@ import numpy.typing as npt
 import pytest
 from numpy.testing import assert_allclose
 
+from uccurve import UCC, Intervals
 from uccurve.compare._leads import leads
 from uccurve.compare._lines import Line, Runs, View
 
 A, B, EQUAL = -1, 1, 0
 VIEW = View("miss_rate", "bandwidth")
+CURVE = UCC(Intervals.from_bands([1.0], [0.0], [1.0]))
 Spans = list[tuple[float, float]]
 
 
@@ -22,7 +24,7 @@ def lines(spans: Spans) -> tuple[Line, Line]:
     for end, more in spans[::-1]:
         share[level < end - 1e-9] = more
     value = 3 - level
-    return Line(level, value, value, "scale", VIEW), Line(level, value * (1 + share), value, "scale", VIEW)
+    return Line(level, value, value, VIEW, CURVE), Line(level, value * (1 + share), value, VIEW, CURVE)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +75,13 @@ def test_a_change_of_the_leader_is_an_exact_crossing() -> None:
 def test_small_values_are_held_against_usual_ones() -> None:
     """Half-widths of 0.001 and 0.002 near a miss rate of 1, where half of the levels need more than 1."""
     level = np.array([0.0, 0.9, 1.0])
-    one, two = (Line(level, np.array([1.5, value, 0.0]), level, "scale", VIEW) for value in (0.001, 0.002))
+    one, two = (Line(level, np.array([1.5, value, 0.0]), level, VIEW, CURVE) for value in (0.001, 0.002))
     assert [lead.sign for lead in leads(one, two, Runs.of(one, two))] == [EQUAL]
 
 
 def test_a_level_that_one_line_does_not_reach_is_won_by_the_other() -> None:
-    one = Line(np.array([0.25, 1.0]), np.array([1.0, 0.0]), np.zeros(2), "scale", VIEW)
-    two = Line(np.array([0.0, 0.25, 1.0]), np.array([5.0, 1.0, 0.0]), np.zeros(3), "scale", VIEW)
+    one = Line(np.array([0.25, 1.0]), np.array([1.0, 0.0]), np.zeros(2), VIEW, CURVE)
+    two = Line(np.array([0.0, 0.25, 1.0]), np.array([5.0, 1.0, 0.0]), np.zeros(3), VIEW, CURVE)
     found = leads(one, two, Runs.of(one, two))
     assert [(lead.sign, lead.high) for lead in found] == [(B, 0.25), (EQUAL, 1.0)]
 
@@ -87,8 +89,8 @@ def test_a_level_that_one_line_does_not_reach_is_won_by_the_other() -> None:
 def test_levels_that_differ_by_rounding_are_one() -> None:
     """A third, and the next number: both lines step there, and what they share lies between both steps."""
     third = 1 / 3
-    one = Line(np.array([0.0, third, 1.0]), np.array([3.0, 2.0, 0.0]), np.zeros(3), "scale", VIEW)
-    two = Line(np.array([0.0, np.nextafter(third, 1), 1.0]), np.array([4.0, 1.0, 0.0]), np.zeros(3), "scale", VIEW)
+    one = Line(np.array([0.0, third, 1.0]), np.array([3.0, 2.0, 0.0]), np.zeros(3), VIEW, CURVE)
+    two = Line(np.array([0.0, np.nextafter(third, 1), 1.0]), np.array([4.0, 1.0, 0.0]), np.zeros(3), VIEW, CURVE)
     found = Runs.of(one, two)
     assert found.sign.tolist() == [-1, 1]
     assert_allclose((found.level[1], found.value[1]), (third, 2.0))

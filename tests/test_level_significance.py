@@ -81,8 +81,7 @@ def test_each_resample_is_the_statistic_of_rows_drawn_with_replacement(options: 
     curve, _ = two_models(n=25)
     given = {name: value for name, value in options.items() if name != "asked"}
     found = bootstrap(curve, statistic=options["asked"], seed=3, n_resamples=20, **given)
-    ranges: Any = {"miss_rate": given.pop("miss_rate", None)}
-    statistic = Statistic.of(curve, options["asked"], ranges=ranges, **given)
+    statistic = Statistic.of(curve, options["asked"], **given)
     counts = Resamples(Blocks.of(curve.intervals), np.random.default_rng(3)).counts(20)
     expected = [statistic.value(of_rows(curve, np.repeat(np.arange(25), line.astype(int)))) for line in counts]
     assert_allclose(found.distribution, expected, rtol=1e-9, atol=1e-11)

@@ -42,7 +42,7 @@ class Asked:
     vary: Any = "scale"
     within: Range | None = None
     c: float | None = None
-    alpha: float | None = None
+    coverage: float | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Asked:
             "axes": (self.x, self.y),
             "vary": self.vary,
             "c": self.c,
-            "alpha": self.alpha,
+            "coverage": self.coverage,
             **part,
         }
 
@@ -69,8 +69,8 @@ class Asked:
                 if cheapest
                 else oracle.cost(self.c, self.x, self.y, delivered)
             )
-        if self.alpha is not None:
-            return oracle.interval_score(Fraction(self.alpha))
+        if self.coverage is not None:
+            return oracle.interval_score(1 - Fraction(self.coverage))
         return oracle.value(self.statistic, delivered)
 
 
@@ -135,7 +135,7 @@ ASKED = [
     Asked("cheapest", "excess", "deficit", "shift", c=0.5),
     Asked("cost", c=0.25),
     Asked("cost", "excess", "deficit", "shift", c=0.25),
-    Asked("interval_score", alpha=0.25),
+    Asked("interval_score", coverage=0.75),
     *(Asked(name) for name in ("miss_rate", "bandwidth", "excess", "overshoot")),
 ]
 EXTREME: dict[Any, Callable[[Fraction, Fraction], bool]] = {
@@ -431,7 +431,6 @@ def test_progress_is_told_to_a_callable() -> None:
         ({"statistic": "cost"}, r"`c` must be given for cost, such as c=0\.1\."),
         ({"c": 0.1}, r"`c` goes with cost or cheapest, not with area\."),
         ({"coverage": 0.9}, r"`coverage` goes with score or .* or half_width, not with area\."),
-        ({"statistic": "score", "alpha": 0.1}, r"`alpha` goes with interval_score, not with score\."),
         ({"statistic": "score"}, r"`coverage` must be given for score, such as coverage=0\.9\."),
         (
             {"statistic": "score", "coverage": 90},
@@ -439,9 +438,7 @@ def test_progress_is_told_to_a_callable() -> None:
         ),
         ({"statistic": "cost", "c": 0.1, "miss_rate": (0, 1)}, r"`miss_rate` as a range goes with an area or a gain"),
         ({"miss_rate": (0, 1), "deficit": (0, 1)}, r"give one range only; got `miss_rate` and `deficit`\."),
-        ({"statistic": "interval_score"}, r"`coverage` \(or `alpha`\) must be given for interval_score"),
-        ({"statistic": "interval_score", "alpha": 0}, r"`alpha` must lie between 0 and 1, both excluded; got 0\."),
-        ({"statistic": "interval_score", "alpha": 0.1, "coverage": 0.9}, r"give `coverage` or `alpha`, not both"),
+        ({"statistic": "interval_score"}, r"`coverage` must be given for interval_score, such as"),
         ({"statistic": "scale", "coverage": 0.9, "vary": "shift"}, r"needs bands that are scaled, not shifted"),
         ({"statistic": lambda _: np.nan}, r"`statistic` must return a finite number; it returned nan for `a`\."),
     ],
@@ -465,7 +462,7 @@ def test_other_rows_are_refused_in_a_sentence() -> None:
         permutation_test(a, [1, 2])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"bands that move alike: a's are scaled, b's are shifted"):
         permutation_test(ucc.UCC(a), ucc.UCC(b, vary="shift"))
-    with pytest.raises(ValueError, match=r"`vary` must be that of the UCC, 'scale', or left out; got 'shift'"):
+    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `a` is a curve over the scale; got 'shift'"):
         permutation_test(ucc.UCC(a), b, vary="shift")
 
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from closeness import TOLERANCE
 from oracle import FALLING, METRICS, PAIRS
 from test_paths import Case, cases, extent
-from uccurve._ramps import Ramps, index_of_minimum, sum_error
+from uccurve._ramps import Ramps, _hull_corners, index_of_minimum, sum_error
 
 metrics = st.sampled_from(METRICS)
 
@@ -157,3 +157,28 @@ def test_the_hull_has_the_best_t_of_every_alpha(case: Case) -> None:
         alpha = (low + high) / 2
         found = alpha * ramps.value("bandwidth", t) + ramps.value("deficit", t)
         assert found <= np.min(alpha * x + y) * (1 + 1e-9) + off(case)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=40), st.sampled_from([1, 7]))
+def test_the_corners_of_a_hull_are_the_points_below_which_there_is_none(
+    steps: list[tuple[int, int]], power: int
+) -> None:
+    x = np.cumsum([float(step) for step, _ in steps])
+    y = 1e3 - np.cumsum([float(step) ** power for _, step in steps])
+    corners = _hull_corners(x, y)
+    slopes = np.diff(y[corners]) / np.diff(x[corners])
+    assert np.all(np.diff(slopes) > 0)
+    assert (x[corners[0]], x[corners[-1]]) == (x[0], x[-1])
+    assert np.all(np.interp(x, x[corners], y[corners]) <= y + 1e-12 * np.abs(y).max())
+    assert {*corners.tolist()} <= {*range(len(x))}
+
+
+@pytest.mark.parametrize("bumps", [0.0, 1e-6, 1e-3])
+def test_the_hull_of_many_points_is_found_whether_it_has_few_corners_or_all(bumps: float) -> None:
+    rng = np.random.default_rng(3)
+    x = np.sort(rng.random(20_000))
+    y = np.minimum.accumulate(np.exp(-3 * x) + bumps * rng.random(20_000))
+    corners = _hull_corners(x, y)
+    assert np.all(np.diff(np.diff(y[corners]) / np.diff(x[corners])) > 0)
+    assert np.all(np.interp(x, x[corners], y[corners]) <= y * (1 + 1e-15))
+    assert (len(corners) > 10_000) == (bumps == 0)

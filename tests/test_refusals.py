@@ -242,7 +242,8 @@ def test_weights_at_the_ends_of_float64_count_as_weights_near_one(size: float) -
 def test_draws_of_another_shape_are_refused() -> None:
     start = "`samples` must have draws on the first axis, then the shape of `y_true`: "
     for shape in ((2, 2), (3,), (0, 3), (3, 2), (2, 3, 1)):
-        sentence = f"{start}{shape} against (draws, 3)."
+        hint = " Hint: move the last axis to the front." if shape == (3, 2) else ""
+        sentence = f"{start}{shape} against (draws, 3).{hint}"
         refused(sentence, ucc.Intervals.from_samples, Y, np.zeros(shape))
     refused(f"{start}(5, 3) against (draws, 3, 2).", ucc.Intervals.from_samples, two(Y), np.zeros((5, 3)))
 
@@ -261,7 +262,7 @@ def test_draws_that_are_no_numbers_are_refused() -> None:
     refused(
         f"`samples` must hold numbers; it holds text. {CONVERT}",
         ucc.Intervals.from_samples,
-        ["a"],
+        [1.0],
         [["b"]],
         error=TypeError,
     )

@@ -9,8 +9,10 @@ from html.parser import HTMLParser
 from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pytest
 
+import uccurve as ucc
 from model_rows import OPEN, SETTINGS, assessment, crossing, mean8, pair, row, segment
 from uccurve.compare.results import Assessment, Comparison, ModelRow, Segment, Verdict
 
@@ -125,7 +127,7 @@ def test_json_survives_names_that_no_file_can_encode() -> None:
 def test_a_frame_has_a_row_per_model_and_every_number_in_a_column(backend: str) -> None:
     frame = whole().to_frame(backend)
     columns = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    expected = {field.name for field in fields(ModelRow)} - {"decomposition"}
+    expected = {field.name for field in fields(ModelRow)} - {"decomposition", "levels", "pit"}
     assert expected < set(columns)
     assert {"decomposition_score", "decomposition_climatology"} <= set(columns)
     assert len(frame) == 2
@@ -215,10 +217,33 @@ def test_segments_of_a_model_that_fails_as_a_whole_are_one_sentence() -> None:
 
 def test_notes_and_what_brackets_mean_end_the_text() -> None:
     settings = replace(SETTINGS, block="blocks of 24 rows", confidence_level=0.9)
-    assert repr(whole(settings=settings)).splitlines()[-2:] == [
+    assert repr(whole(settings=settings)).splitlines()[-3:] == [
         "Note: OLS: 3 bands were raised by min_band.",
-        "Brackets are 90% confidence intervals; dependent rows: blocks of 24 rows.",
+        "Brackets are 90% confidence intervals.",
+        "Dependent rows: blocks of 24 rows.",
     ]
+
+
+def test_brackets_are_explained_only_where_some_are_shown() -> None:
+    rng = np.random.default_rng(0)
+    y, p, band = rng.normal(size=50), np.zeros(50), rng.gamma(2, size=50)
+    models = {"A": ucc.Intervals.from_bands(y, p, band), "B": ucc.Intervals.from_bands(y, p, band[::-1])}
+    for blocks in (50, 5):
+        text = ucc.assess(models, coverage=0.9, block=blocks).to_text(full=True)
+        assert ("Brackets are 95% confidence intervals." in text) == ("[" in text) == (blocks == 5)
+        assert text.count("all rows form one block") == (blocks == 50)
+
+
+def test_a_table_of_text_without_an_interval_chooses_its_digits_without_it() -> None:
+    found = assessment([row(score=2.0312, score_low=0.001, score_high=4000.0)])
+    assert " 2.03 " in repr(found)
+
+
+def test_a_sentence_among_the_reasons_is_not_said_again_below_the_tables() -> None:
+    segments = [segment(str(i)) for i in range(6)]
+    found = assessment([row(promise="too narrow")], segments=segments)
+    assert found.to_text(full=True).count("is too narrow as a whole") == 1
+    assert repr(found).count("is too narrow as a whole") == 1
 
 
 def test_a_note_of_a_pair_is_shown() -> None:

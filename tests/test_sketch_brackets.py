@@ -12,10 +12,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import uccurve as ucc
+from bin_edges import edges
 from oracle import FALLING, METRICS, PAIRS
 from strategies import Data, fractions, mixed, pairs
 from uccurve import _checks as checks
-from uccurve.sketch._bins import INFINITE, PER_OCTAVE, edges
+from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch.curve import SketchUCC
 from uccurve.sketch.sketch import UCCSketch
 
@@ -85,7 +86,7 @@ def test_the_bracket_of_each_metric_holds_at_any_scale(data: Data, some: float) 
 def test_metrics_are_exact_where_bins_end(data: Data) -> None:
     c, errors = curve(data), float(sum(row.weight * row.error for row in data.oracle().rows))
     found = c.sketch._state.critical
-    for t in (1.0, *edges(found.bin[found.bin < INFINITE]).tolist()):
+    for t in (1.0, *edges(found.bin[~found.infinite]).tolist()):
         check_metrics(data, t)
         for metric in checks.METRICS:
             low, high = c.bracket(metric, at=t)
@@ -263,3 +264,11 @@ def test_a_gain_where_both_areas_are_zero_is_nan_whatever_rounding_does(error: f
     c = UCCSketch().update(ucc.Intervals.from_bands([error] * 10, [0.0] * 10, [band] * 10)).ucc()
     assert isnan(c.gain(axes=("excess", "deficit")))
     assert isnan(c.gain(axes=("overshoot", "deficit")))
+
+
+def test_a_metric_that_bins_do_not_know_is_not_answered_as_another() -> None:
+    binned: Any = curve(ROUNDED)._answers.binned
+    with pytest.raises(KeyError):
+        binned.values("coverage", np.array([1.0]))
+    with pytest.raises(KeyError):
+        binned.integral("coverage", 0.0, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,26 @@ def test_the_week_that_lost_sight_of_its_errors_is_noticed(tmp_path: Path, capsy
     assert EXAMPLE["main"](tmp_path) == [False, False, True]
     shown = capsys.readouterr().out.splitlines()
     assert len(list(tmp_path.glob("day-*.json"))) == len(list(tmp_path.iterdir())) == 28
-    assert "miss rate 0.100" in shown[2]  # which does not tell
+    assert "coverage 0.900" in shown[2]  # which does not tell
     page = (DOCS / "guide-monitoring.md").read_text(encoding="utf-8")
     assert "\n".join(shown) in page
 
 
-def test_a_week_is_the_same_in_whatever_order_its_days_are_merged(tmp_path: Path) -> None:
+def test_a_week_is_the_same_in_whatever_order_its_days_come(tmp_path: Path) -> None:
     EXAMPLE["main"](tmp_path)
-    read = EXAMPLE["ucc"].UCCSketch.from_json
-    days = [read((tmp_path / f"day-{day:02}.json").read_text(encoding="utf-8")) for day in range(6, -1, -1)]
-    backwards = days[0]
-    for day in days[1:]:
-        backwards = backwards + day
-    assert backwards == EXAMPLE["week"](tmp_path, 0)
+    days = EXAMPLE["week"](tmp_path, 0)
+    one, two = EXAMPLE["assessed"](days), EXAMPLE["assessed"](days[::-1])
+    assert (one.n, one.coverage) == (two.n, two.coverage)
+    assert (one.skill_low, one.score_high) == pytest.approx((two.skill_low, two.score_high))
 
 
-@pytest.mark.parametrize(("gain", "expected"), [((-0.2, -0.06), True), ((-0.2, -0.04), False), ((0.0, 0.1), False)])
-def test_only_a_bracket_that_lies_below_as_a_whole_is_an_alarm(gain: tuple[float, float], expected: bool) -> None:
-    assert EXAMPLE["alarm"](gain) is expected
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [({"skill_high": 0.05}, True), ({"skill_high": 0.07}, False), ({"promise": "too narrow"}, True)],
+)
+def test_only_a_broken_promise_or_a_skill_that_lies_below_as_a_whole_is_an_alarm(
+    tmp_path: Path, change: dict[str, Any], expected: bool
+) -> None:
+    EXAMPLE["main"](tmp_path)
+    row = replace(EXAMPLE["assessed"](EXAMPLE["week"](tmp_path, 0)), skill_low=0.06)
+    assert EXAMPLE["alarm"](replace(row, **change), row) is expected

@@ -171,7 +171,7 @@ def test_where_no_model_reaches_the_target_it_says_so_and_offers_no_choice() -> 
     rows = [row(n=5, **OUT_OF_REACH), mean8(n=5, **OUT_OF_REACH)]
     found = verdict(rows, SETTINGS, comparisons=[pair("OLS", "Mean8", 0.6)])
     assert found.text.startswith(
-        "Ship OLS with bands x inf: no finite factor reaches 90% coverage on these 5 rows (see the notes). "
+        "Ship OLS with bands x inf: no finite factor reaches 90% coverage with 5 rows (see the notes). "
         "Next: Mean8. The data do not show that OLS is better than Mean8 (p = 0.6). "
     )
     assert found.scale == inf
@@ -187,7 +187,7 @@ def test_where_no_model_reaches_the_target_it_says_so_and_offers_no_choice() -> 
         ({"skill": 0.1, "skill_low": 0.01}, "They do better than a constant band: skill 10.0% [1.0, 10.4]."),
         (
             {"skill": 0.0, "skill_low": 0.0, "skill_high": 0.0},
-            "They are not shown to do better than a constant band: skill 0.0% [0.0, 0.0].",
+            "They do as well as a constant band: skill 0.0%.",
         ),
         ({"skill": -0.1}, "They do worse than a constant band: skill -10.0% [-10.4, -9.6]."),
         (
@@ -196,7 +196,7 @@ def test_where_no_model_reaches_the_target_it_says_so_and_offers_no_choice() -> 
         ),
         (
             {"skill": 0.1, "skill_low": nan, "skill_high": nan},
-            "They are not shown to do better than a constant band: skill 10.0%.",
+            "They have a skill of 10.0% over a constant band.",
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_the_worst_segment_is_the_failing_one_of_the_shipped_model_with_the_lowe
 def test_a_segment_of_a_feature_without_a_name_goes_by_its_label() -> None:
     found = verdict([row()], SETTINGS, segments=[segment("hour_14", feature="segment", scale=inf)])
     assert found.text.endswith("Worst segment: hour_14 (covers 71.0% as delivered).")
-    assert found.reasons[-1] == "On hour_14 OLS covers 71.0%, less than 90% (adjusted p = 0.0096)."
+    assert found.reasons[-1] == "In segment hour_14, OLS covers 71.0%, less than 90% (adjusted p = 0.0096)."
 
 
 def test_a_segment_of_a_shift_model_needs_a_shift() -> None:
@@ -274,8 +274,12 @@ def test_the_reasons_say_who_is_worse_at_what() -> None:
     told = " ".join(verdict([row(), other], SETTINGS).reasons)
     assert "140 lower than that of Mean8: its predictions save 50 less, its bands 190 more." in told
     same = mean8(decomposition=decomposition(discrimination=100.0))
-    assert "190 lower than that of Mean8: its predictions save as much, its bands 190 more." in " ".join(
+    assert "190 lower than that of Mean8, all of it because of its bands." in " ".join(
         verdict([row(), same], SETTINGS).reasons
+    )
+    better = mean8(decomposition=decomposition(prediction=1000.0))
+    assert "900 lower than that of Mean8, all of it because of its predictions." in " ".join(
+        verdict([row(), better], SETTINGS).reasons
     )
     ahead = mean8(promise=None, decomposition=decomposition(discrimination=300.0))
     assert "At 90% the score of OLS is 10.0 higher than that of Mean8" in " ".join(
@@ -288,6 +292,23 @@ def test_bands_that_know_less_than_a_constant_band_cost_and_a_wrong_scale_is_nam
     told = verdict([row(decomposition=parts)], SETTINGS).reasons
     assert told[0].endswith("the predictions of OLS save 1,900, its bands cost 20.")
     assert told[1] == "As delivered OLS scores 2,170, 150 of it because its bands have the wrong scale."
+
+
+def test_predictions_that_change_nothing_shown_save_nothing() -> None:
+    told = verdict([row(decomposition=decomposition(prediction=-0.001))], SETTINGS).reasons
+    assert "the predictions of OLS save nothing, its bands save 290." in told[0]
+
+
+def test_scores_that_differ_by_rounding_alone_are_no_reason() -> None:
+    own = decomposition()
+    other = mean8(decomposition=replace(own, best_score=own.best_score * (1 + 1e-15)))
+    assert not [text for text in verdict([row(), other], SETTINGS).reasons if text.startswith("At 90%")]
+
+
+def test_no_reason_is_given_twice() -> None:
+    segments = [segment("14"), segment("14"), segment("3", fails=False), segment("4", fails=False)]
+    told = verdict([row()], SETTINGS, segments=segments).reasons
+    assert len([text for text in told if "hour 14" in text]) == 1
 
 
 def test_a_score_that_is_infinite_is_no_reason() -> None:
@@ -305,14 +326,19 @@ def test_broken_promises_are_named_then_counted() -> None:
 def test_failing_segments_are_named_surest_first_then_counted() -> None:
     segments = [segment(str(i), pvalue_holm=0.05 - i / 100, fails=i < 5) for i in range(12)]
     told = [text for text in verdict([row()], SETTINGS, segments=segments).reasons if "segment" in text]
-    assert told[0] == "On hour 4 OLS covers 71.0%, less than 90% (adjusted p = 0.01); the segment would need x 1.62."
-    assert [text.split()[2] for text in told[:3]] == ["4", "3", "2"]
+    assert (
+        told[0]
+        == "In segment hour 4, OLS covers 71.0%, less than 90% (adjusted p = 0.01); the segment would need x 1.62."
+    )
+    assert [text.split()[3] for text in told[:3]] == ["4,", "3,", "2,"]
     assert told[3:] == ["In all, 5 of the 12 segments of OLS fail."]
 
 
 def test_without_a_promise_a_segment_is_held_against_the_other_rows() -> None:
     found = verdict([row(promise=None)], OPEN, segments=[segment("14", target=None)])
-    assert "On hour 14 OLS covers 71.0%, less than on its other rows (adjusted p = 0.0096)" in found.reasons[-1]
+    assert (
+        "In segment hour 14, OLS covers 71.0%, less than on its other rows (adjusted p = 0.0096)" in found.reasons[-1]
+    )
 
 
 def test_a_model_that_is_too_narrow_everywhere_is_told_so_once() -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .compare.permutation import PermutationTest, permutation_test
     from .compare.results import Assessment, Verdict
     from .plots.display import UCCDisplay
+    from .sketch.assess import StreamedAssessment, assess_frame, assess_sketches
     from .sketch.curve import SketchUCC
     from .sketch.sketch import UCCSketch
 
@@ -58,12 +59,15 @@ __all__ = [
     "OperatingPoint",
     "PermutationTest",
     "SketchUCC",
+    "StreamedAssessment",
     "UCCDisplay",
     "UCCSketch",
     "Verdict",
     "WISDecomposition",
     "adapters",
     "assess",
+    "assess_frame",
+    "assess_sketches",
     "auucc_gain_score",
     "auucc_score",
     "bandwidth_score",
@@ -97,6 +101,7 @@ _LATER = {
     "compare.permutation": ("PermutationTest", "permutation_test"),
     "compare.results": ("Assessment", "Verdict"),
     "plots.display": ("UCCDisplay",),
+    "sketch.assess": ("StreamedAssessment", "assess_frame", "assess_sketches"),
     "sketch.curve": ("SketchUCC",),
     "sketch.sketch": ("UCCSketch",),
     "train": ("train",),

@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._arrays import Indices, blocks
 from ._checks import FALLING, Array, Axes, Metric
-from ._levels import LevelsPath
 from ._paths import Path, ScalePath
 from ._ramps import Ramps, sum_error
-from .intervals import Intervals
 
 CLOSED_AXES: tuple[frozenset[Metric], ...] = (
     frozenset({"bandwidth", "miss_rate"}),
@@ -31,84 +28,35 @@ class Piece(NamedTuple):
 
 
 def closed_axes(axes: Axes, *, crosses_over: bool) -> frozenset[Metric] | None:
-    """Metrics of the closed form of an area over the scale; None where there is none."""
+    """Metrics of the closed form of an area over the scale; None where there is none.
+
+    `crosses_over` says whether some other bound becomes the nearer one, so that excess is not overshoot.
+    """
     names = frozenset(axes)
     if names == {"excess", "deficit"} and not crosses_over:
         names = frozenset({"overshoot", "deficit"})
     return names if names in CLOSED_AXES else None
 
 
-def closed_area(intervals: Intervals, axes: Axes) -> tuple[float, float] | None:
-    """Whole area over the scale that needs no order, and the unit it is in; None for other axes. O(n), in blocks.
+@np.errstate(over="ignore", invalid="ignore")
+def closed_area_of_path(path: ScalePath, names: frozenset[Metric]) -> float:
+    """Whole area over the scale on metrics of `CLOSED_AXES`. O(n), no sort.
 
     With b the mean half-width and k the critical scales the areas are b mean(k), b mean(error k) / 2, and
     mean(active)^2 / 2 times the variance of k under weights in proportion to the active band.
     """
-    if set(axes) == {"excess", "deficit"} and not intervals.symmetric:
-        names = closed_axes(axes, crosses_over=len(ScalePath.of(intervals).crossovers()[0]) > 0)
-    else:
-        names = closed_axes(axes, crosses_over=False)
-    if names is None:
-        return None
-    parts = (intervals[part] for part in blocks(len(intervals)))
-    weighted = (part for part in parts if part._weight is None or part._weight.any())
-    with np.errstate(over="ignore", invalid="ignore"):
-        paths = (ScalePath.of(part) for part in weighted)
-        found = [(path.unit, _sums(path, names)) for path in paths]
-    if all(unit == 1 for unit, _ in found) and _safe([sums for _, sums in found]):
-        return _closed([sums for _, sums in found], names), 1.0
-    path = ScalePath.of(intervals)
-    return closed_area_of_path(path, names), path.unit
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def closed_area_of_path(path: ScalePath, names: frozenset[Metric]) -> float:
-    """Whole area over the scale on metrics of `CLOSED_AXES`."""
-    return _closed([_sums(path, names)], names)
-
-
-class _Sums(NamedTuple):
-    """What some rows add to a closed form: their weight, that times a mean band, and the rest."""
-
-    total: float
-    mass: float
-    middle: float
-    rest: float
-
-
-def _sums(path: ScalePath, names: frozenset[Metric]) -> _Sums:
-    total = path.total
-    if "bandwidth" in names:
-        falling = path.critical if "miss_rate" in names else path.error * path.critical / 2
-        return _Sums(total, total * path.mean_half_width, 0.0, total * path.mean(falling))
     if path.has_uncoverable_rows:
-        return _Sums(total, 0.0, 0.0, np.inf)
-    active = path.mean(path.active)
-    middle = path.mean(path.error) / active if active else 0.0
-    off = path.critical - middle
-    spread = path.active * off  # in this order: the square alone may overflow
-    spread *= off
-    return _Sums(total, total * active, middle, total * path.mean(spread))
-
-
-def _closed(sums: list[_Sums], names: frozenset[Metric]) -> float:
-    total, mass, middle, rest = (np.array(column) for column in zip(*sums, strict=True))
-    if np.isinf(rest).any():
         return np.inf
     if "bandwidth" in names:
-        return float(mass.sum() / total.sum() * (rest.sum() / total.sum()))
-    if mass.sum() == 0:
+        falling = path.critical if "miss_rate" in names else path.error * path.critical / 2
+        return path.mean_half_width * path.mean(falling)
+    active = path.mean(path.active)
+    if active == 0:
         return 0.0
-    off = middle - np.sum(mass * middle) / mass.sum()
-    spread = rest.sum() + np.sum(mass * off * off)
-    return float(mass.sum() / total.sum() * (spread / total.sum()) / 2)
-
-
-def _safe(sums: list[_Sums]) -> bool:
-    """Whether the sums are so far from the ends of float64 that no product in them can have left it."""
-    total = sum(part.total for part in sums)
-    means = sum(part.mass for part in sums) / total, sum(part.rest for part in sums) / total
-    return all(1e-120 < mean < 1e120 for mean in means)
+    off = path.critical - path.mean(path.error) / active
+    spread = path.active * off  # in this order: the square alone may overflow
+    spread *= off
+    return active * path.mean(spread) / 2
 
 
 def t_reaching(
@@ -195,30 +143,14 @@ def _cut_steps(ramps: Ramps, x: Array, part: Piece) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")
 def row_shares(ramps: Ramps, path: Path, falling: Metric, other: Metric) -> Array:
-    """Each row's part of the area: the other metric summed up to where the row is covered."""
+    """Each row's part of the area: its own miss or deficit, integrated over the other metric."""
+    t, place = ramps.t, np.minimum(ramps.places(), len(ramps.t) - 1)
     x = np.abs(ramps.values(other) - ramps.values(other)[0])
-    place = np.minimum(ramps.places(), len(ramps.t) - 1)
     if falling == "miss_rate":
         parts = x[place]
-    else:
-        heights = x[:-1] if other == "miss_rate" else (x[1:] + x[:-1]) / 2
-        below = np.append(0.0, np.cumsum(heights * np.diff(ramps.t)))
-        parts = _under_deficit(ramps, path, below, place)
+    else:  # between vertices a deficit is a straight line, whose mean is the middle; a step is where it is
+        middle = t[1:] if other == "miss_rate" else (t[:-1] + t[1:]) / 2
+        parts = path.row_integrals(middle, np.zeros(len(middle)), np.diff(x), place)[1]
     if path.has_uncoverable_rows:
         parts = np.where(np.isinf(path.critical), np.inf, parts)
     return path.weighted(parts)
-
-
-def _under_deficit(ramps: Ramps, path: Path, below: Array, place: Indices) -> Array:
-    """Integral of the other metric over the growth of each row's active band up to its critical t."""
-    if isinstance(path, LevelsPath):
-        edges = np.append(np.searchsorted(ramps.t, path.knots), len(ramps.t) - 1)
-        parts = np.zeros(len(path))
-        for i in range(len(path.knots)):
-            first, last = np.minimum(edges[i : i + 2], len(ramps.t) - 1)
-            parts += path.slopes(i)[0] * (below[np.clip(place, first, last)] - below[first])
-        return parts
-    if isinstance(path, ScalePath):
-        return path.active * below[place]
-    first = np.searchsorted(ramps.t, 0.0 - path.active)
-    return np.where(path.error > 0, below[place] - below[np.minimum(first, len(below) - 1)], 0)

@@ -16,9 +16,13 @@ from ._checks import Array, DroppedRowsWarning, Rule
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
+Draws = npt.NDArray[np.floating[Any]]
 BLOCK = 1 << 16
 DROP_HINT = 'pass missing="drop" to leave such rows out'
+DRAW = ("has a draw that is not", "have a draw that is not")
 CONVERT = "Hint: convert it to float first."
+LARGEST_WEIGHT = 400
+"""Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64."""
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 OFFSET_HINT = "subtract a common offset from all columns first"
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
@@ -212,56 +216,46 @@ def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
             f"Hint: leave `{name}` out to count rows alike."
         )
     exponent = int(np.frexp(weight.max())[1])
-    if abs(exponent) > 500:
-        weight = np.ldexp(weight, -exponent)
+    if abs(exponent) > LARGEST_WEIGHT:
+        weight = np.ldexp(weight, int(np.copysign(LARGEST_WEIGHT, exponent)) - exponent)
     return weight if weight.shape == shape else np.broadcast_to(weight[:, None], shape)
+
+
+def first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> Draws:
+    """Draws or quantiles on the first axis, then the shape of `y_true`; plain floats are not copied."""
+    plain = type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
+    array: Draws = samples if plain else floats("samples", samples)
+    if array.shape[1:] == shape and array.size and count in (None, len(array)):
+        return array
+    wanted = ", ".join(map(str, (count or what, *shape)))
+    hint = " Hint: move the last axis to the front." if array.ndim > 1 and array.shape[:-1] == shape else ""
+    raise ValueError(
+        f"`samples` must have {what} on the first axis, then the shape of `y_true`: {array.shape} against "
+        f"({wanted}).{hint}"
+    )
+
+
+def refuse_missing(rule: Rule, array: Draws, axis: int = 0) -> None:
+    """Refuse rows with NaN or infinity in any of the draws or quantiles along an axis."""
+    along = np.moveaxis(array, axis, -1)
+    bad = np.asarray(~np.isfinite(along).all(axis=-1))
+    checks.rows(bad, rule, lambda at: along[at][~np.isfinite(along[at])][0])
 
 
 def ascending(lower: Array, upper: Array) -> None:
     """Refuse intervals that are upside down."""
-
-    def detail(at: Any) -> str:
-        return f"{lower[at]!s} > {upper[at]!s}"
-
-    checks.rows(lower > upper, ASCENDING, detail)
+    checks.rows(lower > upper, ASCENDING, lambda at: f"{lower[at]!s} > {upper[at]!s}")
 
 
 def contained(y_pred: Array, lower: Array, upper: Array, outside: Flags) -> None:
     """Refuse predictions outside their own interval."""
-
-    def detail(at: Any) -> str:
-        return f"{y_pred[at]!s} outside [{lower[at]!s}, {upper[at]!s}]"
-
-    checks.rows(outside, CONTAINED, detail)
-
-
-def combined(operation: np.ufunc, given: Mapping[str, Array], *, keep: bool = True) -> Array:
-    """Sum or difference of two columns by name, block by block; refuse a result that float64 cannot hold.
-
-    The column that is not `y_pred` is the one to blame. Without `keep` only the check is made.
-    """
-    (name, first), (other, second) = given.items()
-    out = np.empty(first.shape if keep else (min(first.size, BLOCK),))
-    flat, one, two = out.reshape(-1), first.reshape(-1), second.reshape(-1)
-    with np.errstate(over="ignore"):
-        for part in blocks(one.size):
-            room = flat[part] if keep else flat[: part.stop - part.start]
-            operation(one[part], two[part], out=room)
-            if not np.isfinite(room).all():
-                swapped = name in ("y_pred", "mean")
-                pair = {other: second, name: first} if swapped else dict(given)
-                within_range(operation(first, second), **pair)
-    return out
+    checks.rows(outside, CONTAINED, lambda at: f"{y_pred[at]!s} outside [{lower[at]!s}, {upper[at]!s}]")
 
 
 def within_range(result: Array, **given: Array) -> None:
     """Refuse a first column so far from the second that float64 cannot hold the `result` of combining the two."""
     (name, values), (other, centre) = given.items()
-
-    def detail(at: Any) -> str:
-        return f"{values[at]!s} against {centre[at]!s}"
-
-    checks.rows(~np.isfinite(result), near(name, other), detail)
+    checks.rows(~np.isfinite(result), near(name, other), lambda at: f"{values[at]!s} against {centre[at]!s}")
 
 
 def kept_in_range(name: str, bounds: Array) -> None:

@@ -124,8 +124,9 @@ def axes(value: Any) -> Axes:
 
 def nearest(value: Any, options: Sequence[str]) -> str:
     """Return the option most like a misspelt `value`, as a question after the sentence."""
-    near = difflib.get_close_matches(value.lower(), options, n=1) if isinstance(value, str) else []
-    return f" Did you mean {near[0]!r}?" if near else ""
+    names = {str(option).lower(): option for option in options}
+    near = difflib.get_close_matches(value.lower(), names, n=1) if isinstance(value, str) else []
+    return f" Did you mean {names[near[0]]!r}?" if near else ""
 
 
 def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from . import _checks as checks
 from . import _rowscores as rowscores
-from ._arrays import Indices, finite, floats, within_range
+from ._arrays import Indices, finite, first_axis, floats, refuse_missing, within_range
 from ._checks import Array, Rule
-from ._rowscores import LEAVE_OUT, Multioutput, Score, average, data_columns
+from ._rowscores import LEAVE_OUT, average, data_columns
+from .points import short_repr
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -35,9 +36,7 @@ class WISDecomposition:
     underprediction: float
     overprediction: float
 
-    def __repr__(self) -> str:
-        values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return f"WISDecomposition({', '.join(f'{name}={value:.4g}' for name, value in values)})"
+    __repr__ = short_repr
 
 
 def pinball_score(
@@ -46,8 +45,7 @@ def pinball_score(
     *,
     quantile: float,
     sample_weight: npt.ArrayLike | None = None,
-    multioutput: Multioutput = "uniform_average",
-) -> Score:
+) -> float:
     """Mean pinball loss of a predicted quantile; smaller is better. O(n).
 
     An observation above the prediction costs `quantile` times its distance, one below ``1 - quantile`` times. It is
@@ -58,8 +56,7 @@ def pinball_score(
     y_true, y_quantile : array_like, of shape (n,) or (n, outputs)
     quantile : float
         Which quantile was predicted, between 0 and 1: 0.95 for the 95% quantile.
-    sample_weight, multioutput
-        As in `auucc_score`.
+    sample_weight : array_like, optional
 
     Examples
     --------
@@ -68,11 +65,11 @@ def pinball_score(
     """
     level = checks.real("quantile", quantile)
     _inside_unit("quantile", level)
-    (y, predicted), weight = data_columns(("y_true", "y_quantile"), (y_true, y_quantile), sample_weight)
+    (y, predicted), weight = data_columns(sample_weight, y_true=y_true, y_quantile=y_quantile)
     with np.errstate(over="ignore"):
         error = y - predicted
     within_range(error, y_true=y, y_quantile=predicted)
-    return average(rowscores.pinball(error, level), weight, multioutput)
+    return average(rowscores.pinball(error, level), weight)
 
 
 def crps_score(
@@ -81,8 +78,7 @@ def crps_score(
     *,
     quantile_levels: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
-    multioutput: Multioutput = "uniform_average",
-) -> Score:
+) -> float:
     """Mean continuous ranked probability score (CRPS) of predictive distributions; smaller is better.
 
     Parameters
@@ -94,8 +90,7 @@ def crps_score(
     quantile_levels : array_like, optional
         With it, the first axis of `samples` holds predicted quantiles instead, at these increasing levels between 0
         and 1.
-    sample_weight, multioutput
-        As in `auucc_score`.
+    sample_weight : array_like, optional
 
     Notes
     -----
@@ -121,15 +116,14 @@ def crps_score(
     >>> crps_score([1, 5], samples=[[0, 5], [2, 5]], quantile_levels=[0.25, 0.75])
     0.25
     """
-    (y,), weight = data_columns(("y_true",), (y_true,), sample_weight)
+    (y,), weight = data_columns(sample_weight, y_true=y_true)
     if quantile_levels is None:
-        draws = _first_axis("draws", samples, y.shape)
-        return average(rowscores.crps_of_samples(y, draws), weight, multioutput)
+        return average(rowscores.crps_of_samples(y, first_axis("draws", samples, y.shape)), weight)
     levels = _quantile_levels(quantile_levels)
-    quantiles = floats("samples", _first_axis("one quantile per level", samples, y.shape, len(levels)))
-    _refuse_missing("samples", quantiles, axis=0)
+    quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))
+    refuse_missing(finite("samples", LEAVE_OUT), quantiles)
     _refuse_crossing("samples", list(quantiles))
-    return average(rowscores.crps_of_quantiles(y, quantiles, levels), weight, multioutput)
+    return average(rowscores.crps_of_quantiles(y, quantiles, levels), weight)
 
 
 def wis_score(
@@ -140,8 +134,7 @@ def wis_score(
     *,
     levels: npt.ArrayLike,
     sample_weight: npt.ArrayLike | None = None,
-    multioutput: Multioutput = "uniform_average",
-) -> Score:
+) -> float:
     """Mean weighted interval score (WIS) of a median and central intervals at several levels; smaller is better. O(n).
 
     Parameters
@@ -151,8 +144,7 @@ def wis_score(
         Bounds in the shape of `y_true`, then one column per level.
     levels : array_like
         Coverage that each column promises, in any order: 0.9 lies between the quantiles 0.05 and 0.95.
-    sample_weight, multioutput
-        As in `auucc_score`.
+    sample_weight : array_like, optional
 
     Notes
     -----
@@ -171,7 +163,7 @@ def wis_score(
     1.12
     """
     parts, weight = _wis_rows(y_true, median, (lower, upper), levels, sample_weight)
-    return average(parts.score, weight, multioutput)
+    return average(parts.score, weight)
 
 
 def wis_decomposition(
@@ -193,7 +185,7 @@ def wis_decomposition(
     WISDecomposition(score=1.12, dispersion=0.32, underprediction=0.8, overprediction=0)
     """
     parts, weight = _wis_rows(y_true, median, (lower, upper), levels, sample_weight)
-    return WISDecomposition(*(float(average(part, weight, "uniform_average")) for part in (parts.score, *parts)))
+    return WISDecomposition(*(average(part, weight) for part in (parts.score, *parts)))
 
 
 def _wis_rows(
@@ -204,7 +196,7 @@ def _wis_rows(
     sample_weight: npt.ArrayLike | None,
 ) -> tuple[rowscores.WISRows, Array | None]:
     """Parts of each row's score, and the weights of the rows."""
-    (y, middle), weight = data_columns(("y_true", "median"), (y_true, median), sample_weight)
+    (y, middle), weight = data_columns(sample_weight, y_true=y_true, median=median)
     promised = _levels("levels", levels)
     order = np.argsort(promised)
     if (twice := np.diff(promised[order]) == 0).any():
@@ -223,22 +215,8 @@ def _level_columns(name: str, bounds: npt.ArrayLike, shape: tuple[int, ...], ord
         raise ValueError(
             f"`{name}` must have the shape of `y_true`, then one column per level: {array.shape} against {wanted}."
         )
-    _refuse_missing(name, array, axis=-1)
+    refuse_missing(finite(name, LEAVE_OUT), array, axis=-1)
     return [array[..., column] for column in order]
-
-
-def _first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> rowscores.Draws:
-    """Draws or quantiles, then the shape of `y_true`; plain floats are not copied."""
-    plain = type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
-    array: rowscores.Draws = samples if plain else floats("samples", samples)
-    if array.shape[1:] == shape and array.size and count in (None, len(array)):
-        return array
-    wanted = ", ".join(map(str, (count or what, *shape)))
-    hint = " Hint: move the last axis to the front." if array.ndim > 1 and array.shape[:-1] == shape else ""
-    raise ValueError(
-        f"`samples` must have {what} on the first axis, then the shape of `y_true`: {array.shape} against "
-        f"({wanted}).{hint}"
-    )
 
 
 def _quantile_levels(value: npt.ArrayLike) -> Array:
@@ -269,17 +247,6 @@ def _levels(name: str, value: npt.ArrayLike) -> Array:
 def _inside_unit(name: str, number: float) -> None:
     if not 0 < number < 1:
         raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {number:g}. Hint: 90% is 0.9.")
-
-
-def _refuse_missing(name: str, array: Array, axis: int) -> None:
-    """Refuse rows with NaN or infinity in any of the quantiles along an axis."""
-    bad = np.asarray(~np.isfinite(array).all(axis=axis))
-
-    def first(at: Any) -> object:
-        values = np.moveaxis(array, axis, -1)[at]
-        return values[~np.isfinite(values)][0]
-
-    checks.rows(bad, finite(name, LEAVE_OUT), first)
 
 
 def _refuse_crossing(names: str, quantiles: Sequence[Array]) -> None:

@@ -47,11 +47,11 @@ def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) 
     [0.06674, 0.652453]
     """
     error, rest = (1 - confidence_level) / 2, total - count
-    low, high = 0.0, 1.0
+    low, high, z = 0.0, 1.0, NormalDist().inv_cdf(1 - error)
     if count > 0:
-        low = _crossing(lambda share: _beta(count, rest + 1, share, 1 - share) - error, count, rest + 1)
+        low = _crossing(lambda share: _beta(count, rest + 1, share, 1 - share) - error, count, rest + 1, -z)
     if rest > 0:
-        high = _crossing(lambda share: error - _beta(rest, count + 1, 1 - share, share), count + 1, rest)
+        high = _crossing(lambda share: error - _beta(rest, count + 1, 1 - share, share), count + 1, rest, z)
     return low, high
 
 
@@ -190,16 +190,21 @@ def _newton_step(t: float, dof: float, goal: float, *, central: bool) -> float:
     return -step if central else step
 
 
-def _crossing(rising: Callable[[float], float], a: float, b: float) -> float:
-    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves."""
-    low, high, x = 0.0, 1.0, a / (a + b)
+def _crossing(rising: Callable[[float], float], a: float, b: float, z: float) -> float:
+    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves.
+
+    It begins `z` standard deviations from the mean of the beta distribution.
+    """
+    low, high, mean = 0.0, 1.0, a / (a + b)
+    spread = sqrt(mean * (1 - mean) / (a + b + 1))
+    x = mean + z * spread if 0 < mean + z * spread < 1 else mean
     while low < x < high:
         value = rising(x)
         low, high = (low, x) if value > 0 else (x, high)
         slope = _mass(a, b, x, 1 - x, a - (a + b) * x) * a * b / (a + b) / (x * (1 - x))
         step = value / slope if slope > 0 else 1.0
-        if abs(step) <= 2 * EPS * x:
-            return x
+        if abs(step) <= 1e-12 * min(spread, x):
+            return x - step
         x = x - step if low < x - step < high else (low + high) / 2
     return high
 
@@ -208,7 +213,7 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
     """Regularised incomplete beta function I(x; a, b), with y = 1 - x given to keep its digits."""
     if x <= 0 or y <= 0:
         return float(x > 0)
-    if x > (a + 1) / (a + b + 2):
+    if x > (a + 1) / (a + b + 2) or a < 1e-3:  # where a is tiny, the fraction loses digits
         return 1 - _fraction(b, a, y, x)
     return _fraction(a, b, x, y)
 

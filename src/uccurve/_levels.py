@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -37,11 +38,11 @@ class LevelsPath(Path):
         widest, zero = paths[-1], np.zeros(len(paths[-1]))
         actives = np.stack([zero, *(path.active * (path.unit / widest.unit) for path in paths)])
         others = np.stack([zero, *(path.other * (path.unit / widest.unit) for path in paths)])
-        critical = _between_levels(widest.error, paths, knots, actives)
-        bands = widest.active, widest.lower_band, widest.upper_band
-        path = cls(
-            widest.error, *bands, widest.above, widest.weight, critical, 0.0, widest.unit, knots, actives, others
-        )
+        fields = {field.name: getattr(widest, field.name) for field in dataclass_fields(widest)}
+        if any(path.above is not None for path in paths):
+            fields["above"] = widest.above if widest.above is not None else np.ones(len(widest), np.bool_)
+        fields["critical"] = _between_levels(widest.error, paths, knots, actives)
+        path = cls(**fields, knots=knots, actives=actives, others=others)
         steepest = max(float(slope.max()) for i in range(len(knots)) for slope in path.slopes(i))
         refuse_unresolved(path, "a curve of levels needs", float(max(actives[-1].max(), others[-1].max())), steepest)
         return path
@@ -57,17 +58,6 @@ class LevelsPath(Path):
         )
         return active, other
 
-    @np.errstate(over="ignore")
-    def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
-        """Every metric of each row at t."""
-        rows = super(LevelsPath, self).per_row(t, part)
-        if self.above is None:  # symmetric at the widest level says nothing of the others
-            active, other = self.bands(t, part)
-            covered = self.critical[part] <= t
-            rows["bandwidth"] = active / 2 + other / 2
-            rows["excess"] = np.minimum(rows["overshoot"], np.where(covered, other + self.error[part], 0))
-        return rows
-
     @property
     def widths(self) -> Array:
         """Mean half-width at each knot."""
@@ -79,7 +69,7 @@ class LevelsPath(Path):
         return np.where(t < 1, np.interp(t, self.knots, widths), t * widths[-1])
 
     def at_half_width(self, width: Array) -> Array:
-        """Return the t that has a mean half-width."""
+        """Inverse of `half_width` where that rises: the t at which two models are compared row by row."""
         widths = self.widths
         last = widths[-1] or 1.0
         return np.where(width >= last, width / last, np.interp(width, widths, self.knots))
@@ -220,13 +210,10 @@ def _refuse_other_rows(inner: Intervals, outer: Intervals, who: str) -> None:
 
 def _refuse_crossing(inner: Intervals, outer: Intervals, inner_level: float, outer_level: float) -> None:
     for side in ("lower", "upper"):
-        narrow, wide = (getattr(intervals, f"{side}_band") for intervals in (inner, outer))
-        bounds = getattr(inner, side), getattr(outer, side)
+        (low, narrow), (high, wide) = ((getattr(one, side), getattr(one, f"{side}_band")) for one in (inner, outer))
 
-        def detail(at: Any, bounds: tuple[Array, Array] = bounds) -> str:
-            return f"{bounds[0][at]!s} at level {inner_level:g}, {bounds[1][at]!s} at level {outer_level:g}"
+        def detail(at: Any, low: Array = low, high: Array = high) -> str:
+            return f"{low[at]!s} at level {inner_level:g}, {high[at]!s} at level {outer_level:g}"
 
-        rule = checks.Rule(
-            "levels", f"be nested in their {side} bounds", ("is not", "are not"), "sort crossing quantiles first"
-        )
-        checks.rows(narrow > wide, rule, detail)
+        must, hint = f"be nested in their {side} bounds", "sort crossing quantiles first"
+        checks.rows(narrow > wide, checks.Rule("levels", must, ("is not", "are not"), hint), detail)

@@ -8,7 +8,7 @@ again, because rounding loses the row that defines t.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ._arrays import Flags, Indices, blocks
 from ._checks import METRICS, Array, Metric, Vary
-from .intervals import Intervals, Rows
+from .intervals import Intervals
 
 Part = slice | Indices
 ALL = slice(None)
@@ -64,9 +64,19 @@ class Path(ABC):
         return len(self.error)
 
     @property
+    def t_unit(self) -> float:
+        """What t is in units of: that of the bands for shifts, 1 for factors."""
+        return self.unit if self.vary == "shift" else 1.0
+
+    @property
     def other(self) -> Array:
         """The band on the side away from the error."""
-        return self.active if self.above is None else _select(self.above, self.lower_band, self.upper_band)
+        return self._other(ALL)
+
+    def _other(self, part: Part) -> Array:
+        if self.above is None:
+            return self.active[part]
+        return np.where(self.above[part], self.lower_band[part], self.upper_band[part])
 
     @property
     def largest(self) -> float:
@@ -99,25 +109,29 @@ class Path(ABC):
             return float(np.mean(values))
         return float(np.sum(values * self.weight) / np.sum(self.weight))
 
+    @property
+    def mean_half_width(self) -> float:
+        """Mean half-width as delivered."""
+        lower = self.mean(self.lower_band)
+        return lower if self.above is None else lower / 2 + self.mean(self.upper_band) / 2
+
     def weighted(self, values: Array, part: Part = ALL) -> Array:
         """Values times the weights as given; the values themselves without weights."""
         return values if self.weight is None else values * self.weight[part]
 
-    @abstractmethod
+    @staticmethod
+    def moved(band: Array, t: float) -> Array:
+        """Bands at t of rows that have these as delivered."""
+        return t * band
+
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
+        active = self.moved(self.active[part], t)
+        return active, active if self.above is None else self.moved(self._other(part), t)
 
     @abstractmethod
     def events(self) -> Iterator[Events]:
         """Slope changes after the start, the critical ones first."""
-
-    @abstractmethod
-    def half_width(self, t: Array) -> Array:
-        """Mean half-width at each t."""
-
-    @abstractmethod
-    def at_half_width(self, width: Array) -> Array:
-        """Inverse of `half_width` where that rises: the t at which two models are compared row by row."""
 
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
@@ -190,36 +204,9 @@ class ScalePath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> ScalePath:
         """Critical scales of all rows. O(n), no sort."""
-        rows = intervals.rows()
-        active = _active(rows)
-        critical = _quotients(rows.error, active)
-        _let_bounds_decide(critical, intervals, rows, cls.delivered)
-        bands = active, rows.lower_band, rows.upper_band
-        path = cls(rows.error, *bands, rows.above, rows.weight, critical, 0.0, rows.unit)
+        path = cls(**_errors_and_bands(intervals, cls.delivered, _quotients), start=0.0)
         _refuse_beyond_float64(path)
         return path
-
-    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
-        """Active and other bands at t."""
-        active = t * self.active[part]
-        if self.above is None:
-            return active, active
-        above = self.above[part]
-        return active, t * _select(above, self.lower_band[part], self.upper_band[part])
-
-    @property
-    def mean_half_width(self) -> float:
-        """Mean half-width as delivered."""
-        lower = self.mean(self.lower_band)
-        return lower if self.above is None else lower / 2 + self.mean(self.upper_band) / 2
-
-    def half_width(self, t: Array) -> Array:
-        """Mean half-width at each t."""
-        return self.mean_half_width * t
-
-    def at_half_width(self, width: Array) -> Array:
-        """Return the t that has a mean half-width."""
-        return width / (self.mean_half_width or 1.0)
 
     def events(self) -> Iterator[Events]:
         """Coverage of a row, and where its other bound becomes the nearer one."""
@@ -235,16 +222,11 @@ class ScalePath(Path):
         """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
         if self.above is None:
             return np.empty(0, np.intp), np.empty(0)
-        limit, found = self.largest, []
-        for part in blocks(len(self)):
-            gap, position = self.upper_band[part] - self.lower_band[part], 2 * self.error[part]
-            gap *= 2.0 * self.above[part] - 1
-            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                position /= gap
-            local = np.flatnonzero((gap > 0) & (position < limit))
-            found.append((local + part.start, position[local]))
-        rows, positions = zip(*found, strict=True)
-        return np.concatenate(rows), np.concatenate(positions)
+        gap = self.active - self.other
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            position = 2 * self.error / gap
+        rows = np.flatnonzero((gap > 0) & (position < self.largest))
+        return rows, position[rows]
 
     def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
         """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
@@ -265,34 +247,17 @@ class ShiftPath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> ShiftPath:
         """Critical shifts of all rows. O(n), no sort."""
-        rows = intervals.rows()
-        active = _active(rows)
-        critical = rows.error - active
-        _let_bounds_decide(critical, intervals, rows, cls.delivered)
-        largest = float(max(rows.lower_band.max(), rows.upper_band.max()))
-        start = 0.0 - largest
-        critical[rows.error == 0] = start  # a band of 0 still holds its own prediction
-        bands = active, rows.lower_band, rows.upper_band
-        path = cls(rows.error, *bands, rows.above, rows.weight, critical, start, rows.unit)
-        if path.mean(rows.error) * rows.unit > 1e-14 * float(np.abs(intervals.y_true).max()):  # more than rounding
-            refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
+        fields = _errors_and_bands(intervals, cls.delivered, np.subtract)
+        largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))
+        fields["critical"][fields["error"] == 0] = 0.0 - largest  # a band of 0 still holds its own prediction
+        path = cls(**fields, start=0.0 - largest)
+        refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
         return path
 
-    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
-        """Active and other bands at t."""
-        active = np.maximum(self.active[part] + t, 0)
-        if self.above is None:
-            return active, active
-        other = _select(self.above[part], self.lower_band[part], self.upper_band[part])
-        return active, np.maximum(other + t, 0)
-
-    def half_width(self, t: Array) -> Array:
-        """Mean half-width at each t."""
-        return np.array([self.at(float(one))["bandwidth"] for one in t])
-
-    def at_half_width(self, width: Array) -> Array:
-        """Return the t that adds up to a width with the mean half-width as delivered, as if no band ended at 0."""
-        return width - self.at(0.0)["bandwidth"]
+    @staticmethod
+    def moved(band: Array, t: float) -> Array:
+        """Bands at t of rows that have these as delivered."""
+        return np.maximum(band + t, 0)
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""
@@ -330,38 +295,28 @@ class ShiftPath(Path):
         return widths, short
 
 
-def _active(rows: Rows) -> Array:
-    return rows.lower_band if rows.above is None else _select(rows.above, rows.upper_band, rows.lower_band)
-
-
-def _select(which: Flags, yes: Array, no: Array) -> Array:
-    """Return ``np.where(which, yes, no)`` of finite values that are not negative, fast where `which` is random."""
-    out = np.empty(len(which))
-    for part in blocks(len(out)):
-        np.multiply(which[part], yes[part], out=out[part])
-        out[part] += ~which[part] * no[part]
-    return out
+def _errors_and_bands(
+    intervals: Intervals, delivered: float, critical_t: Callable[[Array, Array], Array]
+) -> dict[str, Any]:
+    """Fields of a path; the bounds decide where rounding made an error equal to its band."""
+    error, lower, upper, above, weight, kept, unit = intervals.rows()
+    active = lower if above is None else np.where(above, upper, lower)
+    critical = critical_t(error, active)
+    equal = np.flatnonzero(critical == delivered)
+    if len(equal):
+        places = equal if kept is None else kept[equal]
+        y, low, high = (array.ravel()[places] for array in (intervals.y_true, intervals.lower, intervals.upper))
+        critical[equal[(y < low) | (y > high)]] = np.nextafter(delivered, np.inf)
+    given = {"error": error, "active": active, "lower_band": lower, "upper_band": upper, "above": above}
+    return given | {"weight": weight, "critical": critical, "unit": unit}
 
 
 def _quotients(error: Array, active: Array) -> Array:
     """Critical scales ``error / active``; 0 where both are 0."""
-    critical = np.empty(len(error))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for part in blocks(len(error)):
-            np.divide(error[part], active[part], out=critical[part])
-            if active[part].min() == 0:
-                critical[part][(active[part] == 0) & (error[part] == 0)] = 0.0
+        critical: Array = error / active
+    critical[(active == 0) & (error == 0)] = 0.0
     return critical
-
-
-def _let_bounds_decide(critical: Array, intervals: Intervals, rows: Rows, delivered: float) -> None:
-    """Ask the bounds where rounding made an error equal to its band."""
-    equal = np.flatnonzero(critical == delivered)
-    if not len(equal):
-        return
-    places = equal if rows.kept is None else rows.kept[equal]
-    y, lower, upper = (array.ravel()[places] for array in (intervals.y_true, intervals.lower, intervals.upper))
-    critical[equal[(y < lower) | (y > upper)]] = np.nextafter(delivered, np.inf)
 
 
 def _refuse_beyond_float64(path: ScalePath) -> None:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Indices, blocks
+from ._arrays import Indices
 from ._checks import FALLING, Array, Metric
-from ._order import ordered, rearranged, running_integral, running_sum, signed_running_integral
-from ._paths import Events, Path, ScalePath
-
-APART = 1.0625
-"""How far t must be from where overshoot equals deficit for either to come from the other: 33 roundings at most."""
+from ._order import ordered, rearrange, running_integral, running_sum
+from ._paths import ALL, Path, ScalePath
 
 
 class Ramps:
@@ -29,30 +26,31 @@ class Ramps:
     once, then O(n) for the first look at a metric.
     """
 
-    __slots__ = (
-        *("_critical", "_distinct", "_groups", "_means", "_order", "_rows", "_total", "_values", "_width"),
-        *("end", "t"),
-    )
-
     def __init__(self, path: Path) -> None:
         critical, *others = path.events()
-        self._groups = [critical, *(group for group in others if len(group.position))]
-        self._order, t = ordered(_joined([group.position for group in self._groups]), first=path.start)
+        groups = [critical, *(group for group in others if len(group.position))]
+        self._changes = [group.changes for group in groups]
+        self._lengths = [len(group.position) for group in groups]
+        order, t = ordered(_joined([group.position for group in groups]), first=path.start)
+        self._order = order.astype(np.int32) if len(order) < 2**31 else order  # half the memory
+        del order
         rises = t[1:] != t[:-1]
         self._distinct: Indices | slice = slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
         self.t = _frozen(t[self._distinct])
         self.end = int(np.searchsorted(self.t, path.end))
-        self._critical = _CriticalRows.of(path, critical)
         self._rows, self._total = len(path), path.total
-        self._means = _means(path) if isinstance(path, ScalePath) else None
+        self._coverable = ALL if critical.rows is None else critical.rows
+        self._weight = None if path.weight is None else path.weight[self._coverable]
+        uncoverable = np.isinf(path.critical)
+        self._uncoverable_weight = float(np.sum(path.weighted(uncoverable.astype(float))))
+        self._uncoverable_error = path.mean(path.error * uncoverable)
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
-        self._groups = [group._replace(position=np.empty(0)) for group in self._groups]  # t has them
         self._values: dict[Metric, Array] = {}
 
     @property
     def crosses_over(self) -> bool:
         """Whether some other bound becomes the nearer one, so that excess is not overshoot."""
-        return self._means is None or len(self._groups) > 1
+        return self._width is None or len(self._lengths) > 1
 
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def values(self, name: Metric) -> Array:
@@ -62,11 +60,8 @@ class Ramps:
         if name not in self._values:
             if name == "bandwidth" and self._width is not None:
                 self._values[name] = _frozen(self._width * self.t)
-            elif self._means is not None and name in ("overshoot", "deficit"):
-                for side, values in self._sides(self._means).items():
-                    self._values[side] = _frozen(values[self._distinct])
             else:
-                values = self._miss_rate() if name == "miss_rate" else self._signed(name)
+                values = self._miss_rate() if name == "miss_rate" else self._sum_of_ramps(name)
                 self._values[name] = _frozen(values[self._distinct])
         return self._values[name]
 
@@ -79,7 +74,7 @@ class Ramps:
     def smallest_t_reaching(self, name: Metric, target: float) -> float | None:
         """Return the smallest t up to the last vertex at which the metric reaches `target`; None where none does."""
         values, sign = self.values(name), -1.0 if name in FALLING else 1.0
-        if name == "miss_rate" and self._critical.weight is not None:
+        if name == "miss_rate" and self._weight is not None:
             target += sum_error(self._rows)  # a level that only the order of the sums moved is reached
         i = int(np.searchsorted(sign * values, sign * target))
         if i in (0, len(values)):
@@ -99,10 +94,10 @@ class Ramps:
 
     def vertices(self, names: Collection[Metric]) -> Indices | slice:
         """Places of the vertices up to the curve's end that these metrics have."""
-        wanted = [i == 0 or any(name in group.changes for name in names) for i, group in enumerate(self._groups)]
+        wanted = [i == 0 or not changes.keys().isdisjoint(names) for i, changes in enumerate(self._changes)]
         if all(wanted):
             return slice(self.end + 1)
-        flags = np.repeat(wanted, [_length(group) for group in self._groups])[self._order]
+        flags = np.repeat(wanted, self._lengths)[self._order]
         kept = np.append(True, flags)
         if not isinstance(self._distinct, slice):
             kept = np.logical_or.reduceat(kept, np.append(0, self._distinct[:-1] + 1))
@@ -114,13 +109,11 @@ class Ramps:
             vertex = np.arange(1, len(self._order) + 1)
         else:
             vertex = np.repeat(np.arange(len(self.t)), np.diff(self._distinct, prepend=-1))[1:]
-        covers = self._order < self._critical.number
-        places = np.empty(self._critical.number, np.intp)
+        covers = self._order < self._lengths[0]
+        places = np.empty(self._lengths[0], np.intp)
         places[self._order[covers]] = vertex[covers]
-        if self._critical.number == self._rows:
-            return places
         out = np.full(self._rows, len(self.t), np.intp)
-        out[self._groups[0].rows] = places
+        out[self._coverable] = places
         return out
 
     def lower_hull(self) -> Hull:
@@ -128,7 +121,9 @@ class Ramps:
         curve, corners = slice(self.end + 1), None
         t = self.t[curve]
         if self._width is not None:  # convex already, and the slopes are known without subtracting
-            slopes = _sums_after(np.append(0.0, self._changes("deficit")[0]))[self._distinct][curve]
+            slopes = np.zeros(len(self._order) + 1)
+            self._slope_changes("deficit", slopes[:-1])
+            slopes = running_sum(slopes[::-1])[::-1][self._distinct][curve]
             slopes /= self._width or 1.0
         else:
             x, y = self.values("bandwidth")[curve], self.values("deficit")[curve]
@@ -146,80 +141,44 @@ class Ramps:
             x, y = x[hull.corners], y[hull.corners]
         return float(np.sum(hull.share * y + hull.square * x))
 
-    def _changes(self, name: Metric) -> tuple[Array, Array | None]:
-        """Slope changes of a metric in order, and the second halves of those that are pairs."""
-        parts = [_pair(group, name) for group in self._groups]
-        if len(parts) == 1 and parts[0][0] is not None:
-            return rearranged(parts[0][0], self._order, divisor=self._total), None
-        lengths = [_length(group) for group in self._groups]
-        columns: list[Array] = []
-        for half in (0, 1):
-            some = [part[half] for part in parts]
-            if half and all(one is None for one in some):
-                return columns[0], None
-            joined = _joined([np.zeros(n) if one is None else one for one, n in zip(some, lengths, strict=True)])
-            columns.append(rearranged(joined, self._order, divisor=self._total))
-        return columns[0], columns[1]
+    def _slope_changes(self, name: Metric, out: Array) -> Array | None:
+        """Write the slope changes of a metric in order; return the second halves of those that are pairs."""
+        parts = [_pair(changes.get(name)) for changes in self._changes]
+        halves: list[Array] = []
+        for some in zip(*parts, strict=True):
+            if halves and all(one is None for one in some):
+                return None
+            halves.append(np.empty(len(out)) if halves else out)
+            pairs = zip(some, self._lengths, strict=True)
+            filled = (np.broadcast_to(0.0, length) if one is None else one for one, length in pairs)
+            rearrange(_joined([*filled]), self._order, halves[-1], divisor=self._total)
+        return halves[1]
 
-    def _signed(self, name: Metric) -> Array:
-        """Sum of ramps with slope changes of both signs, at the start and at each event."""
-        t, values = self._events(), np.empty(len(self._order) + 1)
-        high, low = self._changes(name)
-        if name in FALLING:
-            signed_running_integral(high[::-1], None if low is None else low[::-1], t[::-1], values[::-1])
-            values += self._critical.uncoverable_error
+    def _sum_of_ramps(self, name: Metric) -> Array:
+        """Metric at the start and at each event."""
+        t, values, falls = self._events(), np.zeros(len(self._order) + 1), name in FALLING
+        sums = values[:-1] if falls else values[2:]  # each slope at its end; nothing grows before the first event
+        rest = self._slope_changes(name, sums)
+        if falls:
+            running_integral(sums[::-1], None if rest is None else rest[::-1], t[::-1])
+            values += self._uncoverable_error
         else:
-            values[:1] = 0.0
-            if len(high):  # nothing grows before the first event
-                signed_running_integral(high[:-1], None if low is None else low[:-1], t[1:], values[1:])
+            running_integral(sums, rest, t[1:])
         return values
-
-    def _sides(self, means: tuple[float, float]) -> dict[Metric, Array]:
-        """Overshoot and deficit over the scale, each summed up on its own side of the curve only.
-
-        Overshoot minus deficit is ``t * mean band - mean error`` everywhere. Well beyond the t where this is 0, both
-        terms of ``overshoot = deficit + (...)`` are positive and nothing cancels; well before it, the deficit's are.
-        """
-        t, (band, error), mass = self._events(), means, self._changes("overshoot")[0]
-        over, under = np.empty(len(t)), np.empty(len(t))
-        low, high = 0, len(t)
-        if band > 0:
-            low, high = np.searchsorted(t, [error / band / APART, error / band * APART])
-        over[:1] = 0.0
-        if high > 1:
-            running_integral(mass[: high - 2], t[1:high], over[1:high])
-        running_integral(mass[low:][::-1], t[low:][::-1], under[low:][::-1])
-        for part in blocks(len(t)):
-            difference = band * t[part] - error
-            ahead, behind = max(high - part.start, 0), max(low - part.start, 0)
-            np.add(under[part][ahead:], difference[ahead:], out=over[part][ahead:])
-            np.subtract(over[part][:behind], difference[:behind], out=under[part][:behind])
-        _never_fall(over[max(high - 1, 0) :])
-        _never_fall(under[: low + 1][::-1])
-        if self._critical.uncoverable_error:
-            under += self._critical.uncoverable_error
-        return {"overshoot": over, "deficit": under}
 
     def _events(self) -> Array:
         """Return t at the start and at each event."""
         return self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
 
     def _miss_rate(self) -> Array:
-        critical = self._critical
-        if critical.weight is not None:
-            covers = self._order < critical.number
-            steps = np.zeros(len(self._order) + 1)
-            steps[1:][covers] = critical.weight[self._order[covers]]
-            missed = _sums_after(steps) + critical.uncoverable_weight
-            missed /= missed[0]
-            return missed
-        missed = np.empty(len(self._order) + 1)
-        missed[0], left = 1.0, self._rows
-        for part in blocks(len(self._order)):
-            covered = np.cumsum(self._order[part] < critical.number, dtype=np.int64)
-            np.subtract(float(left), covered, out=missed[1:][part])
-            missed[1:][part] /= self._rows
-            left -= int(covered[-1])
+        """Share of the weight of all rows that are covered after each event, or never."""
+        covers = self._order < self._lengths[0]
+        missed = np.append(covers, False).astype(np.float64)
+        if self._weight is not None:
+            missed[:-1][covers] = self._weight[self._order[covers]]
+        running_sum(missed[::-1])
+        missed += self._uncoverable_weight
+        missed /= missed[0]
         return missed
 
 
@@ -250,26 +209,6 @@ class Hull(NamedTuple):
         return float(self.t[np.argmax(self.low <= alpha * (1 + sum_error(len(self.t))))])
 
 
-class _CriticalRows(NamedTuple):
-    """How many rows some t covers, and weight and error (a part of the mean) of those that nothing covers."""
-
-    number: int
-    weight: Array | None
-    uncoverable_weight: float
-    uncoverable_error: float
-
-    @classmethod
-    def of(cls, path: Path, critical: Events) -> _CriticalRows:
-        """Count the critical events of a path."""
-        weight = None if path.weight is None else path.weight[critical.rows]
-        count = len(critical.position)
-        if not path.has_uncoverable_rows:
-            return cls(count, weight, 0.0, 0.0)
-        missed = np.isinf(path.critical)
-        lost = missed.sum() if path.weight is None else path.weight[missed].sum()
-        return cls(count, weight, float(lost), path.mean(np.where(missed, path.error, 0)))
-
-
 def index_of_minimum(costs: Array) -> int:
     """Place of the first of the costs that differ from the smallest by rounding alone."""
     return int(np.argmax(costs <= costs.min() * (1 + sum_error(len(costs)))))
@@ -280,54 +219,34 @@ def sum_error(length: int) -> float:
     return 4 * float(np.finfo(np.float64).eps) * (1 + isqrt(length))
 
 
-def _means(path: Path) -> tuple[float, float]:
-    """Mean over all rows of the active band and of the error of those that some t covers."""
-    if not path.has_uncoverable_rows:
-        return path.mean(path.active), path.mean(path.error)
-    missed = np.isinf(path.critical)
-    return path.mean(np.where(missed, 0, path.active)), path.mean(np.where(missed, 0, path.error))
-
-
-def _sums_after(steps: Array) -> Array:
-    """Sum of the steps after each place."""
-    later = np.empty(len(steps))
-    later[-1] = 0.0
-    later[:-1] = running_sum(steps[:0:-1].copy())[::-1]
-    return later
-
-
-def _pair(group: Events, name: Metric) -> tuple[Array | None, Array | None]:
-    change = group.changes.get(name)
+def _pair(change: Array | tuple[Array, Array] | None) -> tuple[Array | None, Array | None]:
     return change if isinstance(change, tuple) else (change, None)
 
 
-def _length(group: Events) -> int:
-    change = next(iter(group.changes.values()))
-    return len(change[0] if isinstance(change, tuple) else change)
-
-
 def _hull_corners(x: Array, y: Array) -> Indices:
-    """Places of the lower convex hull of points with ascending x (Andrew's monotone chain)."""
+    """Places of the lower convex hull of points with ascending x and falling y.
+
+    Points on or above the line between their neighbours are taken out, all at once and a few times over; what is left
+    goes from point to point (Andrew's monotone chain).
+    """
+    places = np.flatnonzero(np.append(x[1:] > x[:-1], True))
+    for _ in range(20):
+        above = _height(x, y, places[:-2], places[1:-1], places[2:]) >= 0
+        if not above.any():
+            return places
+        places = np.delete(places, np.flatnonzero(above) + 1)
     kept: list[int] = []
-    xs, ys = x.tolist(), y.tolist()
+    xs, ys = x[places].tolist(), y[places].tolist()
     for i in range(len(xs)):
-        while len(kept) > 1 and _turns_up(xs, ys, kept[-2], kept[-1], i):
-            kept.pop()
-        if len(kept) == 1 and xs[kept[0]] == xs[i]:
+        while len(kept) > 1 and _height(xs, ys, kept[-2], kept[-1], i) >= 0:
             kept.pop()
         kept.append(i)
-    return np.array(kept, np.intp)
+    return places[kept]
 
 
-def _turns_up(x: list[float], y: list[float], a: int, b: int, c: int) -> bool:
-    """Whether b lies on or above the line from a to c."""
-    return (y[b] - y[a]) * (x[c] - x[a]) >= (y[c] - y[a]) * (x[b] - x[a])
-
-
-def _never_fall(values: Array) -> None:
-    """Put right in place what only rounding made fall."""
-    if (values[1:] < values[:-1]).any():
-        np.maximum.accumulate(values, out=values)
+def _height(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
+    """Positive where b lies above the line from a to c, and 0 on it; of single places, or of arrays of them."""
+    return (y[b] - y[a]) * (x[c] - x[a]) - (y[c] - y[a]) * (x[b] - x[a])
 
 
 def _joined(parts: list[Array]) -> Array:

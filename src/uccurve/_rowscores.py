@@ -1,21 +1,17 @@
-"""Scores of single rows, and their means over rows and outputs: what the score functions share."""
+"""Scores of single rows and their means: what the score functions share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _checks as checks
-from ._arrays import ascending, blocks, columns, floats, near, within_range
-from ._checks import Array, Rule
+from ._arrays import DRAW, Draws, blocks, columns, finite, near, refuse_missing, within_range
+from ._checks import Array
 
-Multioutput = Literal["uniform_average", "raw_values"] | npt.ArrayLike
-Score = float | Array
-Draws = npt.NDArray[np.floating[Any]]
-Values = TypeVar("Values", float, Array)
 LEAVE_OUT = "leave such rows out first"
 BLOCK = 2**15
 """Numbers that are sorted at a time: a block and its copy fit into the cache of a core."""
@@ -34,56 +30,16 @@ class WISRows(NamedTuple):
         return self.dispersion + self.underprediction + self.overprediction
 
 
-def data_columns(
-    names: tuple[str, ...], data: tuple[npt.ArrayLike, ...], sample_weight: npt.ArrayLike | None
-) -> tuple[list[Array], Array | None]:
-    """Columns of one shape, and one weight per row."""
-    arrays, weight, _ = columns(
-        dict(zip(names, data, strict=True)), sample_weight, "raise", weight_name="sample_weight", hint=LEAVE_OUT
-    )
-    if weight is None:
-        return arrays, None
-    if np.asarray(sample_weight).ndim > 1:
-        raise ValueError(
-            "`sample_weight` must have one dimension, one value per row; it has 2. "
-            "Hint: weigh outputs by `multioutput`."
-        )
-    return arrays, weight.reshape(len(weight), -1)[:, 0]
-
-
-def bounds(
-    y_true: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike, sample_weight: npt.ArrayLike | None
-) -> tuple[list[Array], Array | None]:
-    """Observations and intervals that are not upside down, and one weight per row."""
-    arrays, weight = data_columns(("y_true", "lower", "upper"), (y_true, lower, upper), sample_weight)
-    ascending(*arrays[1:])
+def data_columns(sample_weight: npt.ArrayLike | None, **data: npt.ArrayLike) -> tuple[list[Array], Array | None]:
+    """Columns of one shape, and their weights."""
+    arrays, weight, _ = columns(data, sample_weight, "raise", weight_name="sample_weight", hint=LEAVE_OUT)
     return arrays, weight
 
 
-def average(values: npt.NDArray[Any], weight: Array | None, multioutput: Multioutput) -> Score:
-    """Mean over the rows, then over the outputs as asked."""
-    return over_outputs(_mean(values.reshape(len(values), -1), weight), multioutput)
-
-
-def over_outputs(scores: npt.ArrayLike, multioutput: Multioutput) -> Score:
-    """Scores of all outputs, or their mean."""
-    each = np.asarray(scores)
-    if isinstance(multioutput, str):
-        checks.choice("multioutput", multioutput, ("uniform_average", "raw_values"))
-        return each if multioutput == "raw_values" else float(_mean(each))
-    weights = floats("multioutput", multioutput)
-    if weights.shape != each.shape or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise ValueError(
-            f"`multioutput` must be uniform_average, raw_values, or one weight of at least 0 for each of the "
-            f"{len(each)} outputs, not all 0; got {checks.shown(multioutput)}."
-        )
-    return float(_mean(each, weights))
-
-
-def _mean(values: npt.NDArray[Any], weight: Array | None = None) -> Array:
-    """Weighted mean along the first axis, in another unit where the sum could leave float64."""
+def average(values: npt.NDArray[Any], weight: Array | None) -> float:
+    """Weighted mean over rows and outputs, in another unit where the sum could leave float64."""
     unit = 2.0**64 if values.max() > 2.0**950 else 1.0
-    return np.asarray(unit * np.average(values / unit, axis=0, weights=weight))
+    return float(unit * np.average(values / unit, weights=weight))
 
 
 def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tuple[Array, Array, Array]:
@@ -93,18 +49,6 @@ def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tupl
     within_range(width, upper=upper, lower=lower)
     within_range(below + above, **{"y_true": y, name: lower})
     return width, below, above
-
-
-def interval(y: Array, lower: Array, upper: Array, alpha: float) -> Array:
-    """Interval score of each row; infinite where a tiny `alpha` takes it out of float64."""
-    width, below, above = distances(y, lower, upper)
-    with np.errstate(over="ignore"):
-        return penalised(width, below + above, alpha)
-
-
-def penalised(width: Values, outside: Values, alpha: float) -> Values:
-    """Interval score of a width and a distance outside, of one row or of means over rows."""
-    return width + 2 * (outside / alpha)
 
 
 def wis(y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array], alpha: Sequence[float]) -> WISRows:
@@ -129,7 +73,7 @@ def pinball(error: Array, level: float) -> Array:
     return np.maximum(level * error, (level - 1) * error)
 
 
-def crps_of_quantiles(y: Array, quantiles: Sequence[Array] | Array, levels: Array) -> Array:
+def crps_of_quantiles(y: Array, quantiles: Array, levels: Array) -> Array:
     """Twice the pinball loss over all levels: trapezoids between the given ones, constant beyond the outermost."""
     edges = np.concatenate([[0.0], (levels[:-1] + levels[1:]) / 2, [1.0]])
     total = np.zeros_like(y)
@@ -160,25 +104,16 @@ def crps_of_samples(y: Array, samples: Draws) -> Array:
             np.maximum(z, 0, out=positive)
             z -= positive
             flat[block] = positive @ above - z @ below
-    _refuse_draws(scores, samples)
     _refuse_overflow(scores, y, samples)
     return scores
 
 
-def _refuse_draws(scores: Array, samples: Draws) -> None:
-    """Refuse rows with a draw that is not finite; their scores are not finite either."""
-    bad = ~np.isfinite(scores)
-    bad[bad] = ~np.isfinite(samples[:, bad]).all(axis=0)
+def _refuse_overflow(scores: Array, y: Array, samples: Draws) -> None:
+    """Refuse scores that are not finite: of draws that are not, or that lie too far from their observation."""
+    if np.isfinite(scores).all():
+        return
+    refuse_missing(finite("samples", LEAVE_OUT)._replace(verbs=DRAW), samples)
 
-    def first(at: Any) -> object:
-        draws = samples[:, *at]
-        return draws[~np.isfinite(draws)][0]
-
-    verbs = ("has a draw that is not", "have a draw that is not")
-    checks.rows(bad, Rule("samples", "be finite", verbs, LEAVE_OUT), first)
-
-
-def _refuse_overflow(scores: Array, y: Array, samples: Sequence[Array] | Draws) -> None:
     def detail(at: Any) -> str:
         farthest = max((draw[at] for draw in samples), key=lambda draw: abs(draw / 2 - y[at] / 2))
         return f"{farthest!s} against {y[at]!s}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,10 +14,17 @@ from ._paths import Path
 from .intervals import Intervals
 from .points import Decomposition
 
+Values = TypeVar("Values", float, Array)
+
+
+def penalised(width: Values, outside: Values, alpha: float) -> Values:
+    """Interval score of a width and a distance outside, of single rows or of means over rows."""
+    return width + 2 * (outside / alpha)
+
 
 def interval_score(point: Mapping[Metric, float], alpha: float) -> float:
     """Interval score of metrics at one operating point."""
-    return 2 * point["bandwidth"] + 2 / alpha * point["deficit"]
+    return penalised(2 * point["bandwidth"], point["deficit"], alpha)
 
 
 def saved_share(theirs: float, mine: float, nothing: float = 0.0) -> float:
@@ -44,7 +52,7 @@ def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, u
     return Decomposition(
         score=score,
         best_score=best,
-        best_scale=t * (path.unit if path.vary == "shift" else 1.0),
+        best_scale=t * path.t_unit,
         miscalibration=score - best,
         discrimination=constant - best,
         uncertainty=constant,
@@ -56,7 +64,7 @@ def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, u
 def best_constant_score(path: Path, alpha: Fraction) -> float:
     """Smallest interval score of a constant band around the same predictions: its half-width is a quantile. O(n)."""
     (width,) = quantiles(path.error, path.weight, 1 - alpha)
-    return 2 * width + 2 / float(alpha) * path.mean(np.maximum(path.error - width, 0))
+    return penalised(2 * width, path.mean(np.maximum(path.error - width, 0)), float(alpha))
 
 
 def climatology(intervals: Intervals, alpha: Fraction) -> float:
@@ -67,22 +75,34 @@ def climatology(intervals: Intervals, alpha: Fraction) -> float:
         y = np.ldexp(y, -exponent)
     lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
     outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    score = upper - lower + 2 / float(alpha) * float(np.average(outside, weights=weight))
+    score = penalised(upper - lower, float(np.average(outside, weights=weight)), float(alpha))
     with np.errstate(over="ignore"):
         return float(np.ldexp(score, exponent)) if abs(exponent) > 500 else score
 
 
-def quantiles(values: Array, weight: Array | None, *shares: Fraction) -> list[float]:
+def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) -> list[float]:
     """Smallest values at and below which at least these shares of the weight lie; infinite for a share above 1. O(n).
 
-    Of unequal weights O(n log n), and a sum that rounding left just below a share reaches it.
+    A sum of unequal weights that rounding left just below a share reaches it.
     """
-    if weight is None or np.ptp(weight) == 0:
-        places = [max(ceil(len(values) * share), 1) - 1 for share in shares]
-        ordered = np.partition(values, sorted({place for place in places if place < len(values)} or {0}))
-    else:
-        order = np.argsort(values, kind="stable")
-        running, ordered = np.cumsum(weight[order]), values[order]
-        limits = [float(share) * running[-1] for share in shares]
-        places = [int(np.searchsorted(running, limit - 1e-14 * running[-1])) for limit in limits]
+    if weight is not None and np.ptp(weight) > 0:
+        return [_weighted_quantile(values, weight, float(share)) for share in shares]
+    places = [max(ceil(len(values) * share), 1) - 1 for share in shares]
+    ordered = np.partition(values, sorted({place for place in places if place < len(values)} or {0}))
     return [float(ordered[place]) if place < len(values) else np.inf for place in places]
+
+
+def _weighted_quantile(values: Array, weight: Array, share: float) -> float:
+    """Smallest value at and below which a share of the weight lies: halves the values until few are left."""
+    total = float(np.sum(weight))
+    need = (share - 1e-14) * total
+    while len(values) > 1000:
+        middle = len(values) // 2
+        order = np.argpartition(values, middle)
+        lower = float(np.sum(weight[order[:middle]]))
+        half = order[:middle] if lower >= need else order[middle:]
+        need -= 0.0 if lower >= need else lower
+        values, weight = values[half], weight[half]
+    order = np.argsort(values, kind="stable")
+    place = int(np.searchsorted(np.cumsum(weight[order]), need))
+    return float(values[order[place]]) if place < len(values) else np.inf

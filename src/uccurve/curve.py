@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from . import _checks as checks
-from ._areas import closed_area, integral, piece, row_shares, t_reaching
+from ._areas import closed_area_of_path, closed_axes, integral, piece, row_shares, t_reaching
 from ._bands import standard_deviation
 from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Ranges, Targets, Unit, Vary
 from ._conformal import conformal_t
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps, sum_error
-from ._scoring import decomposition, rows_carrying, saved_share
+from ._scoring import decomposition, penalised, rows_carrying, saved_share
 from .intervals import Intervals
 from .points import CurvePoints, Decomposition, OperatingPoint
 from .protocol import Curve
@@ -117,13 +117,8 @@ class UCC:
 
         A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
         """
-        path = self._path()
-        if self.vary == "shift":
-            t = checks.real("shift", value) / path.unit
-            _refuse_level(level)
-        else:
-            t = self._scale(value, level)
-        return self._point(path, t, unit)
+        path, t = self._path(), self._asked(value, level)
+        return self._point(path, t / path.t_unit, unit)
 
     def find(
         self,
@@ -293,7 +288,7 @@ class UCC:
             point = curve.at(curve._delivered, unit=unit)
         else:
             point = self.at(at, unit=unit)
-        return 2 * point.bandwidth + 2 / alpha * point.deficit
+        return penalised(2 * point.bandwidth, point.deficit, alpha)
 
     def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:
         """Split the interval score at a coverage into predictions, bands and calibration. O(n log n).
@@ -355,12 +350,9 @@ class UCC:
         >>> UCC.from_levels({0.5: inner, 0.9: outer}).intervals_at(level=0.7).lower_band.round(3).tolist()
         [1.5, 2.0, 1.5]
         """
-        if self.vary == "shift":
-            _refuse_level(level)
-            return self.intervals.calibrated(shift=checks.real("shift", value))
-        scale = self._scale(value, level)
+        scale = self._asked(value, level)
         if scale >= 1 or not self.levels:
-            return self.intervals.calibrated(scale=scale)
+            return self.intervals.calibrated(**{self._t_name: scale})
         knots = self._knots()
         i = int(np.searchsorted(knots, scale, side="right")) - 1
         if i and scale == knots[i]:
@@ -400,18 +392,26 @@ class UCC:
 
     def __repr__(self) -> str:
         rows = f"{len(self.intervals)} row{'s' if len(self.intervals) > 1 else ''}"
-        if self.levels:
-            spans = " to ".join(f"{self.at(level=level).miss_rate:.4g}" for level in (self.levels[0], self.levels[-1]))
-            names = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
-            return f"UCC({rows}, {names} {self.levels[0]:g} to {self.levels[-1]:g}, miss_rate {spans})"
+        try:
+            return f"UCC({rows}, {self._extent()})"
+        except ValueError:
+            return f"UCC({rows}, {self.vary} that float64 cannot resolve)"
+
+    def _extent(self) -> str:
+        """Where the curve begins and ends, in words."""
         path = self._path()
-        finite = path.critical[np.isfinite(path.critical)]
-        if not len(finite):
-            return f"UCC({rows}, no {self.vary} covers any)"
-        first, last = float(finite.min()), float(finite.max())
-        size = path.unit if self.vary == "shift" else 1.0
+        if self.levels:
+            first, last = self._knots()[[1, -1]].tolist()
+            count = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
+            words = f"{count} {self.levels[0]:g} to {self.levels[-1]:g}"
+        else:
+            finite = path.critical[np.isfinite(path.critical)]
+            if not len(finite):
+                return f"no {self.vary} covers any"
+            first, last = float(finite.min()), float(finite.max())
+            words = f"{self.vary} {first * path.t_unit:.4g} to {last * path.t_unit:.4g}"
         miss = " to ".join(f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last))
-        return f"UCC({rows}, {self.vary} {first * size:.4g} to {last * size:.4g}, miss_rate {miss})"
+        return f"{words}, miss_rate {miss}"
 
     def _repr_html_(self) -> str:
         point = self.at(self._delivered)
@@ -420,6 +420,10 @@ class UCC:
         pairs.append(("skill", self.skill()))
         cells = "".join(f"<tr><th>{name}</th><td>{value:.4g}</td></tr>" for name, value in pairs)
         return f"<table><caption>{self!r}</caption>{cells}</table>"
+
+    @property
+    def _t_name(self) -> Literal["scale", "shift"]:
+        return "shift" if self.vary == "shift" else "scale"
 
     @property
     def _delivered(self) -> float:
@@ -432,21 +436,17 @@ class UCC:
         return UCC(self.intervals_at(level=min(float(coverage), self.levels[-1])))
 
     def _knots(self) -> Array:
-        return np.array([0.0, *(level / self.levels[-1] for level in self.levels)])
+        return np.array([0.0, *self.levels]) / self.levels[-1]
 
-    def _scale(self, scale: float | None, level: float | None) -> float:
-        """Scale that was given, or that of a level."""
-        if level is None and scale is not None:
-            return checks.real("scale", scale, 0)
-        if not self.levels:
-            _refuse_level(level)
-            raise TypeError("`scale` must be a number; got None.")
-        if level is None or scale is not None:
+    def _asked(self, value: float | None, level: float | None) -> float:
+        """Scale (or shift) that was given, or the scale of a level."""
+        if level is not None and not self.levels:
+            raise ValueError("`level` needs a curve of several levels: see UCC.from_levels.")
+        if self.levels and (level is None) == (value is None):
             raise ValueError("give one scale, or one level by level=.")
-        level = checks.real("level", level, 0, self.levels[-1])
-        if level in self.levels:
-            return float(self._knots()[1 + self.levels.index(level)])
-        return level / self.levels[-1]
+        if level is not None:
+            return checks.real("level", level, 0, self.levels[-1]) / self.levels[-1]
+        return checks.real(self._t_name, value, -np.inf if self.vary == "shift" else 0)
 
     def _path(self) -> Path:
         """Rows of this curve; made anew each time, because keeping them would double the memory of a table."""
@@ -456,10 +456,8 @@ class UCC:
 
     def _ramps(self, path: Path) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
-        if self._ramps_of_path is None:
-            object.__setattr__(self, "_ramps_of_path", Ramps(path))
-        ramps = self._ramps_of_path
-        assert ramps is not None  # noqa: S101  # set above
+        ramps = self._ramps_of_path or Ramps(path)
+        object.__setattr__(self, "_ramps_of_path", ramps)
         return ramps
 
     def _forget_order(self) -> None:
@@ -469,12 +467,12 @@ class UCC:
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
         path = self._path()
-        sizes, t_size = self._sizes(path, names, unit), path.unit if self.vary == "shift" else 1.0
+        sizes, t_unit = self._sizes(path, names, unit), path.t_unit
         ramps = self._ramps(path)
         del path  # a table needs its memory
         kept = ramps.vertices(names)
-        columns: dict[str, Array] = {"shift" if self.vary == "shift" else "scale": _times(ramps.t[kept], t_size)}
-        for name in sorted(names, key=("excess", "overshoot").__contains__, reverse=True):
+        columns: dict[str, Array] = {self._t_name: _times(ramps.t[kept], t_unit)}
+        for name in sorted(names, key=("bandwidth", "miss_rate").__contains__):
             ramps.values(name)  # those first that need the most memory beside their result
         for name, size in zip(names, sizes, strict=True):
             columns[name] = _times(ramps.values(name)[kept], size)
@@ -482,15 +480,17 @@ class UCC:
 
     def _area(self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit) -> tuple[float, tuple[float, ...]]:
         """Area in the unit of the path, and the factors that turn x and y into the caller's."""
-        if part is None and self.vary == "scale" and (closed := closed_area(self.intervals, axes)) is not None:
-            return closed[0], _sizes(closed[1], axes, self._unit(unit))
         path = self._path()
-        ramps, cut = self._ramps(path), None
+        sizes, cut = self._sizes(path, axes, unit), None
         if part is not None:
             low, high = checks.span(*part)
             (size,) = self._sizes(path, part[:1], unit)
-            cut = piece(ramps, path, part[0], low / size, high / size)
-        return integral(ramps, path, axes, cut), self._sizes(path, axes, unit)
+            cut = piece(self._ramps(path), path, part[0], low / size, high / size)
+        elif isinstance(path, ScalePath):
+            crosses_over = set(axes) == {"excess", "deficit"} and len(path.crossovers()[0]) > 0
+            if (names := closed_axes(axes, crosses_over=crosses_over)) is not None:
+                return closed_area_of_path(path, names), sizes
+        return integral(self._ramps(path), path, axes, cut), sizes
 
     def _rounding(self, axes: Axes) -> float:
         """What an area on these axes may be off by rounding, where it is a difference of sums."""
@@ -502,14 +502,11 @@ class UCC:
 
     def _reference(self, reference: Intervals | Curve | None) -> Curve:
         if reference is None:
-            if self._constant is None:
-                vary: Vary = "shift" if self.vary == "shift" else "scale"
-                object.__setattr__(self, "_constant", UCC(self.intervals.constant(), vary=vary))
-            constant = self._constant
-            assert constant is not None  # noqa: S101  # set above
+            constant = self._constant or UCC(self.intervals.constant(), vary=self._t_name)
+            object.__setattr__(self, "_constant", constant)
             return constant
         if isinstance(reference, Intervals):
-            reference = UCC(reference, vary="shift" if self.vary == "shift" else "scale")
+            reference = UCC(reference, vary=self._t_name)
         if not hasattr(reference, "potential_crps"):
             raise TypeError(f"`reference` must be Intervals or a curve; got {type(reference).__name__}.")
         if isinstance(reference, UCC) and not np.array_equal(reference.intervals.y_true, self.intervals.y_true):
@@ -529,7 +526,8 @@ class UCC:
 
     def _sizes(self, path: Path, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
         """Return the factors that turn metrics of the path into the caller's unit."""
-        return _sizes(path.unit, names, self._unit(unit))
+        size = path.unit / self._unit(unit)
+        return tuple(1.0 if name == "miss_rate" else size for name in names)
 
     def _point(self, path: Path, t: float, unit: Unit, cost: tuple[float, Axes] | None = None) -> OperatingPoint:
         sizes = dict(zip(checks.METRICS, self._sizes(path, checks.METRICS, unit), strict=True))
@@ -551,8 +549,8 @@ class UCC:
         else:
             word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
         return (
-            f"no {'shift' if self.vary == 'shift' else 'scale'} reaches {name}={target:g}: the {word} is "
-            f"{limit * size:.4g}. Hint: raise zero bands by `min_band`."
+            f"no {self._t_name} reaches {name}={target:g}: the {word} is {limit * size:.4g}. "
+            "Hint: raise zero bands by `min_band`."
         )
 
 
@@ -566,20 +564,8 @@ def rank_leaving(n: int, share: float | Fraction) -> int:
     return n - missed - ((missed + 1) / n == share)  # the share itself was divided out of these counts
 
 
-def _sizes(size: float, names: tuple[Metric, ...], unit: float) -> tuple[float, ...]:
-    return tuple(1.0 if name == "miss_rate" else size / unit for name in names)
-
-
-def _refuse_level(level: float | None) -> None:
-    if level is not None:
-        raise ValueError("`level` needs a curve of several levels: see UCC.from_levels.")
-
-
+@np.errstate(over="ignore")
 def _times(values: Array, size: float) -> Array:
-    if size == 1:
-        values.setflags(write=False)
-        return values
-    with np.errstate(over="ignore"):
-        product = values * size
+    product = values if size == 1 else values * size
     product.setflags(write=False)
     return product

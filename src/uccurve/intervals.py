@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 
 Missing = Literal["raise", "drop"]
 COLUMNS = ("y_true", "y_pred", "lower", "upper", "lower_band")
+
+
+class Options(TypedDict, total=False):
+    """What every way to build `Intervals` from arrays takes."""
+
+    weight: npt.ArrayLike | None
+    min_band: float | str | None
+    missing: Missing
 
 
 class Rows(NamedTuple):
@@ -80,9 +89,10 @@ class Intervals:
         raise TypeError("build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples or from_frame.")
 
     @classmethod
-    def _of(cls, weight: Array | None, raised: int, dropped: int, **arrays: Array) -> Self:
+    def _of(cls, weight: Array | None, raised: int, dropped: int, **columns: Array) -> Self:
+        """Intervals from checked columns, which are frozen; without an `upper_band` they are symmetric."""
         self = object.__new__(cls)
-        for name, array in (*arrays.items(), ("_weight", weight)):
+        for name, array in ({"upper_band": columns["lower_band"], "_weight": weight} | columns).items():
             if array is not None and array.flags.writeable:
                 array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -125,9 +135,11 @@ class Intervals:
         columns = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper}
         (y, p, lo, up), w, dropped = arrays.columns(columns, weight, missing)
         arrays.ascending(lo, up)
-        arrays.combined(np.subtract, {"y_true": y, "y_pred": p}, keep=False)
-        below = arrays.combined(np.subtract, {"y_pred": p, "lower": lo})
-        above = arrays.combined(np.subtract, {"upper": up, "y_pred": p})
+        with np.errstate(over="ignore"):
+            below, above = p - lo, up - p
+            arrays.within_range(y - p, y_true=y, y_pred=p)
+        arrays.within_range(below, lower=lo, y_pred=p)
+        arrays.within_range(above, upper=up, y_pred=p)
         raised = 0
         if min_band is None:
             arrays.contained(p, lo, up, (below < 0) | (above < 0))
@@ -143,12 +155,11 @@ class Intervals:
         y_pred: npt.ArrayLike,
         lower_band: npt.ArrayLike,
         upper_band: npt.ArrayLike | None = None,
-        *,
-        weight: npt.ArrayLike | None = None,
-        min_band: float | str | None = None,
-        missing: Missing = "raise",
+        **options: Unpack[Options],
     ) -> Self:
         """Intervals from the distances between `y_pred` and the bounds; one array makes symmetric bands.
+
+        The options are those of `from_bounds`: weight, min_band, missing.
 
         Examples
         --------
@@ -158,11 +169,15 @@ class Intervals:
         columns = {"y_true": y_true, "y_pred": y_pred, "lower_band": lower_band}
         if upper_band is not None:
             columns["upper_band"] = upper_band
-        return cls._from_columns(columns, weight, min_band, missing)
+        return cls._from_columns(columns, **options)
 
     @classmethod
     def _from_columns(
-        cls, columns: dict[str, Any], weight: Any, min_band: float | str | None, missing: Missing
+        cls,
+        columns: dict[str, Any],
+        weight: Any = None,
+        min_band: float | str | None = None,
+        missing: Missing = "raise",
     ) -> Self:
         """Intervals from observations, predictions and one or two bands, under the names their caller uses."""
         (y, p, *given), w, dropped = arrays.columns(columns, weight, missing)
@@ -193,9 +208,11 @@ class Intervals:
     ) -> Self:
         """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
         true, pred, low, high = names
-        arrays.combined(np.subtract, {true: y, pred: p}, keep=False)
-        lo = arrays.combined(np.subtract, {pred: p, low: below})
-        up = arrays.combined(np.add, {pred: p, high: above})
+        with np.errstate(over="ignore"):
+            lo, up = p - below, p + above
+            arrays.within_range(y - p, **{true: y, pred: p})
+        arrays.within_range(lo, **{low: below, pred: p})
+        arrays.within_range(up, **{high: above, pred: p})
         bands.follow(y, p, (lo, up), (below, above))
         return cls._of(
             weight, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
@@ -207,19 +224,18 @@ class Intervals:
         y_true: npt.ArrayLike,
         mean: npt.ArrayLike,
         std: npt.ArrayLike,
-        *,
-        weight: npt.ArrayLike | None = None,
-        min_band: float | str | None = None,
-        missing: Missing = "raise",
+        **options: Unpack[Options],
     ) -> Self:
         """Symmetric intervals of one predicted standard deviation around the predicted mean.
+
+        The options are those of `from_bounds`: weight, min_band, missing.
 
         Examples
         --------
         >>> Intervals.from_std([1, 2], mean=[1, 5], std=[0.5, 2]).lower.tolist()
         [0.5, 3.0]
         """
-        return cls._from_columns({"y_true": y_true, "mean": mean, "std": std}, weight, min_band, missing)
+        return cls._from_columns({"y_true": y_true, "mean": mean, "std": std}, **options)
 
     @classmethod
     def from_samples(
@@ -228,9 +244,7 @@ class Intervals:
         samples: npt.ArrayLike,
         *,
         level: float = 0.9,
-        weight: npt.ArrayLike | None = None,
-        min_band: float | str | None = None,
-        missing: Missing = "raise",
+        **options: Unpack[Options],
     ) -> Self:
         """Central intervals of draws from a predictive distribution, around their median.
 
@@ -240,6 +254,8 @@ class Intervals:
             Draws on the first axis, then the shape of `y_true`.
         level : float
             Probability between the two quantiles.
+        **options
+            Those of `from_bounds`: weight, min_band, missing.
 
         Examples
         --------
@@ -248,14 +264,9 @@ class Intervals:
         ([2.0], [1.0], [3.0])
         """
         level = checks.real("level", level, 0, 1)
-        draws, observed = arrays.floats("samples", samples), arrays.numbers("y_true", y_true)
-        if draws.ndim < 2 or draws.shape[1:] != observed.shape or not len(draws):
-            raise ValueError(
-                f"`samples` must have draws on the first axis, then the shape of `y_true`: "
-                f"{draws.shape} against (draws, {', '.join(map(str, observed.shape))})."
-            )
-        lower, middle, upper = _quantiles(draws, level, missing)
-        return cls.from_bounds(y_true, middle, lower, upper, weight=weight, min_band=min_band, missing=missing)
+        draws = arrays.first_axis("draws", samples, arrays.numbers("y_true", y_true).shape)
+        lower, middle, upper = _quantiles(np.array(draws, np.float64), level, options.get("missing"))
+        return cls.from_bounds(y_true, middle, lower, upper, **options)
 
     @classmethod
     def from_frame(
@@ -291,18 +302,18 @@ class Intervals:
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
         chosen = rows if isinstance(rows, slice) else arrays.row_numbers(rows, len(self))
-        parts = {name: getattr(self, name)[chosen] for name in COLUMNS}
+        parts = {name: array[chosen] for name, array in self._columns().items()}
         if not len(parts["y_true"]):
             raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
-        parts["upper_band"] = parts["lower_band"] if self.symmetric else self.upper_band[chosen]
         return self._of(None if self._weight is None else self._weight[chosen], self.raised, self.dropped, **parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are frozen too."""
-        parts = {name: getattr(self, name) for name in COLUMNS}
-        if not self.symmetric:
-            parts["upper_band"] = self.upper_band
-        return _restored, (type(self), self._weight, self.raised, self.dropped, parts)
+        return partial(self._of, self._weight, self.raised, self.dropped, **self._columns()), ()
+
+    def _columns(self) -> dict[str, Array]:
+        names = COLUMNS if self.symmetric else (*COLUMNS, "upper_band")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def symmetric(self) -> bool:
@@ -329,7 +340,8 @@ class Intervals:
         >>> iv.constant().lower_band, iv.constant(symmetric=False).lower_band
         (array([2.5, 2.5]), array([1.5, 1.5]))
         """
-        sides = ((self.lower_band, self.upper_band),) if symmetric else ((self.lower_band,) * 2, (self.upper_band,) * 2)
+        both = checks.flag("symmetric", symmetric)
+        sides = ((self.lower_band, self.upper_band),) if both else ((self.lower_band,) * 2, (self.upper_band,) * 2)
         widths = [bands.mean_half_width(*side, self._weight) for side in sides]
         given = [np.broadcast_to(width if any(widths) else 1.0, self.y_true.shape) for width in widths]
         return self._from_checked(self.y_true, self.y_pred, given[0], given[-1], weight=self._weight)
@@ -361,16 +373,11 @@ class Intervals:
             dropped=self.dropped,
         )
 
-    def sides(self) -> tuple[Array, Flags | None, Array, Array]:
-        """Return |error|, whether it lies above the prediction (None: symmetric bands), and both bands, flattened."""
-        error = (self.y_true - self.y_pred).ravel()
-        lower, upper = self.lower_band.ravel(), self.upper_band.ravel()
-        above = None if self.symmetric else error >= 0
-        return np.abs(error, out=error), above, lower, upper if above is not None else lower
-
     def rows(self) -> Rows:
         """Return errors and bands of the rows that carry weight, flattened and in one unit."""
-        error, above, lower, upper = self.sides()
+        error, lower = (self.y_true - self.y_pred).ravel(), self.lower_band.ravel()
+        above, upper = (None, lower) if self.symmetric else (error >= 0, self.upper_band.ravel())
+        np.abs(error, out=error)
         weight = None if self._weight is None else self._weight.ravel()
         kept = None
         if weight is not None and not weight.all():
@@ -405,15 +412,17 @@ class Intervals:
         weights = None
         if any(part._weight is not None for part in parts):
             weights = [np.ones(part.y_true.shape) if part._weight is None else part._weight for part in parts]
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
-        symmetric = all(part.symmetric for part in parts)
-        upper = columns["lower_band"] if symmetric else np.concatenate([part.upper_band for part in parts])
+            if max(abs(np.frexp(weight.max())[1]) for weight in weights) >= arrays.LARGEST_WEIGHT:
+                raise ValueError(
+                    "a list of folds must have weights of comparable size: float64 cannot hold their sums. "
+                    "Hint: divide the weights of all folds by a common number first."
+                )
+        names = COLUMNS if all(part.symmetric for part in parts) else (*COLUMNS, "upper_band")
         return cls._of(
             None if weights is None else np.concatenate(weights),
             sum(part.raised for part in parts),
             sum(part.dropped for part in parts),
-            **columns,
-            upper_band=upper,
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
         )
 
     def __repr__(self) -> str:
@@ -427,12 +436,6 @@ class Intervals:
         for count, what, deed in ((self.raised, "band", "raised"), (self.dropped, "row", "dropped")):
             values += [f"{count} {what}{'s' if count > 1 else ''} {deed}"] if count else []
         return ", ".join(values) + ")"
-
-
-def _restored(
-    cls: type[Intervals], weight: Array | None, raised: int, dropped: int, parts: dict[str, Array]
-) -> Intervals:
-    return cls._of(weight, raised, dropped, **{"upper_band": parts["lower_band"], **parts})
 
 
 def _unit(*arrays: Array) -> float:
@@ -456,13 +459,11 @@ def _in_unit(values: Array, unit: float) -> Array:
     return scaled
 
 
-def _quantiles(draws: Array, level: float, missing: Missing) -> tuple[Array, Array, Array]:
+def _quantiles(draws: Array, level: float, missing: str | None) -> tuple[Array, Array, Array]:
     """Bounds and median of draws; NaN in rows that have a draw which is not finite, where these are to be dropped."""
     bad: Flags = np.asarray(~np.isfinite(draws).all(axis=0))
     if missing != "drop":
-        verbs = ("has a draw that is not", "have a draw that is not")
-        rule = checks.Rule("samples", "be finite", verbs, arrays.DROP_HINT)
-        checks.rows(bad, rule, lambda at: next(draw for draw in draws[:, *at] if not np.isfinite(draw)))
+        arrays.refuse_missing(arrays.finite("samples")._replace(verbs=arrays.DRAW), draws)
     size = 2.0 if np.abs(draws, where=~bad, out=np.zeros_like(draws)).max() > 2.0**1000 else 1.0
     draws[:, bad] = np.nan
     draws /= size  # so that the distance between two draws fits float64

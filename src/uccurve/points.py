@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ._checks import Array, Axes
+
+
+def short_repr(result: Any) -> str:
+    """Return the numbers of a dataclass by name, to four digits, without those that are None."""
+    values = ((field.name, getattr(result, field.name)) for field in fields(result))
+    numbers = ", ".join(f"{name}={value:.4g}" for name, value in values if value is not None)
+    return f"{type(result).__name__}({numbers})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,9 +33,7 @@ class OperatingPoint:
     cost: float | None = None
     level: float | None = None
 
-    def __repr__(self) -> str:
-        values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return f"OperatingPoint({', '.join(f'{name}={value:.4g}' for name, value in values if value is not None)})"
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,6 +87,4 @@ class Decomposition:
     prediction: float
     climatology: float
 
-    def __repr__(self) -> str:
-        values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return f"Decomposition({', '.join(f'{name}={value:.4g}' for name, value in values)})"
+    __repr__ = short_repr

@@ -14,6 +14,8 @@ from uccurve import _checks as checks
 from uccurve._checks import Array
 from uccurve.intervals import Intervals
 
+from ._formats import counted
+
 Indices = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 Labels = npt.NDArray[Any]
@@ -62,13 +64,15 @@ class Blocks:
         rows = len(intervals)
         label, length = _labels_and_length(block, rows, row_ids)
         row = _flattened_rows(intervals)
+        if label is None and intervals.y_true.ndim == 1:
+            return cls(np.arange(len(row)), len(row), row, rows)
         return cls._of(row if label is None else label[row], row, rows, length)
 
     @classmethod
     def _of(cls, label: Indices, row: Indices, rows: int, length: int | None = None) -> Blocks:
-        of_row, found = _renumbered(label)
-        if len(found) == len(of_row):
-            of_row = np.arange(len(of_row))
+        found, of_row = np.unique(label, return_inverse=True)
+        if len(found) == len(label):
+            of_row = np.arange(len(label))
         return cls(of_row, len(found), row, rows, length)
 
     @property
@@ -96,6 +100,12 @@ class Blocks:
         row = self.row[rows]
         number = np.cumsum(np.diff(row, prepend=row[:1]) > 0, dtype=np.intp)
         return Blocks._of(self.of_row[rows], number, int(number[-1]) + 1 if len(number) else 0)
+
+    def by_data_row(self) -> Indices:
+        """Block of each row of the data; -1 for rows without weight."""
+        out = np.full(self.rows, -1)
+        out[self.row] = self.of_row
+        return out
 
     def require_two(self, what: str) -> None:
         """Refuse `what` ("a standard error") where all rows are one block."""
@@ -125,8 +135,8 @@ def labels(name: str, value: Any, rows: int) -> Labels:
     hint = "labels are matched to rows by position; leave out those of rows that were dropped"
     if array.ndim > 1:
         hint = "flatten a single column with .ravel(), and join several into one label per row"
-    found = _counted(len(array), "label") if array.ndim == 1 else f"{'x'.join(map(str, array.shape))} labels"
-    raise ValueError(f"`{name}` must hold one label per row: {found} for {_counted(rows, 'row')}. Hint: {hint}.")
+    found = counted(len(array), "label") if array.ndim == 1 else f"{'x'.join(map(str, array.shape))} labels"
+    raise ValueError(f"`{name}` must hold one label per row: {found} for {counted(rows, 'row')}. Hint: {hint}.")
 
 
 def codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
@@ -141,12 +151,12 @@ def codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
     kind = labels.dtype.kind
     if kind in "fcmM":
         _refuse_missing(name, np.isnan(labels), labels)
-    if kind in "iu":
-        return _integer_codes(labels)
-    if kind in "bfcmMUS":
-        found, code = np.unique(labels, return_inverse=True)
-        return code.astype(np.intp, copy=False), _python_objects(found)
-    return _object_codes(name, labels)
+    if kind not in "biufcmMUS":
+        return _object_codes(name, labels)
+    found, code = np.unique(labels, return_inverse=True)
+    if labels.dtype.str.endswith("[ns]"):  # Python has no type for nanoseconds
+        found = found.astype(f"{kind}8[us]")
+    return code.astype(np.intp, copy=False), found.tolist()
 
 
 def positive(name: str, value: Any) -> int:
@@ -200,7 +210,7 @@ def _length(block: Any, rows: int) -> int:
     length = positive("block", block)
     if length > rows:
         raise ValueError(
-            f"`block` must not be longer than the data: {checks.shown(length)} for {_counted(rows, 'row')}. "
+            f"`block` must not be longer than the data: {checks.shown(length)} for {counted(rows, 'row')}. "
             "Hint: pass a shorter block."
         )
     return length
@@ -213,14 +223,10 @@ def _labels_of_folds(rows: Any, lengths: list[int]) -> Labels:
         return labels("rows", rows, sum(lengths))
     if len(parts) != len(lengths):
         raise ValueError(
-            f"`rows` must hold one array per fold: {_counted(len(parts), 'array')} "
-            f"for {_counted(len(lengths), 'fold')}. Hint: each holds one label per row of its fold."
+            f"`rows` must hold one array per fold: {counted(len(parts), 'array')} "
+            f"for {counted(len(lengths), 'fold')}. Hint: each holds one label per row of its fold."
         )
     return _joined([labels(f"rows[{i}]", part, lengths[i]) for i, part in enumerate(parts)])
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _joined(parts: Sequence[Labels]) -> Labels:
@@ -269,28 +275,6 @@ def _refuse_missing(name: str, missing: Flags, labels: Any) -> None:
     checks.rows(missing, rule, detail)
 
 
-def _integer_codes(labels: Labels) -> tuple[Indices, list[Any]]:
-    low, high = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
-    if max(-low, high) < 2**62:  # differences fit 64 bits
-        code, found = _renumbered(labels.astype(np.intp) - low)
-        return code, (found + low).tolist()
-    different, inverse = np.unique(labels, return_inverse=True)
-    return inverse.astype(np.intp, copy=False), different.tolist()
-
-
-def _renumbered(label: Indices) -> tuple[Indices, Indices]:
-    """Return integers of at least 0 without gaps, and which ones there were; counted where that beats sorting."""
-    if len(label) and label.max() > 4 * len(label):
-        found, number = np.unique(label, return_inverse=True)
-        return number, found
-    found = np.flatnonzero(np.bincount(label))
-    if not len(found) or found[-1] == len(found) - 1:
-        return label, found
-    number = np.empty(found[-1] + 1, np.intp)
-    number[found] = np.arange(len(found))
-    return number[label], found
-
-
 def _object_codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
     items, known = labels.tolist(), dict[Any, int]()
     try:
@@ -330,11 +314,3 @@ def _is_hashable(item: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _python_objects(found: Labels) -> list[Any]:
-    """Labels as Python objects; times in nanoseconds, for which Python has no type, in microseconds."""
-    if found.dtype.kind in "mM" and found.dtype.str.endswith("[ns]"):
-        found = found.astype(f"{found.dtype.kind}8[us]")
-    out: list[Any] = found.tolist()
-    return out

@@ -102,9 +102,19 @@ def either(words: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+def few_rows(row: ModelRow) -> str:
+    """Return that few rows carry something, as the beginning of a sentence."""
+    return f"{row.concentration:,} of {row.n:,} rows {'carries' if row.concentration == 1 else 'carry'}"
+
+
 def skill(row: ModelRow, bands: str) -> str:
     """Return what a model's bands, as they are called, know beyond a constant band; nothing where that is undefined."""
+    value = percent(row.skill, row.skill_low, row.skill_high)
     if isnan(row.skill):
         return ""
+    if isnan(row.skill_low):
+        return f"{bands} have a skill of {value} over a constant band."
+    if percent(row.skill_low) == percent(row.skill_high) == percent(0.0):
+        return f"{bands} do as well as a constant band: skill {value.text}."
     does = "do better" if row.skill_low > 0 else "do worse" if row.skill_high < 0 else "are not shown to do better"
-    return f"{bands} {does} than a constant band: skill {percent(row.skill, row.skill_low, row.skill_high)}."
+    return f"{bands} {does} than a constant band: skill {value}."

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from uccurve._checks import SUMMARY
+
 from ._formats import DASH, Cell, Format, amount, count, coverage, factor, number, percent, pvalue, share, short, words
 
 if TYPE_CHECKING:
     from .results import AssessmentSettings
 
-Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost"]
+Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost", "levels"]
 TITLES: Mapping[Group, str] = {
     "verdict": "Models, best first",
     "scores": "Where the score at {coverage} comes from, {unit}",
@@ -26,6 +28,7 @@ TITLES: Mapping[Group, str] = {
     "areas": "Over all scales: potential CRPS and areas under the curve",
     "gains": "Gains over the constant band",
     "cost": "Cost {cost}",
+    "levels": "Weighted interval score over all levels, {unit}",
 }
 """Tables of models and their titles, in the order in which they are shown."""
 
@@ -67,13 +70,13 @@ class Column:
         found = getattr(row, outer, None)
         return getattr(found, inner, None) if inner else found
 
-    def cell(self, row: Any) -> Cell:
-        """Text and interval of a row."""
+    def cell(self, row: Any, *, interval: bool = True) -> Cell:
+        """Text of a row and, where it has one, its interval."""
         value = self.read(row)
         if value is None:
             return Cell(DASH)
         ends = [getattr(row, f"{self.field}{end}", None) for end in ("_low", "_high")]
-        return self.format(value) if None in ends else self.format(value, *ends)
+        return self.format(value, *ends) if interval and None not in ends else self.format(value)
 
     @property
     def is_text(self) -> bool:
@@ -86,34 +89,17 @@ class Column:
         return value is None or (isinstance(value, float) and isnan(value))
 
 
+NEW_ROW = "they cover a new row with probability {coverage} (split conformal prediction)."
+SKILL = "How much lower the potential CRPS is than that of a constant band around the same predictions."
 NAME = Column("name", "model", words, "Name of the model.")
 _VERDICT = (
     NAME,
+    Column("coverage", "coverage as delivered", share, "Share of the rows inside their interval, as delivered."),
     Column(
-        "coverage",
-        "coverage as delivered",
-        share,
-        "Share of the rows inside their interval, as delivered, with its {level} confidence interval.",
+        "promise", "promise", words, "Kept where the {level} confidence interval of the coverage contains {coverage}."
     ),
-    Column(
-        "promise",
-        "promise",
-        words,
-        "Kept where that confidence interval contains {coverage}; otherwise the bands are too narrow or too wide.",
-    ),
-    Column(
-        "scale",
-        "factor for {coverage}",
-        factor,
-        "Multiply the bands by this and they cover a new row with probability {coverage} (split conformal prediction).",
-        brief=True,
-    ),
-    Column(
-        "shift",
-        "shift for {coverage}",
-        amount,
-        "Add this to the bands and they cover a new row with probability {coverage} (split conformal prediction).",
-    ),
+    Column("scale", "factor for {coverage}", factor, f"Multiply the bands by this and {NEW_ROW}", brief=True),
+    Column("shift", "shift for {coverage}", amount, f"Add this to the bands and {NEW_ROW}"),
     Column(
         "half_width",
         "half-width at {coverage}",
@@ -124,30 +110,20 @@ _VERDICT = (
         "score",
         "score at {coverage}",
         number,
-        "Interval score at {coverage}, at the scale that is best for it, {unit}. Lower is better.",
-        group="scores",
+        "Interval score at its best scale, {unit}. Lower is better.",
+        "scores",
         brief=True,
     ),
     Column(
         "crps",
         "potential CRPS",
         number,
-        "CRPS of the distributions that the bands describe, each level at its best scale, {unit}. Lower is better.",
-        group="areas",
+        "CRPS with each level at its best scale, {unit}. Lower is better.",
+        "areas",
         brief=True,
     ),
-    Column(
-        "pvalue",
-        "adjusted p",
-        pvalue,
-        "Paired t test of the {ranks} against the best model, adjusted for all pairs by Holm's method.",
-    ),
-    Column(
-        "skill",
-        "skill",
-        percent,
-        "How much lower the potential CRPS is than that of a constant band around the same predictions.",
-    ),
+    Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model, adjusted for all pairs (Holm)."),
+    Column("skill", "skill", percent, SKILL),
 )
 _SCORES = tuple(
     Column(f"decomposition.{field}", heading, number, meaning, "scores")
@@ -177,30 +153,29 @@ _DELIVERED = tuple(
         ("overshoot", "overshoot", number, "The excess on the side of the error only."),
     )
 )
-_PLANES = (("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit"))
-_AREAS = tuple(
-    Column(
-        f"area_{x}_{y}", f"{y} vs. {x}".replace("_", " "), number, "Area under this curve. Lower is better.", "areas"
-    )
-    for x, y in _PLANES
-)
-_GAINS = tuple(
-    Column(
-        f"gain_{x}_{y}", f"{y} vs. {x}".replace("_", " "), percent, "Share of the constant band's area saved.", "gains"
-    )
-    for x, y in _PLANES
-)
+
+
+def _planes(kind: str, form: Format, meaning: str, group: Group) -> tuple[Column, ...]:
+    """Return one column for each of the paper's planes."""
+    return tuple(Column(f"{kind}_{x}_{y}", f"{y} vs. {x}".replace("_", " "), form, meaning, group) for x, y in SUMMARY)
+
+
 MODELS: tuple[Column, ...] = (
     *_VERDICT,
     *_SCORES,
     *_DELIVERED,
-    *_AREAS,
-    *_GAINS,
+    *_planes("area", number, "Area under this curve. Lower is better.", "areas"),
+    *_planes("gain", percent, "Share of the constant band's area saved.", "gains"),
     Column("partial_gain", "partial ({range})", percent, "Gain on {axes} within this range of the miss rate.", "gains"),
     Column("concentration", "rows with half the area", count, "How few rows carry half the area on {axes}.", "gains"),
     Column("cost", "as delivered", number, "Cost as delivered.", "cost"),
     Column("cheapest_cost", "minimum", number, "Minimum cost over all scales.", "cost"),
     Column("cheapest_scale", "at scale", number, "The scale (or shift) that has it.", "cost"),
+    Column("wis", "WIS", number, "Weighted interval score of the delivered levels. Lower is better.", "levels"),
+    Column("wis_dispersion", "dispersion", number, "The part of it that comes from the width.", "levels"),
+    Column("wis_underprediction", "under", number, "Underprediction: from observations above the intervals.", "levels"),
+    Column("wis_overprediction", "over", number, "Overprediction: from observations below the intervals.", "levels"),
+    Column("potential_wis", "recalibrated", number, "WIS with each level at its best factor.", "levels"),
 )
 """Columns of `ModelRow`: every field, but for the ends of intervals."""
 
@@ -221,6 +196,18 @@ PAIRS: tuple[Column, ...] = (
 )
 """Columns of `Comparison`."""
 
+LEVELS: tuple[Column, ...] = (
+    Column("model", "model", words, "Name of the model."),
+    Column("level", "level", coverage, "Nominal coverage."),
+    Column("coverage", "coverage as delivered", share, "Share of the rows inside the interval of this level."),
+    Column("promise", "promise", words, "Kept where the {level} confidence interval of the coverage contains it."),
+    Column("missed_above", "above", share, "Share of the rows above the upper bound."),
+    Column("missed_below", "below", share, "Share of the rows below the lower bound."),
+    Column("scale", "factor", factor, "Multiply the bands of this level by this and they keep their promise."),
+    Column("half_width", "half-width", number, "Mean half-width as delivered, {unit}."),
+)
+"""Columns of `LevelRow`."""
+
 SEGMENTS: tuple[Column, ...] = (
     Column("title", "segment", words, "Feature and label."),
     Column("model", "model", words, "Name of the model."),
@@ -228,12 +215,37 @@ SEGMENTS: tuple[Column, ...] = (
     Column("coverage", "coverage as delivered", share, "Share of its rows inside their interval, as delivered."),
     Column("scale", "factor for {coverage}", factor, "What this segment alone would need."),
     Column("shift", "shift for {coverage}", amount, "What this segment alone would need."),
-    Column("skill", "skill", percent, "How much lower the potential CRPS is than that of a constant band."),
+    Column("skill", "skill", percent, SKILL),
     Column(
         "pvalue_holm", "adjusted p", pvalue, "Probability of a coverage this low by chance, adjusted for all segments."
     ),
 )
 """Columns of `Segment`."""
+
+
+def level_columns(levels: Iterable[float]) -> list[Column]:
+    """One column per level of models that have several: what it covers and, where it is broken, its promise."""
+    return [NAME, *map(_level_column, levels), PIT_SHAPE]
+
+
+PIT_SHAPE = Column(
+    "pit",
+    "PIT",
+    words,
+    "Whether observations fall evenly between the model's quantiles, within the {level} simultaneous band.",
+    value=lambda row: None if row.pit is None else "flat" if row.pit.is_flat else "not flat",
+)
+
+
+def _level_column(level: float) -> Column:
+    def found(row: Any) -> Any:
+        return next((one for one in row.levels if one.level == level), None)
+
+    def written(one: Any) -> Cell:
+        return Cell(share(one.coverage).text, "" if one.promise in ("kept", None) else one.promise)
+
+    name = coverage(level).text
+    return Column(f"level_{level:g}", name, written, f"Coverage of the {name} intervals as delivered.", value=found)
 
 
 def chosen(columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
@@ -281,8 +293,12 @@ def record(row: Any) -> dict[str, Any]:
 
 def frame_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     """All fields of the models' rows as columns; the parts of the decomposition are columns of their own."""
-    records = [_flat(record(row)) for row in rows]
+    records = [_flat({name: value for name, value in record(row).items() if name not in NESTED}) for row in rows]
     return {name: [one[name] for one in records] for name in records[0]}
+
+
+NESTED = ("levels", "pit")
+"""Fields of a model's row that are tables of their own."""
 
 
 def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:

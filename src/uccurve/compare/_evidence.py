@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, inf, isfinite, nan, sqrt
+from math import exp, inf, isfinite, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from uccurve._checks import Array, as_written
+from uccurve._checks import Array, as_written, real, shown
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
 
 from ._blocks import Blocks, Flags
@@ -31,8 +31,15 @@ class CoverageInterval(NamedTuple):
     n_eff: float
 
 
+def checked_level(level: float, name: str = "confidence_level") -> float:
+    """Return a confidence level between 0 and 1."""
+    if not 0 < real(name, level) < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(level)}. Hint: 95% is 0.95.")
+    return float(level)
+
+
 def variance(influence: Array, blocks: Blocks) -> float:
-    """Return the variance of a statistic from the influence of the rows; two blocks are needed.
+    """Return the variance of a statistic from the influence of the rows; nan where they are a single block.
 
     >>> from uccurve import Intervals
     >>> rows = Intervals.from_bands([1, 2, 3, 4], y_pred=[0, 0, 0, 0], lower_band=[1, 1, 1, 1])
@@ -40,9 +47,10 @@ def variance(influence: Array, blocks: Blocks) -> float:
     >>> round(variance(influence, Blocks.of(rows)), 6), variance(influence, Blocks.of(rows, 2))
     (0.416667, 1.0)
     """
-    blocks.require_two("a standard error")
+    if blocks.count < 2:
+        return nan
     sums = blocks.sums(influence)
-    return float(np.dot(sums, sums)) * blocks.count / (blocks.count - 1)
+    return float(np.sum(sums * sums)) * blocks.count / (blocks.count - 1)
 
 
 def standard_error(influence: Array, blocks: Blocks) -> float:
@@ -96,6 +104,14 @@ def paired_t_test(influence: Array, difference: float, blocks: Blocks, *, size: 
     return t_tail(difference / error, blocks.count - 1)
 
 
+def one_sided_t_test(difference: float, error: float, degrees: int, *, size: float) -> float:
+    """Return the p-value of a difference above 0; `size` is as in `paired_t_test`."""
+    if error <= ROUNDING * size:
+        return float(difference <= ROUNDING * size)
+    half = t_tail(difference / error, degrees) / 2
+    return half if difference > 0 else 1 - half
+
+
 def coverage_interval(
     covered: Flags, weight: Array | None, blocks: Blocks, confidence_level: float
 ) -> CoverageInterval:
@@ -114,14 +130,16 @@ def coverage_interval(
     -----
     With n rows in q blocks, p the coverage, v its variance and t the upper quantiles at the confidence level,
     ``n_eff = min(n, p (1 - p) / v * (t_{n-1} / t_{q-1})^2)``. Independent rows of equal weight: n. Where all rows are
-    covered, or none is: q.
+    covered, or none is: q. Rows that are a single block say nothing about chance: nan.
 
     References
     ----------
     E. L. Korn and B. I. Graubard (1998), Confidence Intervals for Proportions with Small Expected Number of Positive
     Counts Estimated from Survey Data.
     """
-    share, n_eff = _effective(covered, weight, blocks, confidence_level)
+    share, n_eff = effective_rows(covered, weight, blocks, confidence_level)
+    if isnan(n_eff):
+        return CoverageInterval(nan, nan, nan)
     return CoverageInterval(*clopper_pearson(share * n_eff, n_eff, confidence_level), n_eff)
 
 
@@ -134,8 +152,8 @@ def coverage_tail(
     confidence_level: float = 0.95,
 ) -> float:
     """Return the one-sided p-value of a coverage below the `promised` one, with the effective number of rows."""
-    missed, n_eff = _effective(~covered, weight, blocks, confidence_level)
-    return binomial_tail(missed * n_eff, n_eff, float(1 - as_written(promised)))
+    missed, n_eff = effective_rows(~covered, weight, blocks, confidence_level)
+    return nan if isnan(n_eff) else binomial_tail(missed * n_eff, n_eff, float(1 - as_written(promised)))
 
 
 def segment_test(covered: Flags, weight: Array | None, blocks: Blocks, segment: Flags) -> float:
@@ -186,12 +204,13 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     return [float(value) for value in given]
 
 
-def _effective(flags: Flags, weight: Array | None, blocks: Blocks, confidence_level: float) -> tuple[float, float]:
-    """Share of the flagged rows, and the effective number of rows it is a share of (Korn and Graubard 1998)."""
+def effective_rows(flags: Flags, weight: Array | None, blocks: Blocks, confidence_level: float) -> tuple[float, float]:
+    """Share of the flagged rows, and the effective number of rows it is a share of; nan for a single block."""
     n, count, q = len(flags), int(np.count_nonzero(flags)), blocks.count
     if blocks.independent and _equal(weight):
         return count / n, float(n)
-    blocks.require_two("an interval of the coverage")
+    if q < 2:
+        return count / n, nan
     if count in (0, n):
         return count / n, float(q)
     weights = np.full(n, 1 / n) if weight is None else weight / weight.sum()
@@ -215,10 +234,7 @@ def _segment_t_test(missed: Flags, weight: Array, blocks: Blocks, segment: Flags
     rates = [float(one[missed].sum()) for one in share]
     influence = share[0] * (missed - rates[0]) - share[1] * (missed - rates[1])
     sums, overall = blocks.sums(influence), float(np.average(missed, weights=weight))
-    dependent = float(np.dot(sums, sums)) * fewer / (fewer - 1)
+    dependent = float(np.sum(sums * sums)) * fewer / (fewer - 1)
     independent = overall * (1 - overall) * float(np.sum((share[0] - share[1]) ** 2))
-    error, difference = sqrt(max(dependent, independent)), rates[0] - rates[1]
-    if error <= ROUNDING:
-        return 1.0
-    half = t_tail(difference / error, fewer - 1) / 2
-    return half if difference > 0 else 1 - half
+    error = sqrt(max(dependent, independent))
+    return one_sided_t_test(rates[0] - rates[1], error, fewer - 1, size=1.0)

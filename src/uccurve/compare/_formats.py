@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, inf, isfinite, isnan, log10, nan
 
@@ -107,6 +107,24 @@ def count(value: int | None) -> Cell:
     12,345
     """
     return Cell(DASH if value is None else f"{value:,}")
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number and what it counts.
+
+    >>> counted(1, "row"), counted(2000, "row has", "rows have")
+    ('1 row', '2,000 rows have')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def axes_in_words(axes: Sequence[str]) -> str:
+    """Return the axes of a curve, y first.
+
+    >>> axes_in_words(("bandwidth", "miss_rate"))
+    'miss rate vs. bandwidth'
+    """
+    return " vs. ".join(axes[::-1]).replace("_", " ")
 
 
 def coverage(value: float | None) -> Cell:

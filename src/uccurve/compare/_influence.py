@@ -7,32 +7,26 @@ their weighted mean, so their differences from it are the influence function. In
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from uccurve._areas import closed_area_of_path, closed_axes, integral
 from uccurve._arrays import blocks
-from uccurve._checks import Array, Axes
+from uccurve._checks import Array, Axes, Metric
 from uccurve._paths import Path, ScalePath
-from uccurve._ramps import Hull, Ramps
+from uccurve._ramps import Ramps, sum_error
 
 
-class Estimate(NamedTuple):
-    """A statistic, and the influence of each row on it or on its logarithm: weighted, so that it sums to 0."""
-
-    value: float
-    influence: Array | None
-    """None where nothing can be said: the value is infinite, undefined, or 0 where its logarithm is asked for."""
+def weights(path: Path) -> Array | float:
+    """Weights of the rows, which sum to 1; one number where they are equal."""
+    return 1 / len(path) if path.weight is None else path.weight / path.total
 
 
-def weights(path: Path) -> Array:
-    """Weights of the rows; they sum to 1."""
-    return np.full(len(path), 1 / len(path)) if path.weight is None else path.weight / path.total
+def log_influence(path: Path, contributions: Array, *, degree: int = 1) -> Array | None:
+    """Influence on the logarithm of a statistic that is homogeneous in the weights, of this degree.
 
-
-def log_influence(path: Path, contributions: Array, value: float, *, degree: int = 1) -> Array | None:
-    """Influence on the logarithm of a statistic that is homogeneous in the weights, of this degree."""
+    The mean of the contributions is the statistic times the degree. None where the statistic is 0 or infinite.
+    """
+    value = path.mean(contributions) / degree
     if not 0 < value < np.inf:
         return None
     influence = contributions / value
@@ -41,16 +35,14 @@ def log_influence(path: Path, contributions: Array, value: float, *, degree: int
     return influence
 
 
-def score_contributions(path: Path, t: float, alpha: float) -> Array:
-    """Each row's own interval score at the common best t: ``2 h + (2 / alpha) d``."""
-    return path.contributions(t, {"bandwidth": 2.0, "deficit": 2 / alpha})
-
-
-def crps_contributions(path: Path, ramps: Ramps, hull: Hull) -> Array:
+def crps_contributions(path: Path, ramps: Ramps) -> Array:
     """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha."""
+    hull = ramps.lower_hull()
+    t, corners, square, share = hull.t, hull.corners, hull.square, hull.share
+    del hull  # it takes as much memory as all of these
     place = ramps.places()
-    place = np.minimum(place, len(hull.t)) if hull.corners is None else np.searchsorted(hull.corners, place)
-    widths, short = path.row_integrals(hull.t, hull.square, hull.share, place)
+    place = np.minimum(place, len(t), out=place) if corners is None else np.searchsorted(corners, place)
+    widths, short = path.row_integrals(t, square, share, place)
     widths += short
     return widths
 
@@ -100,30 +92,42 @@ def _scale_contributions(path: ScalePath, ramps: Ramps, axes: Axes) -> Array | N
 
 def _excess_contributions(path: ScalePath, ramps: Ramps) -> Array:
     """Contributions to the area on deficit vs. excess of bands whose other bound may become the nearer one."""
-    steps = np.diff(ramps.t)
-    under_excess, under_deficit = (
-        np.append(0.0, np.cumsum((values[1:] + values[:-1]) / 2 * steps))
-        for values in (ramps.values("excess"), ramps.values("deficit"))
-    )
     place = ramps.places()
-    out: Array = path.active * (under_excess[place] + under_deficit[-1] - under_deficit[place])
+    out = _integral_until(ramps, "excess")[place]
+    rest = _integral_until(ramps, "deficit")
+    rest -= rest[-1]
+    out -= rest[place]
+    out *= path.active
     rows, position = path.crossovers()
-    rest = under_deficit[-1] - under_deficit[np.searchsorted(ramps.t, position)]
-    out[rows] -= (path.active[rows] - path.other[rows]) * rest
+    out[rows] += (path.active[rows] - path.other[rows]) * rest[np.searchsorted(ramps.t, position)]
     return out
 
 
-def constant_area_contributions(path: Path, axes: Axes) -> Array | None:
-    """Contributions of the same rows with a constant band of 1."""
-    names, error = closed_axes(axes, crosses_over=False), path.error
-    if names is None:
-        return None
-    if "miss_rate" in names:
-        return error + path.mean(error)
-    square = error * error / 2
-    if "bandwidth" in names:
-        return square + path.mean(square)
-    return square + path.mean(square) - error * path.mean(error)
+def _integral_until(ramps: Ramps, name: Metric) -> Array:
+    """Integral of a metric over t up to each vertex."""
+    values, out = ramps.values(name), np.zeros(len(ramps.t))
+    np.add(values[1:], values[:-1], out=out[1:])
+    out[1:] *= np.diff(ramps.t) / 2
+    return np.cumsum(out, out=out)
+
+
+def constant_area_contributions(path: Path, axes: Axes) -> Array:
+    """Contributions of the same rows with a constant band of 1, where its area has a closed form."""
+    error, falling = path.error, path.error if "miss_rate" in axes else path.error**2 / 2
+    out: Array = falling + path.mean(falling)
+    if "bandwidth" not in axes:
+        out -= error * path.mean(error)
+    return out
+
+
+def rounding_of_area(path: Path, axes: Axes) -> float:
+    """What the area of a constant band may be off by rounding, where it is a difference of sums."""
+    return 0.0 if "bandwidth" in axes else sum_error(len(path)) * size_of_area(path, axes)
+
+
+def size_of_area(path: Path, axes: Axes) -> float:
+    """Return the order of magnitude of an area in the unit of the path."""
+    return path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
 
 
 def whole_area(path: Path, ramps: Ramps, axes: Axes) -> float:

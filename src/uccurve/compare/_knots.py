@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,21 +25,12 @@ RATIO = 1.25
 """By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks."""
 
 
-class Column(NamedTuple):
-    """Where a metric stands among the columns of sums, and what turns them into its values at the knots."""
-
-    place: slice
-    basis: Array | None
-
-
 class Knots:
     """Knots of a path for some metrics: all vertices that these have, or a selection of them.
 
     A selection is closer at both ends of the curve and where it reaches the `miss_rates`. A `smooth` one is a few
     equally spaced ranks of the vertices, so that a range of miss rates depends smoothly on each row.
     """
-
-    __slots__ = ("_between", "_columns", "_corners", "_hats", "_path", "is_every_vertex", "t", "width")
 
     def __init__(
         self, path: Path, names: Iterable[Metric], miss_rates: Iterable[float] = (), *, smooth: bool = False
@@ -60,35 +50,25 @@ class Knots:
         self.t, self._path = np.union1d(vertices, corners), path
         self._corners = np.searchsorted(self.t, corners)
         self._hats = np.stack([np.interp(self.t, corners, hat) for hat in np.eye(len(corners))])
-        self._lay_out({name: any(name in group.changes for group in of_rows) for name in wanted})
-
-    def _lay_out(self, bends: dict[Metric, bool]) -> None:
-        """Give each metric its columns: one per knot where single rows bend it, else one per corner of all rows."""
-        self._columns: dict[Metric, Column] = {}
-        self.width = 0
-        for name, bent in bends.items():
-            size, basis = (len(self.t), None) if bent or name == "miss_rate" else (len(self._corners), self._hats)
-            self._columns[name] = Column(slice(self.width, self.width + size), basis)
-            self.width += size
-        between = len(self.t) - 1 if "miss_rate" in bends and not self.is_every_vertex else 0
-        self._between = slice(self.width, self.width + between)
-        self.width += between
+        size = len(self.t)
+        self._columns: dict[Metric, slice] = {name: slice(i * size, (i + 1) * size) for i, name in enumerate(wanted)}
+        between = size - 1 if "miss_rate" in wanted and not self.is_every_vertex else 0
+        self._between = slice(len(wanted) * size, len(wanted) * size + between)
+        self.width = self._between.stop
 
     def fill(self, out: Array, unit: Indices) -> None:
         """Add the metrics of each unit at the knots, times its weight; `unit` has that of each row."""
-        bending = {name: out[:, column.place] for name, column in self._columns.items() if column.basis is None}
-        if "miss_rate" in bending:
-            self._add_misses(bending.pop("miss_rate"), out[:, self._between], unit)
-        for group in self._path.events() if bending else ():
-            if group.rows is not None and bending.keys() & group.changes.keys():
-                self._add_ramps(bending, group, unit[group.rows])
-        self._correct(out, unit)
+        metrics = {name: out[:, place] for name, place in self._columns.items()}
+        if "miss_rate" in metrics:
+            self._add_misses(metrics.pop("miss_rate"), out[:, self._between], unit)
+        for group in self._path.events() if metrics else ():
+            if group.rows is not None and metrics.keys() & group.changes.keys():
+                self._add_ramps(metrics, group, unit[group.rows])
+        self._correct(metrics, unit)
 
     def curves(self, means: Array) -> Curves:
         """Curves whose columns have these means: (curves, columns)."""
-        metrics = {}
-        for name, (place, basis) in self._columns.items():
-            metrics[name] = means[:, place] if basis is None else means[:, place] @ basis
+        metrics = {name: means[:, place] for name, place in self._columns.items()}
         between = means[:, self._between]
         if self.is_every_vertex and "miss_rate" in metrics:
             between = metrics["miss_rate"][:, :-1]
@@ -116,30 +96,19 @@ class Knots:
             else:
                 out[name] += self.t * bins.until(slope) - bins.until(slope * group.position)
 
-    def _correct(self, out: Array, unit: Indices) -> None:
+    def _correct(self, out: dict[Metric, Array], unit: Indices) -> None:
         """Add what the slope changes of single rows leave out: straight lines between the corners of all rows.
 
         These are bands that grow from the start on, rows that nothing covers, and the levels of a model.
         """
-        names: list[Metric] = [name for name in self._columns if name != "miss_rate"]
-        gaps = {name: np.empty((len(out), len(self._corners))) for name in names}
-        for i, corner in enumerate(self._corners if names else ()):
-            exact = self._sums_at(float(self.t[corner]), names, unit, len(out))
-            for name in names:
-                place, basis = self._columns[name]
-                gaps[name][:, i] = exact[name] if basis is not None else exact[name] - out[:, place][:, corner]
+        gaps = {name: -values[:, self._corners] for name, values in out.items()}
+        for i, corner in enumerate(self._corners if out else ()):
+            for part in blocks(len(self._path)):
+                rows = self._path.per_row(float(self.t[corner]), part)
+                for name, gap in gaps.items():
+                    gap[:, i] += np.bincount(unit[part], self._path.weighted(rows[name], part), len(gap))
         for name, gap in gaps.items():
-            place, basis = self._columns[name]
-            out[:, place] += gap if basis is not None else gap @ self._hats
-
-    def _sums_at(self, t: float, names: list[Metric], unit: Indices, count: int) -> dict[Metric, Array]:
-        """Metrics of each unit at one t, times its weight, by their definitions."""
-        path, sums = self._path, {name: np.zeros(count) for name in names}
-        for part in blocks(len(path)):
-            rows = path.per_row(t, part)
-            for name in names:
-                sums[name] += np.bincount(unit[part], path.weighted(rows[name], part), count)
-        return sums
+            out[name] += gap @ self._hats
 
 
 class _Bins:

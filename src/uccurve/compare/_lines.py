@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from uccurve._arrays import Indices
-from uccurve._checks import FALLING, Array, Axes, Metric, Unit, Vary
+from uccurve._checks import FALLING, Array, Axes, Metric, Unit
 from uccurve.curve import UCC
 
 TIE = 1e-12
@@ -23,13 +23,14 @@ class View(NamedTuple):
 
     level: Metric
     compared: Metric
+    level_is_x: bool = True
 
     @classmethod
     def of(cls, axes: Axes) -> View:
         """Return the falling axis as the level, against what reaching it takes; x where none falls."""
         falling = [name for name in axes if name in FALLING]
         level = falling[0] if len(falling) == 1 else "deficit" if len(falling) == 2 else axes[0]
-        return cls(level, axes[1] if level == axes[0] else axes[0])
+        return cls(level, axes[1], True) if level == axes[0] else cls(level, axes[0], False)
 
     @property
     def falls(self) -> bool:
@@ -44,7 +45,17 @@ class View(NamedTuple):
     @property
     def steps(self) -> bool:
         """Whether curves keep their value between vertices; they are straight lines otherwise."""
-        return "miss_rate" in self
+        return "miss_rate" in (self.level, self.compared)
+
+    @property
+    def order(self) -> slice:
+        """From the order of rising levels to that in which the bands widen, and back."""
+        return slice(None, None, -1 if self.falls else 1)
+
+    def on_axes(self, level: Array, value: Array) -> tuple[list[float], list[float]]:
+        """Return x and y of points, in the order in which the bands widen."""
+        x, y = (level, value) if self.level_is_x else (value, level)
+        return x[self.order].tolist(), y[self.order].tolist()
 
 
 class Line(NamedTuple):
@@ -53,33 +64,33 @@ class Line(NamedTuple):
     level: Array
     value: Array
     t: Array
-    vary: Vary
     view: View
+    curve: UCC
+    unit: Unit = "raw"
 
     @classmethod
     def of(cls, curve: UCC, view: View, unit: Unit) -> Self:
         """Read a curve along the level."""
-        points = curve.points(axes=view, unit=unit)
+        points = curve.points(axes=(view.level, view.compared), unit=unit)
         t: Array = getattr(points, "scale" if points.shift is None else "shift")
-        order = slice(None, None, -1 if view.falls else 1)
-        level = np.maximum.accumulate(points.x[order])  # rounding must not break the order
-        return cls(level, points.y[order], t[order], curve.vary, view)
+        level = np.maximum.accumulate(points.x[view.order])  # rounding must not break the order
+        return cls(level, points.y[view.order], t[view.order], view, curve, unit)
 
     def at(self, level: Array) -> Array:
         """Return the value just above each level."""
-        return self.across(level, level, np.searchsorted(self.level, level, side="right") - 1)[0]
+        return self.across(level, level)[0]
 
     def around(self, level: Array, slack: float) -> tuple[Array, Array]:
         """Return the values just below and just above each level, give or take the slack."""
-        first, last = self.near(level, slack)
-        return self.across(level, level, first - 1)[1], self.across(level, level, last - 1)[0]
+        below = self.across(level, level, np.searchsorted(self.level, level - slack) - 1)[1]
+        return below, self.across(level, level, np.searchsorted(self.level, level + slack, side="right") - 1)[0]
 
-    def near(self, level: Array, slack: float) -> tuple[Indices, Indices]:
-        """Return the first vertex that is less than the slack away from each level, and the first one after these."""
-        return np.searchsorted(self.level, level - slack), np.searchsorted(self.level, level + slack, side="right")
+    def across(self, left: Array, right: Array, vertex: Indices | None = None) -> tuple[Array, Array]:
+        """Return the values where spans without a vertex inside begin and end.
 
-    def across(self, left: Array, right: Array, vertex: Indices) -> tuple[Array, Array]:
-        """Return the values where spans begin and end; `vertex` is the last one before each span, -1 for none."""
+        `vertex` is the last one before each span, -1 for none; by default, the last one up to where it begins.
+        """
+        vertex = np.searchsorted(self.level, left, side="right") - 1 if vertex is None else vertex
         here, there = np.maximum(vertex, 0), np.minimum(vertex + 1, len(self.value) - 1)
         if self.view.steps:  # a miss rate is kept by the scale that reached it until the next lower one is
             begin = end = self.value[there if self.view.compared == "miss_rate" else here]
@@ -95,24 +106,33 @@ class Line(NamedTuple):
             begin[vertex < 0] = end[vertex < 0] = np.inf  # nothing reaches this level
         return begin, end
 
-    def places(self, level: Array, value: Array, slack: float) -> list[float]:
-        """Return the scale or shift that puts the line at each of some points on it."""
+    def place(self, level: float, value: float, slack: float) -> float:
+        """Return the scale or shift that puts the curve at a point, which may lie past the end of the line."""
+        if value > max(self.value[0], self.value[-1]):
+            return self._beyond(value)
+        first = int(np.searchsorted(self.level, level - slack))
+        last = int(np.searchsorted(self.level, level + slack, side="right"))
         if self.view.level == "miss_rate":
-            return _floats(np.interp(value, self.value[::-1], self.t[::-1]))
-        t, (first, last) = np.interp(level, self.level, self.t), self.near(level, slack)
-        for i in np.flatnonzero(last - first > 1):
-            t[i] = self._t_by_value(slice(first[i], last[i]), value[i])
-        return _floats(t)
+            return self._t_by_value(slice(max(first - 1, 0), last), value)
+        if last - first > 1:
+            return self._t_by_value(slice(first, last), value)
+        nearby = slice(max(first - 1, 0), last + 1)
+        return float(np.interp(level, self.level[nearby], self.t[nearby]))
 
     def _t_by_value(self, vertices: slice, value: float) -> float:
-        """Return where vertices of the same level have a value, which rises or falls with t up to rounding."""
-        order, sign = slice(None, None, -1 if self.view.falls else 1), -1 if self.view.compared in FALLING else 1
+        """Return where neighbouring vertices have a value, which rises or falls with t up to rounding."""
+        order, sign = self.view.order, -1 if self.view.compared in FALLING else 1
         values = np.maximum.accumulate(sign * self.value[vertices][order])
         return float(np.interp(sign * value, values, self.t[vertices][order]))
 
-
-def _floats(values: Array) -> list[float]:
-    return list(map(float, values))
+    def _beyond(self, value: float) -> float:
+        """Return the scale or shift that has a value past the end of the curve, where wider bands gain nothing."""
+        target: dict[str, Any] = {self.view.compared: value}
+        try:
+            point = self.curve.find(**target, unit=self.unit)
+        except ValueError:  # all bands are 0, and stay so
+            return np.inf
+        return point.shift if self.curve.vary == "shift" else point.scale
 
 
 class Runs(NamedTuple):
@@ -133,13 +153,15 @@ class Runs(NamedTuple):
         """Go along the levels that belong to both lines."""
         slack = TIE * max(float(line.level[-1]) for line in (one, two))
         value_slack = TIE * max(float(line.value.max(initial=0, where=np.isfinite(line.value))) for line in (one, two))
-        parts = [_changes(one, two, spans, value_slack) for spans in _spans(one, two, slack)]
-        if not parts:
-            return cls(np.empty(0), np.empty(0), np.empty(0), slack, value_slack)
-        level, sign = (np.concatenate(column) for column in zip(*((part[0], part[1]) for part in parts), strict=True))
-        new = np.append(True, sign[1:] != sign[:-1])
-        level = np.append(level[new], parts[-1][2])
-        return cls(level, shared(one, two, level, slack), sign[new], slack, value_slack)
+        levels, signs, end = [np.empty(0)], [np.empty(0)], np.empty(0)
+        for left, right in _spans(one, two, slack):
+            level, sign = _signs(one, two, left, right, value_slack)
+            levels.append(level)
+            signs.append(sign)
+            end = right[-1:]
+        level, sign = _merged(np.concatenate(levels), np.concatenate(signs))
+        level = np.append(level, end)
+        return cls(level, shared(one, two, level, slack), sign, slack, value_slack)
 
     @property
     def crossings(self) -> Indices:
@@ -152,9 +174,8 @@ class Runs(NamedTuple):
     def shares(self) -> tuple[float, float]:
         """Share of the levels at which the first and the second line are lower."""
         width = np.diff(self.level)
-        total = float(width.sum())
-        first, second = (float(width[self.sign == sign].sum()) for sign in (-1, 1))
-        return (first / total, second / total) if total else (0.0, 0.0)
+        total = float(width.sum()) or 1.0
+        return float(width[self.sign < 0].sum()) / total, float(width[self.sign > 0].sum()) / total
 
     def between(self, low: float, high: float) -> Array:
         """Signs of the runs that have more than rounding in common with a range of levels."""
@@ -162,50 +183,37 @@ class Runs(NamedTuple):
         return np.asarray(self.sign[part > 1e-9 * (self.level[-1] - self.level[0])])
 
 
-class Spans(NamedTuple):
-    """Spans of levels without a vertex inside, and the last vertex of either line before each."""
-
-    left: Array
-    right: Array
-    one: Indices
-    two: Indices
-
-
-def _spans(one: Line, two: Line, slack: float) -> Iterator[Spans]:
-    """Merge the vertices of two lines, some at a time; leave out spans that are no wider than rounding."""
-    low, high = -np.inf, np.inf
+def _spans(one: Line, two: Line, slack: float) -> Iterator[tuple[Array, Array]]:
+    """Levels between which neither line has a vertex, some at a time, without spans that are no wider than rounding."""
+    both, low, high = (one.level, two.level), -np.inf, np.inf
     if not one.view.open:
-        low, high = max(one.level[0], two.level[0]), min(one.level[-1], two.level[-1])
-    cuts = np.unique(np.concatenate([one.level[::STEP], two.level[::STEP], [np.inf]]))
-    parts = (pairwise(np.searchsorted(line.level, cuts).tolist()) for line in (one, two))
-    before = np.empty(0)
-    for (i, i_end), (j, j_end) in zip(*parts, strict=True):
-        both = np.concatenate([before, one.level[i:i_end], two.level[j:j_end]])
-        order = np.argsort(both, kind="stable")  # merges sorted parts in O(n)
-        level, passed = both[order], np.cumsum((order >= len(before)) & (order < len(before) + i_end - i))
-        end = np.flatnonzero(np.diff(level) > slack)
-        end = end[(level[end] >= low) & (level[end + 1] <= high)]
-        last = i + passed[end] - 1
-        spans = Spans(level[end], level[end + 1], last, i + j + end - len(before) - last - 1)
-        before = level[-1:]
-        if len(end):
-            yield spans
+        low, high = max(level[0] for level in both), min(level[-1] for level in both)
+    cuts = np.unique(np.concatenate([*(level[::STEP] for level in both), *(level[-1:] for level in both)]))
+    for cut in pairwise(cuts):
+        parts = (level[slice(*np.searchsorted(level, cut))] for level in both)
+        grid = np.unique(np.concatenate([cut, *parts]))
+        grid = grid[(grid >= low) & (grid <= high)]
+        wide = np.flatnonzero(np.diff(grid) > slack)
+        if len(wide):
+            yield grid[wide], grid[wide + 1]
 
 
-def _changes(one: Line, two: Line, spans: Spans, slack: float) -> tuple[Array, Array, float]:
-    """Return the levels at which a new sign begins, that of the first span included, the signs, and the last level."""
-    (a0, a1), (b0, b1) = one.across(*spans[:2], spans.one), two.across(*spans[:2], spans.two)
-    begin = rounded(a0, b0, slack)
-    end = begin if one.view.steps else rounded(a1, b1, slack)
+def _signs(one: Line, two: Line, left: Array, right: Array, slack: float) -> tuple[Array, Array]:
+    """Levels from which on the difference of two lines has a new sign, and the signs."""
+    (a0, a1), (b0, b1) = one.across(left, right), two.across(left, right)
+    begin, end = rounded(a0, b0, slack), rounded(a1, b1, slack)
     first, last = np.sign(begin), np.sign(end)
-    inside = np.flatnonzero(first * last < 0)
-    first = np.where(first != 0, first, last)
-    last = np.where(first * last < 0, last, first)
-    new = np.append(0, np.flatnonzero(first[1:] != last[:-1]) + 1)
+    inside = first * last < 0
     way = begin[inside] / (begin[inside] - end[inside])
-    level = np.append(spans.left[new], spans.left[inside] + way * (spans.right - spans.left)[inside])
+    level = np.append(left, left[inside] + way * (right - left)[inside])
     order = np.argsort(level, kind="stable")
-    return level[order], np.append(first[new], last[inside])[order], float(spans.right[-1])
+    return _merged(level[order], np.append(np.where(first == 0, last, first), last[inside])[order])
+
+
+def _merged(level: Array, sign: Array) -> tuple[Array, Array]:
+    """Join neighbouring runs of the same sign."""
+    new = np.append(True, sign[1:] != sign[:-1])[: len(sign)]
+    return level[new], sign[new]
 
 
 def rounded(one: Array, two: Array, slack: float) -> Array:

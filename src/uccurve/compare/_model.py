@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, nan
+from math import ceil, isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from uccurve._areas import row_shares
-from uccurve._checks import FALLING, HEADLINE, SUMMARY, Array, Axes
+from uccurve._arrays import Flags
+from uccurve._checks import FALLING, HEADLINE, SUMMARY, Array, Axes, miss_rate_of
 from uccurve._distributions import order_statistic_ranks
-from uccurve._paths import Path
+from uccurve._paths import Path, ScalePath
 from uccurve._ramps import Ramps
+from uccurve._rowscores import WISRows
 from uccurve._scoring import decomposition, quantiles, rows_carrying, saved_share
 from uccurve.curve import UCC
-from uccurve.points import Decomposition
+from uccurve.intervals import Intervals
+from uccurve.protocol import Curve
 
 from . import _influence as influence
 from ._blocks import Blocks
 from ._evidence import coverage_interval, interval
-
-NAMES = tuple("_".join(axes) for axes in SUMMARY)
-Ends = tuple[float, float]
-UNKNOWN: Ends = (nan, nan)
+from .calibration import LevelRow, Promise, pit, potential_wis, wis_rows
+from .results import AssessmentSettings, ModelRow
 
 
 class Target(NamedTuple):
@@ -37,18 +38,28 @@ class Target(NamedTuple):
     sparsity: float
 
 
+class Common(NamedTuple):
+    """What the models of a comparison share: the miss rate asked for, dependent rows, what numbers are divided by."""
+
+    alpha: Fraction
+    blocks: Blocks
+    confidence_level: float
+    unit: float = 1.0
+
+
 class Model:
     """One model: its curve as given, and the delivered intervals at the asked coverage, which are what is scaled.
 
-    The two are the same path but for a model of several levels.
+    The two are the same path but for a model of several levels. `flat_rows` are those of another model with the same
+    predictions, where there is one.
     """
 
-    def __init__(self, name: str, curve: UCC, alpha: Fraction, blocks: Blocks, confidence_level: float) -> None:
-        self.name, self.curve, self.alpha = name, curve, alpha
-        self.blocks, self.confidence_level = blocks, confidence_level
-        self._own = curve._delivered_curve(1 - alpha)
+    def __init__(self, name: str, curve: UCC, common: Common, *, flat_rows: Array | None = None) -> None:
+        self.name, self.curve, self._flat_rows = name, curve, flat_rows
+        self.alpha, self.blocks, self.confidence_level, self.unit = common
+        self._own = curve._delivered_curve(1 - self.alpha)
         self.delivered = self._own.intervals
-        self.level = min(float(1 - alpha), curve.levels[-1]) if curve.levels else None
+        self.level = min(float(1 - self.alpha), curve.levels[-1]) if curve.levels else None
 
     @cached_property
     def path(self) -> Path:
@@ -56,149 +67,219 @@ class Model:
         return self._own._path()
 
     @cached_property
-    def ramps(self) -> Ramps:
-        """Vertices of their curve."""
-        return Ramps(self.path)
-
-    @cached_property
-    def whole_path(self) -> Path:
+    def _whole_path(self) -> Path:
         """Rows of the curve as given."""
         return self.curve._path() if self.curve.levels else self.path
 
-    @cached_property
-    def whole_ramps(self) -> Ramps:
+    @property
+    def _whole_ramps(self) -> Ramps:
         """Vertices of the curve as given."""
-        return Ramps(self.whole_path) if self.curve.levels else self.ramps
+        return self.curve._ramps(self._whole_path)
 
-    def ends(self, value: float, change: Array | None, *, log: bool = True) -> Ends:
-        """Confidence interval of a value by the influence of each row on it, or on its logarithm."""
-        if change is None or self.blocks.count < 2:
-            return UNKNOWN
-        return interval(value, change, self.blocks, self.confidence_level, log=log)
-
-    def coverage(self) -> dict[str, float]:
-        """Coverage as delivered, with its interval, and the misses on either side."""
-        covered = self.path.critical <= self.path.delivered
-        low, high = UNKNOWN
-        if self.blocks.count > 1:
-            low, high, _ = coverage_interval(covered, self.path.weight, self.blocks, self.confidence_level)
-        y, weight = self.delivered.y_true, self.delivered._weight
-        above, below = y > self.delivered.upper, y < self.delivered.lower
-        share = self.path.mean(covered.astype(np.float64))
-        return {
-            "coverage": share,
-            "coverage_low": low,
-            "coverage_high": high,
-            "missed_above": float(np.average(above, weights=weight)),
-            "missed_below": float(np.average(below, weights=weight)),
-        }
+    @cached_property
+    def covered(self) -> Flags:
+        """Which rows lie inside their delivered interval."""
+        return self.path.critical <= self.path.delivered
 
     @cached_property
     def target(self) -> Target:
         """Scale (or shift) of the conformal rank, and the order statistics around it."""
         return target(self.path, self.alpha, self.blocks, self.confidence_level)
 
-    def calibration(self, unit: float) -> dict[str, float]:
-        """Factor (or shift) for the target and the half-width there, with their intervals."""
-        path, (t, low, high, sparsity) = self.path, self.target
-        shifted = path.vary == "shift"
-        width, change = np.inf, None
-        if np.isfinite(t):
-            width = path.at(t)["bandwidth"]
-            change = influence.half_width_influence(path, t, float(1 - self.alpha), sparsity)
-        ends = self.ends(width, change)
-        size = path.unit / unit
-        return {
-            "scale": nan if shifted else t,
-            "scale_low": nan if shifted else low,
-            "scale_high": nan if shifted else high,
-            "shift": t * path.unit if shifted else nan,
-            **_with_ends("half_width", width * size, (ends[0] * size, ends[1] * size)),
-        }
-
     @cached_property
     def best_t(self) -> float:
         """The t with the smallest interval score."""
-        return self.ramps.lower_hull().best_t(float(self.alpha))
+        return self._own._ramps(self.path).lower_hull().best_t(float(self.alpha))
 
-    @cached_property
-    def score_rows(self) -> Array:
-        """Each row's interval score at the common best t, in units of y_true."""
-        rows = influence.score_contributions(self.path, self.best_t, float(self.alpha))
+    def score_rows(self, t: float) -> Array:
+        """Each row's interval score at one t, in units of y_true; at the best t that is its part of the best score."""
+        rows = self.path.contributions(t, {"bandwidth": 2.0, "deficit": 2 / float(self.alpha)})
         rows *= self.path.unit
         return rows
 
     @cached_property
     def crps_rows(self) -> Array:
         """Each row's part of the potential CRPS, in units of y_true; their mean is the potential CRPS."""
-        return _crps_rows(self.whole_path, self.whole_ramps)
+        return _crps_rows(self._whole_path, self._whole_ramps)
 
-    def scores(self, unit: float) -> dict[str, float]:
+    @property
+    def scaled_crps_rows(self) -> Array:
+        """The same of multiples of the delivered interval, which for a model of several levels is another path."""
+        return _crps_rows(self.path, self._own._ramps(self.path))
+
+    @cached_property
+    def flat_rows(self) -> Array:
+        """The same of a constant band around the same predictions."""
+        if self._flat_rows is not None:
+            return self._flat_rows
+        constant = self.path.constant()
+        return _crps_rows(constant, Ramps(constant))
+
+    def row(self, settings: AssessmentSettings) -> ModelRow:
+        """All numbers of the model; its rank and p-value depend on the others."""
+        self.flat_rows  # noqa: B018  # before the model's own order takes memory
+        fields: dict[str, Any] = (
+            self._coverage_of(self.delivered, self.path) | self._calibration() | self._scores() | self._metrics()
+        )
+        for axes in SUMMARY:
+            fields |= self._areas(axes)
+        return ModelRow(
+            name=self.name,
+            rank=0,
+            n=len(self.delivered),
+            promise=promise_of(fields, settings.coverage),
+            pvalue=nan,
+            decomposition=decomposition(self.path, self.delivered, self.alpha, self.best_t, self.unit),
+            concentration=self._concentration(settings.axes),
+            level=self.level,
+            **fields,
+            **asked_for(self.curve, settings),
+            **self._level_fields(),
+        )
+
+    def _coverage_of(self, iv: Intervals, path: Path) -> dict[str, float]:
+        """Coverage as delivered, with its interval, and the misses on either side."""
+        covered, low, high = path.critical <= path.delivered, nan, nan
+        if self.blocks.count > 1:
+            low, high, _ = coverage_interval(covered, path.weight, self.blocks, self.confidence_level)
+        return {
+            "coverage": path.mean(covered.astype(np.float64)),
+            "coverage_low": low,
+            "coverage_high": high,
+            "missed_above": float(np.average(iv.y_true > iv.upper, weights=iv._weight)),
+            "missed_below": float(np.average(iv.y_true < iv.lower, weights=iv._weight)),
+        }
+
+    def _calibration(self) -> dict[str, float]:
+        """Factor (or shift) for the target and the half-width there, with their intervals."""
+        path, (t, low, high, sparsity) = self.path, self.target
+        width, change = np.inf, None
+        if np.isfinite(t):
+            width = path.at(t)["bandwidth"]
+            change = influence.half_width_influence(path, t, float(1 - self.alpha), sparsity)
+        shifted = path.vary == "shift"
+        return {
+            "scale": nan if shifted else t,
+            "scale_low": nan if shifted else low,
+            "scale_high": nan if shifted else high,
+            "shift": t * path.unit if shifted else nan,
+            **self._with_ends("half_width", width, change, path.unit / self.unit),
+        }
+
+    def _scores(self) -> dict[str, float]:
         """Best interval score, potential CRPS and skill, with their intervals."""
-        path, constant = self.path, self.path.constant()
-        flat_rows = _crps_rows(constant, Ramps(constant))  # before the model's own order takes memory
+        score, crps, flat = self.score_rows(self.best_t), self.crps_rows, self.flat_rows
         out: dict[str, float] = {}
-        for name, own in (("score", self.score_rows), ("crps", self.crps_rows)):
-            value = path.mean(own)
-            low, high = self.ends(value, influence.log_influence(path, own, value))
-            out |= _with_ends(name, value / unit, (low / unit, high / unit))
-        return out | _with_ends("skill", *self._skill(flat_rows))
+        for name, rows in (("score", score), ("crps", crps)):
+            out |= self._with_ends(name, self.path.mean(rows), self._log_influence(rows), 1 / self.unit)
+        means = self.path.mean(crps), self.path.mean(flat)
+        return out | self._saved("skill", *means, self._log_influence(crps), self._log_influence(flat))
 
-    def _skill(self, flat_rows: Array) -> tuple[float, Ends]:
-        """Share of the constant band's potential CRPS that is saved, and its interval."""
-        crps, flat = self.path.mean(self.crps_rows), self.path.mean(flat_rows)
-        ratio = influence.log_influence(self.path, self.crps_rows, crps)
-        reference = influence.log_influence(self.path, flat_rows, flat)
-        if ratio is None or reference is None:
-            return saved_share(flat, crps), UNKNOWN
-        ratio -= reference
-        low, high = self.ends(crps / flat, ratio)
-        return saved_share(flat, crps), (1 - high, 1 - low)
+    def _metrics(self) -> dict[str, float]:
+        """The paper's five metrics as delivered."""
+        size, values = self.path.unit / self.unit, self.path.at(self.path.delivered)
+        return {name: value * (1.0 if name == "miss_rate" else size) for name, value in values.items()}
 
-    def decomposition(self, unit: float) -> Decomposition:
-        """What predictions, bands and calibration contribute to the score as delivered."""
-        return decomposition(self.path, self.delivered, self.alpha, self.best_t, unit)
+    def _areas(self, axes: Axes) -> dict[str, float]:
+        """One of the paper's areas and its gain over the constant band, with their intervals."""
+        path, ramps, name = self._whole_path, self._whole_ramps, "_".join(axes)
+        size = (path.unit / self.unit) ** sum(metric != "miss_rate" for metric in axes)
+        area = influence.whole_area(path, ramps, axes)
+        own = self._log_influence(influence.area_contributions(path, ramps, axes), 2)
+        rows = influence.constant_area_contributions(path, axes)
+        flat, nothing = path.mean(rows) / 2, influence.rounding_of_area(path, axes)
+        gain = self._saved(f"gain_{name}", area, flat, own, self._log_influence(rows, 2), nothing=nothing)
+        return self._with_ends(f"area_{name}", area, own, size) | gain
 
-    def areas(self, unit: float) -> dict[str, float]:
-        """The paper's areas and gains over the constant band, with their intervals."""
-        out: dict[str, float] = {}
-        for name, axes in zip(NAMES, SUMMARY, strict=True):
-            for kind, value, ends in self._area(axes, unit):
-                out |= _with_ends(f"{kind}_{name}", value, ends)
-        return out
+    @property
+    def own_levels(self) -> dict[float, Intervals]:
+        """The delivered levels; empty for a model of one."""
+        return dict(zip(self.curve.levels, self.curve._levels, strict=True))
 
-    def _area(self, axes: Axes, unit: float) -> Iterator[tuple[str, float, Ends]]:
-        path, ramps = self.whole_path, self.whole_ramps
-        value = influence.whole_area(path, ramps, axes)
-        rows = influence.area_contributions(path, ramps, axes)
-        own = None if rows is None else influence.log_influence(path, rows, value, degree=2)
-        size = (path.unit / unit) ** sum(name != "miss_rate" for name in axes)
-        low, high = self.ends(value, own)
-        yield "area", value * size, (low * size, high * size)
-        flat_rows = influence.constant_area_contributions(path, axes)
-        flat = nan if flat_rows is None else path.mean(flat_rows) / 2
-        reference = None if flat_rows is None else influence.log_influence(path, flat_rows, flat, degree=2)
-        gain = saved_share(flat, value, self.curve._rounding(axes))
-        ratio = None if own is None or reference is None or not np.isfinite(gain) else own - reference
-        low, high = self.ends(value / flat if flat else nan, ratio)
-        yield "gain", gain, (1 - high, 1 - low)
+    @cached_property
+    def wis_rows(self) -> WISRows:
+        """Each row's weighted interval score of the delivered levels, in units of y_true."""
+        return wis_rows(self.own_levels)
 
-    def concentration(self, axes: Axes) -> int:
+    def _level_fields(self) -> dict[str, Any]:
+        """Calibration of a model's own levels, their PIT histogram and weighted interval score."""
+        if not self.curve.levels:
+            return {}
+        paths = {level: ScalePath.of(intervals) for level, intervals in self.own_levels.items()}
+        score, mean = self.wis_rows.score, self.path.mean
+        return {
+            "levels": tuple(self._level(level, path) for level, path in paths.items()),
+            "pit": pit(self.own_levels, self.blocks, self.confidence_level),
+            "potential_wis": potential_wis(paths) / self.unit,
+            **self._with_ends("wis", mean(score), self._log_influence(score), 1 / self.unit),
+            **{f"wis_{name}": mean(part) / self.unit for name, part in self.wis_rows._asdict().items()},
+        }
+
+    def _level(self, level: float, path: ScalePath) -> LevelRow:
+        fields = self._coverage_of(self.own_levels[level], path)
+        return LevelRow(
+            model=self.name,
+            level=level,
+            promise=promise_of(fields, level),
+            scale=t_for_coverage(path, 1 - miss_rate_of(level)),
+            half_width=path.mean_half_width * path.unit / self.unit,
+            **fields,
+        )
+
+    def _concentration(self, axes: Axes) -> int:
         """How few rows carry half of the area."""
         axes = axes if FALLING.intersection(axes) else HEADLINE
-        falling = next(name for name in (axes[1], axes[0]) if name in FALLING)
-        other = axes[0] if falling == axes[1] else axes[1]
-        return rows_carrying(0.5, row_shares(self.whole_ramps, self.whole_path, falling, other))
+        y, x = axes[::-1] if axes[1] in FALLING else axes
+        return rows_carrying(0.5, row_shares(self._whole_ramps, self._whole_path, y, x))
 
-    def metrics(self, unit: float) -> dict[str, float]:
-        """The paper's five metrics as delivered."""
-        size = self.path.unit / unit
-        values = self.path.at(self.path.delivered)
-        return {name: value * (1.0 if name == "miss_rate" else size) for name, value in values.items()}
+    def _log_influence(self, rows: Array | None, degree: int = 1) -> Array | None:
+        return None if rows is None else influence.log_influence(self.path, rows, degree=degree)
+
+    def _with_ends(self, name: str, value: float, change: Array | None, size: float) -> dict[str, float]:
+        """A positive value and its interval by the influence of each row on its logarithm."""
+        low, high = self._ends(value, change)
+        return {name: value * size, f"{name}_low": low * size, f"{name}_high": high * size}
+
+    def _saved(
+        self, name: str, mine: float, theirs: float, own: Array | None, flat: Array | None, *, nothing: float = 0.0
+    ) -> dict[str, float]:
+        """Share of what the constant band has that is saved, and its interval."""
+        saved = saved_share(theirs, mine, nothing)
+        change = None if own is None or flat is None or not isfinite(saved) else own - flat
+        low, high = self._ends(mine / theirs if theirs else nan, change)
+        return {name: saved, f"{name}_low": 1 - high, f"{name}_high": 1 - low}
+
+    def _ends(self, value: float, change: Array | None) -> tuple[float, float]:
+        if change is None:
+            return nan, nan
+        return interval(value, change, self.blocks, self.confidence_level, log=True)
+
+
+def asked_for(curve: Curve, settings: AssessmentSettings) -> dict[str, Any]:
+    """Return the partial gain and the costs of a curve, where they were asked for."""
+    how: Any = {"axes": settings.axes, "unit": settings.unit}
+    found: dict[str, Any] = {}
+    if settings.partial is not None:
+        found["partial_gain"] = curve.gain(**how, miss_rate=settings.partial)
+        found |= {"partial_gain_low": nan, "partial_gain_high": nan}
+    if settings.c is not None:
+        best = curve.cheapest(settings.c, **how)
+        found |= {"cost": curve.cost(settings.c, **how), "cheapest_cost": best.cost}
+        found["cheapest_scale"] = best.shift if curve.vary == "shift" else best.scale
+    return found
+
+
+def promise_of(fields: Mapping[str, float], coverage: float | None) -> Promise | None:
+    """Whether a coverage is kept; None where none was asked for or nothing is known about chance."""
+    if coverage is None or isnan(fields["coverage_low"]):
+        return None
+    if fields["coverage_high"] < coverage:
+        return "too narrow"
+    return "too wide" if fields["coverage_low"] > coverage else "kept"
 
 
 def _crps_rows(path: Path, ramps: Ramps) -> Array:
-    rows = influence.crps_contributions(path, ramps, ramps.lower_hull())
+    rows = influence.crps_contributions(path, ramps)
     rows *= path.unit
     return rows
 
@@ -206,6 +287,8 @@ def _crps_rows(path: Path, ramps: Ramps) -> Array:
 def target(path: Path, alpha: Fraction, blocks: Blocks, confidence_level: float) -> Target:
     """The t that reaches a coverage, and the order statistics around it."""
     n, q = len(path), 1 - alpha
+    if blocks.count < 2:
+        return Target(t_for_coverage(path, q), nan, nan, nan)
     if path.equally_weighted and blocks.independent:
         low, high = order_statistic_ranks(n, q, confidence_level)
     else:
@@ -226,14 +309,8 @@ def t_for_coverage(path: Path, q: Fraction) -> float:
 def _effective_ranks(path: Path, q: Fraction, blocks: Blocks, confidence_level: float) -> tuple[int, int]:
     """Ranks around a quantile of weighted or dependent rows: those of as many independent rows as they are worth."""
     n = len(path)
-    if blocks.count < 2:
-        return 0, n + 1
     (t,) = quantiles(path.critical, path.weight, q)
     _, _, effective = coverage_interval(path.critical <= t, path.weight, blocks, confidence_level)
     count = max(int(effective), 1)
     low, high = order_statistic_ranks(count, q, confidence_level)
     return (low * n) // count, n + 1 if high > count else ceil(high * n / count)
-
-
-def _with_ends(name: str, value: float, ends: Ends) -> dict[str, Any]:
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}

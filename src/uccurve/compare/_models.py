@@ -1,4 +1,4 @@
-"""Models: what `assess` is given, as curves of the same rows by name."""
+"""Models: what comparisons are given, as curves of the same rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from uccurve._checks import shown
+from uccurve._arrays import Flags
+from uccurve._checks import Vary, shown
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Indices, row_ids
-from ._pairs import refuse_other_rows
 
 HINT = 'Hint: {"GBR": one, "Meta": other}.'
 
@@ -34,7 +34,9 @@ def curves_by_name(models: Any, rows: Any) -> tuple[dict[str, UCC], Indices | No
     if len(folds) < len(models):
         raise ValueError("`models` must have different names: two of them read the same.")
     curves = {name: _joined(name, parts) for name, parts in folds.items()}
-    _refuse_other_rows(curves)
+    (first, curve), *others = curves.items()
+    for other in others:
+        refuse_other_rows(curve, other[1], names=(f"`models` {first!r}", repr(other[0])))
     most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
     return curves, row_ids([_intervals(part) for part in most], rows)
 
@@ -80,7 +82,47 @@ def _intervals(part: Any) -> Intervals:
     return part if isinstance(part, Intervals) else next(iter(part.values()))
 
 
-def _refuse_other_rows(curves: Mapping[str, UCC]) -> None:
-    (name, first), *others = curves.items()
-    for other, curve in others:
-        refuse_other_rows(first, curve, names=(f"`models` {name!r}", repr(other)))
+def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:
+    """Return the curve of Intervals, or the one that is given; refuse what keeps no rows."""
+    if isinstance(data, Intervals):
+        return UCC(data, vary="scale" if vary is None else vary)
+    if not isinstance(data, UCC):
+        raise TypeError(
+            f"`{name}` must be Intervals or a UCC, which keep their rows (a sketch keeps none); "
+            f"got {type(data).__name__}. Hint: see Intervals.from_bounds."
+        )
+    if vary not in (None, data.vary):
+        raise ValueError(
+            f"`vary` is for Intervals: `{name}` is a curve over the {data.vary}; got {shown(vary)}. Hint: leave it out."
+        )
+    return data
+
+
+def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")) -> None:
+    """Refuse two models whose rows are not the same: other lengths, shapes, observations or weights.
+
+    `names` are what the sentence calls them, such as ``("`models` 'GBR'", "'Meta'")``.
+
+    Examples
+    --------
+    >>> one, two = (UCC(Intervals.from_std(y, mean=[1, 5], std=[0.5, 2])) for y in ([1, 2], [1, 3]))
+    >>> refuse_other_rows(one, two)
+    Traceback (most recent call last):
+    ValueError: `a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1. Hint: put the rows of ...
+    """
+    one, two, pair = a.intervals, b.intervals, " and ".join(names)
+    if one.y_true.shape != two.y_true.shape:
+        shapes = "" if len(one) != len(two) else f", shapes {one.y_true.shape} against {two.y_true.shape}"
+        raise ValueError(f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}.")
+    _refuse(one.y_true != two.y_true, f"{pair} must have the same y_true", "put the rows of both in the same order")
+    if one._weight is None and two._weight is None:
+        return
+    rounding = 1e-12 * one.weight  # weights are divided by their sum
+    differ = np.abs(one.weight - two.weight) > rounding
+    _refuse(differ, f"{pair} must have the same weights", "pass the same `weight` to both")
+
+
+def _refuse(differ: Flags, rule: str, hint: str) -> None:
+    rows = np.flatnonzero(differ.reshape(len(differ), -1).any(axis=1))
+    if len(rows):
+        raise ValueError(f"{rule}: {len(rows)} of {len(differ)} rows differ, first row {rows[0]}. Hint: {hint}.")

@@ -7,15 +7,15 @@ from dataclasses import astuple
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from ._case import LISTED, Case, need, p, skill
-from ._formats import alike, coverage, share, short
-from .results import fails_as_a_whole
+from ._case import LISTED, Case, few_rows, need, p, skill
+from ._formats import alike, axes_in_words, coverage, share, short
+from .results import fails_as_a_whole, hangs_on_few_rows
+
+ROUNDING = 1e-9
+"""Share of a score below which a difference between two of them is not worth a sentence."""
 
 if TYPE_CHECKING:
     from .results import ModelRow, Segment
-
-FEW = 50
-"""An area hangs on few rows where half of it lies on one row in so many, or fewer."""
 
 
 def reasons(case: Case) -> Iterator[str]:
@@ -36,11 +36,14 @@ def _contributions(row: ModelRow) -> str:
     parts = row.decomposition
     if not all(map(isfinite, astuple(parts))):
         return ""
-    climatology, prediction, bands = alike(parts.climatology, abs(parts.prediction), abs(parts.discrimination))
-    saves = ["save" if part >= 0 else "cost" for part in (parts.prediction, parts.discrimination)]
+    climatology, *texts = alike(parts.climatology, abs(parts.prediction), abs(parts.discrimination))
+    predictions, bands = (
+        f"{'save' if value >= 0 else 'cost'} {text}" if _is_shown(text) else "save nothing"
+        for text, value in zip(texts, (parts.prediction, parts.discrimination), strict=True)
+    )
     return (
         f"A single interval for all rows would score {climatology}: the predictions of {short(row.name)} "
-        f"{saves[0]} {prediction}, its bands {saves[1]} {bands}."
+        f"{predictions}, its bands {bands}."
     )
 
 
@@ -48,19 +51,23 @@ def _against(case: Case, second: ModelRow) -> str:
     """Return what makes the difference in score from the runner-up: predictions or bands."""
     own, other = case.best.decomposition, second.decomposition
     gap, prediction = other.best_score - own.best_score, own.prediction - other.prediction
-    if not (gap and isfinite(gap) and isfinite(prediction)):
+    if not (isfinite(gap) and isfinite(prediction) and abs(gap) > ROUNDING * own.best_score):
         return ""
-    score, *parts = alike(abs(gap), abs(prediction), abs(gap - prediction))
-    predictions, bands = (_more(*part) for part in zip(parts, (prediction, gap - prediction), strict=True))
-    return (
-        f"At {case.target} the score of {case.name} is {score} {'lower' if gap > 0 else 'higher'} than that of "
-        f"{short(second.name)}: its predictions save {predictions}, its bands {bands}."
+    score, *texts = alike(abs(gap), abs(prediction), abs(gap - prediction))
+    higher = f"At {case.target} the score of {case.name} is {score} {'lower' if gap > 0 else 'higher'} than that of"
+    if not all(map(_is_shown, texts)):
+        cause = "predictions" if _is_shown(texts[0]) else "bands"
+        return f"{higher} {short(second.name)}, all of it because of its {cause}."
+    predictions, bands = (
+        f"{text} {'more' if value > 0 else 'less'}"
+        for text, value in zip(texts, (prediction, gap - prediction), strict=True)
     )
+    return f"{higher} {short(second.name)}: its predictions save {predictions}, its bands {bands}."
 
 
-def _more(text: str, value: float) -> str:
-    """Return how much more is saved, as much where what is shown is zero."""
-    return f"{text} {'more' if value > 0 else 'less'}" if text.strip("0.") else "as much"
+def _is_shown(text: str) -> bool:
+    """Whether a number as written is not 0."""
+    return bool(text.strip("0."))
 
 
 def _wrong_scale(row: ModelRow) -> str:
@@ -94,18 +101,16 @@ def _failing_segments(case: Case) -> Iterator[str]:
 
 def _failure(case: Case, one: Segment) -> str:
     less = "on its other rows" if one.target is None else f"{coverage(one.target)}"
-    sure = f"less than {less} (adjusted {p(one.pvalue_holm)})"
     needs = f"; the segment {need(one)}" if need(one) else ""
-    return f"On {short(one.title)} {case.name} covers {share(one.coverage)}, {sure}{needs}."
+    covers = f"{case.name} covers {share(one.coverage)}, less than {less} (adjusted {p(one.pvalue_holm)})"
+    return f"In segment {short(one.title)}, {covers}{needs}."
 
 
 def _few_rows(case: Case, row: ModelRow) -> str:
     """Return that the area of a model hangs on few rows, where it does."""
-    if not 0 < row.concentration <= max(1, row.n // FEW):
+    if not hangs_on_few_rows(row):
         return ""
-    x, y = (name.replace("_", " ") for name in case.settings.axes)
-    carry = "carries" if row.concentration == 1 else "carry"
-    return f"{row.concentration:,} of {row.n:,} rows {carry} half the area of {short(row.name)} ({y} vs. {x})."
+    return f"{few_rows(row)} half the area of {short(row.name)} ({axes_in_words(case.settings.axes)})."
 
 
 def _crossings(case: Case) -> Iterator[str]:

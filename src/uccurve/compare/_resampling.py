@@ -139,7 +139,8 @@ def replicates(sums: RowSums, resamples: Resamples, count: int, tick: Tick | Non
     factor = Factor(table)
     for part in batches(count, tick):
         values[part] = sums.values(factor.sums(resamples.counts(part.stop - part.start)))
-    values += estimate - float(sums.values(total[None])[0])
+    missing = estimate - float(sums.values(total[None])[0])
+    values += missing if np.isfinite(missing) else 0.0
     return Replicates(values, left_out, estimate)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, Unpack, cast, get_args
 
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import FLOOR_HINT, METRICS, Axes, Metric, Range, Ranges, Unit, Vary
+from uccurve._checks import FLOOR_HINT, HEADLINE, METRICS, Axes, Metric, Range, Ranges, Unit
 from uccurve._paths import Path
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -22,6 +22,15 @@ DELIVERED = ("cost", "interval_score", *METRICS)
 NAMES: tuple[str, ...] = (*get_args(OfCurve), *DELIVERED)
 WITH_C = ("cost", "cheapest")
 WITH_COVERAGE = ("score", "interval_score", "scale", "half_width")
+
+
+class Options(Ranges, total=False):
+    """What goes with a statistic: axes, the weight of a cost, a coverage, a unit, and the part of a curve."""
+
+    axes: Axes
+    c: float | None
+    coverage: float | None
+    unit: Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +45,7 @@ class Statistic:
     unit: float
 
     @classmethod
-    def of(
-        cls,
-        curve: UCC,
-        asked: Asked,
-        *,
-        axes: Axes,
-        ranges: Ranges | None = None,
-        c: float | None = None,
-        alpha: float | None = None,
-        coverage: float | None = None,
-        unit: Unit = "raw",
-    ) -> Statistic:
+    def of(cls, curve: UCC, asked: Asked, **options: Unpack[Options]) -> Statistic:
         """Refuse options that do not go together; everything else is as in `UCC`."""
         if not callable(asked):
             checks.choice("statistic", asked, NAMES)
@@ -61,11 +59,20 @@ class Statistic:
                 "`statistic` as a callable takes Intervals; a curve of levels has several. "
                 "Hint: pass the Intervals of one level."
             )
-        part = checks.only("range", ranges or {})
+        ranges = {key: value for key, value in options.items() if key not in ("axes", "c", "coverage", "unit")}
+        part = checks.only("range", ranges)
         if part is not None and name not in ("area", "gain"):
             raise ValueError(f"`{part[0]}` as a range goes with an area or a gain, not with {name}.")
-        part = part and (part[0], checks.span(*part))
-        return cls(asked, checks.axes(axes), part, _c(c, name), _alpha(alpha, coverage, name), curve._unit(unit))
+        c = _owned("c", options.get("c"), name, WITH_C, "c=0.1")
+        coverage = _owned("coverage", options.get("coverage"), name, WITH_COVERAGE, "coverage=0.9")
+        return cls(
+            asked,
+            checks.axes(options.get("axes", HEADLINE)),
+            part and (part[0], checks.span(*part)),
+            None if c is None else checks.real("c", c, 0, 1),
+            None if coverage is None else checks.miss_rate_of(coverage),
+            curve._unit(options.get("unit", "raw")),
+        )
 
     @property
     def as_delivered(self) -> bool:
@@ -144,48 +151,10 @@ class Statistic:
         return {name: price * self.size(path, name) for name, price in prices.items()}
 
 
-def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:
-    """Return the curve of Intervals, or the one that is given; refuse what keeps no rows."""
-    if isinstance(data, Intervals):
-        return UCC(data, vary="scale" if vary is None else vary)
-    if not isinstance(data, UCC):
-        raise TypeError(
-            f"`{name}` must be Intervals or a UCC, whose rows can be resampled (a sketch keeps none); "
-            f"got {type(data).__name__}. Hint: see Intervals.from_bounds."
-        )
-    if vary not in (None, data.vary):
-        raise ValueError(f"`vary` must be that of the UCC, {data.vary!r}, or left out; got {checks.shown(vary)}.")
-    return data
-
-
-def _c(c: Any, name: str) -> float | None:
-    if name not in WITH_C:
-        _refuse("c", c, name, WITH_C)
-        return None
-    if c is None:
-        raise ValueError(f"`c` must be given for {name}, such as c=0.1.")
-    return checks.real("c", c, 0, 1)
-
-
-def _alpha(alpha: Any, coverage: Any, name: str) -> Fraction | None:
-    """Miss rate at which a score or a scale is asked for."""
-    if name != "interval_score":
-        _refuse("alpha", alpha, name, ("interval_score",))
-    if name not in WITH_COVERAGE:
-        _refuse("coverage", coverage, name, WITH_COVERAGE)
-        return None
-    if alpha is not None and coverage is not None:
-        raise ValueError("give `coverage` or `alpha`, not both: a coverage of 0.9 is an alpha of 0.1.")
-    if alpha is None and coverage is None:
-        names = "`coverage` (or `alpha`)" if name == "interval_score" else "`coverage`"
-        raise ValueError(f"{names} must be given for {name}, such as coverage=0.9.")
-    if alpha is None:
-        return checks.miss_rate_of(coverage)
-    if checks.real("alpha", alpha, 0, 1) in (0, 1):
-        raise ValueError(f"`alpha` must lie between 0 and 1, both excluded; got {checks.shown(alpha)}.")
-    return checks.as_written(float(alpha))
-
-
-def _refuse(option: str, value: Any, name: str, owners: tuple[str, ...]) -> None:
-    if value is not None:
+def _owned(option: str, value: Any, name: str, owners: tuple[str, ...], example: str) -> Any:
+    """Return an option that some statistics need and others must not have."""
+    if name in owners and value is None:
+        raise ValueError(f"`{option}` must be given for {name}, such as {example}.")
+    if name not in owners and value is not None:
         raise ValueError(f"`{option}` goes with {' or '.join(owners)}, not with {name}.")
+    return value

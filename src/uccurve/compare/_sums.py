@@ -15,11 +15,11 @@ import numpy as np
 
 from uccurve._areas import closed_axes
 from uccurve._arrays import Indices
-from uccurve._checks import FALLING, FLOOR_HINT, Array, Axes, Metric
+from uccurve._checks import FALLING, FLOOR_HINT, Array, Metric
 from uccurve._paths import Path, ScalePath
-from uccurve._ramps import sum_error
 
 from ._curves import Curves
+from ._influence import rounding_of_area
 from ._knots import Knots
 from ._statistics import Statistic
 
@@ -53,7 +53,8 @@ def row_sums(path: Path, statistic: Statistic, *, smooth: bool = False) -> RowSu
         own = replace(statistic, asked="area" if statistic.asked == "gain" else "crps")
         constant = path.constant()
         mine, theirs = (row_sums(one, own, smooth=smooth) for one in (path, constant))
-        return Saved(mine, theirs, _nothing(constant, own))
+        nothing = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
+        return Saved(mine, theirs, nothing)
     if statistic.as_delivered:
         return Moments(path, [path.contributions(path.delivered, statistic.prices(path))], lambda mean: mean)
     return _closed_form(path, statistic) or OverKnots(path, statistic, smooth=smooth)
@@ -185,18 +186,6 @@ def _refuse_unequal_bands(path: Path) -> None:
             f"{band * path.unit:.3g}, the largest mean excess {excess * path.unit:.3g}, which float64 cannot add. "
             "Hint: cap such bands, or use overshoot or bandwidth instead."
         )
-
-
-def _nothing(constant: ScalePath, statistic: Statistic) -> float:
-    """What counts as 0 for the constant band's area, as it does for `UCC.gain`."""
-    if statistic.asked != "area" or "bandwidth" in statistic.axes:
-        return 0.0
-    return sum_error(len(constant)) * size_of_area(constant, statistic.axes) * statistic.size(constant, *statistic.axes)
-
-
-def size_of_area(path: Path, axes: Axes) -> float:
-    """Return the order of magnitude of an area in the unit of the path."""
-    return path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
 
 
 def _fill(out: Array, path: Path, unit: Indices, columns: list[Array]) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from importlib.util import find_spec
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._columns import PAIRS, SEGMENTS, TITLES, Column, chosen, filled, model_columns
+from ._columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
 from ._formats import coverage, short
 
 if TYPE_CHECKING:
     from .results import Assessment, Comparison, Segment
 
-PAIRS_SHOWN, SEGMENTS_SHOWN = 5, 10
-"""How many pairs and segments a first look shows."""
+PAIRS_SHOWN, SEGMENTS_SHOWN, LEVELS_SHOWN = 5, 10, 6
+"""How many pairs, segments and levels a first look shows."""
 HOVER = 400
 """Characters of a name that are shown on hover."""
 
@@ -36,9 +38,11 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
         Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
     """
     first, *others = (_aligned(table) for table in tables(assessment, full=full))
-    reasons = [f"- {reason}" for reason in assessment.verdict.reasons] if full else []
-    sections = [assessment.verdict.text, "\n".join(reasons), first.partition("\n")[2], *others]
-    return "\n\n".join(filter(None, [*sections, "\n".join(sentences(assessment))]))
+    reasons = assessment.verdict.reasons if full else ()
+    listed = "\n".join(f"- {reason}" for reason in reasons)
+    last = "\n".join(sentence for sentence in sentences(assessment) if sentence not in reasons)
+    sections = [assessment.verdict.text, listed, first.partition("\n")[2], *others, last]
+    return "\n\n".join(filter(None, sections))
 
 
 def html(assessment: Assessment) -> str:
@@ -67,6 +71,7 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
         columns = model_columns(group, assessment.rows, settings)
         if columns:
             yield Table(filled(TITLES[group], settings), columns, assessment.ranking)
+    yield from _levels(assessment, full=full)
     pairs = assessment.comparisons if full else _pairs_with_the_best(assessment)
     if pairs:
         yield Table(_pairs_title(assessment, full=full), chosen(PAIRS, pairs, settings), pairs)
@@ -74,6 +79,24 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     if failing:
         shown = failing if full else failing[:SEGMENTS_SHOWN]
         yield Table(_segments_title(assessment, len(shown)), chosen(SEGMENTS, shown, settings), shown)
+
+
+def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+    """Nominal against observed coverage of models with several levels, and in full the pairs on their WIS."""
+    rows, settings = [row for row in assessment.ranking if row.levels], assessment.settings
+    if not rows:
+        return
+    if full:
+        levels = [level for row in rows for level in row.levels]
+        yield Table("Calibration by level", chosen(LEVELS, levels, settings), levels)
+        if assessment.wis_comparisons:
+            pairs = (replace(one, heading="difference in WIS") if one.field == "difference" else one for one in PAIRS)
+            yield Table("Pairs by WIS", chosen(pairs, assessment.wis_comparisons, settings), assessment.wis_comparisons)
+        return
+    names = sorted({level.level for row in rows for level in row.levels})
+    step = max(1, (len(names) - 1) / (LEVELS_SHOWN - 1))
+    shown = sorted({names[round(i * step)] for i in range(min(len(names), LEVELS_SHOWN))})
+    yield Table("Coverage by level, as delivered", chosen(level_columns(shown), rows, settings), rows)
 
 
 def listed_segments(assessment: Assessment) -> list[Segment]:
@@ -88,20 +111,22 @@ def sentences(assessment: Assessment) -> Iterator[str]:
     for name in assessment.uncalibrated:
         fails = [one.fails for one in assessment.segments if one.model == name]
         yield f"{short(name)} is too narrow as a whole: {sum(fails)} of its {len(fails)} segments fail for that reason."
-    yield from _pair_notes(assessment.comparisons)
+    yield from _pair_notes(assessment)
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
     settings = assessment.settings
-    dependent = f"; dependent rows: {settings.block}" if settings.block else ""
-    yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals{dependent}."
+    if not all(isnan(row.coverage_low) for row in assessment.rows):
+        yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals."
+    if settings.block:
+        yield f"Dependent rows: {settings.block}."
 
 
-def _pair_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Return the notes of pairs; one that several pairs share is said once."""
+def _pair_notes(assessment: Assessment) -> Iterator[str]:
+    """Return the notes of pairs; one that several pairs share is said once, one on all rows among the notes."""
     pairs: dict[str, list[str]] = {}
-    for one in comparisons:
+    for one in assessment.comparisons:
         pairs.setdefault(one.note.rstrip("."), []).append(f"{short(one.first)} vs. {short(one.second)}")
     for note, names in pairs.items():
-        if note:
+        if note and note not in assessment.notes:
             yield f"{names[0] if len(names) == 1 else f'{len(names)} pairs'}: {note}."
 
 
@@ -138,8 +163,8 @@ def _aligned(table: Table) -> str:
 
 def _fixed_width(column: Column, rows: Sequence[Any]) -> list[str]:
     """Return a heading and its cells as texts of one width, values above values and intervals above intervals."""
-    cells = [column.cell(row) for row in rows]
-    intervals = [f" {cell.interval}" if cell.interval and not column.brief else "" for cell in cells]
+    cells = [column.cell(row, interval=not column.brief) for row in rows]
+    intervals = [f" {cell.interval}" if cell.interval else "" for cell in cells]
     value, interval = max(len(cell.text) for cell in cells), max(map(len, intervals))
     side, width = "<" if column.is_text else ">", max(len(column.heading), value + interval)
     lines = [f"{cell.text:{side}{value}}{end:<{interval}}" for cell, end in zip(cells, intervals, strict=True)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from math import nan
-from typing import Any
+from math import inf, isfinite, isinf, isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +20,26 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Blocks, generator, positive
-from ._evidence import holm, interval, paired_t_test
+from ._case import few_rows, p
+from ._evidence import ROUNDING, checked_level, holm, interval, paired_t_test
+from ._formats import alike, axes_in_words, counted
+from ._formats import coverage as percentage
 from ._influence import weights
-from ._model import Model
+from ._lines import Line, View
+from ._model import Common, Model
 from ._models import curves_by_name
 from .bootstrap import bootstrap
-from .crossings import Crossings, crossings
-from .results import Assessment, AssessmentSettings, Comparison, ModelRow
-from .segments import assessed_segments, segment_rows
+from .crossings import crossings_of_lines
+from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, hangs_on_few_rows
+from .segments import SegmentRows, assessed_segments, segment_rows
 from .verdict import verdict
 
 Models = Intervals | UCC | Mapping[Any, Any]
 SHOWN = 0.9
 """Coverage that scales and half-widths are shown for where none was asked for."""
 KEPT_ROWS = 1_000_000
-"""Rows of all models together up to which sorted curves are kept in memory between crossings."""
+"""Rows of all models together up to which curves keep their order, for plots and pages that may follow."""
+ONE_BLOCK = "all rows form one block, so nothing can be said about chance"
 
 
 def assess(
@@ -110,33 +115,87 @@ def assess(
     """
     alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
     curves, repeated = curves_by_name(models, rows)
-    first = next(iter(curves.values()))
+    first, *others = curves.values()
     blocks = Blocks.of(first.intervals, block, row_ids=repeated)
-    settings = AssessmentSettings(
+    settings = asked_settings(
+        coverage,
+        axes=axes,
+        partial=partial,
+        c=c,
+        unit=unit,
+        confidence_level=confidence_level,
+        n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
+        seed=seed,
+        block=_described(blocks, block),
+    )
+    generator(seed)
+    common = Common(alpha, blocks, settings.confidence_level, first._unit(unit))
+    comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
+    drawn = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
+    parts = segment_rows(by, blocks, bins)
+    drawn_together = block if repeated is None else blocks.by_data_row()
+    found, lines = list[_Found](), dict[str, Line]()
+    with watched(progress, "assessment") as tick:
+        for name, curve in curves.items():
+            flat_rows = found[-1].flat_rows if found and comparable else None
+            found.append(_found(Model(name, curve, common, flat_rows=flat_rows), parts, settings, drawn_together))
+            if drawn:
+                lines[name] = Line.of(curve, View.of(settings.axes), unit)
+            if len(first.intervals) * len(curves) > KEPT_ROWS:
+                curve._forget_order()
+            if tick is not None:
+                tick(len(found), len(curves))
+    segments = [segment for one in found for segment in one.segments]
+    comparisons = _comparisons(found, common, settings.ranked_by)
+    same_levels = len({curve.levels for curve in curves.values()}) == 1 and first.levels
+    ranked = with_ranks([one.row for one in found], comparisons, settings)
+    crossings = [
+        crossings_of_lines(lines[a], lines[b], names=(a, b))
+        for a, b in combinations(lines, 2)
+        if curves[a].vary == curves[b].vary
+    ]
+    notes = [*common_notes(blocks, comparable=comparable), *(note for one in found for note in one.notes)]
+    return Assessment(
+        rows=tuple(ranked),
+        comparisons=tuple(comparisons),
+        crossings=tuple(crossings),
+        segments=tuple(segments),
+        notes=tuple(dict.fromkeys(notes)),
+        settings=settings,
+        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments, crossings=crossings),
+        curves=curves,
+        comparable=comparable,
+        wis_comparisons=tuple(_comparisons(found, common, "wis")) if same_levels else (),
+    )
+
+
+def asked_settings(
+    coverage: float | Fraction | None,
+    *,
+    axes: Axes,
+    partial: Range | None,
+    c: float | None,
+    unit: Unit,
+    confidence_level: float,
+    n_resamples: int | None = None,
+    seed: int | None = None,
+    block: str | None = None,
+) -> AssessmentSettings:
+    """Return what is asked for, checked."""
+    alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
+    return AssessmentSettings(
         coverage=None if coverage is None else float(1 - alpha),
         axes=checks.axes(axes),
         partial=None if partial is None else checks.span("partial", partial),
         c=None if c is None else checks.real("c", c, 0, 1),
         unit=unit,
-        confidence_level=_confidence(confidence_level),
-        n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
+        confidence_level=checked_level(confidence_level),
+        n_resamples=n_resamples,
         seed=seed,
-        block=_described(blocks, block),
+        block=block,
         ranked_by="crps" if coverage is None else "score",
         shown_coverage=float(1 - alpha),
     )
-    generator(seed)
-    job = _Job(settings, curves, alpha, (blocks, block), first._unit(unit))
-    with watched(progress, "assessment") as tick:
-        return job.assessment(by, bins, tick)
-
-
-def _confidence(level: float) -> float:
-    if not 0 < checks.real("confidence_level", level) < 1:
-        raise ValueError(
-            f"`confidence_level` must lie between 0 and 1, both excluded; got {level:g}. Hint: 95% is 0.95."
-        )
-    return float(level)
 
 
 def _described(blocks: Blocks, block: Any) -> str | None:
@@ -145,238 +204,190 @@ def _described(blocks: Blocks, block: Any) -> str | None:
     return f"blocks of {block} rows" if block is not None and np.ndim(block) == 0 else f"{blocks.count} blocks"
 
 
-class _Job:
-    """One assessment: what was asked, of which models."""
+class _Found(NamedTuple):
+    """What is kept of one model: its numbers and, by row, what ranks it and the potential CRPS of a constant band."""
 
-    def __init__(
-        self,
-        settings: AssessmentSettings,
-        curves: Mapping[str, UCC],
-        alpha: Fraction,
-        dependence: tuple[Blocks, Any],
-        unit: float,
-    ) -> None:
-        self._settings, self._curves, self._alpha, self._unit = settings, curves, alpha, unit
-        self._blocks, self._block = dependence
-        first, *others = (curve.intervals.y_pred for curve in curves.values())
-        self._comparable = all(np.array_equal(one, first) for one in others)
+    row: ModelRow
+    segments: list[Segment]
+    notes: list[str]
+    ranked_rows: Array
+    wis_rows: Array | None
+    flat_rows: Array
+    share: Array | float
 
-    def assessment(self, by: Any, bins: int, tick: Any) -> Assessment:
-        rows, ranking, segments, notes = [], {}, [], list(self._notes())
-        parts = [] if by is None else segment_rows(by, self._blocks, bins)
-        for i, (name, curve) in enumerate(self._curves.items()):
-            model = Model(name, curve, self._alpha, self._blocks, self._settings.confidence_level)
-            segments += assessed_segments(model, parts, self._settings, self._unit)
-            rows.append(self._row(model))
-            notes += _model_notes(model, rows[-1], self._settings)
-            ranking[name] = model.score_rows if self._settings.ranked_by == "score" else model.crps_rows
-            if tick is not None:
-                tick(i + 1, len(self._curves))
-        rows = self._ranked(rows)
-        comparisons = self._comparisons(rows, ranking)
-        rows = [replace(row, pvalue=_against_the_best(row, rows, comparisons)) for row in rows]
-        found = self._crossings()
-        return Assessment(
-            rows=tuple(rows),
-            comparisons=tuple(comparisons),
-            crossings=tuple(found),
-            segments=tuple(segments),
-            notes=tuple(dict.fromkeys(notes)),
-            settings=self._settings,
-            verdict=verdict(rows, self._settings, comparisons=comparisons, segments=segments, crossings=found),
-            curves=self._curves,
-            comparable=self._comparable,
-        )
 
-    def _row(self, model: Model) -> ModelRow:
-        settings, unit = self._settings, self._unit
-        fields: dict[str, Any] = {
-            **model.coverage(),
-            **model.calibration(unit),
-            **model.scores(unit),
-            **model.metrics(unit),
-            **model.areas(unit),
-        }
-        fields["promise"] = None if settings.coverage is None else _promise(fields, settings.coverage)
-        if settings.partial is not None:
-            gain = model.curve.gain(axes=settings.axes, unit=settings.unit, miss_rate=settings.partial)
-            fields |= {"partial_gain": gain, "partial_gain_low": nan, "partial_gain_high": nan}
-        if settings.c is not None:
-            fields |= _costs(model.curve, settings)
-        if settings.n_resamples is not None:
-            fields |= self._resampled(model.curve, fields)
-        return ModelRow(
-            name=model.name,
-            rank=0,
-            n=len(model.delivered),
-            pvalue=nan,
-            decomposition=model.decomposition(unit),
-            concentration=model.concentration(settings.axes),
-            level=model.level,
-            **fields,
-        )
+def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings, block: Any) -> _Found:
+    segments, row = assessed_segments(model, parts, settings), model.row(settings)
+    if settings.n_resamples is not None:
+        row = replace(row, **_bootstrapped(model.curve, row, settings, block))
+    ranked_rows = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
+    wis_rows = model.wis_rows.score if model.curve.levels else None
+    notes = [*_notes(model, row, settings)]
+    return _Found(row, segments, notes, ranked_rows, wis_rows, model.flat_rows, weights(model.path))
 
-    def _resampled(self, curve: UCC, fields: Mapping[str, float]) -> dict[str, float]:
-        """Bootstrap intervals in place of those by influence."""
-        settings = self._settings
-        asked: dict[str, dict[str, Any]] = {
-            name: {"statistic": name, "coverage": settings.shown_coverage} for name in ("score", "half_width", "scale")
-        }
-        asked["skill"] = {"statistic": "skill"}
-        for axes in checks.SUMMARY:
-            asked[f"gain_{'_'.join(axes)}"] = {"statistic": "gain", "axes": axes}
-        if settings.partial is not None:
-            asked["partial_gain"] = {"statistic": "gain", "axes": settings.axes, "miss_rate": settings.partial}
-        out: dict[str, float] = {}
-        for name, options in asked.items():
-            if np.isfinite(fields[name]):
-                found = bootstrap(
-                    curve._delivered_curve(1 - self._alpha) if "coverage" in options else curve,
-                    **options,
-                    unit=settings.unit,
-                    confidence_level=settings.confidence_level,
-                    n_resamples=settings.n_resamples or 0,
-                    seed=settings.seed,
-                    block=self._block,
-                    progress=False,
-                )
-                out |= {f"{name}_low": found.low, f"{name}_high": found.high}
-        return out
 
-    def _ranked(self, rows: Sequence[ModelRow]) -> list[ModelRow]:
-        """Rank by what ranks; values that differ by rounding alone keep the order given."""
-        values = [getattr(row, self._settings.ranked_by) for row in rows]
-        size = max((abs(value) for value in values if np.isfinite(value)), default=1.0) or 1.0
-        order = sorted(
-            range(len(rows)), key=lambda i: round(values[i] / size, 12) if values[i] == values[i] else np.inf
-        )
-        ranks = {place: rank for rank, place in enumerate(order, 1)}
-        return [replace(row, rank=ranks[i]) for i, row in enumerate(rows)]
-
-    def _comparisons(self, rows: Sequence[ModelRow], ranking: Mapping[str, Array]) -> list[Comparison]:
-        pairs = list(combinations([row.name for row in rows], 2))
-        found = [self._compared(first, second, ranking) for first, second in pairs]
-        adjusted = holm([one.pvalue for one in found])
-        level = 1 - self._settings.confidence_level
-        return [
-            replace(
-                one, pvalue_holm=p, better=(one.first if one.difference < 0 else one.second) if p <= level else None
+def _bootstrapped(curve: UCC, row: ModelRow, settings: AssessmentSettings, block: Any) -> dict[str, Any]:
+    """Bootstrap intervals in place of those by influence."""
+    coverage = {"coverage": settings.shown_coverage}
+    asked: dict[str, Any] = {"score": coverage, "half_width": coverage, "scale": coverage, "skill": {}}
+    asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in checks.SUMMARY}
+    if settings.partial is not None:
+        asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
+    out: dict[str, Any] = {}
+    for name, options in asked.items():
+        statistic: Any = "gain" if "gain" in name else name
+        if isfinite(getattr(row, name)):
+            found = bootstrap(
+                curve,
+                statistic=statistic,
+                **options,
+                unit=settings.unit,
+                confidence_level=settings.confidence_level,
+                n_resamples=settings.n_resamples or 0,
+                seed=settings.seed,
+                block=block,
+                progress=False,
             )
-            for one, p in zip(found, adjusted, strict=True)
-        ]
-
-    def _compared(self, first: str, second: str, ranking: Mapping[str, Array]) -> Comparison:
-        """Paired t test of the difference of two models' contributions."""
-        share = weights(self._curves[first]._path()) if self._weighted else 1 / len(ranking[first])
-        change = ranking[first] - ranking[second]
-        largest = max(float(np.sum(np.abs(ranking[name]) * share)) for name in (first, second))
-        difference = float(np.sum(change * share))
-        difference = difference if abs(difference) > 1e-12 * largest else 0.0  # but for rounding the same
-        change -= difference
-        change *= share
-        statistic, size = self._settings.ranked_by, self._unit
-        if self._blocks.count < 2:
-            return Comparison(first, second, statistic, difference / size, nan, nan, nan, nan, None, ONE_BLOCK)
-        low, high = interval(difference, change, self._blocks, self._settings.confidence_level)
-        pvalue = paired_t_test(change, difference, self._blocks, size=largest)
-        return Comparison(first, second, statistic, difference / size, low / size, high / size, pvalue, pvalue, None)
-
-    @property
-    def _weighted(self) -> bool:
-        return next(iter(self._curves.values())).intervals._weight is not None
-
-    def _crossings(self) -> list[Crossings]:
-        axes = self._settings.axes
-        if not self._comparable or axes[0] == axes[1]:
-            return []
-        found = []
-        for (first, a), (second, b) in combinations(self._curves.items(), 2):
-            if a.vary == b.vary:
-                found.append(crossings(a, b, axes=axes, names=(first, second), unit=self._settings.unit))
-                if len(a.intervals) * len(self._curves) > KEPT_ROWS:
-                    a._forget_order()
-                    b._forget_order()
-        return found
-
-    def _notes(self) -> list[str]:
-        notes = []
-        if not self._comparable:
-            notes.append(
-                "the models' predictions differ: score and CRPS judge predictions and bands together, skill and gains "
-                "the bands alone"
-            )
-        if self._blocks.count < 2:
-            notes.append(ONE_BLOCK)
-        return notes
+            out |= {f"{name}_low": found.low, f"{name}_high": found.high}
+    return out
 
 
-ONE_BLOCK = "all rows form one block, so nothing can be said about chance"
+def _comparisons(found: Sequence[_Found], common: Common, statistic: Any) -> list[Comparison]:
+    """Paired t tests of all pairs on what ranks the models, or on their WIS."""
+    compared = [_compared(one, two, common, statistic) for one, two in combinations(found, 2)]
+    return adjusted_comparisons(compared, common.confidence_level)
 
 
-def _promise(fields: Mapping[str, float], coverage: float) -> str:
-    if fields["coverage_high"] < coverage:
-        return "too narrow"
-    return "too wide" if fields["coverage_low"] > coverage else "kept"
+def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float) -> list[Comparison]:
+    """Adjust the p-values for all pairs, and say which model of each is better."""
+    adjusted, level = holm([one.pvalue for one in compared]), 1 - confidence_level
+    return [
+        replace(one, pvalue_holm=p, better=(one.first if one.difference < 0 else one.second) if p <= level else None)
+        for one, p in zip(compared, adjusted, strict=True)
+    ]
 
 
-def _costs(curve: UCC, settings: AssessmentSettings) -> dict[str, float | None]:
-    c = settings.c if settings.c is not None else nan
-    best = curve.cheapest(c, axes=settings.axes, unit=settings.unit)
-    return {
-        "cost": curve.cost(c, axes=settings.axes, unit=settings.unit),
-        "cheapest_cost": best.cost,
-        "cheapest_scale": best.shift if curve.vary == "shift" else best.scale,
+def _compared(one: _Found, two: _Found, common: Common, statistic: Any) -> Comparison:
+    by_row = "wis_rows" if statistic == "wis" else "ranked_rows"
+    first, second = (getattr(model, by_row) for model in (one, two))
+    change = first - second
+    largest = max(float(np.sum(np.abs(rows) * one.share)) for rows in (first, second))
+    difference = float(np.sum(change * one.share))
+    difference = difference if abs(difference) > ROUNDING * largest else 0.0
+    change -= difference
+    change *= one.share
+    low, high = interval(difference, change, common.blocks, common.confidence_level)
+    if max(abs(low), abs(high)) <= ROUNDING * largest:
+        low = high = 0.0
+    pvalue = paired_t_test(change, difference, common.blocks, size=largest)
+    return Comparison(
+        first=one.row.name,
+        second=two.row.name,
+        statistic=statistic,
+        difference=difference / common.unit,
+        low=low / common.unit,
+        high=high / common.unit,
+        pvalue=pvalue,
+        pvalue_holm=pvalue,
+        better=None,
+        note="" if common.blocks.count > 1 else ONE_BLOCK,
+    )
+
+
+def with_ranks(
+    rows: Sequence[ModelRow], comparisons: Sequence[Comparison], settings: AssessmentSettings
+) -> list[ModelRow]:
+    """Rank by what ranks, in the order given where only rounding differs, with the p-values against the best."""
+    values = [getattr(row, settings.ranked_by) for row in rows]
+    size = max(filter(isfinite, map(abs, values)), default=1.0) or 1.0
+    order = sorted(range(len(rows)), key=lambda i: inf if isnan(values[i]) else round(values[i] / size, 12))
+    best = rows[order[0]].name
+    pvalues = {
+        one.first if one.second == best else one.second: one.pvalue_holm
+        for one in comparisons
+        if best in (one.first, one.second)
     }
+    return [replace(row, rank=1 + order.index(i), pvalue=pvalues.get(row.name, nan)) for i, row in enumerate(rows)]
 
 
-def _against_the_best(row: ModelRow, rows: Sequence[ModelRow], comparisons: Sequence[Comparison]) -> float:
-    best = next(one.name for one in rows if one.rank == 1)
-    pair = {row.name, best}
-    return next((one.pvalue_holm for one in comparisons if {one.first, one.second} == pair), nan)
-
-
-def _model_notes(model: Model, row: ModelRow, settings: AssessmentSettings) -> list[str]:
-    """What a reader must know of one model before trusting its numbers."""
-    intervals, notes = model.delivered, []
-    if intervals.raised:
-        notes.append(f"{row.name}: {intervals.raised} bands were raised by min_band")
-    if intervals.dropped:
-        notes.append(f"{row.name}: {intervals.dropped} rows with missing values were dropped")
-    if np.isinf(model.target.t):
-        notes.append(_out_of_reach(model, settings))
-    elif not model.path.equally_weighted:
-        notes.append(
-            f"{row.name}: rows have unequal weights, so the factor is the smallest whose weighted coverage reaches "
-            "the target, without the correction for new rows"
+def common_notes(blocks: Blocks, *, comparable: bool) -> Iterator[str]:
+    """What a reader must know of all models before comparing them."""
+    if not comparable:
+        yield (
+            "the models' predictions differ: score and CRPS judge predictions and bands together, skill and gains "
+            "the bands alone"
         )
-    uncoverable = int(np.isinf(model.path.critical).sum())
-    if uncoverable:
-        notes.append(
-            f"{row.name}: {uncoverable} rows have an error on the side of a zero band, which no factor covers; "
+    if blocks.count < 2:
+        yield ONE_BLOCK
+
+
+def _notes(model: Model, row: ModelRow, settings: AssessmentSettings) -> Iterator[str]:
+    intervals, path = model.delivered, model.path
+    uncoverable, asymmetry = int(np.isinf(path.critical).sum()), _asymmetry(path) if path.vary == "scale" else 0.0
+    facts = Facts(intervals.raised, intervals.dropped, uncoverable, not path.equally_weighted, asymmetry)
+    yield from notes_on(row, settings, facts)
+    yield from _own_levels(model)
+
+
+class Facts(NamedTuple):
+    """What notes on a model tell besides its row: numbers of bands and rows, and how far its two bands differ."""
+
+    raised: int
+    dropped: int
+    uncoverable: int
+    weighted: bool
+    asymmetry: float
+
+
+def notes_on(row: ModelRow, settings: AssessmentSettings, facts: Facts) -> Iterator[str]:
+    """What a reader must know of one model before trusting its numbers."""
+    name, target, out_of_reach = row.name, percentage(settings.shown_coverage), isinf(row.half_width)
+    if facts.raised:
+        yield f"{name}: {counted(facts.raised, 'band was', 'bands were')} raised by min_band"
+    if facts.dropped:
+        what = counted(facts.dropped, "row with a missing value was", "rows with missing values were")
+        yield f"{name}: {what} dropped"
+    if out_of_reach and facts.uncoverable:
+        yield f"{name}: no factor reaches {target} coverage; too many errors lie on the side of a zero band"
+    elif out_of_reach:
+        rows = counted(row.n, "row is", "rows are")
+        yield f"{rows} too few to promise {target} coverage for new rows; no factor is sure to reach it"
+    elif facts.weighted:
+        yield (
+            "rows have unequal weights: the factor (or shift) is the smallest whose weighted coverage reaches the "
+            "target, without the correction for new rows"
+        )
+    if facts.uncoverable:
+        rows = counted(facts.uncoverable, "row has", "rows have")
+        yield (
+            f"{name}: {rows} an error on the side of a zero band, which no factor covers; "
             "areas are infinite (min_band raises such bands)"
         )
-    elif 0 < row.concentration <= max(1, row.n // 50):
-        axes = " vs. ".join(settings.axes[::-1])
-        notes.append(f"{row.name}: {row.concentration} of {row.n} rows carry half of the area on {axes}")
-    if model.path.vary == "scale" and _asymmetry(model.path) > 0.01:
-        notes.append(
+    elif hangs_on_few_rows(row):
+        yield f"{name}: {few_rows(row)} half of the area on {axes_in_words(settings.axes)}"
+    if facts.asymmetry > 0.01:
+        yield (
             "some bands are asymmetric: the gain on deficit vs. excess can reward asymmetry that carries no "
             "information; score, skill and the gain on deficit vs. bandwidth cannot"
         )
-    return notes
+
+
+def _own_levels(model: Model) -> Iterator[str]:
+    """Whether a model's own levels or multiples of its delivered interval fit the errors better, if either does."""
+    if len(model.curve.levels) < 2 or model.blocks.count < 2:
+        return
+    own, scaled = model.crps_rows, model.scaled_crps_rows
+    values = model.path.mean(own), model.path.mean(scaled)
+    change, difference = own - scaled, values[0] - values[1]
+    pvalue = paired_t_test((change - difference) * weights(model.path), difference, model.blocks, size=max(values))
+    if pvalue <= 1 - model.confidence_level:
+        interval_, levels = f"multiples of its {percentage(model.level)} interval", "its own levels"
+        better, worse = (levels, interval_) if difference < 0 else (interval_, levels)
+        low, high = alike(*(value / model.unit for value in sorted(values)))
+        yield f"{model.name}: {better} do better than {worse} (potential CRPS {low} vs. {high}, {p(pvalue)})"
 
 
 def _asymmetry(path: Path) -> float:
     """Mean difference between the two bands, as a share of the mean width."""
     width = path.mean(path.lower_band + path.upper_band)
     return path.mean(np.abs(path.upper_band - path.lower_band)) / width if width > 0 else 0.0
-
-
-def _out_of_reach(model: Model, settings: AssessmentSettings) -> str:
-    share = f"{settings.shown_coverage:.4g}"
-    if np.isinf(model.path.critical).any():
-        return f"{model.name}: no factor reaches a coverage of {share}; too many errors lie on the side of a zero band"
-    return (
-        f"{model.name}: {len(model.path)} rows are too few to promise a coverage of {share} for new rows; "
-        "no factor is sure to reach it"
-    )

@@ -15,10 +15,12 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Blocks, generator, positive
+from ._evidence import checked_level
+from ._models import curve_of
 from ._resampling import Factor, Resamples, batches
-from ._statistics import Statistic, curve_of
+from ._statistics import Statistic
 from ._sums import OverKnots, columns
-from .bootstrap import TIE, Seed, checked_level
+from .bootstrap import TIE, Seed
 
 Kind = Literal["pointwise", "simultaneous"]
 

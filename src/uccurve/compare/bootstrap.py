@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._arrays import Indices
-from uccurve._checks import HEADLINE, Array, Axes, Ranges, Unit, Vary
+from uccurve._checks import Array, Vary
 from uccurve._progress import Progress, Tick, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Blocks, generator, positive
+from ._evidence import checked_level
+from ._models import curve_of
 from ._resampling import Replicates, Resamples, batches, replicates
-from ._statistics import Asked, Statistic, curve_of
+from ._statistics import Asked, Options, Statistic
 from ._sums import row_sums
 
 Method = Literal["BCa", "percentile"]
@@ -70,19 +72,14 @@ def bootstrap(
     intervals: Intervals | UCC,
     *,
     statistic: Asked = "gain",
-    axes: Axes = HEADLINE,
     vary: Vary | None = None,
-    c: float | None = None,
-    alpha: float | None = None,
-    coverage: float | None = None,
-    unit: Unit = "raw",
     confidence_level: float = 0.95,
     method: Method = "BCa",
     n_resamples: int = 1999,
     seed: Seed = None,
     block: int | npt.ArrayLike | None = None,
     progress: Progress = None,
-    **ranges: Unpack[Ranges],
+    **options: Unpack[Options],
 ) -> BootstrapInterval:
     """Confidence interval of a statistic, by resampling the rows with replacement.
 
@@ -90,7 +87,7 @@ def bootstrap(
     ----------
     intervals : Intervals or UCC
         A UCC says how its bands move: by a factor, by an amount, or through a model's levels.
-    statistic, axes, vary, miss_rate, bandwidth, excess, deficit, overshoot, c, alpha, coverage, unit
+    statistic, axes, vary, miss_rate, bandwidth, excess, deficit, overshoot, c, coverage, unit
         As in `permutation_test`.
     confidence_level : float
     method : {"BCa", "percentile"}
@@ -134,8 +131,7 @@ def bootstrap(
     BootstrapInterval(estimate=0.2504, low=0.1262, high=0.4499, 95% BCa, 1999 resamples)
     """
     curve = curve_of("intervals", intervals, vary)
-    options: dict[str, Any] = {"axes": axes, "c": c, "alpha": alpha, "coverage": coverage, "unit": unit}
-    asked = Statistic.of(curve, statistic, ranges=ranges, **options)
+    asked = Statistic.of(curve, statistic, **options)
     level = checked_level(confidence_level)
     checks.choice("method", method, ("BCa", "percentile"))
     count = positive("n_resamples", n_resamples)
@@ -151,14 +147,6 @@ def bootstrap(
         else:
             found = replicates(row_sums(path, asked), resamples, count, tick, estimate=estimate)
     return _interval(found, estimate, level, method)
-
-
-def checked_level(confidence_level: float) -> float:
-    """Return a confidence level between 0 and 1."""
-    level = checks.real("confidence_level", confidence_level, 0, 1)
-    if level in (0, 1):
-        raise ValueError(f"`confidence_level` must lie between 0 and 1, both excluded; got {confidence_level!r}.")
-    return level
 
 
 def _called(

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._arrays import Indices
 from uccurve._checks import HEADLINE, Array, Axes, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from ._leads import Lead, leads
+from ._leads import Lead, Words, leads, verdict
 from ._lines import Line, Runs, View, shared
-from ._pairs import refuse_other_rows
-from ._wording import Words, verdict
+from ._models import curve_of, refuse_other_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,7 @@ def crossings(
     b: Intervals | UCC,
     *,
     axes: Axes = HEADLINE,
-    vary: Vary = "scale",
+    vary: Vary | None = None,
     names: tuple[str, str] = ("a", "b"),
     unit: Unit = "raw",
 ) -> Crossings:
@@ -110,8 +106,8 @@ def crossings(
         Two models of the same rows. Curves may be over different paths, such as levels and the scale.
     axes, unit
         As in `UCC`.
-    vary : {"scale", "shift"}
-        As in `UCC`, for Intervals; a UCC has its own.
+    vary : {"scale", "shift"}, optional
+        How the bands of Intervals move, by default by a factor; a UCC knows.
     names : tuple of str
         What the verdict calls them.
 
@@ -132,77 +128,52 @@ def crossings(
     >>> found.points
     (Crossing(x=2.0, y=0.75, a=1.0, b=1.0),)
     """
-    axes, names = checks.axes(axes), _different(names)
+    axes = checks.axes(axes)
     if axes[0] == axes[1]:
         raise ValueError(f"`axes` must be two different metrics to make a curve; got {axes!r}.")
-    checks.choice("vary", vary, ("scale", "shift"))
-    refuse_other_rows(a, b)
-    view = View.of(axes)
-    curves = [partial(_curve, model, name, vary) for model, name in ((a, "a"), (b, "b"))]
-    first, second = (Line.of(curve(), view, unit) for curve in curves)  # one order is held at a time
-    found = Runs.of(first, second)
-    material = leads(first, second, found)
-    flips = found.crossings
+    if names[0] == names[1]:
+        raise ValueError(f"`names` must be two different names; both are {names[0]!r}.")
+    curves = curve_of("a", a, vary), curve_of("b", b, vary)
+    refuse_other_rows(*curves)
+    lines = []
+    for model, curve in zip((a, b), curves, strict=True):
+        lines.append(Line.of(curve, View.of(axes), unit))
+        if model is not curve:
+            curve._forget_order()  # one order is held at a time
+    return crossings_of_lines(*lines, names=names)
+
+
+def crossings_of_lines(one: Line, two: Line, *, names: tuple[str, str]) -> Crossings:
+    """Crossings of two curves of the same rows whose vertices are in order already."""
+    view, found = one.view, Runs.of(one, two)
+    material, flips = leads(one, two, found), found.crossings
     level, value = found.level[flips], found.value[flips]
-    places = [_places(line, curve, found, flips, unit) for line, curve in zip((first, second), curves, strict=True)]
-    points = [Crossing(*row) for row in zip(level.tolist(), value.tolist(), *places, strict=True)]
-    chosen = [points[i] for i in _nearest(found.level[flips], material)]
-    whole = view.open or (first.level[0], first.level[-1]) == (second.level[0], second.level[-1])
+    at = list(zip(level.tolist(), value.tolist(), strict=True))[view.order]
+    places = ([line.place(*point, found.slack) for point in at] for line in (one, two))
+    points = tuple(Crossing(*point) for point in zip(*view.on_axes(level, value), *places, strict=True))
+    ends = np.array([*(lead.low for lead in material), *(lead.high for lead in material[-1:])])
+    values = shared(one, two, ends, found.slack)
     return Crossings(
         names=names,
-        axes=axes,
-        vary=(first.vary, second.vary),
-        points=_drawn_points(points, view, axes),
-        stretches=_drawn_stretches(_stretches(found.level, found.value, found.sign, names), view, axes),
-        material_points=_drawn_points(chosen, view, axes),
-        material_stretches=_drawn_stretches(_material(first, second, found, material, names), view, axes),
+        axes=(view.level, view.compared) if view.level_is_x else (view.compared, view.level),
+        vary=(one.curve.vary, two.curve.vary),
+        points=points,
+        stretches=_stretches(view, found.level, found.value, found.sign.tolist(), names),
+        material_points=tuple(points[view.order][i] for i in _nearest(level, material))[view.order],
+        material_stretches=_stretches(view, ends, values, [lead.sign for lead in material], names),
         shares=found.shares,
-        verdict=verdict(found, material, names, Words.of(view, whole=whole)),
+        verdict=verdict(found, material, names, Words.of(one, two)),
     )
 
 
-def _different(names: tuple[str, str]) -> tuple[str, str]:
-    first, second = map(str, names)
-    if first == second:
-        raise ValueError(f"`names` must be two different names; both are {first!r}.")
-    return first, second
-
-
-def _curve(model: Intervals | UCC, name: str, vary: Vary) -> UCC:
-    if isinstance(model, Intervals):
-        return UCC(model, vary=vary)
-    if vary not in ("scale", model.vary):
-        raise ValueError(f"`vary` is for Intervals: `{name}` is a curve over the {model.vary}, not the {vary}.")
-    return model
-
-
-def _places(line: Line, curve: Callable[[], UCC], found: Runs, flips: Indices, unit: Unit) -> list[float]:
-    """Return the scale or shift at each crossing; one may lie past the curve's end, where wider bands gain nothing."""
-    value = found.value[flips]
-    places = line.places(found.level[flips], value, found.slack)
-    for i in np.flatnonzero(value > line.value.max()):
-        target: dict[str, Any] = {line.view.compared: float(value[i])}
-        try:
-            point = curve().find(**target, unit=unit)
-        except ValueError:  # all bands are 0, and stay so
-            places[i] = np.inf
-        else:
-            places[i] = point.shift if line.vary == "shift" else point.scale
-    return places
-
-
-def _stretches(level: Array, value: Array, signs: Iterable[float], names: tuple[str, str]) -> list[Stretch]:
-    """Stretches with the level as x, by rising level."""
-    spans = zip(signs, pairwise(level.tolist()), pairwise(value.tolist()), strict=True)
+def _stretches(
+    view: View, level: Array, value: Array, signs: Sequence[float], names: tuple[str, str]
+) -> tuple[Stretch, ...]:
+    """Stretches between ends, given by rising level, in the order in which the bands widen."""
+    x, y = view.on_axes(level, value)
     lower = {-1: names[0], 0: None, 1: names[1]}
-    return [Stretch(lower[int(sign)], levels, values) for sign, levels, values in spans]
-
-
-def _material(first: Line, second: Line, found: Runs, leads: Sequence[Lead], names: tuple[str, str]) -> list[Stretch]:
-    if not leads:
-        return []
-    level = np.array([*(lead.low for lead in leads), leads[-1].high])
-    return _stretches(level, shared(first, second, level, found.slack), (lead.sign for lead in leads), names)
+    spans = zip(signs[view.order], pairwise(x), pairwise(y), strict=True)
+    return tuple(Stretch(lower[int(sign)], *span) for sign, *span in spans)
 
 
 def _nearest(level: Array, leads: Sequence[Lead]) -> list[int]:
@@ -210,19 +181,3 @@ def _nearest(level: Array, leads: Sequence[Lead]) -> list[int]:
     pairs = pairwise(lead for lead in leads if lead.sign)
     middle = [(one.high + two.low) / 2 for one, two in pairs if one.sign != two.sign]
     return [int(np.argmin(np.abs(level - place))) for place in middle if len(level)]
-
-
-def _drawn_points(points: Sequence[Crossing], view: View, axes: Axes) -> tuple[Crossing, ...]:
-    """Return crossings on the axes asked for, in the order in which the bands widen."""
-    if view.level == axes[1]:
-        points = [Crossing(point.y, point.x, point.a, point.b) for point in points]
-    return tuple(points[::-1] if view.falls else points)
-
-
-def _drawn_stretches(stretches: Sequence[Stretch], view: View, axes: Axes) -> tuple[Stretch, ...]:
-    """Return stretches on the axes asked for, in the order in which the bands widen."""
-    if view.level == axes[1]:
-        stretches = [Stretch(stretch.lower, stretch.y, stretch.x) for stretch in stretches]
-    if view.falls:
-        stretches = [Stretch(stretch.lower, stretch.x[::-1], stretch.y[::-1]) for stretch in stretches[::-1]]
-    return tuple(stretches)

@@ -11,17 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import Array
-from uccurve._distributions import t_quantile, t_tail
+from uccurve._distributions import t_quantile
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from . import _influence as influence
 from ._blocks import Blocks
 from ._columns import plain
-from ._evidence import coverage_interval, coverage_tail, holm, paired_t_test, variance
+from ._evidence import checked_level, coverage_interval, coverage_tail, holm, one_sided_t_test, variance
 from ._gate_words import lines, markdown
-from ._model import Model
+from ._model import Common, Model
 from ._models import curves_by_name
 from .segments import SegmentRows, segment_rows
 
@@ -193,8 +192,7 @@ def gate(
     False-alarm rate of the whole gate: 5%.
     """
     alpha = checks.miss_rate_of(coverage)
-    if not 0 < checks.real("level", level) < 1:
-        raise ValueError(f"`level` must lie between 0 and 1, both excluded; got {level:g}.")
+    checked_level(level, "level")
     allowed = _margin(margin)
     saved = baseline if isinstance(baseline, SavedScore) else None
     given = {names[1]: proposed} if saved else {names[0]: baseline, names[1]: proposed}
@@ -203,11 +201,11 @@ def gate(
     curves, _ = curves_by_name(given, None)
     blocks = Blocks.of(curves[names[1]].intervals, block)
     blocks.require_two("a gate")
-    models = {name: Model(name, curve, alpha, blocks, 1 - level) for name, curve in curves.items()}
+    common = Common(alpha, blocks, 1 - level)
+    models = {name: Model(name, curve, common) for name, curve in curves.items()}
     new = models[names[1]]
-    found = [_coverage_check(new, None, None), _score_check(new, saved or models[names[0]], allowed)]
-    parts = [] if by is None else segment_rows(by, blocks, bins)
-    found += [_coverage_check(new, part, _title(part)) for part in parts]
+    found = [_coverage_check(new), _score_check(new, saved or models[names[0]], allowed)]
+    found += [_coverage_check(new, part) for part in segment_rows(by, blocks, bins)]
     judged = tuple(_judged(found, level))
     return Gate(
         passed=all(one.passed for one in judged),
@@ -227,55 +225,38 @@ def _judged(found: list[Check], level: float) -> Iterator[Check]:
         yield replace(one, pvalue_holm=p, passed=not p <= level)
 
 
-def _coverage_check(model: Model, part: SegmentRows | None, segment: str | None) -> Check:
+def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
     """Whether the coverage as delivered is not below the promised one by more than chance."""
     path, promised = model.path, float(1 - model.alpha)
-    covered, weight, blocks = path.critical <= path.delivered, path.weight, model.blocks
+    covered, weight, blocks = model.covered, path.weight, model.blocks
     if part is not None:
         covered, blocks = covered[part.rows], part.blocks
         weight = None if weight is None else weight[part.rows]
     value = float(np.average(covered, weights=weight))
-    low = high = pvalue = nan
-    if blocks.count > 1:
-        low, high, _ = coverage_interval(covered, weight, blocks, model.confidence_level)
-        pvalue = coverage_tail(covered, weight, blocks, 1 - model.alpha, confidence_level=model.confidence_level)
+    low, high, _ = coverage_interval(covered, weight, blocks, model.confidence_level)
+    pvalue = coverage_tail(covered, weight, blocks, 1 - model.alpha, confidence_level=model.confidence_level)
     ends = (low - promised, high - promised)
+    segment = None if part is None else part.title
     return Check("coverage", segment, len(covered), value, promised, value - promised, *ends, pvalue)
 
 
 def _score_check(model: Model, baseline: Model | SavedScore, margin: tuple[float, float]) -> Check:
     """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
-    share, own = influence.weights(model.path), _score_rows(model)
+    share, own = influence.weights(model.path), model.score_rows(model.path.delivered)
     value = float(np.sum(own * share))
     if isinstance(baseline, SavedScore):
         reference, rows = baseline.score, own
         noise = (1 + margin[0]) * baseline.error
     else:
-        theirs = _score_rows(baseline)
+        theirs = baseline.score_rows(baseline.path.delivered)
         reference, rows, noise = float(np.sum(theirs * share)), own - (1 + margin[0]) * theirs, 0.0
     excess = value - (1 + margin[0]) * reference - margin[1]
     change = (rows - float(np.sum(rows * share))) * share
-    error, pvalue = _one_sided(change, excess, model.blocks, noise, max(value, reference))
-    reach = t_quantile((1 + model.confidence_level) / 2, model.blocks.count - 1) * error
+    error, degrees = sqrt(variance(change, model.blocks) + noise**2), model.blocks.count - 1
+    pvalue = one_sided_t_test(excess, error, degrees, size=max(value, reference))
+    reach = t_quantile((1 + model.confidence_level) / 2, degrees) * error
     difference = value - reference
     return Check("score", None, len(own), value, reference, difference, difference - reach, difference + reach, pvalue)
-
-
-def _one_sided(change: Array, excess: float, blocks: Blocks, noise: float, size: float) -> tuple[float, float]:
-    """Return the standard error of an excess, and how often chance alone would make it so large."""
-    error = sqrt(variance(change, blocks) + noise**2)
-    paired = paired_t_test(change, excess, blocks, size=size)
-    two_sided = t_tail(excess / error, blocks.count - 1) if noise else paired
-    if two_sided == 1:  # no difference but for rounding
-        return error, 1.0
-    return error, two_sided / 2 if excess > 0 else 1 - two_sided / 2
-
-
-def _score_rows(model: Model) -> Array:
-    """Each row's interval score as delivered, in units of y_true."""
-    rows = influence.score_contributions(model.path, model.path.delivered, float(model.alpha))
-    rows *= model.path.unit
-    return rows
 
 
 def _margin(margin: float | str) -> tuple[float, float]:
@@ -293,10 +274,6 @@ def _margin(margin: float | str) -> tuple[float, float]:
             f'as "2%"; got {checks.shown(margin)}.'
         )
     return relative, absolute
-
-
-def _title(part: SegmentRows) -> str:
-    return part.label if part.feature == "segment" else f"{part.feature} {part.label}"
 
 
 def _notes(found: tuple[Check, ...], saved: SavedScore | None) -> Iterator[str]:

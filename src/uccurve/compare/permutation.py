@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Ranges, Unit, Vary
+from uccurve._checks import Array, Vary
 from uccurve._paths import Path
 from uccurve._progress import Progress, Tick, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Blocks, generator, positive
-from ._pairs import refuse_other_rows
+from ._influence import size_of_area
+from ._models import curve_of, refuse_other_rows
 from ._pool import alike, pooled
 from ._resampling import Factor, Swaps, batches, contributions
-from ._statistics import Asked, Statistic, curve_of
-from ._sums import columns, row_sums, size_of_area
+from ._statistics import Asked, Options, Statistic
+from ._sums import columns, row_sums
 from .bootstrap import TIE, Seed
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -70,18 +71,13 @@ def permutation_test(
     b: Intervals | UCC,
     *,
     statistic: Asked = "area",
-    axes: Axes = HEADLINE,
     vary: Vary | None = None,
-    c: float | None = None,
-    alpha: float | None = None,
-    coverage: float | None = None,
-    unit: Unit = "raw",
     n_resamples: int = 9999,
     alternative: Alternative = "two-sided",
     seed: Seed = None,
     block: int | npt.ArrayLike | None = None,
     progress: Progress = None,
-    **ranges: Unpack[Ranges],
+    **options: Unpack[Options],
 ) -> PermutationTest:
     """Test whether two models' intervals for the same rows differ by more than chance.
 
@@ -98,15 +94,15 @@ def permutation_test(
         ``miss_rate=(0, 0.5)``; ``"crps"``, the potential CRPS, or ``"skill"``; ``"cheapest"``, the minimum cost (needs
         `c`); ``"score"``, the best interval score, and ``"scale"`` and ``"half_width"``, the smallest that reach a
         coverage on these rows (need `coverage`). Of the intervals as delivered: ``"cost"`` (needs `c`),
-        ``"interval_score"`` (needs `coverage` or `alpha`), or one of the five metrics by name. Or any function that
+        ``"interval_score"`` (needs `coverage`), or one of the five metrics by name. Or any function that
         takes Intervals and returns a number; it is called for each swap.
     axes, unit, c, miss_rate, bandwidth, excess, deficit, overshoot
         As in `UCC.area`, `UCC.gain`, `UCC.cost` and `UCC.cheapest`; ranges and costs are in `unit`.
     vary : {"scale", "shift"}, optional
         How the bands of Intervals move, by default by a factor; a UCC knows.
-    coverage, alpha : float, optional
-        The coverage that is asked for, or 1 minus it. For a model with levels it is the interval of that level that
-        is scored and scaled, as in `UCC.decompose`.
+    coverage : float, optional
+        The coverage that is asked for. For a model with levels it is the interval of that level that is scored and
+        scaled, as in `UCC.decompose`.
     n_resamples : int
         How many random swaps. Where all ``2**units`` swaps are at most one more, each is tried once; otherwise the
         delivered order counts as one more swap, so that no p-value is 0.
@@ -155,8 +151,7 @@ def permutation_test(
     one, two = curve_of("a", a, vary), curve_of("b", b, vary)
     refuse_other_rows(one, two)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
-    options: dict[str, Any] = {"axes": axes, "c": c, "alpha": alpha, "coverage": coverage, "unit": unit}
-    asked = Statistic.of(one, statistic, ranges=ranges, **options)
+    asked = Statistic.of(one, statistic, **options)
     rows = Blocks.of(one.intervals, block)
     swaps = Swaps(rows, positive("n_resamples", n_resamples), generator(seed))
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)

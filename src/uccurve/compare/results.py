@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import nan
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _tables
 from ._columns import frame_columns, plain, record
 from ._formats import short
+from .calibration import PIT, LevelRow, Promise
 
 if TYPE_CHECKING:
     from uccurve._checks import Axes, Range, Unit
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 
     from .crossings import Crossings
 
-Promise = Literal["kept", "too narrow", "too wide"]
 RankedBy = Literal["score", "crps"]
+FEW = 50
 SCHEMA = 1
 """Version of what `to_dict` and `to_json` return."""
 
@@ -67,6 +69,15 @@ class ModelRow:
         Cost as delivered, the minimum cost, and the scale (or shift) that has it; None where no cost was asked for.
     level : float or None
         Nominal coverage of the interval that counts as delivered, for a model of several levels.
+    wis : float
+        Weighted interval score of the delivered levels, the sum of `wis_dispersion`, `wis_underprediction` and
+        `wis_overprediction`; nan for a model of one level.
+    potential_wis : float
+        The same with each level at the factor that is best for it: what recalibration could save.
+    levels : tuple of LevelRow
+        The model's own levels, narrowest first; empty for a model of one level.
+    pit : PIT or None
+        Where observations fall among the quantiles that the levels are made of.
     """
 
     name: str
@@ -127,11 +138,20 @@ class ModelRow:
     cheapest_cost: float | None = None
     cheapest_scale: float | None = None
     level: float | None = None
+    wis: float = nan
+    wis_low: float = nan
+    wis_high: float = nan
+    wis_dispersion: float = nan
+    wis_underprediction: float = nan
+    wis_overprediction: float = nan
+    potential_wis: float = nan
+    levels: tuple[LevelRow, ...] = ()
+    pit: PIT | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Paired test of two models on what ranks them.
+    """Paired test of two models on what ranks them, or on their WIS.
 
     `difference` is the first model's value minus the second's, with its confidence interval from `low` to `high`.
     `pvalue_holm` is adjusted for all pairs; `better` is None where it exceeds 1 - confidence_level.
@@ -139,7 +159,7 @@ class Comparison:
 
     first: str
     second: str
-    statistic: RankedBy
+    statistic: Literal["score", "crps", "wis"]
     difference: float
     low: float
     high: float
@@ -179,7 +199,7 @@ class Segment:
     @property
     def title(self) -> str:
         """Feature and label; the label alone where the feature has no name of its own."""
-        return self.label if self.feature == "segment" else f"{self.feature} {self.label}"
+        return segment_title(self.feature, self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,27 +270,6 @@ class Verdict:
         return self.text
 
 
-class ByName(Mapping[str, Any]):
-    """A mapping that cannot be changed and, unlike a mapping proxy, can be pickled."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: Mapping[str, Any]) -> None:
-        self._items = dict(items)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._items[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assessment:
     """What `assess` found.
@@ -280,7 +279,7 @@ class Assessment:
     rows : tuple of ModelRow
         One per model, in the order given.
     comparisons : tuple of Comparison
-        One per pair of models.
+        One per pair of models, on what ranks them.
     crossings : tuple of Crossings
         One per pair of models whose curves are compared.
     segments : tuple of Segment
@@ -293,6 +292,8 @@ class Assessment:
         The curves themselves, folds joined.
     comparable : bool
         Whether all models share their predictions, so that raw areas and curves compare their intervals alone.
+    wis_comparisons : tuple of Comparison
+        One per pair of models on their WIS, where all models have the same levels.
     """
 
     rows: tuple[ModelRow, ...]
@@ -304,9 +305,15 @@ class Assessment:
     verdict: Verdict
     curves: Mapping[str, Any]
     comparable: bool
+    wis_comparisons: tuple[Comparison, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "curves", ByName(self.curves))
+        object.__setattr__(self, "curves", MappingProxyType(dict(self.curves)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the curves as a dict, because a mapping proxy cannot be pickled."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -344,6 +351,8 @@ class Assessment:
             "notes": self.notes,
             "settings": asdict(self.settings),
         }
+        if self.wis_comparisons:
+            parts["wis_comparisons"] = [asdict(one) for one in self.wis_comparisons]
         return {name: plain(part) for name, part in parts.items()}
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -359,6 +368,12 @@ class Assessment:
         """Data frame with one row per model and segment."""
         names = [field.name for field in fields(Segment)]
         return _tables.frame({name: [getattr(one, name) for one in self.segments] for name in names}, backend)
+
+    def levels_frame(self, backend: Any = None) -> Any:
+        """Data frame with one row per model and level: nominal and observed coverage, misses, factor."""
+        levels = [level for row in self.rows for level in row.levels]
+        names = [field.name for field in fields(LevelRow)]
+        return _tables.frame({name: [getattr(one, name) for one in levels] for name in names}, backend)
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the verdict and tables as text; `full` adds reasons, decomposition, the paper's numbers, all pairs."""
@@ -391,10 +406,20 @@ def _crossings(one: Crossings) -> dict[str, Any]:
     return own | plain_parts
 
 
+def segment_title(feature: str, label: str) -> str:
+    """Return what a segment is called: "segment" is the name of a feature that has none."""
+    return label if feature == "segment" else f"{feature} {label}"
+
+
 def fails_as_a_whole(row: ModelRow, segments: Sequence[Segment]) -> bool:
     """Whether a model breaks its promise by bands that are too narrow, and on more than half of its segments."""
     fails = [one.fails for one in segments if one.model == row.name]
     return row.promise == "too narrow" and 2 * sum(fails) > len(fails) > 1
+
+
+def hangs_on_few_rows(row: ModelRow) -> bool:
+    """Whether half of a model's area lies on one row in `FEW`, or fewer; on one of fewer rows than that, from ten."""
+    return row.n >= 10 and 0 < row.concentration <= max(1, row.n // FEW)
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from uccurve._scoring import interval_score, saved_share
 from ._blocks import Blocks, Flags, Indices, codes, labels, positive
 from ._evidence import coverage_interval, coverage_tail, holm, segment_test
 from ._model import Model, t_for_coverage
-from .results import Segment
+from .results import Segment, segment_title
 
 if TYPE_CHECKING:
     from .results import AssessmentSettings
@@ -30,38 +30,43 @@ class SegmentRows(NamedTuple):
     rows: Indices
     blocks: Blocks
 
+    @property
+    def title(self) -> str:
+        """Feature and label; the label alone where the feature has no name of its own."""
+        return segment_title(self.feature, self.label)
+
 
 def segment_rows(by: Any, blocks: Blocks, bins: int = 4) -> list[SegmentRows]:
-    """Segments by each feature of `by`: an array of labels or numbers, or a mapping of such by name.
+    """Segments by each feature of `by`: an array of labels or numbers, or a mapping of such by name; None for none.
 
     Numbers with more than `bins` different values are cut into `bins` bins that hold as many rows each as ties allow.
     """
-    parts = _split(by, blocks, positive("bins", bins))
+    count = positive("bins", bins)
+    parts = [] if by is None else _split(by, blocks, count)
     return [SegmentRows(feature, label, rows, blocks.subset(rows)) for feature, label, rows in parts if len(rows)]
 
 
-def assessed_segments(
-    model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings, unit: float
-) -> list[Segment]:
+def assessed_segments(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings) -> list[Segment]:
     """One model on each segment, p-values adjusted for all of them.
 
     Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
     segment is covered less often than the model's other rows.
     """
-    found = [_assessed(model, part, settings, unit) for part in parts]
-    level = 1 - settings.confidence_level
-    adjusted = holm([one.pvalue for one in found])
+    return adjusted_segments([_assessed(model, part, settings) for part in parts], settings.confidence_level)
+
+
+def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list[Segment]:
+    """Adjust the p-values for all segments of a model, and say which of them fail."""
+    adjusted, level = holm([one.pvalue for one in found]), 1 - confidence_level
     return [replace(one, pvalue_holm=p, fails=p <= level) for one, p in zip(found, adjusted, strict=True)]
 
 
-def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings, unit: float) -> Segment:
+def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> Segment:
     path = model.path.subset(part.rows)
-    covered = path.critical <= path.delivered
-    low = high = pvalue = nan
-    if part.blocks.count > 1:
-        low, high, _ = coverage_interval(covered, path.weight, part.blocks, settings.confidence_level)
-        pvalue = _pvalue(model, part, covered, settings)
-    t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / unit, path.vary == "shift"
+    covered = model.covered[part.rows]
+    low, high, _ = coverage_interval(covered, path.weight, part.blocks, settings.confidence_level)
+    pvalue = _pvalue(model, part, covered, settings) if part.blocks.count > 1 else nan
+    t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
     ramps, flat = Ramps(path), Ramps(path.constant())
     best = ramps.lower_hull().best_t(float(model.alpha))
     return Segment(
@@ -91,7 +96,7 @@ def _pvalue(model: Model, part: SegmentRows, covered: Flags, settings: Assessmen
         return coverage_tail(covered, weight, part.blocks, settings.coverage)
     segment = np.zeros(len(path), np.bool_)
     segment[part.rows] = True
-    return segment_test(path.critical <= path.delivered, path.weight, model.blocks, segment)
+    return segment_test(model.covered, path.weight, model.blocks, segment)
 
 
 def _split(by: Any, blocks: Blocks, bins: int) -> list[tuple[str, str, Indices]]:

@@ -7,7 +7,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from ._case import LISTED, Case, change, either, is_reachable, knob, need, p, skill
-from ._formats import coverage, number, percent, share, short
+from ._formats import counted, coverage, number, percent, share, short
 from ._reasons import reasons
 from .results import Verdict
 
@@ -47,7 +47,7 @@ def verdict(
         pvalue=case.pvalue(second) if second else nan,
         decided=second is not None and case.is_worse(second),
         text=" ".join(filter(None, _sentences(case))),
-        reasons=tuple(filter(None, reasons(case))),
+        reasons=tuple(dict.fromkeys(filter(None, reasons(case)))),
         shift=best.shift,
         level=best.level,
     )
@@ -60,6 +60,7 @@ def _sentences(case: Case) -> Iterator[str]:
         yield from (_next(case), _not_shown(case), _out_of_reach(case), _delivered(case), _disagreement(case))
     else:
         yield from (_keep_or_change(case.best), skill(case.best, "They"))
+    yield _off_levels(case.best)
     yield _worst_segment(case)
     yield _no_coverage(case)
 
@@ -68,9 +69,8 @@ def _ship(case: Case) -> str:
     best = case.best
     begin = f"Ship {case.name} with bands {change(best)}"
     if not is_reachable(best):
-        return (
-            f"{begin}: no finite {knob(best)} reaches {case.target} coverage on these {best.n:,} rows (see the notes)."
-        )
+        rows = counted(best.n, "row")
+        return f"{begin}: no finite {knob(best)} reaches {case.target} coverage with {rows} (see the notes)."
     own = "" if best.level is None else f" (on its {coverage(best.level)} intervals)"
     width = number(best.half_width, best.half_width_low, best.half_width_high)
     return f"{begin}{own} for {case.target} coverage: half-width {width}."
@@ -173,6 +173,19 @@ def _criteria(case: Case) -> Iterator[tuple[str, str]]:
         if better:
             value, name = min(better, key=lambda one: sign * one[0])
             yield name, f"{claim} ({form(value)})"
+
+
+def _off_levels(row: ModelRow) -> str:
+    """Return which of the other levels of the model to ship break their promise."""
+    off = [one for one in row.levels if one.promise in ("too narrow", "too wide") and one.level != row.level]
+    if not off:
+        return ""
+    listed = [
+        f"{promise} at {' and '.join(coverage(one.level).text for one in group)}"
+        for promise in ("too narrow", "too wide")
+        if (group := [one for one in off if one.promise == promise])
+    ]
+    return f"Of its other levels, {short(row.name)} is {', '.join(listed)}."
 
 
 def _worst_segment(case: Case) -> str:

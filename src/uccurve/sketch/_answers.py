@@ -51,6 +51,10 @@ class Answers:
         column.setflags(write=False)
         return column
 
+    def metrics(self, name: Metric, t: Array, unit: Unit) -> Bracket:
+        """Metric at scales t."""
+        return self.binned.values(name, t).positive().over(self._unit(unit, name))
+
     def metric(self, name: Metric, at: float = 1.0, *, unit: Unit = "raw") -> Bracket:
         """Metric at one scale."""
         return self.binned.value(name, checks.real("at", at, 0)).over(self._unit(unit, name))
@@ -160,7 +164,7 @@ class Answers:
 
     def costs(self, c: float, axes: Axes, t: Array, unit: Unit) -> Bracket:
         """Cost at scales t."""
-        x, y = (self.binned.values(name, t).positive().over(self._unit(unit, name)) for name in axes)
+        x, y = (self.metrics(name, t, unit) for name in axes)
         return x * c + y * (1 - c)
 
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> Bracket:
@@ -170,7 +174,7 @@ class Answers:
         high = self.costs(c, axes, self.scales(), unit).high.min()
         ends = []
         for name in axes:
-            low = self.binned.values(name, t).positive().over(self._unit(unit, name)).low
+            low = self.metrics(name, t, unit).low
             # Bounds are straight lines between breakpoints, so the minimum is at one; a miss rate is a step inside.
             stepped = np.append(low[1:], low[-1]) if "miss_rate" in axes and name in FALLING else low
             ends.append(stepped)

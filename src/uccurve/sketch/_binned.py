@@ -17,7 +17,7 @@ import numpy as np
 
 from uccurve._checks import Array, Metric
 
-from ._bins import INFINITE, Histogram
+from ._bins import Histogram
 from ._brackets import NOTHING, Bracket, Masses, around, bracket, near
 
 Term = Metric | Literal["surplus"]
@@ -43,16 +43,16 @@ class Binned:
     def of(cls, critical: Histogram, crossover: Histogram, *, weighted: bool) -> Binned:
         """Metrics of the rows of a sketch."""
         rounding = critical.rounding * (1 + weighted)
-        finite = critical.without(INFINITE)
+        finite, uncoverable = critical.where(~critical.infinite), critical.where(critical.infinite)
         total = critical.total("weight")
         return cls(
             total,
             _within(critical.total("width"), rounding).over(2 * total),
             _masses(finite, ("weight", "scale", None), rounding, exact=not weighted),
             _masses(finite, ("active", "error", "product"), rounding),
-            _gaps(crossover.without(INFINITE), crossover.rounding * (1 + weighted)),
-            _within(critical.total("weight", INFINITE), rounding * weighted),
-            _within(critical.total("error", INFINITE), rounding),
+            _gaps(crossover, crossover.rounding * (1 + weighted)),
+            _within(uncoverable.total("weight"), rounding * weighted),
+            _within(uncoverable.total("error"), rounding),
         )
 
     @classmethod
@@ -96,7 +96,7 @@ class Binned:
             return self.rounded("overshoot", t) - self.rounded("surplus", t)
         if name == "deficit":
             return (self.active.falling(t) + self.uncoverable_error).over(self.total)
-        return (self.gap if name == "surplus" else self.active).rising(t).over(self.total)
+        return {"surplus": self.gap, "overshoot": self.active}[name].rising(t).over(self.total)
 
     def value(self, name: Term, t: float) -> Bracket:
         """Metric at one scale."""
@@ -115,7 +115,7 @@ class Binned:
             ahead = near(self.weight.falling if missed else self.active.falling_integral, t, falling=True)
             uncoverable = (self.uncoverable_weight if missed else self.uncoverable_error) * (stop - start).positive()
             return (_step(ahead, 0, 1) + uncoverable).over(self.total).positive()
-        behind = near((self.gap if name == "surplus" else self.active).rising_integral, t)
+        behind = near({"surplus": self.gap, "overshoot": self.active}[name].rising_integral, t)
         return _step(behind, 1, 0).over(self.total).positive()
 
     def drops(self, name: Term, first: float, last: float) -> Bracket:

@@ -1,14 +1,14 @@
 """Bins: rows counted and summed by the size of one number, in bins that are the same everywhere.
 
-A number belongs to the bin of its nearest float with `BITS` significant bits: `PER_OCTAVE` bins per factor of two. Two
+A number belongs to the bin of its nearest float with a few significant bits: `resolution` bins per factor of two. Two
 products and two differences find that float, and these are the same to the last bit in every engine; a logarithm is
 not, and costs more than all the rest. Numbers are moved by half a bin first, so that 1, the scale as delivered, is the
-upper end of its bin.
+upper end of its bin at every resolution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -16,67 +16,76 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from uccurve._checks import Array
+from uccurve._arrays import Flags, Indices
+from uccurve._checks import Array, shown
 
-BITS = 5
-PER_OCTAVE = 2 ** (BITS - 1)
+RESOLUTIONS = (16, 32, 64, 128)
+PER_OCTAVE = RESOLUTIONS[0]
+"""Bins per factor of two unless another resolution is asked for."""
 OCTAVES = 256
 """Bins cover 2**-OCTAVES to 2**OCTAVES; the first and the last one take everything beyond."""
-LAST = OCTAVES * PER_OCTAVE
-ZERO, INFINITE = -LAST - 1, LAST + 1
-"""Separate bins for 0 (or less than 1e-307) and for infinity, the critical scale of uncoverable rows."""
 _DOWN = 2.0**-49
-"""Keeps the product with `_SPLIT` within float64."""
-_MOVE = (1 + 2.0**-BITS) * _DOWN
-_SPLIT = 2.0 ** (53 - BITS) + 1
+"""Keeps the product that splits a number within float64."""
 
 Integers = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 
-def mark(number: T) -> T:
+def checked(resolution: Any) -> int:
+    """Return a number of bins per factor of two that there is."""
+    if isinstance(resolution, bool) or resolution not in RESOLUTIONS:
+        raise ValueError(f"`resolution` must be one of {', '.join(map(str, RESOLUTIONS))}; got {shown(resolution)}.")
+    return int(resolution)
+
+
+def bits(resolution: int) -> int:
+    """Significant bits of the floats that mark bins."""
+    return resolution.bit_length()
+
+
+def last(resolution: int = PER_OCTAVE) -> int:
+    """Return the number of the last bin of finite numbers; the next takes infinity, the one before the first 0.
+
+    Infinity is the critical scale of uncoverable rows; what is less than 1e-307 is 0.
+    """
+    return OCTAVES * resolution
+
+
+def mark(number: T, resolution: int = PER_OCTAVE) -> T:
     """Return the float that marks the bin of a number, an array or a column: Veltkamp's splitting.
 
     >>> [float(mark(x)) for x in (0.98, 1.0, 1.02)] == [mark(1.0), mark(1.0), mark(1.03)]
     True
     """
-    moved: Any = number * _MOVE  # type: ignore[operator]  # anything with arithmetic
-    high: Any = moved * _SPLIT
+    kept = bits(resolution)
+    moved: Any = number * ((1 + 2.0**-kept) * _DOWN)  # type: ignore[operator]  # anything with arithmetic
+    high: Any = moved * (2.0 ** (53 - kept) + 1)
     return high - (high - moved)  # type: ignore[no-any-return]
 
 
-def bin_of(marks: Array) -> Integers:
-    """Bins as ascending integers; bin 0 ends at 1/2, bin `PER_OCTAVE` at 1, and so on."""
+def bin_of(marks: Array, resolution: int = PER_OCTAVE) -> Integers:
+    """Bins as ascending integers; bin 0 ends at 1/2, bin `resolution` at 1, and so on."""
     head, exponent = np.frexp(np.where(np.isfinite(marks), marks, 0.0) / _DOWN)
-    bins = exponent.astype(np.int64) * PER_OCTAVE + (head * 2 * PER_OCTAVE).astype(np.int64) - PER_OCTAVE
-    return np.select([~np.isfinite(marks), marks == 0], [INFINITE, ZERO], np.clip(bins, -LAST, LAST))
+    found = exponent.astype(np.int64) * resolution + (head * 2 * resolution).astype(np.int64) - resolution
+    end = last(resolution)
+    return np.select([~np.isfinite(marks), marks == 0], [end + 1, -end - 1], np.clip(found, -end, end))
 
 
-def bins(numbers: Array) -> Integers:
+def bins(numbers: Array, resolution: int = PER_OCTAVE) -> Integers:
     """Bins of nonnegative numbers.
 
     >>> bins(np.array([0.0, 0.5, 0.501, 1.0, 1.001, np.inf])).tolist()
     [-4097, 0, 1, 16, 17, 4097]
+    >>> bins(np.array([0.5, 0.501, 1.0]), resolution=64).tolist()
+    [0, 1, 64]
     """
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        return bin_of(mark(numbers))
+        return bin_of(mark(numbers, resolution), resolution)
 
 
-def edges(numbers: Integers) -> Array:
-    """Return the largest float of each bin between the outermost ones.
-
-    >>> edges(np.array([0, 16, 17, 32])).tolist()
-    [0.5, 1.0, 1.0606060606060603, 2.0]
-    """
-    octave, part = np.divmod(numbers, PER_OCTAVE)
-    middle = (2.0 * (PER_OCTAVE + part) + 1) / (4 * PER_OCTAVE)
-    near = np.ldexp(middle / (1 + 2.0**-BITS), octave)
-    steps = [near]
-    for _ in range(2):
-        steps = [np.nextafter(steps[0], 0.0), *steps, np.nextafter(steps[-1], np.inf)]
-    inside = np.stack([bins(step) <= numbers for step in steps])
-    found: Array = np.take_along_axis(np.stack(steps), inside.sum(axis=0)[None] - 1, axis=0)[0]
-    return found
+def sums_by(group: Indices, values: Array, count: int = 0) -> Array:
+    """Sum of the values in each group."""
+    return np.bincount(group, values, count).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=False, eq=False)
@@ -99,7 +108,7 @@ class Histogram:
     @classmethod
     def grouped(cls, bin: Integers, rows: Integers, minimum: Array, maximum: Array, sums: Mapping[str, Array]) -> Self:  # noqa: A002
         """Combine the entries of each bin. O(n)."""
-        order = np.argsort(bin.astype(np.int16), kind="stable")
+        order = np.argsort(bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable")
         chosen = bin[order]
         starts = np.flatnonzero(np.append(True, chosen[1:] != chosen[:-1])) if len(chosen) else np.empty(0, np.intp)
         if not len(starts):
@@ -113,29 +122,33 @@ class Histogram:
         )
 
     @classmethod
-    def of_rows(cls, numbers: Array, sums: Mapping[str, Array]) -> Self:
+    def of_rows(cls, numbers: Array, sums: Mapping[str, Array], resolution: int = PER_OCTAVE) -> Self:
         """Put single rows into their bins."""
-        return cls.grouped(bins(numbers), np.ones(len(numbers), np.int64), numbers, numbers, sums)
+        return cls.grouped(bins(numbers, resolution), np.ones(len(numbers), np.int64), numbers, numbers, sums)
 
-    def merged(self, other: Self) -> Self:
-        """Rows of both."""
+    @classmethod
+    def union(cls, parts: Sequence[Self]) -> Self:
+        """Rows of all parts."""
 
-        def both(name: str) -> npt.NDArray[Any]:
-            return np.concatenate([getattr(self, name), getattr(other, name)])
+        def joined(name: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(part, name) for part in parts])
 
-        sums = {name: np.concatenate([values, other.sums[name]]) for name, values in self.sums.items()}
-        return self.grouped(both("bin"), both("rows"), both("minimum"), both("maximum"), sums)
+        sums = {name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums}
+        return cls.grouped(joined("bin"), joined("rows"), joined("minimum"), joined("maximum"), sums)
 
-    def without(self, *special: int) -> Self:
-        """All but some bins."""
-        keep = ~np.isin(self.bin, special)
+    @property
+    def infinite(self) -> Flags:
+        """Which bin is that of infinity."""
+        return np.isinf(self.minimum)
+
+    def where(self, keep: Flags) -> Self:
+        """Only some bins."""
         sums = {name: values[keep] for name, values in self.sums.items()}
         return type(self)(self.bin[keep], self.rows[keep], self.minimum[keep], self.maximum[keep], sums)
 
-    def total(self, name: str, *only: int) -> float:
-        """Sum over all bins, or over `only` some."""
-        values = self.sums[name]
-        return float(values[np.isin(self.bin, only)].sum() if only else values.sum())
+    def total(self, name: str) -> float:
+        """Sum over all bins."""
+        return float(self.sums[name].sum())
 
     @cached_property
     def rounding(self) -> float:

@@ -67,6 +67,11 @@ class Bracket:
         return float(self.low), float(self.high)
 
     @property
+    def width(self) -> float:
+        """Distance between the ends."""
+        return float(self.high - self.low)
+
+    @property
     def middle(self) -> float:
         """Midpoint: the answer as a single number."""
         low, high = self.pair

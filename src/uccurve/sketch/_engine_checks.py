@@ -14,7 +14,6 @@ from uccurve._checks import Rule
 from ._rows import OVERFLOW
 
 Frame = nw.LazyFrame[Any]
-LARGEST = 1.7976931348623157e308
 EXACT = 2**53
 """Integers up to here fit float64."""
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
@@ -37,14 +36,30 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
     return columns
 
 
-def is_finite(name: str) -> nw.Expr:
-    """Whether a value is neither missing nor infinite; null where it is null. Engines disagree on comparing NaN."""
-    return (nw.col(name) >= -LARGEST) & (nw.col(name) <= LARGEST)
+NESTED = (
+    "labels of `by` and `block` must be text, numbers or dates; some hold several values. "
+    "Hint: join them into one label per row."
+)
+
+
+def refuse_nested(schema: Mapping[str, Any], labels: Iterable[str]) -> None:
+    """Refuse columns of labels that hold lists or structs."""
+    if any(schema[name].is_nested() for name in labels):
+        raise TypeError(NESTED)
+
+
+def is_finite(value: nw.Expr) -> nw.Expr:
+    """Whether a value is neither missing nor infinite; null where it is null.
+
+    Engines disagree on comparing NaN, and DuckDB does not even look where the statistics of a Parquet file, which may
+    leave NaN out, seem to answer a comparison; so a product is compared.
+    """
+    return value * 0 == 0
 
 
 def all_finite(names: Iterable[str]) -> nw.Expr:
     """Whether all values of a row are finite; false or null otherwise."""
-    first, *others = map(is_finite, names)
+    first, *others = (is_finite(nw.col(name)) for name in names)
     for other in others:
         first = first & other
     return first
@@ -54,7 +69,7 @@ def acceptable(roles: Iterable[str], columns: Iterable[str], *, floored: bool) -
     """Whether `Intervals` would accept the row, given that it is finite; false or null otherwise."""
     good = nw.col("ascending") if floored else (nw.col("below") >= 0) & (nw.col("above") >= 0)
     if "weight" in roles:
-        good &= (nw.col("weight") >= 0) & (nw.col("weight") <= LARGEST)
+        good &= (nw.col("weight") >= 0) & is_finite(nw.col("weight"))
     for name in columns:
         if name.startswith("wide_"):
             good &= ~nw.col(name)
@@ -80,11 +95,11 @@ def _rules(columns: list[str], roles: Sequence[str], *, floored: bool) -> Iterab
     y, p, lower, upper = (nw.col(name) for name in ("y_true", "y_pred", "lower", "upper"))
     for role, flag in ((role, nw.col(f"wide_{role}")) for role in roles if f"wide_{role}" in columns):
         yield arrays.exact(role), ~flag | flag.is_null()
-    yield from ((arrays.finite(role), is_finite(role)) for role in roles)
+    yield from ((arrays.finite(role), is_finite(nw.col(role))) for role in roles)
     if "weight" in roles:
         yield arrays.not_negative("weight"), nw.col("weight") >= 0
     yield arrays.ASCENDING, lower <= upper
     for role, distance in (("y_true", y - p), ("lower", p - lower), ("upper", upper - p)):
-        yield arrays.near(role, "y_pred"), (distance >= -LARGEST) & (distance <= LARGEST)
+        yield arrays.near(role, "y_pred"), is_finite(distance)
     if not floored:
         yield arrays.CONTAINED, (lower <= p) & (p <= upper)

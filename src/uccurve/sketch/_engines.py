@@ -8,8 +8,8 @@ aggregation count them by rule.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -21,8 +21,8 @@ from uccurve import _checks as checks
 from uccurve._checks import DroppedRowsWarning
 from uccurve._frames import opened
 
-from ._bins import INFINITE, Histogram, bin_of, mark
-from ._engine_checks import LARGEST, Frame, acceptable, all_finite, floats, refuse
+from ._bins import Histogram, bin_of, checked, mark
+from ._engine_checks import NESTED, Frame, acceptable, all_finite, floats, is_finite, refuse, refuse_nested
 from ._rows import SUMS, State, tidy
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Job:
     roles: tuple[str, ...]
     groups: tuple[str, ...]
     drop: bool
+    resolution: int
     floor: float | None = None
 
     @property
@@ -70,29 +71,34 @@ class Job:
         return (*(name for name in SUMS["critical"] if self.weighted or name != "weight"), *raised)
 
 
-def states(
+def job(
     frame: IntoFrame,
     names: Mapping[str, str | None],
     *,
-    by: str | list[str] | None,
+    by: Sequence[str] = (),
     min_band: float | str | None,
     missing: str,
-) -> dict[Any, State]:
-    """Return the state of each group; under the empty tuple without `by`."""
+    resolution: int,
+) -> Job:
+    """Return what the engine is asked for, with the columns that hold the roles and the group keys."""
     checks.choice("missing", missing, ("raise", "drop"))
-    keys = [by] if isinstance(by, str) else list(by or ())
     given = {role: name for role, name in names.items() if name is not None}
-    native = opened(frame, given | {"by" if isinstance(by, str) else f"by[{i}]": key for i, key in enumerate(keys)})
-    columns = floats(native.collect_schema(), given) | {f"by_{i}": col(key) for i, key in enumerate(keys)}
-    rows = native.select(**columns).lazy()
-    job = Job(rows, tuple(given), tuple(f"by_{i}" for i in range(len(keys))), missing == "drop")
-    if min_band is not None:
-        job = Job(job.rows, job.roles, job.groups, job.drop, _floor(job, min_band))
-    way = _stacked if rows.implementation.is_polars() else _repeated if rows.implementation in SQL else _apart
-    table = _collected(way(job, _numbers(job)))
+    native = opened(frame, given | {f"by[{i}]" if len(by) > 1 else "by": key for i, key in enumerate(by)})
+    schema = native.collect_schema()
+    refuse_nested(schema, by)
+    columns = floats(schema, given) | {f"by_{i}": col(key) for i, key in enumerate(by)}
+    keys = tuple(f"by_{i}" for i in range(len(by)))
+    found = Job(native.select(**columns).lazy(), tuple(given), keys, missing == "drop", checked(resolution))
+    return found if min_band is None else replace(found, floor=_floor(found, min_band))
+
+
+def states(job: Job) -> dict[tuple[Any, ...], State]:
+    """Return the state of each group; under the empty tuple where there are none."""
+    engine = job.rows.implementation
+    way = _stacked if engine.is_polars() else _repeated if engine in SQL else _apart
+    table = collected(way(job, _numbers(job)))
     _check(table, job)
-    found = {group: _state(part, job) for group, part in _parts(table, job.groups)}
-    return {group[0]: state for group, state in found.items()} if isinstance(by, str) else found
+    return {group: _state(part, job) for group, part in _parts(table, job.groups)}
 
 
 def _floor(job: Job, min_band: float | str) -> float:
@@ -102,50 +108,61 @@ def _floor(job: Job, min_band: float | str) -> float:
         return floor
     weight = col("weight") if job.weighted else lit(1.0)
     halves = job.kept.select(half=(col("upper") / 2 - col("lower") / 2) * weight, weight=weight + 0 * col("upper"))
-    sums = _collected(halves.select(col("half").sum(), col("weight").sum()))
+    sums = collected(halves.select(col("half").sum(), col("weight").sum()))
     half, total = float(sums["half"][0]), float(sums["weight"][0])
     if not (0 <= half < np.inf and np.isfinite(total)):
         refuse(job.kept, job.roles, floored=True)
     return checks.floor(min_band, half / total) if total > 0 else floor
 
 
-def _numbers(job: Job) -> Frame:
-    """Errors and bands of each row, and its critical scale."""
-    y, p, lower, upper = (col(name) for name in ("y_true", "y_pred", "lower", "upper"))
-    error, active, width, below, above = (col(name) for name in ("error", "active", "width", "below", "above"))
-    complete = {"complete": all_finite(job.roles)} if job.drop else {}
-    rows = job.rows.with_columns(error=y - p, below=p - lower, above=upper - p, **complete)
-    rows = rows if job.floor is None else _raised(rows, job.floor)
-    sides = when(error >= 0).then(above).otherwise(below)
+def bands(rows: Frame, floor: float | None, of: str = "") -> Frame:
+    """Add the size of the error, the band on its side and the width of each row; `of` ends the names of a model."""
+    y, (p, lower, upper) = col("y_true"), (col(f"{name}{of}") for name in ("y_pred", "lower", "upper"))
+    error, below, above = (col(f"{name}{of}") for name in ("error", "below", "above"))
+    rows = rows.with_columns(**{f"error{of}": y - p, f"below{of}": p - lower, f"above{of}": upper - p})
+    rows = rows if floor is None else _raised(rows, floor, of)
+    active = when(error >= 0).then(above).otherwise(below)
     if rows.implementation.is_polars():  # it would multiply by the inverse of a constant column
-        sides = sides + 0 * error
+        active = active + 0 * error
     elif rows.implementation in SQL:  # in DuckDB arithmetic is faster than a choice per row
         up = (error >= 0).cast(nw.Float64)
-        sides = above * up + below * (1 - up)
-    rows = rows.with_columns(error=error.abs(), active=sides, width=below + above)
+        active = above * up + below * (1 - up)
+    return rows.with_columns(**{f"error{of}": error.abs(), f"active{of}": active, f"width{of}": below + above})
+
+
+def _raised(rows: Frame, floor: float, of: str) -> Frame:
+    """Raise small bands; the new bounds contain the observation if and only if the bands do."""
+    y, low, high = col("y_true"), col(f"below{of}") < floor, col(f"above{of}") < floor
+    changed = {
+        "ascending": col(f"lower{of}") <= col(f"upper{of}"),
+        "raised": low.cast(nw.Float64) + high.cast(nw.Float64),
+        "below": when(low).then(lit(floor)).otherwise(col(f"below{of}")),
+        "above": when(high).then(lit(floor)).otherwise(col(f"above{of}")),
+        "lower": when(low).then(y).otherwise(col(f"lower{of}")),
+        "upper": when(high).then(y).otherwise(col(f"upper{of}")),
+    }
+    return rows.with_columns(**{f"{name}{of}": value for name, value in changed.items()})
+
+
+def _numbers(job: Job) -> Frame:
+    """Errors and bands of each row, and its critical scale."""
+    y, lower, upper, error, active = (col(name) for name in ("y_true", "lower", "upper", "error", "active"))
+    rows = job.rows.with_columns(complete=all_finite(job.roles)) if job.drop else job.rows
+    rows = bands(rows, job.floor)
     ratio, outside = error / active, (y > upper) | (y < lower)
     rare = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(lit(1.0)))
     fine = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
-    good = fine & (width + error <= LARGEST)
+    size = col("width") + error
+    if job.weighted:  # the width of rows without weight does not matter
+        parts = col("below") / 4 + col("above") / 4 + error / 4
+        size = when(col("weight") == 0).then(parts).otherwise(size)
+    good = fine & is_finite(size)
     usual = (good if job.drop else fine) & ((error - active).abs() > 0)  # NaN passes only where sums show it
     if job.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
     other = when(col("complete")).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
     return rows.with_columns(critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)))
-
-
-def _raised(rows: Frame, floor: float) -> Frame:
-    """Raise small bands; the new bounds contain the observation if and only if the bands do."""
-    y, low, high = col("y_true"), col("below") < floor, col("above") < floor
-    return rows.with_columns(
-        ascending=col("lower") <= col("upper"),
-        raised=low.cast(nw.Float64) + high.cast(nw.Float64),
-        below=when(low).then(lit(floor)).otherwise(col("below")),
-        above=when(high).then(lit(floor)).otherwise(col("above")),
-        lower=when(low).then(y).otherwise(col("lower")),
-        upper=when(high).then(y).otherwise(col("upper")),
-    )
 
 
 def _of(job: Job, numbers: Frame, i: int) -> Frame:
@@ -163,7 +180,7 @@ def _stacked(job: Job, numbers: Frame) -> Frame:
     parts, groups = [], (*job.groups, "histogram")
     for i in range(len(NUMBERS)):
         rows, values = _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")), _values(of_errors=i == 2)
-        parts.append(_prepared(rows, groups, {one: values[one] for one in job.sums}, weighted=job.weighted))
+        parts.append(_prepared(rows, groups, {one: values[one] for one in job.sums}, job))
     return _summed(nw.concat(parts), groups, job.sums)
 
 
@@ -173,7 +190,7 @@ def _apart(job: Job, numbers: Frame) -> Frame:
     for i, name in enumerate(NUMBERS):
         sums = job.sums if i == 0 else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ()))]
         values, rows = _values(of_errors=i == 2), _of(job, numbers, i)
-        prepared = _prepared(rows, job.groups, {one: values[one] for one in sums}, weighted=job.weighted)
+        prepared = _prepared(rows, job.groups, {one: values[one] for one in sums}, job)
         grouped = _summed(prepared, job.groups, sums)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
         grouped = grouped.with_columns(lit(i, nw.Int8).alias("histogram"), *absent)
@@ -196,7 +213,7 @@ def _repeated(job: Job, numbers: Frame) -> Frame:
         sums[one] = when(errors).then(last[one]).otherwise(sums[one])
     sums = {one: sums[one] for one in job.sums}
     groups = (*job.groups, "histogram")
-    return _summed(_prepared(repeated, groups, sums, weighted=job.weighted), groups, job.sums)
+    return _summed(_prepared(repeated, groups, sums, job), groups, job.sums)
 
 
 def _values(*, of_errors: bool = False) -> dict[str, nw.Expr]:
@@ -207,12 +224,13 @@ def _values(*, of_errors: bool = False) -> dict[str, nw.Expr]:
     return values | {"active": y, "width": y * y} if of_errors else values
 
 
-def _prepared(rows: Frame, groups: tuple[str, ...], columns: dict[str, nw.Expr], *, weighted: bool) -> Frame:
+def _prepared(rows: Frame, groups: tuple[str, ...], columns: dict[str, nw.Expr], job: Job) -> Frame:
     """Rows with the mark of their bin and what is summed."""
-    if weighted:
+    if job.weighted:
         plain = ("weight", "raised")
         columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
-    return rows.select(*groups, "number", mark=mark(col("number")), **{f"of_{k}": v for k, v in columns.items()})
+    marks = mark(col("number"), job.resolution)
+    return rows.select(*groups, "number", mark=marks, **{f"of_{k}": v for k, v in columns.items()})
 
 
 def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Frame:
@@ -225,9 +243,14 @@ def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Fr
     )
 
 
-def _collected(frame: Frame) -> Table:
+def collected(frame: Frame) -> Table:
     """Run the engine; only its answer comes back."""
-    found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    try:
+        found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        raise TypeError(NESTED) from None  # Dask tells no lists from text
     return {name: found[name].to_numpy() for name in found.columns}
 
 
@@ -273,15 +296,19 @@ def _state(table: Table, job: Job) -> State:
     """State of one group."""
     first = table["histogram"] == 0
     good = ~(table["minimum"] < 0)
-    parts: dict[str, Any] = {"weighted": job.weighted}
+    parts: dict[str, Any] = {"weighted": job.weighted, "resolution": job.resolution}
     for i, (name, sums) in enumerate(SUMS.items()):
         chosen = good & (table["histogram"] == i)
         rows = table["rows"][chosen].astype(np.int64)
         columns = {one: rows.astype(np.float64) if one not in table else table[one][chosen] for one in sums}
         found = Histogram.grouped(
-            bin_of(table["mark"][chosen]), rows, table["minimum"][chosen], table["maximum"][chosen], columns
+            bin_of(table["mark"][chosen], job.resolution),
+            rows,
+            table["minimum"][chosen],
+            table["maximum"][chosen],
+            columns,
         )
-        parts[name] = tidy(found.without(INFINITE) if name == "crossover" else found)
+        parts[name] = tidy(found.where(~found.infinite) if name == "crossover" else found)
     last = good & (table["histogram"] == len(NUMBERS) - 1)
     parts |= {name: float(table[place][last].sum()) for place, name in Y_SUMS.items()}
     parts["dropped"] = int(table["rows"][first & (table["minimum"] == MISSING)].sum())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from uccurve._checks import Array
 from uccurve._paths import ScalePath
 from uccurve.intervals import Intervals
 
-from ._bins import INFINITE, Histogram
+from ._bins import PER_OCTAVE, Histogram
 
 SUMS = {
     "critical": ("weight", "active", "width", "error", "scale", "product"),
@@ -47,6 +48,7 @@ class State:
     y_squares: float = 0.0
     raised: int = 0
     dropped: int = 0
+    resolution: int = PER_OCTAVE
 
     def __post_init__(self) -> None:
         sums = [values for found in self.histograms.values() for values in found.sums.values()]
@@ -54,7 +56,7 @@ class State:
             raise ValueError(OVERFLOW)
 
     @classmethod
-    def of(cls, intervals: Intervals) -> State:
+    def of(cls, intervals: Intervals, resolution: int = PER_OCTAVE) -> State:
         """State of rows in memory."""
         path, y = ScalePath.of(intervals), intervals.y_true.ravel()
         if len(path) < len(y):  # rows without weight are left out
@@ -64,12 +66,13 @@ class State:
             bands = {"active": path.active, "width": path.lower_band + path.upper_band, "error": path.error}
             columns = {"weight": weight, **{name: column * path.unit for name, column in bands.items()}}
             return cls(
-                **_histograms(columns, path.critical),
+                **_histograms(columns, path.critical, resolution),
                 weighted=path.weight is not None,
                 y_sum=float(np.sum(weight * y)),
                 y_squares=float(np.sum(weight * y * y)),
                 raised=intervals.raised,
                 dropped=intervals.dropped,
+                resolution=resolution,
             )
 
     @property
@@ -92,20 +95,26 @@ class State:
         """Size of all bins in bytes."""
         return sum(found.nbytes for found in self.histograms.values())
 
-    def merged(self, other: State) -> State:
-        """State of the rows of both."""
-        return State(
-            **{name: found.merged(other.histograms[name]) for name, found in self.histograms.items()},
-            weighted=self.weighted or other.weighted,
-            y_sum=self.y_sum + other.y_sum,
-            y_squares=self.y_squares + other.y_squares,
-            raised=self.raised + other.raised,
-            dropped=self.dropped + other.dropped,
+    @classmethod
+    def union(cls, states: Sequence[State]) -> State:
+        """State of the rows of all of them."""
+        resolutions = sorted({state.resolution for state in states if state.rows} or {states[0].resolution})
+        if len(resolutions) > 1:
+            raise ValueError(
+                f"sketches must have one `resolution` to be merged; these have {' and '.join(map(str, resolutions))}, "
+                "whose bins do not nest. Hint: make them again with one."
+            )
+        parts: dict[str, Any] = {name: Histogram.union([one.histograms[name] for one in states]) for name in SUMS}
+        return cls(
+            **parts,
+            **{name: sum(getattr(state, name) for state in states) for name in (*TOTALS, *COUNTS)},
+            weighted=any(state.weighted for state in states),
+            resolution=resolutions[0],
         )
 
     def agrees(self, other: State) -> bool:
         """Whether both hold the same rows: equal bins, counts and extremes, and sums equal up to rounding."""
-        if any(getattr(self, name) != getattr(other, name) for name in ("weighted", *COUNTS)):
+        if any(getattr(self, name) != getattr(other, name) for name in ("weighted", "resolution", *COUNTS)):
             return False
         slack = self.errors.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
         off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
@@ -114,30 +123,29 @@ class State:
         )
 
 
-def _histograms(columns: Mapping[str, Array], critical: Array) -> dict[str, Histogram]:
+def _histograms(columns: Mapping[str, Array], critical: Array, resolution: int) -> dict[str, Histogram]:
     gap, twice = 2 * columns["active"] - columns["width"], 2 * columns["error"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossover = twice / gap
     rows = np.flatnonzero((gap > 0) & np.isfinite(crossover))
     wider = {name: column[rows] for name, column in columns.items()}
     return {
-        "critical": _histogram("critical", critical, columns),
-        "crossover": _histogram("crossover", crossover[rows], wider),
-        "errors": _histogram("errors", columns["error"], columns),
+        "critical": _histogram("critical", critical, columns, resolution),
+        "crossover": _histogram("crossover", crossover[rows], wider, resolution),
+        "errors": _histogram("errors", columns["error"], columns, resolution),
     }
 
 
-def _histogram(name: str, numbers: Array, columns: Mapping[str, Array]) -> Histogram:
+def _histogram(name: str, numbers: Array, columns: Mapping[str, Array], resolution: int) -> Histogram:
     weight, factors = columns["weight"], {**columns, "scale": numbers, "product": columns["error"] * numbers}
     sums = {key: weight if key == "weight" else weight * factors[key] for key in SUMS[name]}
-    return tidy(Histogram.of_rows(numbers, sums))
+    return tidy(Histogram.of_rows(numbers, sums, resolution))
 
 
 def tidy(found: Histogram) -> Histogram:
     """Drop the infinite sums of uncoverable rows: those that are multiplied by the critical scale."""
-    infinite = found.bin == INFINITE
     sums = {
-        name: np.where(infinite, 0.0, values) if name in ("scale", "product") else values
+        name: np.where(found.infinite, 0.0, values) if name in ("scale", "product") else values
         for name, values in found.sums.items()
     }
     return Histogram(found.bin, found.rows, found.minimum, found.maximum, sums)

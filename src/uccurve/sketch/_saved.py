@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from uccurve._checks import Array
 
-from ._bins import BITS, INFINITE, LAST, NOTHING, OCTAVES, ZERO, Histogram, Integers, bins
+from ._bins import NOTHING, OCTAVES, RESOLUTIONS, Histogram, Integers, bins, bits, last
 from ._rows import COUNTS, SUMS, TOTALS, State
 
 FORMAT = "uccurve sketch"
 VERSION = 1
-HEAD = {"format": FORMAT, "version": VERSION, "bits": BITS, "octaves": OCTAVES}
+HEAD = {"format": FORMAT, "version": VERSION, "octaves": OCTAVES}
 LONGEST = 2**27
 """Maximum number of characters that is read; the largest sketch has fewer."""
 ROUNDING = 1e-6
@@ -24,7 +24,8 @@ ROUNDING = 1e-6
 
 def to_json(state: State) -> str:
     """Write a sketch: single numbers first, then the arrays of each histogram; infinity is null."""
-    body: dict[str, Any] = HEAD | {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS)}
+    body: dict[str, Any] = HEAD | {"bits": bits(state.resolution)}
+    body |= {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS)}
     for name, found in state.histograms.items():
         arrays: dict[str, npt.NDArray[Any]] = {
             "bin": found.bin,
@@ -46,15 +47,18 @@ def from_json(text: str | bytes) -> State:
     for name, value in HEAD.items():
         if body.get(name) != value or isinstance(body.get(name), bool):
             raise _refusal(f"`{name}` must be {value!r}, as this version of uccurve writes it")
-    expected = {*HEAD, "weighted", *COUNTS, *TOTALS, *SUMS}
+    resolution = next((one for one in RESOLUTIONS if body.get("bits") == bits(one)), None)
+    if resolution is None:
+        raise _refusal(f"`bits` must be one of {', '.join(str(bits(one)) for one in RESOLUTIONS)}")
+    expected = {*HEAD, "bits", "weighted", *COUNTS, *TOTALS, *SUMS}
     if set(body) != expected:
         raise _refusal(f"its names must be {', '.join(sorted(expected))}")
     if not isinstance(body["weighted"], bool):
         raise _refusal("`weighted` must be true or false")
-    parts: dict[str, Any] = {"weighted": body["weighted"]}
+    parts: dict[str, Any] = {"weighted": body["weighted"], "resolution": resolution}
     parts |= {name: _integers(name, [body[name]], minimum=0).item() for name in COUNTS}
     parts |= {name: _reals(name, [body[name]]).item() for name in TOTALS}
-    parts |= {name: _histogram(name, body[name], sums) for name, sums in SUMS.items()}
+    parts |= {name: _histogram(name, body[name], sums, resolution) for name, sums in SUMS.items()}
     state = State(**parts)
     _check(state)
     return state
@@ -78,16 +82,16 @@ def _object(text: str | bytes) -> dict[str, Any]:
     return body
 
 
-def _histogram(name: str, given: Any, sums: tuple[str, ...]) -> Histogram:
-    keys = ("bin", "rows", "minimum", "maximum", *sums)
+def _histogram(name: str, given: Any, sums: tuple[str, ...], resolution: int) -> Histogram:
+    keys, end = ("bin", "rows", "minimum", "maximum", *sums), last(resolution) + 1
     if not isinstance(given, dict) or set(given) != set(keys) or not all(isinstance(v, list) for v in given.values()):
         raise _refusal(f"`{name}` must have the arrays {', '.join(keys)}")
-    if len({len(values) for values in given.values()}) > 1 or len(given["bin"]) > 2 * LAST + 3:
-        raise _refusal(f"the arrays of `{name}` must be of one length, of at most {2 * LAST + 3}")
+    if len({len(values) for values in given.values()}) > 1 or len(given["bin"]) > 2 * end + 1:
+        raise _refusal(f"the arrays of `{name}` must be of one length, of at most {2 * end + 1}")
     if not given["bin"]:
         return Histogram.empty(sums)
     found = Histogram(
-        _integers(f"{name}.bin", given["bin"], minimum=ZERO, maximum=INFINITE),
+        _integers(f"{name}.bin", given["bin"], minimum=-end, maximum=end),
         _integers(f"{name}.rows", given["rows"], minimum=1),
         _reals(f"{name}.minimum", given["minimum"], minimum=0.0, null=np.inf),
         _reals(f"{name}.maximum", given["maximum"], minimum=0.0, null=np.inf),
@@ -96,7 +100,7 @@ def _histogram(name: str, given: Any, sums: tuple[str, ...]) -> Histogram:
     if np.any(np.diff(found.bin) <= 0):
         raise _refusal(f"`{name}.bin` must ascend")
     if np.any(found.minimum > found.maximum) or any(
-        np.any(bins(ends) != found.bin) for ends in (found.minimum, found.maximum)
+        np.any(bins(ends, resolution) != found.bin) for ends in (found.minimum, found.maximum)
     ):
         raise _refusal(f"`{name}.minimum` and `{name}.maximum` must lie in their bins, in this order")
     return found
@@ -130,7 +134,8 @@ def _check(state: State) -> None:
         raise _refusal("all histograms must count the same rows")
     if not state.weighted and any(np.any(found.sums["weight"] != found.rows) for found in (critical, errors)):
         raise _refusal("`weight` must be the number of rows where rows have no weights")
-    finite, sums = critical.without(INFINITE), critical.without(INFINITE).sums
+    finite = critical.where(~critical.infinite)
+    sums = finite.sums
     _between("critical.scale", finite, sums["weight"], sums["scale"])
     _between("critical.error", finite, sums["active"], sums["error"])
     _between("critical.product", finite, sums["error"], sums["product"])
@@ -141,7 +146,7 @@ def _check(state: State) -> None:
     _between("crossover.product", crossover, sums["error"], sums["product"])
     if np.any(critical.sums["active"] > critical.sums["width"] * (1 + ROUNDING)):
         raise _refusal("`critical.active` must not exceed `critical.width`")
-    if np.any((critical.bin == INFINITE) & (critical.sums["scale"] + critical.sums["product"] > 0)):
+    if np.any(critical.infinite & (critical.sums["scale"] + critical.sums["product"] > 0)):
         raise _refusal("uncoverable rows have no `scale` and no `product`")
     for one in ("weight", "error"):
         totals = critical.total(one), errors.total(one)

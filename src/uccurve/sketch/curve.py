@@ -146,6 +146,24 @@ class SketchUCC:
         x, y = (self._answers.column(name, t, unit) for name in axes)
         return CurvePoints(axes, x, y, t)
 
+    def bounds(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> tuple[CurvePoints, CurvePoints]:
+        """Curves below and above which the exact one does not run, for the shade of a plot.
+
+        They meet where bins begin and end, at `points`; in between the exact curve is known to lie between them.
+
+        Examples
+        --------
+        >>> from uccurve import UCCSketch
+        >>> c = UCCSketch().update(Intervals.from_bands([1, 1.01, 1.04], y_pred=[0] * 3, lower_band=[1] * 3)).ucc()
+        >>> low, high = c.bounds()
+        >>> bool((low.y <= high.y).all()), low.axes
+        (True, ('bandwidth', 'miss_rate'))
+        """
+        axes = checks.axes(axes)
+        t = self._answers.binned.breakpoints
+        x, y = self._answers.column(axes[0], t, unit), self._answers.metrics(axes[1], t, unit)
+        return CurvePoints(axes, x, y.low, t), CurvePoints(axes, x, y.high, t)
+
     def table(self, *, unit: Unit = "raw") -> dict[str, Array]:
         """Scale and all five metrics where bins begin and end, in columns ready for a data frame."""
         t = self._answers.scales()

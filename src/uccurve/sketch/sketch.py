@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from uccurve.intervals import Intervals, Missing
 
-from ._bins import LAST
-from ._rows import SUMS, Sketched, State
+from ._bins import PER_OCTAVE, checked
+from ._rows import Sketched, State
 from .curve import SketchUCC
 
 if TYPE_CHECKING:
@@ -19,7 +19,13 @@ class UCCSketch(Sketched):
 
     Rows are binned by their critical scale, those with the wider band on the side of the error also by the scale from
     which their other bound is the nearer one, and all by their error, which gives the curve of the constant band. A bin
-    keeps its number of rows, minimum, maximum and sums. Bins are the same in every sketch: 16 per factor of two.
+    keeps its number of rows, minimum, maximum and sums. Bins of one resolution are the same in every sketch.
+
+    Parameters
+    ----------
+    resolution : {16, 32, 64, 128}
+        Number of bins per factor of two. Twice as many make a sketch twice as large, and brackets of scales half and
+        those of areas a quarter as wide. Only sketches of one resolution can be merged.
 
     Attributes
     ----------
@@ -49,8 +55,8 @@ class UCCSketch(Sketched):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # a sketch can be updated
 
-    def __init__(self) -> None:
-        self._state = State()
+    def __init__(self, resolution: int = PER_OCTAVE) -> None:
+        self._state = State(resolution=checked(resolution))
 
     @overload
     @classmethod
@@ -66,6 +72,7 @@ class UCCSketch(Sketched):
         by: None = ...,
         min_band: float | str | None = ...,
         missing: Missing = ...,
+        resolution: int = ...,
     ) -> Self: ...
 
     @overload
@@ -82,6 +89,7 @@ class UCCSketch(Sketched):
         by: str | list[str],
         min_band: float | str | None = ...,
         missing: Missing = ...,
+        resolution: int = ...,
     ) -> dict[Any, Self]: ...
 
     @classmethod
@@ -97,6 +105,7 @@ class UCCSketch(Sketched):
         by: str | list[str] | None = None,
         min_band: float | str | None = None,
         missing: Missing = "raise",
+        resolution: int = PER_OCTAVE,
     ) -> Self | dict[Any, Self]:
         """Sketch of the named columns of any frame that narwhals supports, computed by the engine that holds it.
 
@@ -115,6 +124,8 @@ class UCCSketch(Sketched):
             engines.
         missing : {"raise", "drop"}
             Refuse rows with NaN, null or infinity, or leave them out with a `DroppedRowsWarning`.
+        resolution : {16, 32, 64, 128}
+            Number of bins per factor of two.
 
         Returns
         -------
@@ -129,12 +140,15 @@ class UCCSketch(Sketched):
         >>> UCCSketch.from_frame(pl.LazyFrame(data | {"site": ["N", "S", "S"]}), by="site")["S"]
         UCCSketch(2 rows, 2 bins of the scale)
         """
-        from ._engines import states
+        from ._engines import job, states
 
         names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
-        found = states(frame, names, by=by, min_band=min_band, missing=missing)
-        sketches = {group: cls._of(state) for group, state in found.items()}
-        return sketches if by is not None else sketches[()]
+        keys = [by] if isinstance(by, str) else by or ()
+        asked = job(frame, names, by=keys, min_band=min_band, missing=missing, resolution=resolution)
+        sketches = {group: cls._of(state) for group, state in states(asked).items()}
+        if by is None:
+            return sketches[()]
+        return {group[0]: one for group, one in sketches.items()} if isinstance(by, str) else sketches
 
     @classmethod
     def _of(cls, state: State) -> Self:
@@ -152,23 +166,23 @@ class UCCSketch(Sketched):
         """
         if not isinstance(intervals, Intervals):
             raise TypeError(f"`intervals` must be Intervals; got {type(intervals).__name__}.")
-        self._state = self._state.merged(State.of(intervals))
+        self._state = State.union([self._state, State.of(intervals, self.resolution)])
         return self
 
     def merge(self, other: UCCSketch) -> Self:
         """Add another sketch's rows, in place; returns the sketch itself. ``a + b`` makes a new one."""
         if not isinstance(other, UCCSketch):
             raise TypeError(f"`other` must be a UCCSketch; got {type(other).__name__}. Hint: update takes Intervals.")
-        self._state = self._state.merged(other._state)
+        self._state = State.union([self._state, other._state])
         return self
 
     def __add__(self, other: UCCSketch) -> Self:
         if not isinstance(other, UCCSketch):
             return NotImplemented
-        return self._of(self._state.merged(other._state))
+        return self._of(State.union([self._state, other._state]))
 
     def __radd__(self, other: object) -> Self:
-        return self + UCCSketch() if other == 0 else NotImplemented  # sum() starts from 0
+        return self + UCCSketch(self.resolution) if other == 0 else NotImplemented  # sum() starts from 0
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same rows: equal bins, counts and extremes, and sums equal up to rounding."""
@@ -209,8 +223,13 @@ class UCCSketch(Sketched):
         return cls._of(from_json(text))
 
     @property
+    def resolution(self) -> int:
+        """Number of bins per factor of two."""
+        return self._state.resolution
+
+    @property
     def nbytes(self) -> int:
-        """Size of all bins in bytes; at most 1.6 MB, whatever the rows."""
+        """Size of all bins in bytes; at most 1.6 MB at a resolution of 16, whatever the rows."""
         return self._state.nbytes
 
     def __repr__(self) -> str:
@@ -220,7 +239,3 @@ class UCCSketch(Sketched):
         count = len(self._state.critical.bin)
         bins = f"{count} bin{'' if count == 1 else 's'} of the scale"
         return f"UCCSketch({', '.join([rows, bins, *notes])})"
-
-
-LIMIT = (2 * LAST + 3) * 8 * sum(4 + len(names) for names in SUMS.values())
-"""Maximum size of a sketch in bytes: 1.6 MB."""

@@ -1,0 +1,264 @@
+"""Assess where the rows are: the verdict of `assess` from frames that stay in their engine, or from kept sketches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from uccurve._checks import HEADLINE, Axes, Range, Unit
+from uccurve.compare._columns import plain
+from uccurve.compare._evidence import interval, paired_t_test
+from uccurve.compare._formats import short
+from uccurve.compare.assess import ONE_BLOCK, adjusted_comparisons, asked_settings, common_notes, with_ranks
+from uccurve.compare.results import Assessment, AssessmentSettings, Comparison, ModelRow
+from uccurve.compare.verdict import verdict
+from uccurve.intervals import Missing
+
+from ._bins import PER_OCTAVE
+from ._findings import Findings, pairs_of
+from ._forms import BlockSums
+from ._model import StreamedModel
+from ._rows import State
+from ._units import Evidence, Units
+from .sketch import UCCSketch
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+    from ._question import Columns
+
+NOT_PAIRED = "rows of different files cannot be paired while they are streamed, unless they have blocks"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StreamedAssessment(Assessment):
+    """What `assess_frame` and `assess_sketches` found: an `Assessment`, and what the bins leave open.
+
+    Attributes
+    ----------
+    brackets : mapping of str to mapping
+        For each model, both ends around each number that the bins do not tell exactly. Confidence intervals contain
+        them already.
+    engine : str or None
+        What held the rows; None for sketches.
+    """
+
+    brackets: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    engine: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts and lists, as `Assessment.to_dict`, with the engine and the brackets."""
+        return Assessment.to_dict(self) | {"engine": self.engine, "brackets": plain(self.brackets)}
+
+
+def assess_frame(
+    frame: IntoFrame,
+    models: Mapping[str, Columns],
+    *,
+    y_true: str = "y_true",
+    coverage: float | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str | tuple[str, ...]] | None = None,
+    block: str | None = None,
+    axes: Axes = HEADLINE,
+    partial: Range | None = None,
+    c: float | None = None,
+    unit: Unit = "raw",
+    confidence_level: float = 0.95,
+    min_band: float | str | None = None,
+    missing: Missing = "raise",
+    resolution: int = PER_OCTAVE,
+) -> StreamedAssessment:
+    """Assess models whose intervals are columns of a frame that stays where it is.
+
+    The verdict, intervals and tests of `assess`, from two passes over the rows: the first sketches each model, the
+    second sums the influence of the rows. Only these sums come back.
+
+    Parameters
+    ----------
+    frame : IntoFrame
+        pandas, Polars, PyArrow, DuckDB, Ibis, Dask, PySpark and others; lazy ones are not collected.
+    models : mapping of str to columns
+        Names of each model's columns: ``(y_pred, lower, upper)``, or ``(y_pred, {level: (lower, upper), ...})``.
+    y_true, weight : str
+        Columns of the observations and, if there are any, of the weights.
+    coverage, axes, partial, c, unit, confidence_level
+        As in `assess`.
+    by : str or list, optional
+        Columns of labels, each of which makes segments; a tuple of columns is combined into one label.
+    block : str, optional
+        Column of labels of dependent rows, such as a date, a series or a shop. Without it rows are independent.
+    min_band, missing, resolution
+        As in `UCCSketch.from_frame`. A row that lacks a value of one model is dropped for all of them.
+
+    Returns
+    -------
+    StreamedAssessment
+        An `Assessment` with the brackets of what the bins leave open.
+
+    Notes
+    -----
+    Scales are interpolated inside their bin. Confidence intervals are widened by the bracket of their number, and a
+    test counts only as much of a difference as the brackets cannot hide; a higher `resolution` narrows both. Where
+    bands are asymmetric there is no interval for the area and gain on deficit vs. excess, and without the rows no
+    crossings, `climatology` and `prediction`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> data = {
+    ...     "y_true": [1.0, 2.0, 4.0, 0.5],
+    ...     "y_pred": [0.0] * 4,
+    ...     "lower": [-1.0, -1.0, -4.0, -1.0],
+    ...     "upper": [1.0, 1.0, 4.0, 1.0],
+    ... }
+    >>> found = assess_frame(pl.LazyFrame(data), {"GBR": ("y_pred", "lower", "upper")}, coverage=0.5)
+    >>> found.verdict.model, found.verdict.scale
+    ('GBR', 1.0)
+    """
+    from ._question import Question
+
+    settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
+    features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
+    question = Question(models, y_true, weight, block, features, min_band, missing, resolution)
+    return assessed([question.findings(frame, settings)], settings)
+
+
+def assess_sketches(
+    models: Mapping[str, Mapping[Any, UCCSketch] | Sequence[UCCSketch]],
+    *,
+    coverage: float | None = None,
+    axes: Axes = HEADLINE,
+    partial: Range | None = None,
+    c: float | None = None,
+    unit: Unit = "raw",
+    confidence_level: float = 0.95,
+) -> StreamedAssessment:
+    """Assess models from sketches that were kept for each block of dependent rows, such as each day.
+
+    The verdict, intervals and tests of `assess` without any row: a sketch holds all sums over its block that they
+    need.
+
+    Parameters
+    ----------
+    models : mapping of str to mapping or list of UCCSketch
+        For each model the sketches of all blocks, by a label that is the same for all models, or in the same order.
+    coverage, axes, partial, c, unit, confidence_level
+        As in `assess`.
+
+    Returns
+    -------
+    StreamedAssessment
+        As of `assess_frame`; `missed_above` and `missed_below` are nan, because sketches do not keep them.
+
+    Examples
+    --------
+    >>> from uccurve import Intervals
+    >>> days = [Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, b]) for b in (4, 5, 6)]
+    >>> found = assess_sketches({"GBR": [UCCSketch().update(day) for day in days]}, coverage=0.5)
+    >>> found.settings.block, found["GBR"].n
+    ('3 blocks', 9)
+    """
+    given = {name: _labelled(parts) for name, parts in models.items()}
+    labels = list(next(iter(given.values()), ()))
+    if not labels or any({*parts} != {*labels} for parts in given.values()):
+        raise ValueError("`models` must have the same blocks for each model, at least one. Hint: label them by date.")
+    settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
+    states = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
+    streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in states.items()]
+    changes = [model.changes(BlockSums(parts)) for model, parts in zip(streamed, states.values(), strict=True)]
+    units = Units(streamed[0].state.rows, len(labels), equal=False)
+    evidence = Evidence(units, changes, pairs_of(streamed, changes), [nan] * len(streamed), labels=labels)
+    return assessed([Findings(streamed, evidence)], settings)
+
+
+def _labelled(parts: Any) -> dict[Any, UCCSketch]:
+    """Sketches by label; blocks without rows say nothing."""
+    found = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
+    for one in found.values():
+        if not isinstance(one, UCCSketch):
+            raise TypeError(f"`models` must hold a UCCSketch for each block; got {type(one).__name__}.")
+    return {label: one for label, one in found.items() if one.rows}
+
+
+# ---- assembly
+
+
+def assessed(found: Sequence[Findings], settings: AssessmentSettings) -> StreamedAssessment:
+    """Return the verdict on the models of one frame, or of several with the same rows."""
+    models = [model for one in found for model in one.models]
+    _refuse_other_rows(models)
+    evidence = Evidence.joined([one.evidence for one in found], lambda changes: pairs_of(models, changes))
+    if evidence.labels is not None:
+        settings = replace(settings, block=f"{evidence.units.count} blocks")
+    numbers = zip(models, evidence.changes, evidence.above, strict=True)
+    levels = {name: fields for one in found for name, fields in one.levels.items()}
+    rows = [
+        replace(model.row(evidence.units, changes, above), **levels.get(model.name, {}))
+        for model, changes, above in numbers
+    ]
+    comparisons = _comparisons(models, rows, evidence)
+    ranked, segments = with_ranks(rows, comparisons, settings), [segment for one in found for segment in one.segments]
+    comparable = len(found) == 1 and len({model.y_pred for model in models}) == 1
+    notes = [*common_notes(evidence.units.blocks, comparable=comparable)]
+    notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
+    notes += [NOT_PAIRED] * any(one.note == NOT_PAIRED for one in comparisons)
+    return StreamedAssessment(
+        rows=tuple(ranked),
+        comparisons=tuple(comparisons),
+        crossings=(),
+        segments=tuple(segments),
+        notes=tuple(dict.fromkeys(notes)),
+        settings=settings,
+        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
+        curves={model.name: model.curve for model in models},
+        comparable=comparable,
+        brackets={model.name: {name: one.pair for name, one in model.brackets.items()} for model in models},
+        engine=found[0].engine,
+    )
+
+
+def _refuse_other_rows(models: Sequence[StreamedModel]) -> None:
+    """Refuse models whose rows cannot be the same."""
+    states = [model.state for model in models]
+    if len({(state.rows, state.dropped) for state in states}) > 1:
+        counts = ", ".join(f"{short(one.name)} {one.state.rows + one.state.dropped:,}" for one in models)
+        dropped = " without missing values" if any(state.dropped for state in states) else ""
+        raise ValueError(f"all models must have the same rows{dropped}: {counts}. Hint: put them into one frame.")
+
+
+def _comparisons(models: Sequence[StreamedModel], rows: Sequence[ModelRow], evidence: Evidence) -> list[Comparison]:
+    """Paired t tests of all pairs on what ranks the models."""
+    compared = [_compared(models, rows, pair, evidence) for pair in combinations(range(len(models)), 2)]
+    return adjusted_comparisons(compared, models[0].settings.confidence_level)
+
+
+def _compared(
+    models: Sequence[StreamedModel], rows: Sequence[ModelRow], pair: tuple[int, int], evidence: Evidence
+) -> Comparison:
+    """Paired t test, of as much of the difference as the bins cannot hide."""
+    settings, name = models[0].settings, models[0].settings.ranked_by
+    values = [getattr(rows[i], name) for i in pair]
+    difference, change, units = values[0] - values[1], evidence.pairs.get(pair), evidence.units
+    low = high = pvalue = nan
+    if change is not None and units.count > 1:
+        change, blocks = change / models[0].size, units.blocks
+        hidden = sum(models[i].brackets[name].width / 2 for i in pair)
+        low, high = interval(difference, change, blocks, settings.confidence_level)
+        low, high = low - hidden, high + hidden
+        pvalue = paired_t_test(change, max(abs(difference) - hidden, 0.0), blocks, size=max(values))
+    return Comparison(
+        first=rows[pair[0]].name,
+        second=rows[pair[1]].name,
+        statistic=name,
+        difference=difference,
+        low=low,
+        high=high,
+        pvalue=pvalue,
+        pvalue_holm=pvalue,
+        better=None,
+        note=ONE_BLOCK if units.count < 2 else "" if change is not None else NOT_PAIRED,
+    )

@@ -1,0 +1,316 @@
+"""Evidence without the rows: intervals, tests and verdict are those of memory, and hold as often as they say."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import uccurve as ucc
+
+pl = pytest.importorskip("polars")
+N, DAYS = 3000, 30
+MODELS = {name: ("y_pred", f"{name}_lower", f"{name}_upper") for name in ("sharp", "vague", "even")}
+
+
+def data(seed: int = 0, n: int = N, days: int = DAYS) -> dict[str, Any]:
+    """Rows that depend on their day, with asymmetric bands, symmetric ones, and ones that know less."""
+    rng = np.random.default_rng(seed)
+    day = np.arange(n) * days // n
+    spread = np.exp(0.5 * rng.normal(size=n) + 0.3 * rng.normal(size=days)[day])
+    pred = 10 * rng.normal(size=n)
+    found = {"y_true": pred + spread * rng.standard_t(5, size=n), "y_pred": pred, "day": day}
+    for name, noise in (("sharp", 0.3), ("vague", 0.6), ("even", 0.3)):
+        below, above = (1.4 * spread * np.exp(noise * rng.normal(size=n)) for _ in range(2))
+        found |= {f"{name}_lower": pred - below, f"{name}_upper": pred + (below if name == "even" else above)}
+    found["site"] = np.array(["north", "south", "east"])[rng.integers(0, 3, n)]
+    found["w"] = rng.choice([0.0, 1.0, 2.0, 0.5], size=n)
+    return found
+
+
+def intervals(rows: dict[str, Any], name: str, weight: str | None = None) -> ucc.Intervals:
+    columns = (rows[column] for column in ("y_true", *MODELS[name]))
+    return ucc.Intervals.from_bounds(*columns, weight=None if weight is None else rows[weight])
+
+
+ROWS = data()
+KNOWN_FROM_ROWS = {"crossings", "climatology", "prediction"}
+
+
+def compare(found: ucc.StreamedAssessment, exact: ucc.Assessment) -> None:
+    """Hold all numbers against those of memory: exact ones, bracketed ones, ends of intervals, tests and segments."""
+    assert found.verdict.model == exact.verdict.model
+    for row, same in zip(found.rows, exact.rows, strict=True):
+        brackets = found.brackets[row.name]
+        assert (row.rank, row.promise) == (same.rank, same.promise)
+        assert row.n == (same.n if "w" not in FLAGS else np.count_nonzero(ROWS["w"]))  # rows without weight
+        for field in fields(same):
+            value, other = getattr(row, field.name), getattr(same, field.name)
+            if (
+                not isinstance(other, float)
+                or (np.isnan(value) and np.isnan(other))
+                or field.name in ("pvalue", "shift", "cheapest_scale")
+            ):
+                continue
+            base = field.name.removesuffix("_low").removesuffix("_high")
+            if base != field.name and np.isnan(value):
+                assert base == "partial_gain" or "excess_deficit" in base, field.name  # asymmetric bands
+                continue
+            if base in ("scale", "half_width"):
+                assert_allclose(
+                    value,
+                    other,
+                    rtol=0.01 if base == field.name else 0.08,
+                    err_msg=field.name,
+                )
+                continue
+            low, high = brackets.get(base, (0.0, 0.0))
+            length = getattr(same, f"{base}_high", other) - getattr(same, f"{base}_low", other)
+            slack = high - low + 0.02 * np.nan_to_num(length) + 1e-9 * abs(other)
+            assert abs(value - other) <= slack, (row.name, field.name, value, other)
+    for one, two in zip(found.comparisons, exact.comparisons, strict=True):
+        assert one.better == two.better
+        assert two.pvalue <= one.pvalue * 1.02 + 1e-6  # what bins may hide does not count
+        hidden = sum(np.ptp(found.brackets[name][one.statistic]) for name in (one.first, one.second))
+        slack = hidden + 0.02 * (two.high - two.low)
+        assert_allclose([one.difference, one.low, one.high], [two.difference, two.low, two.high], atol=slack)
+    for part, same_part in zip(found.segments, exact.segments, strict=True):
+        assert (part.title, part.model, part.fails) == (same_part.title, same_part.model, same_part.fails)
+        assert_allclose([part.coverage, part.coverage_low], [same_part.coverage, same_part.coverage_low])
+        assert_allclose(part.pvalue, same_part.pvalue, rtol=1e-6)
+
+
+FLAGS: set[str] = set()
+"""Which options are in use."""
+
+
+@pytest.mark.parametrize("coverage", [0.9, None])
+@pytest.mark.parametrize("block", [None, "day"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_an_assessment_of_a_frame_is_that_of_its_rows(
+    coverage: float | None, block: str | None, weight: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("test_sketch_assess.FLAGS", {weight})
+    models = {name: intervals(ROWS, name, weight) for name in MODELS}
+    options: dict[str, Any] = {"coverage": coverage, "partial": (0.05, 0.2), "c": 0.3}
+    exact = ucc.assess(models, block=None if block is None else ROWS[block], by={"site": ROWS["site"]}, **options)
+    found = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, block=block, weight=weight, by="site", **options)
+    assert found.settings.block == exact.settings.block
+    compare(found, exact)
+    assert found.engine == "polars"
+    assert set(found.notes) == set(exact.notes)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "duckdb", "ibis"])
+def test_every_engine_finds_the_same(engine: str) -> None:
+    module = pytest.importorskip(engine)
+    table = pl.DataFrame(ROWS).to_arrow()
+    make = {"pandas": table.to_pandas, "pyarrow": lambda: table}
+    make |= {"duckdb": lambda: module.from_arrow(table), "ibis": lambda: module.memtable(table)}
+    for block in (None, "day"):
+        options: dict[str, Any] = {"coverage": 0.9, "block": block, "by": "site"}
+        one = ucc.assess_frame(make[engine](), MODELS, **options).to_dict()
+        two = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, **options).to_dict()
+        assert one.pop("engine") == engine
+        assert two.pop("engine") == "polars"
+        flat_one, flat_two = flat(one), flat(two)
+        assert flat_one.keys() == flat_two.keys()
+        for name, value in flat_one.items():
+            expected = flat_two[name]
+            assert value == (pytest.approx(expected, rel=1e-6) if isinstance(expected, float) else expected), name
+
+
+def flat(value: Any, name: str = "") -> dict[str, Any]:
+    """Numbers and texts of nested dicts and lists, by their path."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return {path: one for key, part in items for path, one in flat(part, f"{name}/{key}").items()}
+    return {name: value}
+
+
+def test_kept_sketches_of_days_give_the_verdict_of_the_rows() -> None:
+    kept = {
+        name: {day: ucc.UCCSketch().update(intervals(ROWS, name)[ROWS["day"] == day]).to_json() for day in range(DAYS)}
+        for name in MODELS
+    }
+    read = {name: {day: ucc.UCCSketch.from_json(text) for day, text in days.items()} for name, days in kept.items()}
+    found = ucc.assess_sketches(read, coverage=0.9)
+    exact = ucc.assess({name: intervals(ROWS, name) for name in MODELS}, coverage=0.9, block=ROWS["day"])
+    rows = [row for row in found.rows if np.isnan(row.missed_above)]
+    assert len(rows) == 3
+    streamed = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, block="day")
+    for row, other in zip(found.rows, streamed.rows, strict=True):
+        for name in ("score_low", "skill_high", "half_width_low", "gain_bandwidth_deficit_low", "coverage_low"):
+            assert_allclose(getattr(row, name), getattr(other, name), rtol=1e-7)
+    for one, two in zip(found.comparisons, exact.comparisons, strict=True):
+        assert one.better == two.better
+    lists = {name: list(days.values()) for name, days in read.items()}
+    assert ucc.assess_sketches(lists, coverage=0.9).verdict == found.verdict
+    assert pickle.loads(pickle.dumps(found)).to_json() == found.to_json()  # noqa: S301  # our own
+
+
+def test_a_higher_resolution_narrows_brackets_and_intervals() -> None:
+    coarse, fine = (
+        ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, resolution=resolution) for resolution in (16, 128)
+    )
+    for one, two in zip(coarse.rows, fine.rows, strict=True):
+        assert np.ptp(fine.brackets[one.name]["scale"]) < np.ptp(coarse.brackets[one.name]["scale"]) / 4
+        assert np.ptp(fine.brackets[one.name]["score"]) < np.ptp(coarse.brackets[one.name]["score"]) / 4
+        assert two.scale_high - two.scale_low < one.scale_high - one.scale_low
+    exact = ucc.assess({name: intervals(ROWS, name) for name in MODELS}, coverage=0.9)
+    for row, same in zip(fine.rows, exact.rows, strict=True):
+        assert_allclose([row.scale, row.score, row.crps], [same.scale, same.score, same.crps], rtol=3e-4)
+
+
+def test_a_report_a_picture_and_json_come_from_sketches_too() -> None:
+    pytest.importorskip("plotly")
+    found = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, block="day", by="site")
+    assert found.verdict.text.split(".")[0] in found.to_html()
+    answer = json.loads(found.to_json(), parse_constant=pytest.fail)
+    assert answer["brackets"].keys() == set(MODELS)
+    low, high = answer["brackets"]["sharp"]["score"]
+    assert answer["models"]["sharp"]["score_low"] < low < answer["models"]["sharp"]["score"] < high
+    assert high < answer["models"]["sharp"]["score_high"]
+    pytest.importorskip("matplotlib")
+    assert found.plot().axes
+
+
+def test_rows_that_lack_a_value_are_dropped_for_all_models() -> None:
+    rows = {name: np.array(column) for name, column in ROWS.items()}
+    rows["vague_lower"][7] = np.nan
+    rows["y_true"][[8, 9]] = np.nan
+    with pytest.warns(ucc.DroppedRowsWarning, match=rf"^dropped 3 of {N} rows") as caught:
+        found = ucc.assess_frame(pl.LazyFrame(rows), MODELS, coverage=0.9, missing="drop")
+    assert len(caught) == 1
+    assert {row.n for row in found.rows} == {N - 3}
+    kept = {name: column[[i for i in range(N) if i not in (7, 8, 9)]] for name, column in rows.items()}
+    exact = ucc.assess({name: intervals(kept, name) for name in MODELS}, coverage=0.9)
+    for row, same in zip(found.rows, exact.rows, strict=True):
+        assert_allclose([row.coverage, row.missed_above], [same.coverage, same.missed_above])
+
+
+def test_raised_bands_are_raised_in_both_passes() -> None:
+    exact = ucc.assess(
+        {
+            name: ucc.Intervals.from_bounds(*(ROWS[c] for c in ("y_true", *MODELS[name])), min_band="60%")
+            for name in MODELS
+        },
+        coverage=0.9,
+    )
+    compare(ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, min_band="60%"), exact)
+
+
+# ---- how often it holds
+
+
+def sketches(rows: dict[str, Any], days: int) -> dict[str, list[ucc.UCCSketch]]:
+    whole = {name: intervals(rows, name) for name in ("sharp", "vague")}
+    return {name: [ucc.UCCSketch().update(iv[rows["day"] == day]) for day in range(days)] for name, iv in whole.items()}
+
+
+TRUTH = ucc.assess({name: intervals(data(99, 400_000, 4000), name) for name in MODELS}, coverage=0.9)
+
+
+@pytest.mark.parametrize("repetitions", [60, pytest.param(400, marks=pytest.mark.slow)])
+def test_intervals_from_sketches_of_dependent_days_hold_as_often_as_they_say(repetitions: int) -> None:
+    hits: dict[str, int] = dict.fromkeys(("coverage", "score", "skill", "crps", "half_width"), 0)
+    for seed in range(repetitions):
+        rows = data(seed, n=1000, days=25)
+        row = ucc.assess_sketches({"sharp": sketches(rows, 25)["sharp"]}, coverage=0.9)["sharp"]
+        for name in hits:
+            inside = getattr(row, f"{name}_low") <= getattr(TRUTH["sharp"], name) <= getattr(row, f"{name}_high")
+            hits[name] += inside
+    assert min(hits.values()) >= 0.88 * repetitions, hits
+
+
+@pytest.mark.parametrize("repetitions", [60, pytest.param(400, marks=pytest.mark.slow)])
+def test_intervals_of_independent_streamed_rows_hold_as_often_as_they_say(repetitions: int) -> None:
+    hits: dict[str, int] = dict.fromkeys(("coverage", "score", "skill", "crps", "half_width"), 0)
+    for seed in range(repetitions):
+        rows = pl.LazyFrame(data(seed, n=500, days=500))
+        row = ucc.assess_frame(rows, {"sharp": MODELS["sharp"]}, coverage=0.9)["sharp"]
+        for name in hits:
+            inside = getattr(row, f"{name}_low") <= getattr(TRUTH["sharp"], name) <= getattr(row, f"{name}_high")
+            hits[name] += inside
+    assert min(hits.values()) >= 0.86 * repetitions, hits
+
+
+@pytest.mark.parametrize("repetitions", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_equal_models_are_seldom_told_apart(repetitions: int) -> None:
+    alarms = 0
+    for seed in range(repetitions):
+        rows, other = data(seed, n=600, days=20), data(10_000 + seed, n=600, days=20)
+        swapped = np.random.default_rng(seed).random(600) < 0.5  # exchangeable by construction
+        rows |= {
+            "vague_lower": np.where(
+                swapped, rows["sharp_lower"], rows["y_pred"] - (other["y_pred"] - other["sharp_lower"])
+            ),
+            "vague_upper": np.where(
+                swapped, rows["sharp_upper"], rows["y_pred"] + (other["sharp_upper"] - other["y_pred"])
+            ),
+        }
+        first = {
+            end: np.where(
+                swapped, rows["y_pred"] + sign * np.abs(other[f"sharp_{end}"] - other["y_pred"]), rows[f"sharp_{end}"]
+            )
+            for end, sign in (("lower", -1), ("upper", 1))
+        }
+        rows |= {"sharp_lower": first["lower"], "sharp_upper": first["upper"]}
+        (pair,) = ucc.assess_sketches(sketches(rows, 20), coverage=0.9).comparisons
+        alarms += pair.pvalue <= 0.05
+    assert alarms <= 0.05 * repetitions + 3 * np.sqrt(0.05 * 0.95 * repetitions)
+
+
+# ---- bad input
+
+
+def test_questions_that_cannot_be_answered_are_refused_in_one_sentence() -> None:
+    lazy = pl.LazyFrame(ROWS)
+    with pytest.raises(
+        ValueError, match=r"^`block` must name a column of `frame`; 'dya' is none of .*Did you mean 'day'"
+    ):
+        ucc.assess_frame(lazy, MODELS, block="dya")
+    null = lazy.with_columns(day=pl.when(pl.col("day") > 2).then("day"))
+    with pytest.raises(ValueError, match=rf"^`block` must hold a label in each row: 300 of {N} rows have none\. Hint:"):
+        ucc.assess_frame(null, MODELS, block="day")
+    with pytest.raises(ValueError, match=rf"^`by` must hold a label in each row: 300 of {N} rows have none\. Hint:"):
+        ucc.assess_frame(null, MODELS, by="day")
+    with pytest.raises(ValueError, match=r"^`models\['a'\]` must be three columns: y_pred, lower, upper"):
+        ucc.assess_frame(lazy, {"a": ("y_pred", "sharp_lower")})
+    with pytest.raises(ValueError, match=r"^`models` must name at least one model\."):
+        ucc.assess_frame(lazy, {})
+    with pytest.raises(ValueError, match=r"^vague: `lower` must not exceed `upper`"):
+        ucc.assess_frame(lazy.with_columns(vague_lower=pl.col("vague_upper") + 1), MODELS)
+    with pytest.raises(ValueError, match=r"^`resolution` must be one of 16, 32, 64, 128; got 20\."):
+        ucc.assess_frame(lazy, MODELS, resolution=20)
+    with pytest.raises(ValueError, match=r"^`confidence_level` must lie between 0 and 1"):
+        ucc.assess_frame(lazy, MODELS, confidence_level=95)
+    with pytest.raises(TypeError, match=r"^labels of `by` and `block` must be text, numbers or dates"):
+        ucc.assess_frame(lazy.with_columns(day=pl.concat_list("day", "day")), MODELS, block="day")
+
+
+def test_one_block_says_nothing_about_chance() -> None:
+    found = ucc.assess_frame(pl.LazyFrame(ROWS).with_columns(day=pl.lit(1)), MODELS, coverage=0.9, block="day")
+    assert "all rows form one block, so nothing can be said about chance" in found.notes
+    assert np.isnan([found["sharp"].score_low, found["sharp"].coverage_low, found.comparisons[0].pvalue]).all()
+    assert found["sharp"].promise is None
+
+
+def test_sketches_of_other_blocks_or_rows_are_refused() -> None:
+    kept = sketches(ROWS, DAYS)
+    with pytest.raises(ValueError, match=r"^`models` must have the same blocks for each model, at least one\."):
+        ucc.assess_sketches({"sharp": kept["sharp"], "vague": kept["vague"][:-1]})
+    with pytest.raises(ValueError, match=rf"^all models must have the same rows: sharp {N:,}, vague {N - 1:,}\."):
+        ucc.assess_sketches(
+            {
+                "sharp": kept["sharp"],
+                "vague": [ucc.UCCSketch().update(intervals(ROWS, "vague")[ROWS["day"] == 0][1:]), *kept["vague"][1:]],
+            }
+        )
+    with pytest.raises(TypeError, match=r"^`models` must hold a UCCSketch for each block; got int\."):
+        ucc.assess_sketches({"sharp": [1]})  # type: ignore[list-item]
