@@ -311,7 +311,7 @@ HOSTILE = {
     "two targets": (changed(bandwidth=1.0), "give one target only"),
     "no target": (changed(miss_rate=...), "give one target"),
     "a target in words": (changed(miss_rate="0.1"), "`miss_rate` must be a finite number; got '0.1'"),
-    "a target out of range": (changed(miss_rate=2), "from 0 to 1"),
+    "a target out of range": (changed(miss_rate=2), "must lie between 0 and 1"),
     "another vary": (changed(vary="level"), "does not fit|must be one of"),
     "vary that does not fit": (changed(vary="shift"), "does not fit its scale and shift"),
     "odd axes": (changed(axes=["bandwidth", 3]), "got 3"),
@@ -380,7 +380,7 @@ def test_one_target_and_one_only() -> None:
         IntervalCalibrator()
     with pytest.raises(ValueError, match="give one target only; got `miss_rate` and `cost`"):
         IntervalCalibrator(miss_rate=0.1, cost=0.1)
-    with pytest.raises(ValueError, match="`miss_rate` must be a finite number from 0 to 1; got 5"):
+    with pytest.raises(ValueError, match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is"):
         IntervalCalibrator(miss_rate=5)
     with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"):
         IntervalCalibrator(miss_rate=0.1, vary="scael")  # type: ignore[arg-type]
@@ -443,7 +443,9 @@ def test_groups_must_be_known_and_given_where_they_were() -> None:
 
 def test_labels_that_cannot_be_saved_are_refused() -> None:
     iv = made(4)
-    with pytest.raises(TypeError, match="`groups` must hold str or int labels; it holds float64"):
+    with pytest.raises(
+        TypeError, match=r"`groups` must hold str or int labels; row 0 holds 0\.5\. Hint: convert labels to str"
+    ):
         IntervalCalibrator(miss_rate=0.5).fit(iv, groups=[0.5, 1.5, 0.5, 1.5])
     with pytest.raises(TypeError, match="row 2 holds None"):
         IntervalCalibrator(miss_rate=0.5).fit(iv, groups=np.array(["a", "a", None, "a"], dtype=object))

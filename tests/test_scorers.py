@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from uccurve.adapters import from_estimator
 pytest.importorskip("sklearn")
 from sklearn import config_context
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
 from sklearn.model_selection import (
     KFold,
     cross_validate,
@@ -34,24 +34,28 @@ X, X_new, y, y_new = diabetes()
 
 
 class Weighed(LinearRegression):  # type: ignore[misc]  # scikit-learn is untyped
-    """Remembers the weights it was fitted with."""
+    """Remembers the weights that it and its clones were fitted with."""
+
+    given: ClassVar[list[Any]] = []
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Weighed:
         self.weights_ = sample_weight
+        self.given.append(sample_weight)
         super().fit(X, y, sample_weight=sample_weight)
         return self
 
 
 def test_weights_follow_their_rows_to_every_regressor() -> None:
     weight = y / y.mean()
-    model = IntervalRegressor(Weighed(), band_estimator=Weighed(), miss_rate=None, random_state=0)
-    model.fit(X, y, sample_weight=weight)
-    assert len(model.estimator_.weights_) == 240
-    assert len(model.band_estimator_.weights_) == 60
-    together = np.sort(np.concatenate([model.estimator_.weights_, model.band_estimator_.weights_]))
-    assert_array_equal(together, np.sort(weight))
+    Weighed.given.clear()
+    folds = list(KFold(3).split(X))
+    IntervalRegressor(Weighed(), band=Weighed(), cv=folds).fit(X, y, sample_weight=weight)
+    expected = [*(weight[seen] for seen, _ in folds), *(weight[seen] for seen, _ in folds), weight, weight]
+    assert len(Weighed.given) == len(expected)
+    for given, wanted in zip(Weighed.given, expected, strict=True):
+        assert_array_equal(given, wanted)
     with pytest.raises(TypeError, match="sample_weight"):
-        IntervalRegressor(GaussianProcessRegressor(), method="std").fit(X, y, sample_weight=weight)
+        IntervalRegressor(GaussianProcessRegressor(), band="own").fit(X, y, sample_weight=weight)
 
 
 @pytest.fixture
@@ -65,15 +69,14 @@ def test_routing_brings_weights_to_those_that_ask() -> None:
     weight = y / y.mean()
     model = IntervalRegressor(
         Weighed().set_fit_request(sample_weight=True),
-        band_estimator=Weighed().set_fit_request(sample_weight=False),
-        miss_rate=None,
+        band=Weighed().set_fit_request(sample_weight=False),
         random_state=0,
     )
     model.fit(X, y, sample_weight=weight)
-    assert len(model.estimator_.weights_) == 240
-    assert model.band_estimator_.weights_ is None
+    assert_array_equal(model.estimator_.weights_, weight)
+    assert model.band_.weights_ is None
     with pytest.raises(ValueError, match="sample_weight"):
-        IntervalRegressor(Weighed(), band_estimator=Weighed(), miss_rate=None).fit(X, y, sample_weight=weight)
+        IntervalRegressor(Weighed(), band=Weighed()).fit(X, y, sample_weight=weight)
 
 
 @pytest.mark.usefixtures("routing")
@@ -83,7 +86,7 @@ def test_scorers_get_weights_when_they_ask() -> None:
     assert get_routing_for_object(scorer).score.requests == {"sample_weight": True}
     base = IntervalRegressor(
         Ridge().set_fit_request(sample_weight=False),
-        band_estimator=boosted().set_fit_request(sample_weight=False),
+        band=boosted().set_fit_request(sample_weight=False),
         cv=3,
         random_state=0,
     )
@@ -112,7 +115,7 @@ def test_scorers_get_weights_when_they_ask() -> None:
 def test_named_scores_are_the_score_functions_with_the_sign_of_more_is_better(
     score: Any, options: dict[str, Any]
 ) -> None:
-    model = light(cv=None).fit(X, y)
+    model = light().fit(X, y)
     bounds = model.predict_interval(X_new)
     weight = y_new / y_new.mean()
     arguments = (y_new, *bounds) if score == "miss_rate" else (y_new, model.predict(X_new), *bounds)
@@ -123,7 +126,7 @@ def test_named_scores_are_the_score_functions_with_the_sign_of_more_is_better(
 
 
 def test_costs_and_interval_scores_are_less_is_better() -> None:
-    model = light(cv=None).fit(X, y)
+    model = light().fit(X, y)
     curve = ucc.UCC(from_estimator(model, X_new, y_new))
     axes = ("excess", "deficit")
     assert ucc.make_interval_scorer("cost", c=0.1, axes=axes)(model, X_new, y_new) == -curve.cost(
@@ -131,7 +134,15 @@ def test_costs_and_interval_scores_are_less_is_better() -> None:
     )
     assert ucc.make_interval_scorer("cheapest", c=0.1)(model, X_new, y_new) == -(curve.cheapest(0.1).cost or 0)
     expected = -ucc.interval_score(y_new, *model.predict_interval(X_new), alpha=0.1)
-    assert_allclose(ucc.make_interval_scorer("interval_score", alpha=0.1)(model, X_new, y_new), expected, rtol=1e-12)
+    assert_allclose(ucc.make_interval_scorer("interval_score", coverage=0.9)(model, X_new, y_new), expected, rtol=1e-12)
+
+
+def test_a_standard_deviation_is_scored_as_an_interval_of_the_level() -> None:
+    model = BayesianRidge().fit(X, y)
+    for level in (None, 0.95):
+        scorer = ucc.make_interval_scorer("interval_score", coverage=0.95, level=level)
+        by_hand = ucc.UCC(from_estimator(model, X_new, y_new, level=level or 0.9)).interval_score(coverage=0.95)
+        assert scorer(model, X_new, y_new) == -by_hand
 
 
 def widest(y_true: Any, y_pred: Any, lower: Any, upper: Any, *, share: float = 1.0) -> float:
@@ -140,7 +151,7 @@ def widest(y_true: Any, y_pred: Any, lower: Any, upper: Any, *, share: float = 1
 
 
 def test_a_score_of_one_s_own_is_called_with_bounds_and_options() -> None:
-    model = light(cv=None).fit(X, y)
+    model = light().fit(X, y)
     scorer = ucc.make_interval_scorer(widest, greater_is_better=False, share=0.5)
     lower, upper = model.predict_interval(X_new)
     assert scorer(model, X_new, y_new) == -0.5 * np.max(upper - lower)
@@ -153,10 +164,10 @@ def test_scorers_are_refused_when_they_are_made_not_in_the_middle_of_a_search() 
         ucc.make_interval_scorer("auuc")
     with pytest.raises(ValueError, match=r"got 'exces'\. Did you mean 'excess'\?"):
         ucc.make_interval_scorer("auucc", axes=("exces", "deficit"))
-    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'alpha'"):
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'coverage'"):
         ucc.make_interval_scorer("interval_score")
-    with pytest.raises(ValueError, match="`alpha` must be above 0"):
-        ucc.make_interval_scorer("interval_score", alpha=0)
+    with pytest.raises(ValueError, match=r"`coverage` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is"):
+        ucc.make_interval_scorer("interval_score", coverage=90)
     with pytest.raises(ValueError, match="`greater_is_better` goes with a callable"):
         ucc.make_interval_scorer("auucc", greater_is_better=True)
     with pytest.raises(ValueError, match="`greater_is_better` must be given for a callable"):

@@ -133,6 +133,60 @@ def test_jax_trains_both_sides_to_the_closed_form() -> None:
     assert_allclose(found, best, rtol=1e-6)
 
 
+class Dual:
+    """A number per row and its derivative, with the operators that tensors of every library have, and no others."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any, slope: Any = 0.0) -> None:
+        self.value, self.slope = np.asarray(value), np.asarray(slope)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("this is no numpy array")
+
+    def __add__(self, other: Any) -> Dual:
+        return Dual(self.value + other.value, self.slope + other.slope)
+
+    def __sub__(self, other: Any) -> Dual:
+        return Dual(self.value - other.value, self.slope - other.slope)
+
+    def __mul__(self, other: Any) -> Dual:
+        return Dual(self.value * other.value, self.slope * other.value + self.value * other.slope)
+
+    def __truediv__(self, other: Any) -> Dual:
+        other = other if isinstance(other, Dual) else Dual(other)
+        return Dual(self.value / other.value, self.slope / other.value - self.value * other.slope / other.value**2)
+
+    def __pow__(self, p: int) -> Dual:
+        return Dual(self.value**p, p * self.value ** (p - 1) * self.slope)
+
+    def __abs__(self) -> Dual:
+        return Dual(np.abs(self.value), np.sign(self.value) * self.slope)
+
+    def mean(self) -> Dual:
+        return self.sum() / len(self.value)
+
+    def sum(self) -> Dual:
+        """The sum, and its derivative over the variable of each row."""
+        return Dual(self.value.sum(), self.slope)
+
+
+@both_axes
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_loss_needs_arithmetic_only_so_tensors_of_any_library_can_be_trained(axes: Axes, sides: int) -> None:
+    y_true, y_pred, raw = np.random.default_rng(4).normal(size=(3, 30))
+    weight = np.random.default_rng(5).uniform(size=30)
+    bands = [Dual(np.exp(raw), np.exp(raw))] * sides
+    found = area_loss(Dual(y_true), Dual(y_pred), *bands, axes=axes, sample_weight=Dual(weight))
+    gradient, _ = area_objective(axes)(np.abs(y_true - y_pred), raw, weight)
+    assert_allclose(found.slope, gradient / weight.sum(), rtol=1e-12)
+    assert_allclose(
+        area_loss(Dual(y_true), Dual(y_pred), *bands, axes=axes).value,
+        area_loss(y_true, y_pred, *[np.exp(raw)] * sides, axes=axes),
+        rtol=1e-12,
+    )
+
+
 @both_axes
 def test_the_gradient_of_pytorch_is_that_of_the_objective(axes: Axes) -> None:
     torch = pytest.importorskip("torch")
@@ -405,9 +459,9 @@ def test_it_gives_an_interval_regressor_its_bands() -> None:
     X, errors, sigma = made_up(600)
     y = X @ [1.0, 2.0, -1.0] + errors
     scorer = ucc.make_interval_scorer("skill")
-    model = ucc.IntervalRegressor(LinearRegression(), band_estimator=BandRegressor(), cv=3, random_state=0)
-    search = GridSearchCV(model, {"band_estimator__n_estimators": [1, 50]}, scoring=scorer, cv=3).fit(X, y)
-    assert search.best_params_ == {"band_estimator__n_estimators": 50}
+    model = ucc.IntervalRegressor(LinearRegression(), band=BandRegressor(), cv=3, random_state=0)
+    search = GridSearchCV(model, {"band__n_estimators": [1, 50]}, scoring=scorer, cv=3).fit(X, y)
+    assert search.best_params_ == {"band__n_estimators": 50}
     lower, upper = search.best_estimator_.predict_interval(X)
     assert np.corrcoef(np.log(upper - lower), np.log(sigma))[0, 1] > 0.8
 

@@ -48,16 +48,12 @@ def listed(labels: Sequence[Any], most: int = 10) -> str:
 
 def _checked(name: str, column: Any, n: int) -> list[Any]:
     """Return one label per row, all str or int."""
-    array = one_per_row(name, column, n)
-    if array.dtype.kind not in "OUTiub":
-        raise TypeError(
-            f"`{name}` must hold str or int labels; it holds {array.dtype.name}. Hint: convert it to str first."
-        )
-    found: list[Any] = array.tolist()
+    found: list[Any] = one_per_row(name, column, n).tolist()
     for row, label in enumerate(found):
         if not isinstance(label, str | int):
             raise TypeError(
-                f"`{name}` must hold str or int labels; row {row} holds {label!r}. Hint: name the rows without a group."
+                f"`{name}` must hold str or int labels; row {row} holds {label!r}. "
+                "Hint: convert labels to str first, and name the rows without a group."
             )
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,10 @@ def one_sided(intervals: Intervals) -> tuple[Intervals, Intervals]:
 
 def moved_apart(intervals: Intervals, vary: Vary, lower: float, upper: float) -> Intervals:
     """Return intervals with each band moved by its own scale or shift."""
-    names: tuple[dict[str, float], dict[str, float]] = ({str(vary): lower}, {str(vary): upper})
-    below, above = (intervals.calibrated(**moves) for moves in names)
-    columns = {"lower": below.lower, "lower_band": below.lower_band, "upper": above.upper}
-    return _rebuilt(intervals, columns | {"upper_band": above.upper_band})
+    moves: Any = ({vary: lower}, {vary: upper})
+    below, above = (intervals.calibrated(**move) for move in moves)
+    lower_side = {"lower": below.lower, "lower_band": below.lower_band}
+    return _rebuilt(intervals, lower_side | {"upper": above.upper, "upper_band": above.upper_band})
 
 
 def put_together(whole: Intervals, parts: list[tuple[npt.NDArray[np.intp], Intervals]]) -> Intervals:

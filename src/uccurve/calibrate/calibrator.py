@@ -20,7 +20,7 @@ from uccurve.points import OperatingPoint
 
 from ._groups import Groups, Label, listed
 from ._moving import moved_apart, one_sided, put_together
-from ._saved import Calibration, Learnt, read, write
+from ._saved import SETTINGS, Calibration, Learnt, read, write
 
 __all__ = ["Calibration", "IntervalCalibrator"]
 
@@ -95,7 +95,7 @@ class IntervalCalibrator:
     ([6.0], [18.0])
     """
 
-    __slots__ = ("_learnt", "axes", "confidence", "conformal", "fallback", "tails", "targets", "vary")
+    __slots__ = ("_alpha", "_learnt", "axes", "confidence", "conformal", "fallback", "tails", "targets", "vary")
 
     def __init__(
         self,
@@ -111,21 +111,24 @@ class IntervalCalibrator:
         tails: Tails = "joint",
         fallback: Fallback | None = None,
     ) -> None:
-        if coverage is not None and miss_rate is not None:
-            checks.miss_rate_of(coverage, miss_rate)
+        self._alpha = None if coverage is miss_rate is None else checks.miss_rate_of(coverage, miss_rate)
         given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
         target = checks.only("target", given, tuple(given))
         if target is None:
             raise ValueError("give one target to calibrate for: coverage=, miss_rate=, bandwidth= or cost=.")
-        self.targets = {str(target[0]): _checked_target(*target)}
+        name, value = str(target[0]), checks.real(*target, 0, 1 if bandwidth is None else np.inf)
         checks.choice("vary", vary, ("scale", "shift"))
         checks.choice("tails", tails, ("joint", "separate"))
         if fallback is not None:
             checks.choice("fallback", fallback, ("pooled",))
-        self.axes, self.conformal, self.vary = checks.axes(axes), checks.flag("conformal", conformal), vary
+        self.targets, self.vary, self.tails, self.fallback = {name: value}, vary, tails, fallback
+        self.axes, self.conformal = checks.axes(axes), checks.flag("conformal", conformal)
         self.confidence = None if confidence is None else checks.real("confidence", confidence, 0, 1)
-        self.tails, self.fallback = tails, fallback
-        self._refuse_contradictions()
+        for option, asked in (("confidence", confidence is not None), ("tails", tails == "separate")):
+            if asked and self._alpha is None:
+                raise ValueError(f"`{option}` needs a coverage as the target.")
+        if confidence is not None and not conformal:
+            raise ValueError("`confidence` needs conformal=True: it is about new rows.")
         self._learnt: Learnt | None = None
 
     @property
@@ -166,20 +169,17 @@ class IntervalCalibrator:
         >>> {site: found.point.scale for site, found in by_site.calibrations_.items()}
         {'a': 2.0, 'b': 8.0}
         """
-        if not isinstance(intervals, Intervals):
-            raise TypeError(
-                f"`intervals` must be Intervals; got {type(intervals).__name__}. Hint: see Intervals.from_bounds."
-            )
+        curve = UCC(intervals, vary=self.vary)
         if groups is None:
-            self._learnt = Learnt({None: self._learn(intervals)})
+            self._learnt = Learnt({None: self._learn(curve)})
             return self
-        pooled = self._learn(intervals) if self.fallback else None
+        pooled = self._learn(curve) if self.fallback else None
         found = Groups.of(groups, len(intervals))
         calibrations: dict[Label | None, Calibration] = {}
         refused: list[str] = []
         for label, rows in found.rows.items():
             try:
-                calibrations[label] = self._learn(intervals[rows])
+                calibrations[label] = self._learn(UCC(intervals[rows], vary=self.vary))
             except ValueError as error:
                 refused.append(f"{label!r} ({len(rows)} row{'s' if len(rows) > 1 else ''}): {error}")
         if refused and (pooled is None or not calibrations):
@@ -211,11 +211,8 @@ class IntervalCalibrator:
                 f"first {unseen[0]!r}. "
                 f'Seen: {listed(list(learnt.calibrations))}. Hint: fallback="pooled" takes all rows for them.'
             )
-        parts = []
-        for label, rows in found.rows.items():
-            one = learnt.calibrations.get(label, learnt.pooled)
-            assert one is not None  # noqa: S101  # refused above
-            parts.append((rows, self._moved(intervals[rows], one)))
+        learnt_or_pooled: Any = dict.fromkeys(unseen, learnt.pooled) | learnt.calibrations
+        parts = [(rows, self._moved(intervals[rows], learnt_or_pooled[label])) for label, rows in found.rows.items()]
         return put_together(intervals, parts)
 
     def apply_bounds(
@@ -262,10 +259,14 @@ class IntervalCalibrator:
         >>> [round(end, 3) for end in IntervalCalibrator(coverage=0.95).coverage_range(200)]
         [0.916, 0.976]
         """
-        alpha = self._alpha
-        if alpha is None:
+        if self._alpha is None:
             raise ValueError("`coverage_range` needs a coverage as the target.")
-        rank = self._rank(rows, alpha)
+        share_per_tail, confidence = self._per_tail(self._alpha)
+        rank = (
+            conformal_rank(rows, share_per_tail, confidence) if self.conformal else rank_leaving(rows, share_per_tail)
+        )
+        if self.tails == "separate":
+            rank = 2 * rank - rows - 1  # of the interval between two order statistics
         low = clopper_pearson(rank, rows, share)[0] if rank > 0 else 0.0
         return low, clopper_pearson(max(rank - 1, 0), rows, share)[1]
 
@@ -279,9 +280,7 @@ class IntervalCalibrator:
         >>> IntervalCalibrator.from_json(text).scale_
         3.0
         """
-        learnt = self._fitted
-        names = ("axes", "confidence", "conformal", "fallback", "tails", "vary")
-        return write({**{name: getattr(self, name) for name in names}, **self.targets}, learnt)
+        return write({name: getattr(self, name) for name in SETTINGS} | self.targets, self._fitted)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -317,30 +316,10 @@ class IntervalCalibrator:
         return f"{self.vary} {sides} from {rows} rows"
 
     @property
-    def _alpha(self) -> Fraction | None:
-        """Miss rate that is asked for, exactly; None for other targets."""
-        if "coverage" in self.targets:
-            return checks.miss_rate_of(self.targets["coverage"])
-        return checks.as_written(self.targets["miss_rate"]) if "miss_rate" in self.targets else None
-
-    @property
     def _fitted(self) -> Learnt:
         if self._learnt is None:
             raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
         return self._learnt
-
-    def _refuse_contradictions(self) -> None:
-        if self._alpha is None and (self.confidence is not None or self.tails == "separate"):
-            name = "confidence" if self.confidence is not None else "tails"
-            raise ValueError(f"`{name}` needs a coverage as the target.")
-        if self.confidence is not None and not self.conformal:
-            raise ValueError("`confidence` needs conformal=True: it is about new rows.")
-
-    def _rank(self, rows: int, alpha: Fraction) -> int:
-        """Return the rank of one side's order statistic, or that of the interval between two, among so many rows."""
-        share, confidence = self._per_tail(alpha)
-        rank = conformal_rank(rows, share, confidence) if self.conformal else rank_leaving(rows, share)
-        return rank if self.tails == "joint" else 2 * rank - rows - 1
 
     def _per_tail(self, alpha: Fraction) -> tuple[Fraction, float | None]:
         """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
@@ -357,12 +336,11 @@ class IntervalCalibrator:
             )
         return calibrations[None]
 
-    def _learn(self, intervals: Intervals) -> Calibration:
+    def _learn(self, curve: UCC) -> Calibration:
+        intervals = curve.intervals
         if intervals._weight is not None and not intervals._weight.any():
             raise ValueError("`weight` must not be zero in every row.")
-        alpha = self._alpha
-        if alpha is None:
-            curve = UCC(intervals, vary=self.vary)
+        if self._alpha is None:
             given: Any = self.targets
             point = curve.cheapest(given["cost"], axes=self.axes) if "cost" in given else curve.find(**given)
             return Calibration(len(intervals), point)
@@ -372,24 +350,17 @@ class IntervalCalibrator:
                 "Hint: calibrate each output by itself, or pass conformal=False."
             )
         if self.tails == "joint":
-            return Calibration(len(intervals), self._find(intervals, alpha))
-        lower, upper = (getattr(self._find(side, alpha), self.vary) for side in one_sided(intervals))
+            return Calibration(len(intervals), self._find(curve, self._alpha))
+        sides = (UCC(side, vary=self.vary) for side in one_sided(intervals))
+        lower, upper = (getattr(self._find(side, self._alpha), self.vary) for side in sides)
         moved = moved_apart(intervals, self.vary, lower, upper)
         return Calibration(len(intervals), UCC(moved).at(1.0), (lower, upper))
 
-    def _find(self, intervals: Intervals, alpha: Fraction) -> OperatingPoint:
+    def _find(self, curve: UCC, alpha: Fraction) -> OperatingPoint:
         share, confidence = self._per_tail(alpha)
-        curve = UCC(intervals, vary=self.vary)
         return curve.find(miss_rate=share, conformal=self.conformal, confidence=confidence)
 
     def _moved(self, intervals: Intervals, one: Calibration) -> Intervals:
         if one.tails is not None:
             return moved_apart(intervals, self.vary, *one.tails)
         return intervals.calibrated(scale=one.point.scale, shift=one.point.shift)
-
-
-def _checked_target(name: str, value: Any) -> float:
-    if name == "coverage":
-        checks.miss_rate_of(value)
-        return float(value)
-    return checks.real(name, value, 0, np.inf if name == "bandwidth" else 1)

@@ -2,74 +2,79 @@
 
 from __future__ import annotations
 
+from functools import partial
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
-from sklearn.model_selection import check_cv, train_test_split
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uccurve import _checks as checks
-from uccurve._checks import Array, Vary
+from uccurve._checks import Array
 from uccurve.intervals import Intervals
+from uccurve.train import BandRegressor
 
-from ._band_models import PARTS, BandModel, Data, Rows, default_part
+from ._crossfitting import Data, own_bands, point, with_prediction
 from .calibrator import IntervalCalibrator
+
+BANDS = ("area", "quantile", "own")
+COVERAGE = 0.9
+"""What is promised where nothing is asked for."""
 
 
 class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
-    """Turn regressors into one that also predicts calibrated intervals.
+    """Turn a regressor into one that also predicts calibrated intervals, by cross-fitting.
+
+    Every row serves for everything: the regressor, the model of its errors, and the calibration.
 
     Parameters
     ----------
     estimator : regressor, optional
-        Predicts the point. By default gradient boosting; Bayesian ridge for ``method="std"``.
-    method : {"meta", "quantile", "std"}
-        Where the bands come from. ``"meta"``: a second regressor of the first one's absolute errors, on rows that the
-        first has not seen and with its prediction as one more feature; works with any regressor. ``"quantile"``: two
-        quantile regressors. ``"std"``: the estimator's own ``predict(X, return_std=True)``.
-    band_estimator : regressor, optional
-        For ``"meta"``; by default gradient boosting of the quantile ``1 - miss_rate`` of the absolute errors.
-    band_size : float or int
-        For ``"meta"``: share (or number) of the training rows kept from `estimator` to train `band_estimator`.
-    lower_estimator, upper_estimator : regressor, optional
-        For ``"quantile"``; by default gradient boosting of the quantiles ``miss_rate / 2`` and ``1 - miss_rate / 2``.
-    miss_rate : float or None
-        Share of new observations that may lie outside. None leaves the bands as the regressors give them.
-    vary, conformal
-        As in `IntervalCalibrator`. ``vary="shift"`` with ``method="quantile"`` is conformalised quantile regression.
-    cv : int, splitter or None
-        Cross-validation that gives the calibration its unseen rows; all regressors are then fitted again on all rows.
-        None holds `calibration_size` of the rows out instead.
-    calibration_size : float or int
-        With ``cv=None``: share (or number) of the rows that only calibrate.
+        Predicts the point; by default gradient boosting.
+    band : {"area", "quantile", "own"} or regressor
+        Where the bands come from. A regressor learns the absolute errors of rows that the point prediction has not
+        seen, from the same features and the prediction. ``"area"`` is `uccurve.train.BandRegressor`, ``"quantile"``
+        gradient boosting of the errors' quantile at the coverage. ``"own"`` takes the estimator's own intervals, from
+        ``predict_interval`` or ``predict(X, return_std=True)``.
+    coverage, miss_rate : float, optional
+        Share of new observations that shall lie inside, or that may lie outside; one of the two. By default a coverage
+        of 0.9.
+    cv : int, splitter or list of splits
+        Folds, shuffled where a number is given. Every row must be held out exactly once; for clustered rows pass
+        ``list(GroupKFold(5).split(X, y, groups))``.
     min_band : float, str or None
-        Least band, as in `Intervals.from_bounds`: regressors may give tiny or negative bands, and a zero band can not
-        be scaled. A percentage is one of the mean half-width on the training rows. None refuses negative bands.
+        Minimum band, as in `Intervals.from_bounds`: regressors may give tiny or negative bands, and a zero band cannot
+        be scaled. A percentage is one of the mean half-width. None refuses negative bands.
     random_state : int, RandomState or None
-        For the splits, and for those regressors whose own is None.
+        For the folds, and for those regressors whose own is None.
 
     Attributes
     ----------
-    estimator_, band_estimator_, lower_estimator_, upper_estimator_ : fitted regressors
-        Those that the method has.
-    calibrator_ : IntervalCalibrator or None
+    estimator_, band_ : fitted regressors
+        Fitted on all rows; ``band_`` is None for ``"own"`` bands.
+    calibrator_ : IntervalCalibrator
+        Fitted on the cross-fitted intervals; its ``scale_`` is the factor on the bands.
     min_band_ : float or None
-        Least band in units of ``y``.
+        Minimum band in units of ``y``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
-    With ``cv=None`` and ``conformal=True`` the guarantee of `IntervalCalibrator` holds: new rows exchangeable with the
-    training rows are missed with a probability of at most `miss_rate`, whatever the regressors are. Cross-validation
-    uses all rows for everything and in practice comes close to the target, but calibrates models that were fitted on
-    fewer rows than the one that predicts, so nothing is guaranteed. Calibration counts rows alike: ``sample_weight``
-    goes to the regressors only.
+    With k folds, k regressors predict the fold that they have not seen, which gives an honest error for every row; k
+    band models predict a band for the fold whose errors they have not seen. The factor on the bands is the critical
+    scale of rank ceil((n + 1) coverage) of these intervals. Then the regressor is fitted on all rows and the band model
+    on all errors: 2k + 2 fits, and k + 1 for ``"own"`` bands.
+
+    The factor belongs to models fitted on fewer rows than those that predict, so the coverage is close to the target
+    but not guaranteed; it tends to lie a little above. For the guarantee of `IntervalCalibrator` keep rows apart and
+    calibrate on them. Calibration counts rows alike: ``sample_weight`` goes to the regressors only.
 
     Arguments of ``fit`` go to every regressor, or where metadata routing is enabled to those that request them.
 
@@ -79,7 +84,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
     >>> from sklearn.linear_model import LinearRegression
     >>> X = np.linspace(0, 1, 400)[:, None]
     >>> y = X[:, 0] + X[:, 0] * np.random.default_rng(0).normal(size=400)
-    >>> model = IntervalRegressor(LinearRegression(), miss_rate=0.1, random_state=0).fit(X, y)
+    >>> model = IntervalRegressor(LinearRegression(), coverage=0.9, random_state=0).fit(X, y)
     >>> lower, upper = model.predict_interval([[0.1], [0.9]])
     >>> bool(upper[1] - lower[1] > 3 * (upper[0] - lower[0]))  # the noise grows with x, and so do the intervals
     True
@@ -89,35 +94,23 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         self,
         estimator: Any = None,
         *,
-        method: Literal["meta", "quantile", "std"] = "meta",
-        band_estimator: Any = None,
-        band_size: float = 0.2,
-        lower_estimator: Any = None,
-        upper_estimator: Any = None,
-        miss_rate: float | None = 0.1,
-        vary: Vary = "scale",
-        conformal: bool = True,
+        band: Literal["area", "quantile", "own"] | Any = "area",
+        coverage: float | None = None,
+        miss_rate: float | None = None,
         cv: Any = 5,
-        calibration_size: float = 0.2,
         min_band: float | str | None = "5%",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.method = method
-        self.band_estimator = band_estimator
-        self.band_size = band_size
-        self.lower_estimator = lower_estimator
-        self.upper_estimator = upper_estimator
+        self.band = band
+        self.coverage = coverage
         self.miss_rate = miss_rate
-        self.vary = vary
-        self.conformal = conformal
         self.cv = cv
-        self.calibration_size = calibration_size
         self.min_band = min_band
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
-        """Fit the regressors and calibrate their intervals on rows they have not seen.
+        """Fit the regressors and calibrate their intervals.
 
         Parameters
         ----------
@@ -126,27 +119,31 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         **fit_params
             Such as ``sample_weight``; see the notes above.
         """
-        data, calibrator = self._checked(X, y, fit_params)
-        rows: Rows = np.arange(len(data.y))
-        if calibrator is None:
-            self._keep(self._fitted(data, rows))
-        elif self.cv is None:
-            rows, held_out = train_test_split(rows, test_size=self.calibration_size, random_state=data.seed)
-            self._keep(self._fitted(data, rows))
-            calibrator.fit(self._model.intervals(data.features(held_out), data.y[held_out]))
+        if isinstance(self.band, str):
+            checks.choice("band", self.band, BANDS)
+        target = self._target()
+        models = self._models(float(1 - checks.miss_rate_of(**target)))
+        data = self._data(X, y, fit_params)
+        if "band" in models:
+            y_pred = data.cross_fitted("estimator", models["estimator"], point)
+            errors = data.errors(y_pred)
+            bands = [errors.cross_fitted("band", models["band"], point)]
+            self.band_ = errors.fitted("band", models["band"])
         else:
-            folds = list(check_cv(self.cv).split(data.X, data.y))
-            unseen = [self._fitted(data, seen).intervals(data.features(out), data.y[out]) for seen, out in folds]
-            calibrator.fit(_together(unseen))
-            self._keep(self._fitted(data, rows))
-        self.calibrator_ = calibrator
+            own = partial(own_bands, min_band=self.min_band)
+            y_pred, *bands = data.cross_fitted("estimator", models["estimator"], own).T
+            self.band_ = None
+        self.estimator_ = data.fitted("estimator", models["estimator"])
+        half_width = max(float(np.mean(bands)), 0.0)
+        self.min_band_ = None if self.min_band is None else checks.floor(self.min_band, half_width)
+        unseen = Intervals.from_bands(data.y, y_pred, *bands, min_band=self.min_band_)
+        self.calibrator_ = IntervalCalibrator(**target).fit(unseen)
         return self
 
     def predict(self, X: Any) -> Array:
         """Predict the point, by `estimator_`."""
-        check_is_fitted(self)
-        y_pred: Array = np.asarray(self.estimator_.predict(X))
-        return y_pred
+        check_is_fitted(self, "calibrator_")
+        return point(self.estimator_, X)
 
     def predict_interval(self, X: Any) -> tuple[Array, Array]:
         """Predict the bounds.
@@ -155,70 +152,64 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         -------
         lower, upper : arrays of shape (n,)
         """
-        check_is_fitted(self)
-        intervals = self._model.intervals(X)
-        if self.calibrator_ is not None:
-            intervals = self.calibrator_.apply(intervals)
-        return intervals.lower, intervals.upper
+        check_is_fitted(self, "calibrator_")
+        if self.band_ is None:
+            y_pred, *bands = own_bands(self.estimator_, X, min_band=self.min_band_).T
+        else:
+            y_pred = point(self.estimator_, X)
+            bands = [point(self.band_, with_prediction(X, y_pred))]
+        new = self.calibrator_.apply(Intervals.from_bands(y_pred, y_pred, *bands, min_band=self.min_band_))
+        return new.lower, new.upper
 
     def get_metadata_routing(self) -> Any:
-        """Route the arguments of fit to the regressors of the method."""
+        """Route the arguments of fit to the regressors."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add(**self._models(), method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.method in PARTS:
-            inputs = [get_tags(model).input_tags for model in self._models().values()]
-            tags.input_tags.sparse = all(one.sparse for one in inputs)
-            tags.input_tags.allow_nan = all(one.allow_nan for one in inputs)
+        inputs = [get_tags(model).input_tags for model in self._models().values()]
+        tags.input_tags.sparse = all(one.sparse for one in inputs)
+        tags.input_tags.allow_nan = all(one.allow_nan for one in inputs)
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "calibrator_")
+    def _target(self) -> dict[str, Any]:
+        """Return the coverage or the miss rate, in the words it was given in."""
+        if self.coverage is None and self.miss_rate is None:
+            return {"coverage": COVERAGE}
+        return {"coverage": self.coverage, "miss_rate": self.miss_rate}
 
-    def _models(self) -> dict[str, Any]:
-        """Regressors of the method by name, defaults filled in."""
-        miss_rate = 0.1 if self.miss_rate is None else self.miss_rate
-        given = {part: getattr(self, part) for part in PARTS[self.method]}
-        return {
-            part: default_part(part, self.method, miss_rate) if model is None else model
-            for part, model in given.items()
-        }
+    def _models(self, coverage: float = COVERAGE) -> dict[str, Any]:
+        """Return the regressors by name, defaults filled in."""
+        models = {"estimator": GradientBoostingRegressor() if self.estimator is None else self.estimator}
+        if not isinstance(self.band, str):
+            models["band"] = self.band
+        elif self.band == "quantile":
+            models["band"] = GradientBoostingRegressor(loss="quantile", alpha=coverage)
+        elif self.band == "area":
+            models["band"] = BandRegressor()
+        return models
 
-    def _fitted(self, data: Data, rows: Rows) -> BandModel:
-        return BandModel.fitted(self.method, self._models(), data, rows, size=self.band_size, min_band=self.min_band)
-
-    def _keep(self, model: BandModel) -> None:
-        self._model, self.min_band_ = model, model.least
-        for part, regressor in model.parts.items():
-            setattr(self, f"{part}_", regressor)
-
-    def _checked(self, X: Any, y: Any, fit_params: dict[str, Any]) -> tuple[Data, IntervalCalibrator | None]:
-        checks.choice("method", self.method, tuple(PARTS))
-        for part in ("band_estimator", "lower_estimator", "upper_estimator"):
-            if getattr(self, part) is not None and part not in PARTS[self.method]:
-                raise ValueError(f"`{part}` does not go with method={self.method!r}.")
-        calibrator = None
-        if self.miss_rate is not None:
-            calibrator = IntervalCalibrator(miss_rate=self.miss_rate, vary=self.vary, conformal=self.conformal)
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+    def _data(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Data:
+        """Return checked rows in folds, and what goes to each regressor's fit."""
+        validate_data(self, X, y, skip_check_array=True)
         X, target = indexable(X, check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
-        validate_data(self, X, skip_check_array=True)
+        target = column_or_1d(target, warn=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return Data(X, column_or_1d(target, warn=True), self._routed(fit_params), seed), calibrator
+        return Data(X, target, self._folds(X, target, seed), self._routed(fit_params), seed)
+
+    def _folds(self, X: Any, y: Array, seed: int) -> list[Any]:
+        """Return pairs of seen and unseen rows, in which every row is unseen once."""
+        shuffled = isinstance(self.cv, Integral)
+        cv = KFold(self.cv, shuffle=True, random_state=seed) if shuffled else check_cv(self.cv)
+        folds = list(cv.split(X, y))
+        times = np.bincount(np.concatenate([unseen for _, unseen in folds]), minlength=len(y))
+        rule = checks.Rule("cv", "hold every row out exactly once", ("is not", "are not"), "pass a number of folds")
+        checks.rows(times != 1, rule, lambda row: f"held out {times[row]} times")
+        return folds
 
     def _routed(self, fit_params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        parts = PARTS[self.method]
         if not get_config()["enable_metadata_routing"]:
-            return dict.fromkeys(parts, fit_params)
+            return dict.fromkeys(self._models(), fit_params)
         routed = process_routing(self, "fit", **fit_params)
-        return {part: routed[part].fit for part in parts}
-
-
-def _together(parts: list[Intervals]) -> Intervals:
-    """All folds' intervals as one set."""
-    names = ("y_true", "y_pred", "lower_band", "upper_band")
-    columns: list[npt.ArrayLike] = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-    return Intervals.from_bands(*columns)
+        return {name: routed[name].fit for name in self._models()}

@@ -3,78 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE
+from uccurve._checks import Unit
 from uccurve.adapters import from_estimator
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 
-def _at(name: str) -> Callable[..., float]:
-    def score(intervals: Intervals, *, unit: str | float = "raw") -> float:
-        return float(getattr(UCC(intervals).at(1.0, unit=unit), name))
-
-    return score
+def _metric(name: str, curve: UCC, *, unit: Unit = "raw") -> float:
+    return float(getattr(curve.at(1.0, unit=unit), name))
 
 
-def _curve(method: str) -> Callable[..., float]:
-    def score(intervals: Intervals, *, vary: Any = "scale", **options: Any) -> float:
-        return float(getattr(UCC(intervals, vary=vary), method)(**options))
-
-    return score
-
-
-def _priced(method: str) -> Callable[..., float]:
-    def score(intervals: Intervals, *, c: float, axes: Any = HEADLINE, unit: Any = "raw", vary: Any = "scale") -> float:
-        found = getattr(UCC(intervals, vary=vary), method)(c, axes=axes, unit=unit)
-        return float(found if method == "cost" else found.cost)
-
-    return score
-
-
-def _interval_score(intervals: Intervals, *, alpha: float) -> float:
-    alpha = checks.real("alpha", alpha, 0, 1)
-    if alpha == 0:
-        raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
-    point = UCC(intervals).at(1.0)
-    return 2 * point.bandwidth + 2 / alpha * point.deficit
+def _cheapest(curve: UCC, **options: Any) -> float:
+    return float(curve.cheapest(**options).cost or 0.0)
 
 
 SCORES: Mapping[str, tuple[Callable[..., float], bool]] = {
-    "auucc_gain": (_curve("gain"), True),
-    "auucc": (_curve("area"), False),
-    "skill": (_curve("skill"), True),
-    "crps": (_curve("potential_crps"), False),
-    "cost": (_priced("cost"), False),
-    "cheapest": (_priced("cheapest"), False),
-    "interval_score": (_interval_score, False),
-    **{name: (_at(name), False) for name in checks.METRICS},
+    "auucc_gain": (UCC.gain, True),
+    "auucc": (UCC.area, False),
+    "skill": (UCC.skill, True),
+    "crps": (UCC.potential_crps, False),
+    "cost": (UCC.cost, False),
+    "cheapest": (_cheapest, False),
+    "interval_score": (UCC.interval_score, False),
+    **{name: (partial(_metric, name), False) for name in checks.METRICS},
 }
-"""By name: the score of intervals, and whether more of it is better."""
+"""By name: the score of a curve, and whether more of it is better."""
 
 
+@dataclass(repr=False, eq=False, slots=True)
 class IntervalScorer:
     """A scorer ``scorer(estimator, X, y)`` for intervals; made by `make_interval_scorer`."""
 
-    def __init__(
-        self, score: str | Callable[..., float], greater_is_better: bool, min_band: Any, options: dict[str, Any]
-    ) -> None:
-        self._score, self._greater_is_better = score, greater_is_better
-        self._min_band, self._options = min_band, options
+    _score: str | Callable[..., float]
+    _greater_is_better: bool
+    _intervals: Mapping[str, Any]
+    _options: Mapping[str, Any]
+    _request: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y_true: npt.ArrayLike, *, sample_weight: Any = None) -> float:
         """Score a fitted estimator; more is better, always."""
-        intervals = from_estimator(estimator, X, y_true, weight=sample_weight, min_band=self._min_band)
+        intervals = from_estimator(estimator, X, y_true, weight=sample_weight, **self._intervals)
         return self._signed(intervals, sample_weight)
 
     def _signed(self, intervals: Intervals, sample_weight: Any = None) -> float:
         if isinstance(self._score, str):
-            value = SCORES[self._score][0](intervals, **self._options)
+            options = {**self._options}
+            curve = UCC(intervals, vary=options.pop("vary", "scale"))
+            value = SCORES[self._score][0](curve, **options)
         else:
             weight = {} if sample_weight is None else {"sample_weight": sample_weight}
             rows = (intervals.y_true, intervals.y_pred, intervals.lower, intervals.upper)
@@ -91,7 +74,7 @@ class IntervalScorer:
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="sample_weight", alias=getattr(self, "_request", None))
+        request.score.add_request(param="sample_weight", alias=self._request)
         return request
 
     def _accept_sample_weight(self) -> bool:
@@ -108,6 +91,7 @@ def make_interval_scorer(
     score: str | Callable[..., float],
     *,
     greater_is_better: bool | None = None,
+    level: float | None = None,
     min_band: float | str | None = None,
     **options: Any,
 ) -> IntervalScorer:
@@ -116,17 +100,20 @@ def make_interval_scorer(
     Parameters
     ----------
     score : str or callable
-        ``"skill"`` and ``"crps"``, the potential CRPS (`vary`); ``"auucc_gain"``, ``"auucc"`` (`axes`, `vary`,
-        `unit`, and ranges such as ``miss_rate=(0, 0.5)``); ``"cost"`` as
-        delivered and ``"cheapest"`` on the curve (`c`, `axes`, `unit`, `vary`); ``"interval_score"`` (`alpha`); or a
-        metric as delivered, ``"bandwidth"``, ``"miss_rate"``, ``"excess"``, ``"deficit"``, ``"overshoot"`` (`unit`).
-        A callable is called as ``score(y_true, y_pred, lower, upper, **options)``.
+        A method of `UCC` with its options: ``"skill"``; ``"crps"``, the potential CRPS; ``"auucc_gain"`` and
+        ``"auucc"`` (`axes`, and ranges such as ``miss_rate=(0, 0.5)``); ``"cost"`` as delivered and ``"cheapest"`` on
+        the curve (`c`, `axes`); ``"interval_score"`` (`coverage`). Or a metric as delivered, ``"bandwidth"``,
+        ``"miss_rate"``, ``"excess"``, ``"deficit"``, ``"overshoot"``. A callable is called as ``score(y_true, y_pred,
+        lower, upper, **options)``.
     greater_is_better : bool
         For a callable only; the named scores know.
+    level : float, optional
+        As in `uccurve.adapters.from_estimator`, for estimators with a standard deviation.
     min_band : float or str, optional
         As in `Intervals.from_bounds`, for estimators whose prediction may lie outside its interval.
     **options
-        For the score. They are checked here, on three made-up rows, rather than in the middle of a search.
+        For the score, and `vary` for the curve. They are checked here, on three made-up rows, rather than in the middle
+        of a search.
 
     Returns
     -------
@@ -148,6 +135,6 @@ def make_interval_scorer(
         raise ValueError("`greater_is_better` must be given for a callable.")
     else:
         better = greater_is_better
-    scorer = IntervalScorer(score, better, min_band, options)
+    scorer = IntervalScorer(score, better, {"level": level, "min_band": min_band}, options)
     scorer._signed(Intervals.from_bands(np.array([0.0, 1.0, 3.0]), np.zeros(3), np.array([1.0, 2.0, 2.0])))
     return scorer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -43,27 +44,11 @@ class Settings(NamedTuple):
     seed: int
 
 
-class Ensemble(Protocol):
-    """A fitted sum of trees."""
-
-    @property
-    def n_trees(self) -> int:
-        """Number of trees kept."""
-
-    def raw(self, X: Any) -> Array:
-        """Logarithm of the band, in units of the constant band."""
-
-
-def relative_area(size: Array, half_width: Array, active: Array, weight: Array) -> float:
-    """Return the area of bands over that of the constant band: ``E[half-width] E[size / active] / E[size]``."""
-    mean_width, mean_ratio, mean_size = (np.average(v, weights=weight) for v in (half_width, size / active, size))
-    return float(mean_width * mean_ratio / mean_size) if mean_size else np.nan
-
-
 def held_out_area(rows: Rows, raw: Array) -> float:
-    """Return the area of held-out rows over that of the constant band."""
-    width = np.exp(raw)
-    return relative_area(rows.size, width, width, rows.weight)
+    """Return the area of held-out rows, up to a factor: ``E[band] E[size / band]``."""
+    band = np.exp(raw)
+    mean_band, mean_ratio = (np.average(values, weights=rows.weight) for values in (band, rows.size / band))
+    return float(mean_band * mean_ratio)
 
 
 # ---- scikit-learn's trees
@@ -158,33 +143,36 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -
     except ModuleNotFoundError as error:
         raise ImportError('backend="lightgbm" needs LightGBM: pip install lightgbm') from error
 
-    size, weight = rows.size.astype(np.float32), rows.weight.astype(np.float32)  # which LightGBM computes in
+    params = _lightgbm_params(settings, few=len(rows.size) <= FEW_ROWS)
+    data = lightgbm.Dataset(_accepted(rows.X), label=rows.size, params=params).construct()
+    if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
+        return LightGBMEnsemble(None, 0)  # LightGBM stops with an error where every feature is constant
+    train = partial(lightgbm.train, params | {"objective": _lightgbm_objective(rows)}, data, settings.n_estimators)
+    if held_out is None:
+        return LightGBMEnsemble(train(), settings.n_estimators)
+
+    def area(raw: Array, _: Any) -> tuple[str, float, bool]:
+        return "area", held_out_area(held_out, raw), False
+
+    unseen = data.create_valid(_accepted(held_out.X), label=held_out.size)
+    stop = lightgbm.early_stopping(settings.patience, verbose=False)
+    booster = train(valid_sets=[unseen], feval=area, callbacks=[stop])
+    better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
+    return LightGBMEnsemble(booster, booster.best_iteration if better else 0)
+
+
+def _lightgbm_objective(rows: Rows) -> Callable[[Array, Any], tuple[Any, Any]]:
+    """Return gradient and Hessian by raw predictions, in single precision, which LightGBM computes in."""
+    size, weight = rows.size.astype(np.float32), rows.weight.astype(np.float32)
 
     def objective(raw: Array, _: Any) -> tuple[Any, Any]:
         gradient, hessian = derivatives(size, raw.astype(np.float32))
         return weight * gradient, weight * hessian
 
-    params = _lightgbm_params(settings, few=len(rows.size) <= FEW_ROWS)
-    data = lightgbm.Dataset(_accepted(rows.X), label=rows.size, params=params).construct()
-    if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
-        return LightGBMEnsemble(None, 0)  # LightGBM stops with an error where every feature is constant
-    params["objective"] = objective
-    if held_out is None:
-        return LightGBMEnsemble(lightgbm.train(params, data, settings.n_estimators), settings.n_estimators)
+    return objective
 
-    def metric(raw: Array, _: Any) -> tuple[str, float, bool]:
-        return "area", held_out_area(held_out, raw), False
 
-    booster = lightgbm.train(
-        params,
-        data,
-        settings.n_estimators,
-        valid_sets=[data.create_valid(_accepted(held_out.X), label=held_out.size)],
-        feval=metric,
-        callbacks=[lightgbm.early_stopping(settings.patience, verbose=False)],
-    )
-    better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
-    return LightGBMEnsemble(booster, booster.best_iteration if better else 0)
+Ensemble = TreeEnsemble | LightGBMEnsemble
 
 
 def _lightgbm_params(settings: Settings, *, few: bool) -> dict[str, Any]:

@@ -64,9 +64,7 @@ class AreaObjective:
         """Return the loss's gradient and Hessian at raw predictions ``y_pred = log(band)``, for each row."""
         size = absolute_errors(y_true) ** POWERS[self.axes]
         gradient, hessian = derivatives(size, np.asarray(y_pred, np.float64))
-        if sample_weight is None:
-            return gradient, hessian
-        weight = np.asarray(sample_weight, np.float64)
+        weight = np.asarray(1.0 if sample_weight is None else sample_weight, np.float64)
         return weight * gradient, weight * hessian
 
     def __repr__(self) -> str:

@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uccurve import _checks as checks
 from uccurve._checks import Array, Axes
+from uccurve.curve import UCC
+from uccurve.intervals import Intervals
 
-from ._boosting import Ensemble, Rows, Settings, boosted_by_lightgbm, boosted_trees, relative_area
+from ._boosting import Ensemble, Rows, Settings, boosted_by_lightgbm, boosted_trees
 from ._objective import DEFICIT, absolute_errors, finite_errors, power
 
 BACKENDS: Mapping[str, Callable[[Rows, Rows | None, Settings], Ensemble]] = {
@@ -29,6 +31,8 @@ FEATURES: dict[str, Any] = {
     "accept_large_sparse": False,
     "ensure_all_finite": "allow-nan",
 }
+TARGET: dict[str, Any] = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False}
+"""Whether errors are finite is for our own refusals to say."""
 
 
 class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -170,13 +174,12 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             Errors, as for `fit`.
         sample_weight : array_like of shape (n,), optional
         """
-        errors = _column(y)
+        errors = column_or_1d(check_array(y, input_name="y", **TARGET), warn=True)
         check_consistent_length(X, errors)
-        bands = self.predict(X).reshape(len(errors), -1)
-        size = absolute_errors(errors if self.sides == "symmetric" else np.abs(errors))
-        active = np.where(errors > 0, bands[:, -1], bands[:, 0])
-        weight = np.ones(len(errors)) if sample_weight is None else _weights(sample_weight, len(errors))
-        return 1 - relative_area((size / size.max()) ** power(self.axes), bands.mean(axis=1), active, weight)
+        absolute_errors(errors if self.sides == "symmetric" else np.abs(errors))
+        weight = None if sample_weight is None else _weights(sample_weight, len(errors))
+        bands = self.predict(X).reshape(len(errors), -1).T
+        return UCC(Intervals.from_bands(errors, np.zeros(len(errors)), *bands, weight=weight)).gain(axes=self.axes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -206,10 +209,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
 
     def _data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
         """Return features, errors and weights of the rows that have one; weights have a mean of 1."""
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        X = validate_data(self, X, **FEATURES)
-        errors = _column(y)
+        X, y = validate_data(self, X, y, validate_separately=(FEATURES, TARGET))
+        errors = column_or_1d(y, warn=True)
         check_consistent_length(X, errors)
         weight = np.ones(len(errors)) if sample_weight is None else _weights(sample_weight, len(errors))
         counted = weight > 0
@@ -222,12 +223,6 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         if self.n_iter_no_change is None:
             return slice(None), None
         return tuple(train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed))
-
-
-def _column(y: Any) -> Array:
-    """Return the target as one column of floats; whether they are finite is for the refusals to say."""
-    found = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y")
-    return np.asarray(column_or_1d(found, warn=True), np.float64)
 
 
 def _weights(sample_weight: Any, n: int) -> Array:
