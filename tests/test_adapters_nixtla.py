@@ -72,9 +72,9 @@ def test_weights_and_floors_go_through() -> None:
 def test_a_frame_without_the_columns_says_which_it_has() -> None:
     with pytest.raises(ValueError, match=r"`frame` must have columns such as MODEL-lo-90 .* It has y, Naive"):
         from_nixtla(pytest.importorskip("pandas").DataFrame({"y": [1.0], "Naive": [1.0]}))
-    with pytest.raises(ValueError, match=r"both bounds of a level: AutoARIMA-lo-90 has no AutoARIMA-hi-90. It has"):
+    with pytest.raises(ValueError, match=r"AutoARIMA must have both bounds: `AutoARIMA-lo-90` has no upper bound"):
         from_nixtla(pandas_frame(**{"AutoARIMA-hi-90": None}))
-    with pytest.raises(ValueError, match=r"'AutoARIMA' is none of .*unique_id, ds, y"):
+    with pytest.raises(ValueError, match=r"AutoARIMA must have a prediction beside its bounds"):
         from_nixtla(pandas_frame(AutoARIMA=None), level=0.9)
     with pytest.raises(ValueError, match=r"'target' is none of .*unique_id, ds, y"):
         from_nixtla(pandas_frame(), y_true="target", level=0.9)

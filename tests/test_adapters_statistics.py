@@ -126,7 +126,7 @@ def test_what_is_not_frozen_row_by_row_is_refused() -> None:
 # ---- estimators
 
 
-def test_regressors_with_a_standard_deviation_give_one_of_it() -> None:
+def test_a_standard_deviation_becomes_an_interval_of_the_level() -> None:
     pytest.importorskip("sklearn")
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.linear_model import BayesianRidge
@@ -135,12 +135,19 @@ def test_regressors_with_a_standard_deviation_give_one_of_it() -> None:
 
     X, X_new, y, y_new = diabetes()
     for model in (BayesianRidge(), GaussianProcessRegressor(alpha=1.0, optimizer=None)):
-        found, (mean, std) = from_estimator(model.fit(X, y), X_new, y_new), model.predict(X_new, return_std=True)
-        assert found.y_pred.tolist() == mean.tolist()
-        assert found.lower_band.tolist() == found.upper_band.tolist() == std.tolist()
+        mean, std = model.fit(X, y).predict(X_new, return_std=True)
+        for level, deviations in ((None, 1.6448536269514722), (0.95, 1.959963984540054)):
+            found = from_estimator(model, X_new, y_new, level=level)
+            assert found.y_pred.tolist() == mean.tolist()
+            assert_allclose(found.lower_band, deviations * std, rtol=1e-12)
+            assert_allclose(found.upper_band, deviations * std, rtol=1e-12)
     pipeline = make_pipeline(StandardScaler(), BayesianRidge()).fit(X, y)
     mean, std = pipeline.predict(X_new, return_std=True)
-    assert from_estimator(pipeline, X_new, y_new).upper.tolist() == (mean + std).tolist()
+    assert_allclose(from_estimator(pipeline, X_new, y_new).upper, mean + 1.6448536269514722 * std, rtol=1e-12)
+    with pytest.raises(
+        ValueError, match=r"`level` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9"
+    ):
+        from_estimator(model, X_new, y_new, level=90)
 
 
 def test_estimators_without_intervals_are_told_what_to_do() -> None:
@@ -162,6 +169,11 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
             return np.column_stack([np.full(len(X), -1.0), np.full(len(X), 2.0)])
 
     assert_same(from_estimator(Two(), X_new, y_new), y_new, np.zeros(142), np.full(142, -1.0), np.full(142, 2.0))
+
+    with pytest.raises(
+        ValueError, match="`level` is for estimators with a standard deviation; Two has intervals of it"
+    ):
+        from_estimator(Two(), X_new, y_new, level=0.9)
 
     class Three(Two):
         def predict_interval(self, X: Any) -> Any:

@@ -192,9 +192,23 @@ def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
     values = [line.split() for line in lines]
     for row in a.ranking:
         coverage = f"{100 * row.coverage:.1f}%"
-        assert any(line[:2] == [row.name, coverage] and f"{row.scale:.2f}" in line for line in values)
+        shown_numbers = {f"{row.scale:.2f}", f"{100 * row.skill:.1f}%"}  # the first columns and the last
+        assert any(line[:2] == [row.name, coverage] and shown_numbers <= {*line} for line in values)
     for heading in ("Models, best first", "Gains over the constant band"):
         assert heading in lines
+
+
+@pytest.mark.parametrize("command", [("assess",), ("gate",)])
+def test_a_terminal_shows_the_answer_before_all_else(csv: Path, command: tuple[str, ...]) -> None:
+    dated = models().with_columns(ds=pl.col("id"), y=pl.when(pl.col("id") != "007").then("y"))
+    dated.write_csv(csv.parent / "gap.csv")
+    code, shown = at_a_terminal(csv.parent, *command, "gap.csv", "--coverage", "0.5", "--missing", "drop")
+    assert code in (0, 3)
+    lines = [line for line in ESCAPE.sub("", shown).splitlines() if line.strip()]
+    assert lines[0].startswith(("Ship ", "Gate "))
+    rest = " ".join(lines[1:])
+    for aside in ("gap.csv: a is a_pred", "dropped 1 of 60 rows", "in time (ds) are usually dependent"):
+        assert aside in rest
 
 
 def test_progress_is_shown_at_a_terminal_or_on_request(run: Run, csv: Path) -> None:
@@ -241,6 +255,19 @@ def test_columns_weights_and_bands_can_be_named(run: Run, csv: Path) -> None:
     assert_allclose(json.loads(found.stdout)["models"]["B"]["bandwidth"], ucc.UCC(iv).at(1.0).bandwidth)
 
 
+def test_a_named_model_settles_which_of_two_columns_is_meant(run: Run, tmp_path: Path) -> None:
+    frame = models().select("y", pred="a_pred", lower="a_lower", lo="b_lower", upper="a_upper")
+    frame.write_csv(tmp_path / "two.csv")
+    refused(
+        run("assess", "two.csv"), "`lower`, `lo` could all belong to two. Hint: choose by --model two=PRED,LOWER,UPPER"
+    )
+    found = run("assess", "two.csv", "--model", "two=pred,lower,upper", "--json", "-")
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["models"]["two"]["bandwidth"] == ucc.UCC(intervals(models(), "a")).at(1.0).bandwidth
+    frame.with_columns(target="y").write_csv(tmp_path / "two.csv")
+    refused(run("assess", "two.csv"), "`y`, `target` could all be the observation. Hint: choose one by --y")
+
+
 def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(run: Run, tmp_path: Path) -> None:
     frame = models().with_columns(b_upper=pl.when(pl.col("id") == "007").then(None).otherwise("b_upper"))
     frame.write_csv(tmp_path / "gap.csv")
@@ -259,7 +286,7 @@ def test_what_is_not_defined_is_a_dash_and_null(run: Run, tmp_path: Path) -> Non
     assert "all rows form one block" in found.stdout
     numbers = json.loads((tmp_path / "one.json").read_text(), parse_constant=pytest.fail)
     assert numbers["models"]["one"]["scale"] is None
-    assert numbers["models"]["one"]["coverage_low"] is None
+    assert numbers["models"]["one"]["score_low"] is None
 
 
 def test_the_same_command_gives_the_same_output(run: Run, csv: Path) -> None:

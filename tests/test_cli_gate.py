@@ -89,7 +89,10 @@ def test_clearly_worse_bands_fail_although_they_cover(run: Run, tmp_path: Path) 
 def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_path: Path) -> None:
     shuffled = rows().sample(fraction=1, shuffle=True, seed=1)
     shuffled.write_csv(tmp_path / "new.csv")
-    refused(run("gate", "base.csv", "new.csv", *ASKED), "must have the same y_true: .* or match them by --on")
+    refused(run("gate", "base.csv", "new.csv", *ASKED), "base.csv must have its rows in the order of .* Hint: --on id")
+    shuffled.drop("id").write_csv(tmp_path / "nameless.csv")
+    sentence = "must have the same y_true: .* or match them by --on"
+    refused(run("gate", "base.csv", "nameless.csv", *ASKED), sentence)
     found = run("gate", "base.csv", "new.csv", *ASKED, "--on", "id")
     assert found.returncode == 0, found.stderr
     assert "score" in found.stdout
@@ -127,8 +130,28 @@ def test_a_saved_assessment_is_a_baseline(run: Run, tmp_path: Path) -> None:
         assert found.returncode == code, found.stderr
         assert "Note: the baseline is a saved assessment" in found.stdout
     refused(run("gate", "accepted.json", "new.csv", "--coverage", "80%"), "is for a coverage of 0.9, the gate for 0.8")
+    assert run("assess", "base.csv", "new.csv", "--coverage", "90%", "--json", "two.json").returncode == 0
+    refused(run("gate", "two.json", "new.csv", *ASKED), r"several models \(base, new\).* Hint: --baseline NAME")
+    assert run("gate", "two.json", "base.csv", *ASKED, "--baseline", "base").returncode == 0
     (tmp_path / "odd.json").write_text('{"a": 1}')
     refused(run("gate", "odd.json", "new.csv", *ASKED), "odd.json must be intervals, or an assessment that")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "uccurve gate <(cat accepted.json) base.csv",
+        "cat accepted.json | uccurve gate - base.csv",
+        "uccurve gate /dev/stdin base.csv < accepted.json",
+        "gzip accepted.json; uccurve gate accepted.json.gz base.csv",
+        "uccurve gate accepted.json <(cat base.csv)",
+    ],
+)
+def test_a_saved_assessment_comes_from_anywhere(run: Run, tmp_path: Path, line: str) -> None:
+    assert run("assess", "base.csv", "--coverage", "90%", "--json", "accepted.json").returncode == 0
+    found = bash(f"{line} --coverage 90%", tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert "Note: the baseline is a saved assessment: scores are not compared row by row" in found.stdout
 
 
 def test_blocks_make_a_gate_more_careful(run: Run, tmp_path: Path) -> None:

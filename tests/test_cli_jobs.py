@@ -89,7 +89,7 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     pl.read_csv(tmp_path / "new.csv").drop("b_pred").write_csv(tmp_path / "part.csv")
     refused(
         run("calibrate", "cal.csv", "part.csv", *out, "0.1"),
-        "both files must have the same models: a, b in the first, a in",
+        "both files must have the same models and levels: a, b in the first, a in",
     )
     refused(
         run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"), "do not tell their coverage.* Hint: --coverage 90%"
@@ -123,6 +123,18 @@ def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: P
     assert "b, south, 3" in found.stdout
     assert " below, x " in found.stdout
     refused(run("apply", "cal.json", "new.csv", "-o", "later.csv"), "later.csv exists already")
+
+
+def test_a_saved_calibration_comes_from_a_pipe_or_packed(run: Run, tmp_path: Path) -> None:
+    assert (
+        run("calibrate", "cal.csv", "new.csv", "-o", "o.csv", "--save", "c.json", "--coverage", "90%").returncode == 0
+    )
+    text = (tmp_path / "c.json").read_bytes()
+    (tmp_path / "c.json.gz").write_bytes(gzip.compress(text))
+    packed = run("apply", "c.json.gz", "new.csv", "-o", "-")
+    piped = run("apply", "-", "new.csv", "-o", "-", input=text.decode())
+    assert packed.stdout == piped.stdout == (tmp_path / "o.csv").read_text()
+    refused(run("apply", "-", "-", "-o", "x.csv", input=""), "standard input can be read once only")
 
 
 def test_a_calibration_can_be_learnt_without_new_rows_and_applied_to_other_columns(run: Run, tmp_path: Path) -> None:
@@ -197,7 +209,7 @@ def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(run: Run, t
     gap = new.with_columns(a_lower=pl.when(pl.col("i") == 7).then(pl.lit("NA")).otherwise("a_lower")).drop("i")
     gap.write_csv(tmp_path / "gap.csv")
     asked = ("calibrate", "cal.csv", "gap.csv", "-o", "out.csv", "--save", "cal.json", "--coverage", "0.9")
-    sentence = "column a_lower of gap.csv must hold a number in each row: 1 of 50 rows does not, first row 7"
+    sentence = "gap.csv, a: `lower` must be finite: 1 of 50 rows is not, first row 7 .* Hint: --missing drop"
     refused(run(*asked), sentence)
     assert not (tmp_path / "cal.json").exists()
     found = run(*asked, "--missing", "drop")
@@ -235,15 +247,25 @@ def test_calibrated_rows_can_be_piped_and_packed(run: Run, tmp_path: Path) -> No
     refused(run(*asked, "packed.csv.zst", input=new), "written as CSV, .csv.gz or Parquet")
 
 
+SAVED = '{"kind": "uccurve.calibration", "version": 2'
+NOTHING = '"by": [], "models": []'
+LEVEL = '{"lower": "a", "upper": "b"}'
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "it is not JSON"),
-        ("[]", "its `kind` is not 'uccurve.calibration'"),
-        ('{"kind": "uccurve.calibration", "version": 7}', "its `version` is 7; this release reads 1"),
-        ('{"kind": "uccurve.calibration", "version": 1, "models": []}', "`models` must be a list"),
-        ('{"kind": "uccurve.calibration", "version": 1, "models": [1], "by": []}', "`models` must be an object"),
-        ("[" * 100_000, "it is not JSON"),
+        ("{", "it is not a JSON object"),
+        ("[]", "it is not a JSON object"),
+        ('{"kind": 1}', "its `kind` is not 'uccurve.calibration'"),
+        ('{"kind": "uccurve.calibration", "version": 7}', "its `version` is 7; this release reads 2"),
+        (f"{SAVED}, {NOTHING}}}", "`models` must not be empty"),
+        (f'{SAVED}, "by": [], "models": [1]}}', "`levels` must be a list"),
+        (f'{SAVED}, "by": [], "models": [{{"levels": [1]}}]}}', "`lower` must be text"),
+        (f'{SAVED}, "by": [], "models": [{{"levels": [{LEVEL}]}}]}}', "it holds NoneType, not an object"),
+        (f'{SAVED}, "by": [1], "models": []}}', "`by` must hold names"),
+        (f'{SAVED}, "by": [], "min_band": -1, "models": []}}', "`min_band` must be a number of at least 0"),
+        ("{" * 100_000, "it is not a JSON object"),
     ],
 )
 def test_only_saved_calibrations_are_applied(run: Run, tmp_path: Path, text: str, sentence: str) -> None:

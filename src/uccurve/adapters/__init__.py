@@ -1,13 +1,17 @@
 """Adapters: what other libraries predict, as Intervals.
 
 ``from_X`` gives one interval per row, as `Intervals` (a frame that names many models: a dict from name to Intervals).
-``levels_from_X`` gives all levels that X delivers, as a dict from level to Intervals for `UCC.from_levels`. Each only
-translates: nothing is fitted, sorted or repaired, rows are matched by position, and none imports the library it serves.
+``levels_from_X`` gives all levels that X delivers, as a dict from level to Intervals for `UCC.from_levels`. Both go
+into `assess` as they are, and so does what `models_from_frame` finds in any data frame. Each only translates: nothing
+is fitted or repaired, nothing is sorted unless ``crossing="sort"`` asks for it, rows are matched by position, and none
+imports the library it serves.
 """
 
 from ._boosting import from_quantile_models, levels_from_quantile_models
 from ._crepes import from_crepes, levels_from_crepes
 from ._estimator import from_estimator
+from ._frame import models_from_frame
+from ._levels import SortedQuantilesWarning
 from ._mapie import from_mapie, levels_from_mapie
 from ._nixtla import from_nixtla, levels_from_nixtla
 from ._posterior import from_posterior, levels_from_posterior
@@ -17,6 +21,7 @@ from ._skpro import from_skpro, levels_from_skpro
 from ._statsmodels import from_statsmodels, levels_from_statsmodels
 
 __all__ = [
+    "SortedQuantilesWarning",
     "from_crepes",
     "from_estimator",
     "from_mapie",
@@ -36,4 +41,5 @@ __all__ = [
     "levels_from_scipy",
     "levels_from_skpro",
     "levels_from_statsmodels",
+    "models_from_frame",
 ]

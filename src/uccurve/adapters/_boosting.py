@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from uccurve.intervals import Intervals
 
-from ._levels import Options, chosen
+from ._levels import QuantileOptions, chosen
 from ._quantiles import levels_from_quantiles
 
 
@@ -22,7 +22,7 @@ def from_quantile_models(
     *,
     y_pred: Any = None,
     level: float | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[QuantileOptions],
 ) -> Intervals:
     """Central intervals that fitted quantile models predict for `X`.
 
@@ -38,8 +38,7 @@ def from_quantile_models(
     level : float, optional
         Which central level to take; needed where there are several.
     **options
-        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`; quantile models often cross, so `min_band`
-        is often needed.
+        As in `from_quantiles`; quantile models often cross, so ``crossing="sort"`` or `min_band` is often needed.
 
     Examples
     --------
@@ -54,7 +53,7 @@ def from_quantile_models(
 
 
 def levels_from_quantile_models(
-    y_true: npt.ArrayLike, X: Any, models: Any, *, y_pred: Any = None, **options: Unpack[Options]
+    y_true: npt.ArrayLike, X: Any, models: Any, *, y_pred: Any = None, **options: Unpack[QuantileOptions]
 ) -> dict[float, Intervals]:
     """Central intervals of every pair of quantiles, by level; parameters as in `from_quantile_models`."""
     quantiles: dict[float, Any] = {}

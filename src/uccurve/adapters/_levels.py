@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from uccurve._checks import as_written
+from uccurve import _checks as checks
+from uccurve._checks import Array, as_written
 from uccurve.intervals import Intervals, Missing
 
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Levels asked of a model that has a whole distribution."""
+
+
+Crossing = Literal["raise", "sort"]
+
+
+class SortedQuantilesWarning(UserWarning):
+    """Crossing quantiles were put in ascending order because ``crossing="sort"`` asked for it."""
 
 
 class Options(TypedDict, total=False):
@@ -21,6 +30,12 @@ class Options(TypedDict, total=False):
     weight: npt.ArrayLike | None
     min_band: float | str | None
     missing: Missing
+
+
+class QuantileOptions(Options, total=False):
+    """The same, and what happens to quantiles that cross."""
+
+    crossing: Crossing
 
 
 def level_of(value: Any, name: str = "level") -> float:
@@ -85,13 +100,36 @@ def finite_bounds(lower: Any, upper: Any, library: str) -> None:
 
 
 def bounded(
-    y_true: npt.ArrayLike, y_pred: npt.ArrayLike, bounds: Mapping[float, tuple[Any, Any]], options: Options
+    y_true: npt.ArrayLike,
+    y_pred: npt.ArrayLike,
+    bounds: Mapping[float, tuple[Any, Any]],
+    options: Options,
+    *,
+    median: bool = False,
 ) -> dict[float, Intervals]:
-    """Intervals of each level."""
-    return {
-        level: Intervals.from_bounds(y_true, y_pred, lower, upper, **options)
-        for level, (lower, upper) in sorted(bounds.items())
-    }
+    """Intervals of each level; `median` says that the prediction is one of the quantiles."""
+    own: dict[str, Any] = {**options}
+    crossing = own.pop("crossing", "raise")
+    checks.choice("crossing", crossing, ("raise", "sort"))
+    levels = sorted(bounds)
+    if crossing == "sort":
+        lower, upper = ([bounds[level][side] for level in levels] for side in (0, 1))
+        ends = _in_order([*reversed(lower), *([y_pred] if median else []), *upper])
+        y_pred = ends[len(levels)] if median else y_pred
+        bounds = {level: (ends[len(levels) - 1 - i], ends[i - len(levels)]) for i, level in enumerate(levels)}
+    return {level: Intervals.from_bounds(y_true, y_pred, *bounds[level], **own) for level in levels}
+
+
+def _in_order(quantiles: Sequence[Any]) -> Array:
+    """Return quantiles in ascending order within each row, and say in how many rows they were not."""
+    given = np.stack([np.asarray(one, dtype=np.float64) for one in quantiles])
+    found: Array = np.sort(given, axis=0)
+    crossed = (found != given).any(axis=0) & np.isfinite(given).all(axis=0)
+    per_row = crossed.reshape(len(crossed), -1).any(axis=1)
+    if per_row.any():
+        message = f"sorted crossing quantiles in {int(per_row.sum())} of {len(per_row)} rows"
+        warnings.warn(message, SortedQuantilesWarning, stacklevel=2)
+    return found
 
 
 def _listed(names: Sequence[float]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -12,9 +11,8 @@ import numpy.typing as npt
 from uccurve._checks import Array
 from uccurve.intervals import Intervals
 
-from ._levels import Options, bounded, chosen, level_of, pairs
-
-_NAMED = re.compile(r"(?:.*_)?q?(0?\.\d+)")
+from ._levels import QuantileOptions, bounded, chosen, level_of, pairs
+from ._names import told_quantile
 
 
 def from_quantiles(
@@ -25,7 +23,7 @@ def from_quantiles(
     axis: int = 0,
     y_pred: npt.ArrayLike | None = None,
     level: float | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[QuantileOptions],
 ) -> Intervals:
     """Central intervals of one level from predicted quantiles.
 
@@ -43,7 +41,8 @@ def from_quantiles(
     level : float, optional
         Which central level to take; needed where there are several. 0.9 lies between the quantiles 0.05 and 0.95.
     **options
-        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
+        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`. Quantiles that cross are refused, or put in
+        ascending order with ``crossing="sort"`` and a warning that counts the rows.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def levels_from_quantiles(
     levels: Sequence[float | str] | None = None,
     axis: int = 0,
     y_pred: npt.ArrayLike | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[QuantileOptions],
 ) -> dict[float, Intervals]:
     """Central intervals of every pair of quantiles, by level; parameters as in `from_quantiles`.
 
@@ -75,12 +74,13 @@ def levels_from_quantiles(
     """
     names, arrays = _named(quantiles, levels, axis)
     places = pairs(names)
+    median = y_pred is None
     if y_pred is None:
         if 0.5 not in names:
             raise ValueError("`y_pred` must be given: there is no median (level 0.5) among the quantiles.")
         y_pred = arrays[names.index(0.5)]
     bounds = {level: (arrays[low], arrays[high]) for level, (low, high) in places.items()}
-    return bounded(y_true, y_pred, bounds, options)
+    return bounded(y_true, y_pred, bounds, options, median=median)
 
 
 def _named(quantiles: Any, levels: Sequence[float | str] | None, axis: int) -> tuple[list[float], list[Any]]:
@@ -100,13 +100,13 @@ def _named(quantiles: Any, levels: Sequence[float | str] | None, axis: int) -> t
 
 
 def _level(key: Any) -> float:
-    """Return the level behind a name such as 0.05, "0.05" or "sales_q0.05"."""
-    if isinstance(key, str):
-        match = _NAMED.fullmatch(key)
-        if not match:
-            raise ValueError(
-                f"`levels` must name quantiles such as 0.05, '0.05' or 'sales_q0.05'; {key!r} is none. "
-                "Hint: leave a mean out, or pass it as y_pred."
-            )
-        key = match[1]
-    return level_of(key, "levels")
+    """Return the level behind a number or a name such as "0.05", "p5" or "sales_q0.05"."""
+    if not isinstance(key, str):
+        return level_of(key, "levels")
+    level = told_quantile(key)
+    if level is None:
+        raise ValueError(
+            f"`levels` must name quantiles such as 0.05, '0.05' or 'sales_q0.05'; {key!r} is none. "
+            "Hint: leave a mean out, or pass it as y_pred."
+        )
+    return level_of(level, "levels")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from uccurve.intervals import Intervals
 
-from ._levels import Options, bounded, chosen, level_of, pairs
+from ._levels import QuantileOptions, bounded, chosen, level_of, pairs
 
 
 def from_skpro(
@@ -18,7 +18,7 @@ def from_skpro(
     *,
     y_pred: Any = None,
     level: float | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[QuantileOptions],
 ) -> Intervals:
     """Intervals of one level from a ``predict_interval`` or ``predict_quantiles`` frame.
 
@@ -33,7 +33,7 @@ def from_skpro(
     level : float, optional
         Which level to take; needed where there are several.
     **options
-        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
+        As in `from_quantiles`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def from_skpro(
 
 
 def levels_from_skpro(
-    y_true: npt.ArrayLike, prediction: Any, *, y_pred: Any = None, **options: Unpack[Options]
+    y_true: npt.ArrayLike, prediction: Any, *, y_pred: Any = None, **options: Unpack[QuantileOptions]
 ) -> dict[float, Intervals]:
     """Intervals of every level, by level; parameters as in `from_skpro`."""
     depth = getattr(getattr(prediction, "columns", None), "nlevels", None)
@@ -59,7 +59,9 @@ def levels_from_skpro(
     variables = list(dict.fromkeys(column[0] for column in prediction.columns))
     bounds = _from_intervals(prediction, variables) if depth == 3 else _from_quantiles(prediction, variables)
     point = _point(y_pred, prediction, variables, depth)
-    return bounded(_shaped(y_true, variables), _shaped(point, variables), bounds, options)
+    return bounded(
+        _shaped(y_true, variables), _shaped(point, variables), bounds, options, median=y_pred is None and depth == 2
+    )
 
 
 def _from_intervals(frame: Any, variables: list[Any]) -> dict[float, tuple[Any, Any]]:

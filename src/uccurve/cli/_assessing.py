@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from uccurve import _checks as checks
+from uccurve.adapters._names import told_coverage
 from uccurve.compare._formats import coverage as percent
-from uccurve.compare.assess import SHOWN, assess
-from uccurve.compare.results import AssessmentSettings
+from uccurve.compare._formats import short
+from uccurve.compare.assess import asked_settings, assess
 
-from ._console import say
+from ._console import say, show
 from ._demo import example
 from ._labels import block_option, hint_at_blocks
-from ._loading import Part, Request, coverage_told, load, parts
-from ._results import Outputs, named_inputs
+from ._loading import Part, Request, load, parts
+from ._results import Outputs
 from ._scans import Engine, choose_engine
+from ._sources import Source
 from ._streaming import stream
 
+if TYPE_CHECKING:
+    from uccurve.compare.results import Assessment
+
+PICTURES = (".png", ".svg", ".pdf")
 SETTINGS = ("axes", "partial", "c", "unit", "confidence_level", "seed")
 
 
@@ -29,12 +34,14 @@ def assess_files(
     request: Request,
     outputs: Outputs,
     *,
+    full: bool = False,
     engine: Engine | None = None,
     coverage: Fraction | None = None,
     **options: Any,
 ) -> None:
     """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
-    outputs.check(named_inputs(*paths))
+    outputs.check(*paths)
+    _check_picture(outputs.paths["--plot"])
     found, request = look_into(paths, request)
     coverage = choose_coverage(coverage, found)
     if engine is None:
@@ -42,38 +49,39 @@ def assess_files(
         if why:
             say(why)
     if engine != "memory":
-        outputs.check_streamed(engine)
         if options["n_resamples"] is not None:
             raise ValueError(f"--resamples needs the rows, and {engine} keeps none. Hint: --engine memory.")
-        outputs.write_streamed(stream(found, request, engine, _settings(coverage, **options)))
+        settings = asked_settings(coverage, **{name: options[name] for name in SETTINGS})
+        _write(stream(found, request, engine, settings), outputs, full=full)
         return
     loaded = load(found, request)
     asked: Any = {"coverage": None if coverage is None else float(coverage), "by": loaded.by, "block": loaded.block}
     if options["n_resamples"] is not None:  # slow: what is known at once comes at once
         quick = assess(loaded.models, **asked, **{**options, "n_resamples": None, "progress": False})
-        say(f"without resampling: {quick.verdict}")
-    outputs.write(assess(loaded.models, **asked, **options))
+        say(f"without resampling: {quick.verdict}", at_once=True)
+    files = {name: path for path, part in zip(paths, found, strict=True) for name in part.models if path != "-"}
+    _write(assess(loaded.models, **asked, **options), outputs, full=full, files=files)
 
 
-def look_into(paths: Sequence[str], request: Request) -> tuple[list[Part], Request]:
+def look_into(paths: Sequence[str | Source], request: Request) -> tuple[list[Part], Request]:
     """Settle which columns are read, and say so."""
     found = parts(paths, request)
     for part in found:
         for line in part.said():
             say(line)
-    first = found[0].table
-    block = block_option(None if request.block is None else str(request.block), first.columns)
-    labels = [name for feature in request.by for name in feature] + ([block] if isinstance(block, str) else [])
-    first.require(labels)
-    if block is None:
-        for line in hint_at_blocks(first):
+    columns = list(dict.fromkeys(name for part in found for name in part.table.columns))
+    request = replace(request, block=block_option(request.block, columns))
+    if not any({*request.labels} <= {*part.table.columns} for part in found):
+        found[0].table.require(request.labels)
+    if request.block is None:
+        for line in hint_at_blocks(found[0].table):
             say(line)
-    return found, replace(request, block=block)
+    return found, request
 
 
 def choose_coverage(given: Fraction | None, found: Sequence[Part]) -> Fraction | None:
     """Return the coverage that was given, or that all column names tell."""
-    told = coverage_told(found)
+    told = told_coverage(columns for part in found for columns in part.models.values())
     if given is None and told is not None:
         say(f"coverage {percent(float(told))}, as the column names say")
     return told if given is None else given
@@ -81,20 +89,30 @@ def choose_coverage(given: Fraction | None, found: Sequence[Part]) -> Fraction |
 
 def demo(out: Path, *, seed: int, force: bool) -> None:
     """Assess made-up models and write the report."""
-    outputs = Outputs(report=out, force=force)
-    outputs.check({})
+    outputs = Outputs({"--json": None, "--report": out, "--plot": None}, force)
+    outputs.check()
     say("Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:")
     models, by = example(seed)
-    outputs.write(assess(models, coverage=0.9, by=by, seed=seed))
+    _write(assess(models, coverage=0.9, by=by, seed=seed), outputs)
 
 
-def _settings(coverage: Fraction | None, **options: Any) -> AssessmentSettings:
-    alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
-    return AssessmentSettings(
-        coverage=None if coverage is None else float(coverage),
-        n_resamples=None,
-        block=None,
-        ranked_by="crps" if coverage is None else "score",
-        shown_coverage=float(1 - alpha),
-        **{name: options[name] for name in SETTINGS},
-    )
+def _page(found: Assessment, files: Mapping[str, str] | None) -> str:
+    from uccurve.report._page import page
+
+    return page(found, files=files)
+
+
+def _write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Mapping[str, str] | None = None) -> None:
+    """Write each file whole or not at all, then print the verdict and the tables; `files` are those of the models."""
+    outputs.write("--report", lambda: _page(found, files))
+    if outputs.paths["--plot"] is not None:
+        with outputs.file("--plot") as path:
+            found.plot().savefig(path, dpi=150)
+    outputs.write("--json", lambda: found.to_json() + "\n")
+    if outputs.leave_stdout:
+        show(found, full=full)
+
+
+def _check_picture(path: str | Path | None) -> None:
+    if path is not None and Path(path).suffix.lower() not in PICTURES:
+        raise ValueError(f"a plot is written as {', '.join(PICTURES)}; got {short(Path(path).name)}.")

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uccurve._outputs import shown_path, written
+import numpy as np
+
+from uccurve._checks import Array
+from uccurve.adapters._frame import levels_of
+from uccurve.adapters._names import Bounds, Columns
 from uccurve.calibrate.calibrator import Calibration, IntervalCalibrator
 from uccurve.compare._formats import amount, count, coverage, factor, share, short
-from uccurve.intervals import Intervals
 
 from ._console import output, say, show_rows, show_text
-from ._conventions import Bounds, Columns, detect_columns
 from ._labels import group_labels
-from ._loading import Part, Request, bound_arrays, flat, level_name, models_of, parts, read_frames
-from ._results import check_outputs, named_inputs, write_text
+from ._loading import Part, Request, level_name, models_of, part_of, parts, read_frames
+from ._results import Outputs
 from ._saved import SavedCalibration, SavedModel
-from ._sources import refuse_two_readers
+from ._sources import Source
 from ._tables import Table, listed
 
 if TYPE_CHECKING:
@@ -37,117 +39,99 @@ class Wanted:
     target: Mapping[str, float]
     options: Mapping[str, Any]
 
-    def calibrator(self, model: str, bounds: Bounds, *, levels: int) -> IntervalCalibrator:
+    def calibrator(self, model: str, columns: Columns, bounds: Bounds) -> IntervalCalibrator:
         """Return the calibrator of one pair of bounds."""
-        if self.target:
-            if levels > 1 and not {"coverage", "miss_rate"}.isdisjoint(self.target):
-                raise ValueError(
-                    f"--coverage is one promise, and {short(model)} has {levels} levels. Hint: leave it out, so that "
-                    "each level keeps its own, or choose one level by --model."
-                )
-            return IntervalCalibrator(**self.target, **self.options)  # type: ignore[arg-type]  # floats by name
-        if bounds.level is None:
+        levels, target = len(columns.bounds), dict(self.target)
+        if levels > 1 and not {"coverage", "miss_rate"}.isdisjoint(target):
+            raise ValueError(
+                f"--coverage is one promise, and {short(model)} has {levels} levels. Hint: leave it out, so that "
+                "each level keeps its own, or choose one level by --model."
+            )
+        if not target and bounds.level is None:
             raise ValueError(
                 f"the bounds of {short(model)} do not tell their coverage by their names. Hint: --coverage 90%."
             )
-        return IntervalCalibrator(coverage=float(bounds.level), **self.options)
+        target = target or {"coverage": float(bounds.level or 0)}
+        return IntervalCalibrator(**target, **self.options)  # type: ignore[arg-type]  # floats by name
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Files to write."""
-
-    out: Path | None
-    save: Path | None
-    force: bool
-
-    def check(self, *inputs: str) -> None:
-        """Refuse what cannot be written before long work starts."""
-        check_outputs({"--out": self.out, "--save": self.save}, named_inputs(*inputs), force=self.force)
-        if self.out is not None and self.out.suffix.lower() == ".zst":
-            raise ValueError("calibrated bounds are written as CSV, .csv.gz or Parquet, not as .zst.")
-
-    def write(self, frame: pl.DataFrame, table: Table) -> None:
-        """Write calibrated rows, as the file that they come from is written."""
-        if self.out is None:
-            return
-        if str(self.out) == "-":
-            output().write(frame.write_csv(separator=table.separator))
-            return
-        with written(self.out, force=self.force) as path:
-            _write_table(frame, path, self.out, table)
-        say(f"written: {shown_path(self.out)}, {len(frame):,} rows with calibrated bounds")
-
-
-def calibrate_files(calibration: str, new: str | None, wanted: Wanted, request: Request, targets: Targets) -> None:
+def calibrate_files(calibration: str, new: str | None, wanted: Wanted, request: Request, outputs: Outputs) -> None:
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
-    inputs = [calibration, *([new] if new is not None else [])]
-    refuse_two_readers(*inputs)
-    targets.check(*inputs)
+    _check(outputs, calibration, *([new] if new is not None else []))
     (found,) = parts([calibration], request)
     for line in found.said():
         say(line)
-    keys = [name for feature in request.by for name in feature]
-    found.table.require(keys)
-    learnt = _learnt(found, request, wanted, keys)
+    found.table.require(request.labels)
+    learnt = _learnt(found, request, wanted)
     table = None if new is None else Table.open(new, request.dialect)
-    frame = None if table is None else _calibrated(table, learnt, request)  # refused before anything is written
-    if targets.save is not None:
-        write_text(targets.save, learnt.to_json() + "\n", force=targets.force)
-    if table is not None and frame is not None:
-        targets.write(frame, table)
-    _report(learnt, to_stdout=str(targets.out) != "-")
+    calibrated = None if table is None else _calibrated(table, learnt, request)  # refused before anything is written
+    outputs.write("--save", lambda: learnt.to_json() + "\n")
+    if calibrated is not None:
+        _write(*calibrated, outputs)
+    _report(learnt, to_stdout=outputs.leave_stdout)
 
 
-def apply_file(saved: str, new: str, request: Request, targets: Targets) -> None:
+def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:
     """Write a file with bounds calibrated by what an earlier `calibrate` kept."""
-    targets.check(saved, new)
-    table = Table.open(new, request.dialect)
-    targets.write(_calibrated(table, SavedCalibration.read(saved), request), table)
+    _check(outputs, saved, new)
+    learnt = SavedCalibration.read(Source.of(saved))
+    _write(*_calibrated(Table.open(new, request.dialect), learnt, request), outputs)
 
 
-def _learnt(found: Part, request: Request, wanted: Wanted, keys: Sequence[str]) -> SavedCalibration:
+def _check(outputs: Outputs, *inputs: str) -> None:
+    outputs.check(*inputs)
+    if str(outputs.paths["--out"]).lower().endswith(".zst"):
+        raise ValueError("calibrated bounds are written as CSV, .csv.gz or Parquet, not as .zst.")
+
+
+def _learnt(found: Part, request: Request, wanted: Wanted) -> SavedCalibration:
     """Fit one calibrator for each level of each model."""
     frames = read_frames([found], request)
-    groups = group_labels(frames[0], keys)
+    groups = group_labels(frames[0], request.labels)
     models = []
-    for title, model in models_of([found], frames, request).items():
-        columns = found.models[title]
-        levels = [model] if isinstance(model, Intervals) else list(model.values())
-        for bounds, intervals in zip(columns.bounds, levels, strict=True):
-            calibrator = wanted.calibrator(title, bounds, levels=len(levels)).fit(intervals, groups=groups)
-            name = level_name(title, columns, bounds)
-            models.append(SavedModel(name, columns.pred, bounds.lower, bounds.upper, calibrator))
+    for name, model in models_of([found], frames, request).items():
+        columns = found.models[name]
+        if columns.samples:
+            raise ValueError(f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles.")
+        levels = list(model.values()) if isinstance(model, dict) else [model]
+        calibrators = [
+            wanted.calibrator(name, columns, bounds).fit(intervals, groups=groups)
+            for bounds, intervals in zip(columns.bounds, levels, strict=True)
+        ]
+        models.append(SavedModel(name, columns, tuple(calibrators)))
     band = request.min_band if isinstance(request.min_band, float) else None
-    return SavedCalibration(tuple(models), tuple(keys), band, request.sort_crossing)
+    return SavedCalibration(tuple(models), tuple(request.labels), band, request.sort_crossing)
 
 
-def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> pl.DataFrame:
-    """Return a table with calibrated bounds; all its other cells are as they were."""
-    models = _columns_in(table, learnt, request)
+def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> tuple[pl.DataFrame, Table]:
+    """Return a table with calibrated bounds, all its other cells as they were, and what it was read from."""
+    table, models = _columns_in(table, learnt, request)
     table.require([*(name for columns in models.values() for name in columns.names), *learnt.by])
     frame = table.texts()
     for one in learnt.models:
         frame = _with_bounds(table, frame, models[one.name], one, learnt, drop=request.missing == "drop")
-    return frame
+    return frame, table
 
 
-def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> dict[str, Columns]:
+def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> tuple[Table, dict[str, Columns]]:
     """Return the columns in a new file of each model that was learnt: those of the same names, or by convention."""
-    if request.models is None or not request.models:
-        same = {one.name: Columns(one.pred, (Bounds(one.lower, one.upper),)) for one in learnt.models}
-        if all(name in table.columns for one in same.values() for name in one.names):
-            return same
-    found = flat(dict(request.models or detect_columns(table.columns, y=request.y, nameless=table.source.name).models))
-    names = [one.name for one in learnt.models]
-    if len(found) == len(names) == 1:
-        return {names[0]: next(iter(found.values()))}
-    if set(found) != set(names):
+    same = {one.name: one.columns for one in learnt.models}
+    if not request.models and all(name in table.columns for columns in same.values() for name in columns.names):
+        return table, same
+    part = part_of(table, request)
+    found = dict(part.models)
+    if len(found) == len(same) == 1:
+        found = {next(iter(same)): next(iter(found.values()))}
+    if {name: len(one.bounds) for name, one in found.items()} != {name: len(one.bounds) for name, one in same.items()}:
         raise ValueError(
-            f"both files must have the same models: {listed(names)} in the first, "
-            f"{listed(list(found)) or 'none'} in {table.label}. Hint: --model NAME=PRED,LOWER,UPPER."
+            f"both files must have the same models and levels: {_described(same)} in the first, "
+            f"{_described(found) or 'none'} in {table.label}. Hint: --model NAME=PRED,LOWER,UPPER."
         )
-    return found
+    return part.table, found
+
+
+def _described(models: Mapping[str, Columns]) -> str:
+    return listed([level_name(name, one, bounds) for name, one in models.items() for bounds in one.bounds])
 
 
 def _with_bounds(
@@ -157,100 +141,113 @@ def _with_bounds(
     import polars as pl
 
     numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
-    whole = _complete(table, numbers, columns, drop=drop)
-    numbers = numbers.filter(whole)
-    ((pred, lower, upper),) = bound_arrays(numbers, columns, sort_crossing=learnt.sort_crossing)
-    groups = group_labels(numbers, learnt.by)
-    bounds = one.calibrator.apply_bounds(pred, lower, upper, groups=groups, min_band=learnt.min_band)
-    new = {name: pl.Series(name, bound) for name, bound in zip(columns.names[1:], bounds, strict=True)}
+    rows = _complete(numbers, columns) if drop else np.arange(len(numbers))
+    try:
+        bounds = _nested(one.name, list(_moved(numbers[rows], columns, one, learnt)))
+    except ValueError as error:
+        raise ValueError(f"{table.label}, {short(one.name)}: {error}") from None
+    values = dict(zip(columns.names[1:], (bound for both in bounds for bound in both), strict=True))
+    new = {name: pl.Series(name, bound) for name, bound in values.items()}
     if table.kind == "csv":
         sign = table.dialect.decimal
         new = {name: pl.Series(name, [repr(v).replace(".", sign) for v in s.to_list()]) for name, s in new.items()}
-    rows = whole.arg_true()
     return frame.with_columns(frame[name].cast(s.dtype).scatter(rows, s) for name, s in new.items())
 
 
-def _complete(table: Table, numbers: pl.DataFrame, columns: Columns, *, drop: bool) -> pl.Series:
-    """Return which rows have all their numbers; the others are refused, or left as they are."""
-    import polars as pl
+def _moved(
+    numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration
+) -> Iterator[tuple[Array, Array]]:
+    """Return the calibrated bounds of each level."""
+    groups = group_labels(numbers, learnt.by)
+    crossing: Any = "sort" if learnt.sort_crossing else "raise"
+    pred = numbers[columns.pred].to_numpy()  # nobody knows the observation yet
+    given = levels_of(pred, columns, lambda name: numbers[name].to_numpy(), crossing=crossing, min_band=learnt.min_band)
+    for intervals, calibrator in zip(given.values(), one.calibrators, strict=True):
+        found = calibrator.apply(intervals, groups=groups)
+        yield found.lower, found.upper
 
-    whole = pl.Series([True] * len(numbers))
-    for name in columns.names:
-        finite = numbers[name].is_finite().fill_null(value=False)
-        missing = (~finite).arg_true()
-        if len(missing) and not drop:
-            count = f"{len(missing)} of {len(numbers)} rows {'does' if len(missing) == 1 else 'do'} not"
-            raise ValueError(
-                f"column {short(name)} of {table.label} must hold a number in each row: {count}, "
-                f"first row {missing[0]}. Hint: --missing drop leaves such rows as they are."
-            )
-        whole &= finite
+
+def _nested(name: str, bounds: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
+    """Return bounds of which each level contains the narrower ones: widened where they do not, and that is said."""
+    lower = np.minimum.accumulate([low for low, _ in bounds])
+    upper = np.maximum.accumulate([high for _, high in bounds])
+    changed = (lower != [low for low, _ in bounds]) | (upper != [high for _, high in bounds])
+    widened = int(changed.any(axis=0).sum())
+    if widened:
+        say(f"{short(name)}: wider levels were widened to contain narrower ones in {widened} of {lower.shape[1]} rows")
+    return list(zip(lower, upper, strict=True))
+
+
+def _complete(numbers: pl.DataFrame, columns: Columns) -> Any:
+    """Return the rows that have all their numbers; the others are left as they are."""
+    whole = np.isfinite(numbers.select(columns.names).fill_null(np.nan).to_numpy()).all(axis=1)
     if not whole.any():
-        raise ValueError(f"all {len(numbers):,} rows of {table.label} lack a number.")
+        raise ValueError(f"all {len(numbers):,} rows lack a number.")
     if not whole.all():
-        say(f"rows that lack a number and were left as they are: {len(whole) - int(whole.sum())} of {len(whole)}")
-    return whole
+        say(f"rows that lack a number and were left as they are: {np.count_nonzero(~whole)} of {len(whole)}")
+    return np.flatnonzero(whole)
 
 
-def _write_table(frame: pl.DataFrame, path: Path, out: Path, table: Table) -> None:
-    suffix = out.suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        frame.write_parquet(path)
-    elif suffix == ".gz":
-        path.write_bytes(gzip.compress(frame.write_csv(separator=table.separator).encode()))
-    else:
-        frame.write_csv(path, separator=table.separator)
+def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
+    """Write calibrated rows, as the file that they come from is written."""
+    suffix = Path(str(outputs.paths["--out"])).suffix.lower()
+    if not outputs.leave_stdout:
+        output().write(frame.write_csv(separator=table.separator))
+        return
+    with outputs.file("--out", f", {len(frame):,} rows with calibrated bounds") as path:
+        if suffix in (".parquet", ".pq"):
+            frame.write_parquet(path)
+        elif suffix == ".gz":
+            path.write_bytes(gzip.compress(frame.write_csv(separator=table.separator).encode()))
+        else:
+            frame.write_csv(path, separator=table.separator)
 
 
 def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
     """Say what was learnt and what may be expected of it."""
-    rows = [row for one in learnt.models for row in _rows_of(one)]
-    vary = learnt.models[0].calibrator.vary
-    header = ["model", "rows", "factor" if vary == "scale" else "shift", "coverage here", "of new rows (95% range)"]
-    title = "What was learnt" if len(rows) <= LISTED else f"What was learnt: the first {LISTED} of {len(rows)}"
-    sentences = [_promise(one.calibrator) for one in learnt.models]
-    if to_stdout:
-        show_rows(title, header, rows[:LISTED])
-        show_text(dict.fromkeys(filter(None, sentences)))
-    else:
-        for line in dict.fromkeys(filter(None, sentences)):
-            say(line)
-
-
-def _rows_of(one: SavedModel) -> list[list[str]]:
-    calibrator = one.calibrator
-    found = [
-        (one.name if group is None else f"{one.name}, {_label(group)}", learnt)
-        for group, learnt in calibrator.calibrations_.items()
+    fitted = [
+        (level_name(one.name, one.columns, bounds), calibrator)
+        for one in learnt.models
+        for bounds, calibrator in zip(one.columns.bounds, one.calibrators, strict=True)
     ]
+    promises = [*dict.fromkeys(filter(None, (_promise(calibrator) for _, calibrator in fitted)))]
+    if not to_stdout:
+        for line in promises:
+            say(line)
+        return
+    rows = [row for name, calibrator in fitted for row in _rows_of(name, calibrator)]
+    move = "factor" if fitted[0][1].vary == "scale" else "shift"
+    title = "What was learnt" if len(rows) <= LISTED else f"What was learnt: the first {LISTED} of {len(rows)}"
+    show_rows(title, ["model", "rows", move, "coverage here", "of new rows (95% range)"], rows[:LISTED])
+    show_text(promises)
+
+
+def _rows_of(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
+    for group, learnt in calibrator.calibrations_.items():
+        label = ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+        yield [name if group is None else f"{name}, {label}", *_numbers(calibrator, learnt)]
     if calibrator.pooled_ is not None:
-        found.append((f"{one.name}, any other", calibrator.pooled_))
-    return [[name, str(count(learnt.rows)), *_numbers(calibrator, learnt)] for name, learnt in found]
+        yield [f"{name}, any other", *_numbers(calibrator, calibrator.pooled_)]
 
 
-def _numbers(calibrator: IntervalCalibrator, learnt: Calibration) -> tuple[str, str, str]:
+def _numbers(calibrator: IntervalCalibrator, learnt: Calibration) -> tuple[str, str, str, str]:
     write = factor if calibrator.vary == "scale" else amount
     moves = learnt.tails or (getattr(learnt.point, calibrator.vary),)
     change = " below, ".join(str(write(value)) for value in moves) + (" above" if len(moves) > 1 else "")
-    low, high = _range(calibrator, learnt.rows)
-    expected = "-" if isnan(low) else f"{share(low)} to {share(high)}"
-    return change, str(share(1 - learnt.point.miss_rate)), expected
+    expected = "-"
+    if not isnan(_target(calibrator)):
+        expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
+    return str(count(learnt.rows)), change, str(share(1 - learnt.point.miss_rate)), expected
 
 
-def _range(calibrator: IntervalCalibrator, rows: int) -> tuple[float, float]:
-    try:
-        return calibrator.coverage_range(rows)
-    except ValueError:  # another target than a coverage
-        return nan, nan
-
-
-def _label(group: Any) -> str:
-    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+def _target(calibrator: IntervalCalibrator) -> float:
+    """Return the promised coverage; nan for another target."""
+    return calibrator.targets.get("coverage", 1 - calibrator.targets.get("miss_rate", nan))
 
 
 def _promise(calibrator: IntervalCalibrator) -> str:
     """Return what the numbers promise, in words."""
-    target = calibrator.targets.get("coverage", 1 - calibrator.targets.get("miss_rate", nan))
+    target = _target(calibrator)
     if isnan(target):
         return ""
     sure = f"{coverage(target)} of new rows like these will be covered, on average"

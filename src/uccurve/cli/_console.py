@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO
 
 from uccurve._outputs import shown_path
@@ -27,14 +28,36 @@ FLAGS = (
     ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
     ("put the rows of both in the same order", "put the rows of both in the same order, or match them by --on"),
     ("raise zero bands by `min_band`", "--min-band raises zero bands"),
+    ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
 )
 """Hints of the library in the words of the command line."""
 
 
-def say(text: str) -> None:
+_asides: ContextVar[list[str] | None] = ContextVar("asides", default=None)
+
+
+def say(text: str, *, at_once: bool = False) -> None:
     """Tell the person, beside the output: one line on the error stream, where it is open."""
-    if is_open(sys.stderr):
+    asides = _asides.get()
+    if asides is not None and not at_once:
+        asides.append(text)
+    elif is_open(sys.stderr):
         sys.stderr.write(f"{printable(text)}\n")
+
+
+@contextmanager
+def answer_first() -> Iterator[None]:
+    """Hold back what is said beside the output until the output is there, or until it is refused."""
+    asides: list[str] = []
+    token = _asides.set(asides)
+    try:
+        yield
+    finally:
+        _asides.reset(token)
+        if asides and is_open(sys.stdout):
+            sys.stdout.flush()
+        for text in asides:
+            say(text)
 
 
 def output() -> TextIO:
@@ -83,7 +106,7 @@ def watch(wanted: bool | None) -> bool | Callable[[int, int], None] | None:
     """Return how progress is shown: as a bar at a terminal, as lines in a log, where that was asked for."""
     if not wanted or not is_open(sys.stderr):
         return False if wanted is None and not is_open(sys.stderr) else wanted
-    return True if sys.stderr.isatty() else lambda done, total: say(f"{done} of {total} done")
+    return True if sys.stderr.isatty() else lambda done, total: say(f"{done} of {total} done", at_once=True)
 
 
 def show(assessment: Assessment, *, full: bool = False) -> None:
@@ -94,14 +117,16 @@ def show(assessment: Assessment, *, full: bool = False) -> None:
         return
     console, text = _console(stream)
     console.print(text(assessment.verdict.text, style="bold"), end="\n\n")
-    if full:
-        console.print(text("\n".join(f"- {reason}" for reason in assessment.verdict.reasons)), end="\n\n")
+    reasons = assessment.verdict.reasons if full else ()
+    if reasons:
+        console.print(text("\n".join(f"- {reason}" for reason in reasons)), end="\n\n")
     for table in _tables.tables(assessment, full=full):
         cells = [[_cell(column, row) for column in table.columns] for row in table.rows]
         left = {place for place, column in enumerate(table.columns) if column.is_text}
         _draw(stream, table.title, [column.heading for column in table.columns], cells, left=left)
     for sentence in (*_tables.sentences(assessment), *_crossings(assessment, full=full)):
-        console.print(text(sentence, style="dim"))
+        if sentence not in reasons:
+            console.print(text(sentence, style="dim"))
 
 
 def _crossings(assessment: Assessment, *, full: bool) -> Iterator[str]:

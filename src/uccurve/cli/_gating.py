@@ -3,130 +3,74 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from uccurve._outputs import shown_path
 from uccurve.compare.gate import Gate, SavedScore, gate
 
 from ._assessing import choose_coverage, look_into
 from ._console import say, show_text
 from ._loading import Part, Request, load
-from ._results import check_outputs, named_inputs, write_text
-from ._sources import refuse_two_readers
+from ._results import Outputs
+from ._saved import json_object
+from ._sources import Source
 from ._tables import listed
 
-LIMIT = 64 << 20
-"""Bytes that a saved assessment may have."""
 
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """Where the two models are: their files, and their names in these."""
-
-    baseline: str
-    proposed: str | None
-    old: str | None = None
-    new: str | None = None
-
-    @property
-    def files(self) -> list[str]:
-        """The files, that of the proposed model first: segments and blocks are its columns."""
-        return [self.baseline] if self.proposed is None else [self.proposed, self.baseline]
-
-    def names(self, found: Sequence[Part]) -> tuple[str, str]:
-        """Return the baseline and the proposed model."""
-        if self.proposed is None:
-            models = list(found[0].models)
-            if self.old is None and self.new is None and len(models) == 2:
-                return models[0], models[1]
-            return _chosen(models, self.old, "--baseline"), _chosen(models, self.new, "--proposed")
-        return (
-            _chosen(list(found[1].models), self.old, "--baseline"),
-            _chosen(list(found[0].models), self.new, "--proposed"),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Reports:
-    """Files to write besides what is printed; ``-`` goes to standard output in place of the lines."""
-
-    json: str | None
-    markdown: str | None
-    force: bool
-
-    def check(self, inputs: Mapping[str, str]) -> None:
-        """Refuse what cannot be written before long work starts."""
-        if self.json == self.markdown == "-":
-            raise ValueError("--json and --markdown cannot both be standard output.")
-        check_outputs({"--json": self.json, "--markdown": self.markdown}, inputs, force=self.force)
-
-    def write(self, found: Gate) -> None:
-        """Write the files, then print one line per check."""
-        if self.json is not None:
-            text = json.dumps(found.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
-            write_text(self.json, text + "\n", force=self.force)
-        if self.markdown is not None:
-            write_text(self.markdown, found.to_markdown(), force=self.force)
-        if "-" not in (self.json, self.markdown):
-            show_text(found.to_text().splitlines())
-
-
-def gate_files(sides: Sides, request: Request, reports: Reports, *, coverage: Fraction | None, **options: Any) -> Gate:
-    """Judge the proposed model; `options` as in `uccurve.compare.gate`."""
-    refuse_two_readers(*sides.files)
-    reports.check(named_inputs(*sides.files))
-    saved = _saved_assessment(sides.baseline) if sides.proposed is not None else None
-    files = sides.files if saved is None else sides.files[:1]
-    found, request = look_into(files, request)
+def gate_files(
+    files: tuple[str, str | None],
+    names: tuple[str | None, str | None],
+    request: Request,
+    outputs: Outputs,
+    *,
+    coverage: Fraction | None,
+    **options: Any,
+) -> Gate:
+    """Judge a proposed model by the baseline, each by its file and its name in it; `options` as in `compare.gate`."""
+    outputs.check(*(path for path in files if path is not None))
+    first = Source.of(files[0])
+    saved = json_object(first)
+    if saved is not None and ("models" not in saved or saved.get("schema") != 1 or files[1] is None):
+        raise ValueError(f"{first.label} must be intervals, or an assessment that `uccurve assess --json` wrote.")
+    sources = [source for source in (files[1], None if saved else first) if source is not None]
+    found, request = look_into(sources, request)  # the proposed model first: segments and blocks are its columns
     promised = choose_coverage(coverage, found)
     if promised is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
     loaded = load(found, request)
-    old: Any
+    baseline: Any
     if saved is not None:
-        old, new = (
-            SavedScore.of(saved, coverage=promised, name=sides.old),
-            _chosen(list(found[0].models), sides.new, "--proposed"),
-        )
-        names = (old.name if old.name != new else f"{old.name} (saved)", new)
+        baseline = SavedScore.of(saved, coverage=promised, name=names[0])
+        new = _chosen(found[0], names[1], "--proposed")
+        old = baseline.name if baseline.name != new else f"{baseline.name} (saved)"
     else:
-        names = sides.names(found)
-        old, new = loaded.models[names[0]], names[1]
-    say(f"baseline: {names[0]}; proposed: {names[1]}")
-    asked: Any = {"coverage": promised, "by": loaded.by, "block": loaded.block, "names": names}
-    outcome = gate(old, loaded.models[new], **asked, **options)
-    reports.write(outcome)
+        old, new = _names(found, *names)
+        baseline = loaded.models[old]
+    say(f"baseline: {old}; proposed: {new}")
+    asked: Any = {"coverage": promised, "by": loaded.by, "block": loaded.block, "names": (old, new)}
+    outcome = gate(baseline, loaded.models[new], **asked, **options)
+    outputs.write("--json", lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    outputs.write("--markdown", outcome.to_markdown)
+    if outputs.leave_stdout:
+        show_text(outcome.to_text().splitlines())
     return outcome
 
 
-def _chosen(models: Sequence[str], name: str | None, option: str) -> str:
+def _names(found: Sequence[Part], old: str | None, new: str | None) -> tuple[str, str]:
+    """Return the baseline and the proposed model, which stand in this order where one file has both."""
+    models = list(found[0].models)
+    if len(found) == 1 and old is None and new is None and len(models) == 2:
+        return models[0], models[1]
+    return _chosen(found[-1], old, "--baseline"), _chosen(found[0], new, "--proposed")
+
+
+def _chosen(part: Part, name: str | None, option: str) -> str:
     """Return the model that is meant among those of a file."""
+    models = list(part.models)
     if name is None and len(models) == 1:
         return models[0]
     if name is None or name not in models:
         what = "which model is meant?" if name is None else f"no model is called {name}."
         raise ValueError(f"{what} There are {listed(models)}. Hint: {option} NAME.")
     return name
-
-
-def _saved_assessment(path: str) -> dict[str, Any] | None:
-    """Return the assessment that a JSON file holds; None where the file is something else."""
-    place = Path(path)
-    if path == "-" or not place.is_file():
-        return None
-    with place.open("rb") as stream:
-        if not stream.read(64).lstrip().startswith(b"{"):
-            return None
-        stream.seek(0)
-        text = stream.read(LIMIT)
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or "models" not in data or data.get("schema") != 1:
-        raise ValueError(f"{shown_path(path)} must be intervals, or an assessment that `uccurve assess --json` wrote.")
-    return data

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uccurve.adapters._names import SERIES, TIMES, plain_name
 from uccurve.compare._formats import short
 
-from ._conventions import split_names
 from ._tables import Table
 
 if TYPE_CHECKING:
@@ -20,37 +20,18 @@ if TYPE_CHECKING:
 LABELS = 60
 """An integer with at most so many different values is a label, not a number to be cut into bins."""
 LOOKED_AT = 10_000
-"""Rows of a column of dates that are looked at."""
-TIME = ("ds", "cutoff", "date", "datetime", "time", "timestamp", "period", "forecast_timestamp")
-"""Names of columns that hold a time."""
+"""Rows that are looked at for a sorted time."""
 ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?")
 
 
-def by_option(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return features to segment by, as given by --by: several columns in one, separated by commas, are combined.
-
-    >>> by_option(["site", "series,horizon"])
-    (('site',), ('series', 'horizon'))
-    """
-    return tuple(tuple(split_names(text)) for text in texts)
-
-
-def block_option(text: str | None, columns: Sequence[str]) -> int | str | None:
+def block_option(given: int | str | None, columns: Sequence[str]) -> int | str | None:
     """Return a column of blocks, or the length of blocks where no column is called so.
 
     >>> block_option("day", ["y", "day"]), block_option("24", ["y", "day"])
     ('day', 24)
     """
-    if text is None or text in columns:
-        return text
-    return int(text) if text.isascii() and text.isdecimal() else text
-
-
-def label_columns(by: Sequence[Sequence[str]], block: int | str | None) -> list[str]:
-    """Columns that hold labels."""
-    return list(
-        dict.fromkeys([*(name for feature in by for name in feature), *([block] if isinstance(block, str) else [])])
-    )
+    text = str(given)
+    return int(text) if text not in columns and text.isascii() and text.isdecimal() else given
 
 
 def segment_labels(frame: pl.DataFrame, by: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -110,30 +91,21 @@ def hint_at_blocks(table: Table) -> Iterator[str]:
     """Return a word where a file has a time and no blocks were asked for: rows of a series are dependent."""
     import polars as pl
 
-    name = None
-    with suppress(pl.exceptions.PolarsError):  # a file that cannot be read is refused where it is read
-        name = next(iter(_time_columns(table)), None)
+    name = next((one for one in table.columns if plain_name(one) in TIMES), None)
+    if name is None:
+        with suppress(pl.exceptions.PolarsError):  # a file that cannot be read is refused where it is read
+            name = _sorted_time(table)
     if name is not None:
+        series = next((one for one in table.columns if plain_name(one) in SERIES), "COLUMN")
         yield (
             f"Note: rows that follow each other in time ({short(name)}) are usually dependent, and p-values then are "
-            f"too small. Hint: --block COLUMN, or --block N for N consecutive rows."
+            f"too small. Hint: --block {short(series)}, or --block N for N consecutive rows."
         )
 
 
-def _time_columns(table: Table) -> Iterator[str]:
-    """Columns that hold a time by their name, or by their type or text where they are sorted."""
-    yield from (name for name in table.columns if name.strip().lower() in TIME)
-    schema = table.schema()
-    candidates = [name for name, kind in schema.items() if kind.is_temporal()]
-    if table.kind == "csv":
-        candidates = _dates(table)
-    for name in candidates:
-        if table.lazy([], [name]).head(LOOKED_AT).collect()[name].is_sorted():
-            yield name
-
-
-def _dates(table: Table) -> list[str]:
-    """Columns of a CSV file whose first cell is a date as ISO 8601 writes it."""
+def _sorted_time(table: Table) -> str | None:
+    """Return the first sorted column that holds times by its type, or dates as ISO 8601 writes them in text."""
     names = [name for name in table.columns if table.columns.count(name) == 1]
-    first = table.lazy([], names).head(1).collect()
-    return [name for name in names if len(first) and ISO_DATE.fullmatch(str(first[name][0]))]
+    rows = table.lazy([], names).head(LOOKED_AT).collect()
+    times = (one for one in rows if one.dtype.is_temporal() or ISO_DATE.fullmatch(str(one.first())))
+    return next((one.name for one in times if one.is_sorted()), None)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from uccurve.adapters._frame import Model, model_of
+from uccurve.adapters._long import widened
+from uccurve.adapters._names import Bounds, Columns, Long, key_columns, long_columns, model_columns, observed_column
 from uccurve.compare._formats import coverage, short
-from uccurve.intervals import Intervals, Missing
+from uccurve.curve import UCC
+from uccurve.intervals import Missing
 
-from ._conventions import Bounds, Columns, detect_columns, told_coverage
-from ._labels import block_labels, label_columns, segment_labels
-from ._rows import complete_rows, matched_rows, refuse_other_lengths
-from ._sources import refuse_two_readers
+from ._labels import block_labels, segment_labels
+from ._rows import complete_rows, matched_rows, refuse_other_rows
+from ._sources import Source
 from ._tables import Dialect, Table, listed
 
 if TYPE_CHECKING:
     import polars as pl
-
-Model = Intervals | dict[float, Intervals]
-"""Intervals of one level, or those of several by their level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Request:
     """Which columns a person asked for, and how to read them; what is None or empty is found by convention."""
 
     y: str | None = None
-    models: Mapping[str, Columns] | None = None
+    models: Mapping[str, Columns] = field(default_factory=dict)
     weight: str | None = None
     by: tuple[tuple[str, ...], ...] = ()
     """Features to segment by; several columns of one feature are combined."""
@@ -41,27 +39,38 @@ class Request:
     sort_crossing: bool = False
     dialect: Dialect = field(default_factory=Dialect)
 
+    @property
+    def labels(self) -> list[str]:
+        """Columns that hold labels."""
+        block = [self.block] if isinstance(self.block, str) else []
+        return list(dict.fromkeys([*(name for feature in self.by for name in feature), *block]))
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file with the columns that are read from it."""
+    """One file with the columns that are read from it; one of several may lack the observation, or models."""
 
     table: Table
-    y: str
+    y: str | None
     models: Mapping[str, Columns]
 
     def said(self) -> Iterator[str]:
         """Return what was recognised, one line per model."""
+        observed = "" if self.y is None else f"observed is {short(self.y)}"
         for name, columns in self.models.items():
             model = "" if name == self.table.source.name else f"{short(name)} is "
             levels = [str(coverage(float(level))) for level in columns.levels if level is not None]
             told = f" ({', '.join(levels)})" if levels else ""
-            yield f"{self.table.label}: {model}{listed(columns.names)}{told}; observed is {short(self.y)}"
+            names = f"{len(columns.samples)} samples" if columns.samples else listed(columns.names)
+            yield f"{self.table.label}: {model}{names}{told}{'; ' if observed else ''}{observed}"
+        if not self.models:
+            yield f"{self.table.label}: {observed}"
 
     def numbers(self, request: Request) -> list[str]:
         """Columns that must hold numbers."""
         columns = [name for model in self.models.values() for name in model.names]
-        return list(dict.fromkeys([self.y, *columns, *([request.weight] if request.weight else [])]))
+        named = [name for name in (self.y, request.weight) if name is not None and name in self.table.columns]
+        return list(dict.fromkeys([*named, *columns]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +82,10 @@ class Loaded:
     block: Any = None
 
 
-def parts(paths: Sequence[str], request: Request) -> list[Part]:
+def parts(paths: Sequence[str | Source], request: Request) -> list[Part]:
     """Look into the files and settle which columns are read from each."""
-    refuse_two_readers(*paths)
-    found = [_part(Table.open(path, request.dialect), request) for path in paths]
+    found = [part_of(Table.open(path, request.dialect), request) for path in paths]
+    _refuse_incomplete(found, request)
     names = [name for part in found for name in part.models]
     repeated = {name for name in names if names.count(name) > 1}
     if len(found) == 1 or not repeated:
@@ -86,30 +95,43 @@ def parts(paths: Sequence[str], request: Request) -> list[Part]:
     ]
 
 
-def coverage_told(found: Sequence[Part]) -> Fraction | None:
-    """Return the coverage on which the column names of all models agree."""
-    return told_coverage(columns for part in found for columns in part.models.values())
+def part_of(table: Table, request: Request) -> Part:
+    """Settle which columns are read from one file."""
+    y = request.y or observed_column(table.columns, hint="choose one by --y")
+    y = y if y in table.columns else None  # another file may have it
+    models = request.models
+    if request.on:
+        models = {name: one for name, one in models.items() if set(one.names) <= {*table.columns}}
+    if not request.models:
+        hint = "choose by --model {model}=PRED,LOWER,UPPER"
+        models = model_columns(table.columns, y=y, nameless=table.source.name, hint=hint)
+    if not models and (long := long_columns(table.columns, y=y)):
+        return _widened(table, long, y, request)
+    return Part(table, y, models)
 
 
 def load(found: Sequence[Part], request: Request) -> Loaded:
     """Read the models of all files, of the same rows in the same order, with their segments and blocks."""
     frames = read_frames(found, request)
-    by = segment_labels(frames[0], request.by) if request.by else None
-    return Loaded(models_of(found, frames, request), by, block_labels(frames[0], request.block))
+    labels = frames[_holder(found, request.labels)]
+    by = segment_labels(labels, request.by) if request.by else None
+    return Loaded(models_of(found, frames, request), by, block_labels(labels, request.block))
 
 
 def read_frames(found: Sequence[Part], request: Request) -> list[pl.DataFrame]:
     """Read the columns of all files that are needed, rows matched and complete where that was asked for."""
-    labels = label_columns(request.by, request.block)
-    wanted = [[*request.on, *(labels if part is found[0] else [])] for part in found]
+    shared = [name for name in key_columns(found[0].table.columns) if all(name in one.table.columns for one in found)]
+    keys = request.on or (shared if len(found) > 1 else [])
+    holder = _holder(found, request.labels)
     frames = [
-        part.table.read(part.numbers(request), list(dict.fromkeys(names)))
-        for part, names in zip(found, wanted, strict=True)
+        part.table.read(part.numbers(request), [*keys, *(request.labels if place == holder else [])])
+        for place, part in enumerate(found)
     ]
     titles = [part.table.label for part in found]
     if request.on:
         frames = matched_rows(frames, titles, request.on, drop=request.missing == "drop")
-    refuse_other_lengths(frames, titles)
+    else:
+        refuse_other_rows(frames, titles, shared)
     if request.missing == "drop":
         frames = complete_rows(frames, [part.numbers(request) for part in found])
     return frames
@@ -117,11 +139,70 @@ def read_frames(found: Sequence[Part], request: Request) -> list[pl.DataFrame]:
 
 def models_of(found: Sequence[Part], frames: Sequence[pl.DataFrame], request: Request) -> dict[str, Model]:
     """Return the intervals of every model."""
-    return {
-        name: _model(name, frame, part.y, columns, request)
-        for part, frame in zip(found, frames, strict=True)
-        for name, columns in part.models.items()
-    }
+    places = [place for place, part in enumerate(found) if part.y is not None]
+    models: dict[str, Model] = {}
+    for place, (part, frame) in enumerate(zip(found, frames, strict=True)):
+        observed = place if place in places else places[0]
+        y = frames[observed][str(found[observed].y)].to_numpy()
+        for name, columns in part.models.items():
+            models[name] = _model(name, frame, y, columns, request)
+    return models
+
+
+def _model(name: str, frame: pl.DataFrame, y: Any, columns: Columns, request: Request) -> Model:
+    weight = frame[request.weight].to_numpy() if request.weight else None
+    crossing: Any = "sort" if request.sort_crossing else "raise"
+    options: Any = {"weight": weight, "min_band": request.min_band, "crossing": crossing}
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = model_of(y, columns, lambda column: frame[column].to_numpy(), **options)
+        if isinstance(found, dict):
+            UCC.from_levels(found)  # refuses levels that are not nested
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{short(name)}: {error}") from None
+    for one in told:
+        warnings.warn(f"{short(name)}: {one.message}", one.category, stacklevel=2)
+    return found
+
+
+def _widened(table: Table, long: Long, y: str | None, request: Request) -> Part:
+    """Return a file with one row per quantile as one with a row per forecast."""
+    import narwhals as nw
+
+    constant = [name for name in (y, request.weight) if name is not None]
+    numbers = [long.value, *constant]
+    frame = table.read(numbers, [name for name in table.columns if name not in numbers])
+    try:
+        wide, models = widened(nw.from_native(frame), long, constant=constant, nameless=table.source.name)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{table.label}: {error}") from None
+    return Part(table.holding(wide.to_native()), y, models)
+
+
+def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
+    """Refuse files without an observation or a model, unless keys match them with a file that has it."""
+    has_y, has_models = any(part.y is not None for part in found), any(part.models for part in found)
+    for part in found:
+        table = part.table
+        if part.y is None and not (request.on and has_y):
+            table.require([request.y] if request.y else [])
+            raise ValueError(
+                f"{table.label} has no column for the observation (such as y, y_true, actual, observed); it has "
+                f"{listed(table.columns)}. Hint: --y COLUMN, or --on KEYS where another file has it."
+            )
+        if not part.models and not (request.on and has_models and part.y is not None):
+            raise ValueError(
+                f"{table.label} has no prediction with its bounds (such as pred, lower, upper); it has "
+                f"{listed(table.columns)}. Hint: --model NAME=PRED,LOWER,UPPER."
+            )
+        weight = [request.weight] if request.weight and part.models else []
+        table.require([*part.numbers(request), *weight, *request.on])
+
+
+def _holder(found: Sequence[Part], labels: Sequence[str]) -> int:
+    """Return the place of the first file that has all labels; 0 where none has."""
+    return next((place for place, part in enumerate(found) if {*labels} <= {*part.table.columns}), 0)
 
 
 def _titles(found: Sequence[Part]) -> list[str]:
@@ -140,59 +221,6 @@ def _renamed(part: Part, title: str, repeated: set[str]) -> dict[str, Columns]:
     if len(part.models) == 1:
         return {title: next(iter(part.models.values()))}
     return {f"{title}: {name}" if name in repeated else name: columns for name, columns in part.models.items()}
-
-
-def _part(table: Table, request: Request) -> Part:
-    found = detect_columns(table.columns, y=request.y, nameless=table.source.name)
-    models = request.models or found.models
-    if found.y is None:
-        raise ValueError(
-            f"{table.label} has no column for the observation (such as y, y_true, actual, observed); it has "
-            f"{listed(table.columns)}. Hint: --y COLUMN."
-        )
-    if not models:
-        raise ValueError(
-            f"{table.label} has no prediction with its bounds (such as pred, lower, upper); it has "
-            f"{listed(table.columns)}. Hint: --model NAME=PRED,LOWER,UPPER."
-        )
-    part = Part(table, found.y, models)
-    table.require([*part.numbers(request), *request.on])
-    return part
-
-
-def _model(name: str, frame: pl.DataFrame, y: str, columns: Columns, request: Request) -> Model:
-    weight = frame[request.weight].to_numpy() if request.weight else None
-    observed, arrays = frame[y].to_numpy(), bound_arrays(frame, columns, sort_crossing=request.sort_crossing)
-    try:
-        found = [
-            Intervals.from_bounds(observed, pred, lower, upper, weight=weight, min_band=request.min_band)
-            for pred, lower, upper in arrays
-        ]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{short(name)}: {error}") from None
-    if len(found) == 1:
-        return found[0]
-    return {float(bounds.level or 0): one for bounds, one in zip(columns.bounds, found, strict=True)}
-
-
-def bound_arrays(frame: pl.DataFrame, columns: Columns, *, sort_crossing: bool) -> list[tuple[Any, Any, Any]]:
-    """Return prediction, lower and upper bound for each level; crossing bounds in ascending order on request."""
-    lower = [frame[bounds.lower].to_numpy() for bounds in reversed(columns.bounds)]
-    upper = [frame[bounds.upper].to_numpy() for bounds in columns.bounds]
-    pred, levels = frame[columns.pred].to_numpy(), len(columns.bounds)
-    if sort_crossing:
-        ends = np.sort(np.stack([*lower, *upper]), axis=0)
-        lower, upper = list(ends[:levels]), list(ends[levels:])
-    return [(pred, lower[levels - 1 - i], upper[i]) for i in range(levels)]
-
-
-def flat(models: Mapping[str, Columns]) -> dict[str, Columns]:
-    """Return each level as a model of its own, called after its coverage where there are several."""
-    return {
-        level_name(name, columns, bounds): Columns(columns.pred, (bounds,))
-        for name, columns in models.items()
-        for bounds in columns.bounds
-    }
 
 
 def level_name(name: str, columns: Columns, bounds: Bounds) -> str:

@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from uccurve import _checks as checks
 from uccurve._checks import Range, Unit
+from uccurve.adapters._names import Bounds, Columns, told_level
 
-from ._conventions import Columns, model_option, split_names
-from ._labels import by_option
 from ._loading import Request
 from ._tables import Dialect
 
-
-class Vary(StrEnum):
-    """What a calibration does to the bands."""
-
-    SCALE = "scale"
-    SHIFT = "shift"
-
-
-class Tails(StrEnum):
-    """Whether both sides of an interval share a factor, or each has its own."""
-
-    JOINT = "joint"
-    SEPARATE = "separate"
-
-
-class Fallback(StrEnum):
-    """What calibrates groups that were never seen."""
-
-    POOLED = "pooled"
-
-
-class Engine(StrEnum):
-    """What reads the files: memory answers exactly and knows tests, the others stream."""
-
-    MEMORY = "memory"
-    POLARS = "polars"
-    DUCKDB = "duckdb"
-    DASK = "dask"
-    SPARK = "spark"
-
-
-class Missing(StrEnum):
-    """What happens to rows with a missing number."""
-
-    RAISE = "raise"
-    DROP = "drop"
-
-
-class Decimal(StrEnum):
-    """The decimal sign of a CSV file."""
-
-    POINT = "."
-    COMMA = ","
+Vary = StrEnum("Vary", ["scale", "shift"])
+Tails = StrEnum("Tails", ["joint", "separate"])
+Fallback = StrEnum("Fallback", ["pooled"])
+Engine = StrEnum("Engine", ["memory", "polars", "duckdb", "dask", "spark"])
+Missing = StrEnum("Missing", ["raise", "drop"])
+Decimal = StrEnum("Decimal", {"point": ".", "comma": ","})
 
 
 def share(text: str) -> Fraction:
@@ -79,14 +44,14 @@ def share(text: str) -> Fraction:
     return value
 
 
-def _axes(text: str) -> Any:
+def axes(text: str) -> Any:
     try:
         return checks.axes([name.strip().replace("-", "_") for name in text.split(",")])
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _range(text: str) -> Range:
+def span(text: str) -> Range:
     try:
         low, high = (float(end) for end in text.split(":"))
         return checks.span("range", (low, high))
@@ -94,141 +59,133 @@ def _range(text: str) -> Range:
         raise typer.BadParameter(f"write a range as LOW:HIGH, such as 0:0.5; got {text!r}.") from None
 
 
-def _unit(text: str) -> Unit:
+def unit(text: str) -> Unit:
     try:
         return text if text in ("raw", "std") else float(text)
     except ValueError:
         raise typer.BadParameter(f"a unit is raw, std or a number; got {text!r}.") from None
 
 
-def _min_band(text: str) -> float | str:
-    try:
-        return text if text.endswith("%") else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"a minimum band is a number in units of y, or a percentage; got {text!r}.") from None
+def amount(what: str) -> Callable[[str], float | str]:
+    """Return what reads a number in units of y, or a percentage."""
+
+    def read(text: str) -> float | str:
+        try:
+            value = float(text.removesuffix("%"))
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < float("inf"):
+            raise typer.BadParameter(f"a {what} is a number in units of y, or a percentage; got {text!r}.")
+        return text if text.endswith("%") else value
+
+    return read
 
 
-def _margin(text: str) -> float | str:
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise typer.BadParameter(f"a margin is a number in units of y, or a percentage; got {text!r}.")
-    return text if text.endswith("%") else value
+def split_names(text: str) -> tuple[str, ...]:
+    """Return names separated by commas; one that contains a comma is in quotes.
 
-
-def _names(text: str) -> tuple[str, ...]:
-    names = split_names(text)
-    if not all(names):
+    >>> split_names('site,"lower, 5%"')
+    ('site', 'lower, 5%')
+    """
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or not all(names):
         raise typer.BadParameter(f"separate columns by single commas; got {text!r}.")
     return tuple(names)
 
 
-def models_option(texts: list[str] | None) -> dict[str, Columns]:
-    """Models by name, as given by --model."""
+def model_option(text: str) -> tuple[str, Columns]:
+    """Return a model as written on the command line, NAME=PRED,LOWER,UPPER; columns with a comma go in quotes.
+
+    >>> name, columns = model_option('GBR=p,"lower, 5%",hi')
+    >>> name, columns.names
+    ('GBR', ('p', 'lower, 5%', 'hi'))
+    """
+    name, equals, columns = text.partition("=")
     try:
-        pairs = [model_option(text) for text in texts or []]
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--model") from None
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise typer.BadParameter(f"the model name {name!r} is given twice.", param_hint="--model")
-    return dict(pairs)
+        pred, lower, upper = split_names(columns)
+    except (ValueError, typer.BadParameter):
+        equals = ""
+    if not (name.strip() and equals):
+        problem = f"a model is written NAME=PRED,LOWER,UPPER, with three columns; got {text!r}."
+        raise typer.BadParameter(problem, param_hint="--model")
+    return name.strip(), Columns(pred, (Bounds(lower, upper, told_level(lower, upper)),))
 
 
-def request(
+def option(name: str, metavar: str, text: str, parser: Callable[[str], Any] | None = None, **limits: Any) -> Any:
+    """Return an option: its name, what stands for its value, what it is for, and what reads it."""
+    return typer.Option(name, metavar=metavar, help=text, parser=parser, **limits)
+
+
+def switch(name: str, text: str) -> Any:
+    """Return an option that is there or not, or one of a few words."""
+    return typer.Option(name, help=text)
+
+
+class Reading:
+    """Options of all commands that read files, which become one `Request`."""
+
+    y: Annotated[str | None, option("--y", "COL", "Column of the observation.")] = None
+    model: Annotated[list[str] | None, option("--model", "NAME=PRED,LOWER,UPPER", "A model; repeatable.")] = None
+    weight: Annotated[str | None, option("--weight", "COL", "Column of the row weights.")] = None
+    by: Annotated[list[str] | None, option("--by", "COL[,COL]", "Segments; repeatable, commas combine.")] = None
+    block: Annotated[str | None, option("--block", "COL|N", "Dependent rows: labels, or N consecutive rows.")] = None
+    on: Annotated[Any, option("--on", "COL[,COL]", "Keys that match the rows of several files.", split_names)] = None
+    missing: Annotated[Missing, switch("--missing", "Rows that lack a number or a match.")] = Missing["raise"]
+    min_band: Annotated[
+        Any, option("--min-band", "BAND", "Raise smaller bands: 0.3 or 5%.", amount("minimum band"))
+    ] = None
+    sort_crossing: Annotated[bool, switch("--sort-crossing", "Put crossing bounds in ascending order.")] = False
+    decimal: Annotated[Decimal, switch("--decimal", "Decimal sign of CSV files.")] = Decimal.point
+    na: Annotated[list[str] | None, option("--na", "TEXT", "Another sign of a missing number; repeatable.")] = None
+
+
+def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options of `Reading` (by default all), and pass them to it as one `request`."""
+    types = get_type_hints(Reading, include_extras=True)
+    shared = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Reading, name), annotation=types[name])
+        for name in names or types
+    ]
+
+    def with_request(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def call(**given: Any) -> None:
+            asked = {one.name: given.pop(one.name) for one in shared}
+            command(request=_request(**asked), **given)
+
+        own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "request"]
+        call.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # what typer looks at
+        return call
+
+    return with_request
+
+
+def _request(
     *,
-    y: str | None,
     model: list[str] | None,
     by: list[str] | None = None,
-    missing: Missing,
+    on: tuple[str, ...] | None = None,
+    missing: Any,
     decimal: Decimal,
     na: list[str] | None,
     **others: Any,
 ) -> Request:
-    """Return what all commands that read files were asked for."""
-    for text in by or []:
-        _names(text)
-    return Request(
-        y=y,
-        models=models_option(model),
-        by=by_option(by or []),
-        missing=missing.value,
-        dialect=Dialect(decimal.value, tuple(na or ())),
-        **others,
-    )
+    models = [model_option(text) for text in model or []]
+    names = [name for name, _ in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise typer.BadParameter(f"the model name {name!r} is given twice.", param_hint="--model")
+    features = tuple(split_names(text) for text in by or [])
+    dialect = Dialect(decimal.value, tuple(na or ()))
+    return Request(models=dict(models), by=features, on=on or (), missing=missing.value, dialect=dialect, **others)
 
 
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE", help="CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
-    ),
-]
-Coverage = Annotated[
-    Any,
-    typer.Option(
-        "--coverage", metavar="C", parser=share, help="Promised coverage, 0.9 or 90%; else from the column names."
-    ),
-]
-Confidence = Annotated[
-    Any,
-    typer.Option(
-        "--confidence", metavar="P", parser=share, help="Reach the coverage in this share of calibration sets."
-    ),
-]
-Level = Annotated[Any, typer.Option("--level", metavar="P", parser=share, help="False-alarm rate of the whole gate.")]
-ConfidenceLevel = Annotated[
-    Any, typer.Option("--confidence-level", metavar="P", parser=share, help="Of confidence intervals and tests.")
-]
-Y = Annotated[str | None, typer.Option("--y", metavar="COL", help="Column of the observation.", show_default=False)]
-Models = Annotated[
-    list[str] | None,
-    typer.Option("--model", metavar="NAME=PRED,LOWER,UPPER", help="A model and its columns; repeatable."),
-]
-Weight = Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of the row weights.")]
-By = Annotated[
-    list[str] | None,
-    typer.Option("--by", metavar="COL[,COL]", help="Segments of the rows; repeatable, columns combine by commas."),
-]
-Block = Annotated[
-    str | None,
-    typer.Option("--block", metavar="COL|N", help="Dependent rows: a column of labels, or N consecutive rows."),
-]
-On = Annotated[
-    Any, typer.Option("--on", metavar="COL[,COL]", parser=_names, help="Match the rows of several files by these.")
-]
-MinBand = Annotated[
-    Any, typer.Option("--min-band", metavar="BAND", parser=_min_band, help="Raise smaller bands to this: 0.3 or 5%.")
-]
-Margin = Annotated[
-    Any,
-    typer.Option(
-        "--margin", metavar="M", parser=_margin, help="How much worse the score may be: 0.3 (in units of y) or 2%."
-    ),
-]
-Rows = Annotated[Missing, typer.Option("--missing", help="Refuse rows with a missing number, or drop them.")]
-SortCrossing = Annotated[bool, typer.Option("--sort-crossing", help="Put crossing bounds in ascending order.")]
-DecimalSign = Annotated[Decimal, typer.Option("--decimal", help="Decimal sign of CSV files.")]
-Na = Annotated[
-    list[str] | None,
-    typer.Option("--na", metavar="TEXT", help="A further sign of a missing number in CSV files; repeatable."),
-]
-AxesOption = Annotated[
-    Any, typer.Option("--axes", metavar="X,Y", parser=_axes, help=f"Two of {', '.join(checks.METRICS)}.")
-]
-Cost = Annotated[float | None, typer.Option("--cost", metavar="C", min=0, max=1, help="Cost C x + (1 - C) y.")]
-Partial = Annotated[
-    Any, typer.Option("--partial", metavar="LO:HI", parser=_range, help="Range of miss rates for a partial gain.")
-]
-UnitOption = Annotated[
-    Any, typer.Option("--unit", metavar="UNIT", parser=_unit, help="raw, std (standard deviation of y) or a number.")
-]
-Bins = Annotated[int, typer.Option("--bins", metavar="N", min=1, help="Bins of a numeric feature of --by.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing output files.")]
-Json = Annotated[
-    str | None, typer.Option("--json", metavar="OUT", help="Write all numbers as JSON; - is standard output.")
-]
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds.")]
+FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
+Files = Annotated[list[str], typer.Argument(metavar="FILE", help=FILE_HELP)]
+Coverage = Annotated[Any, option("--coverage", "C", "Promise, 0.9 or 90%; else from the column names.", share)]
+Axes = Annotated[Any, option("--axes", "X,Y", f"Two of {', '.join(checks.METRICS)}.", axes)]
+Cost = Annotated[float | None, option("--cost", "C", "Cost C x + (1 - C) y.", min=0, max=1)]
+Bins = Annotated[int, option("--bins", "N", "Bins of a numeric feature of --by.", min=1)]
+Seed = Annotated[int, option("--seed", "N", "Random seed.", min=0)]
+Force = Annotated[bool, switch("--force", "Replace existing output files.")]
+Json = Annotated[str | None, option("--json", "OUT", "Write all numbers as JSON; - is standard output.")]

@@ -31,28 +31,34 @@ def matched_rows(
     common = frames[0].select(keys)
     for frame in frames[1:]:
         common = common.join(frame, on=keys, how="semi", maintain_order="left")
-    alone = [(label, frame.join(common, on=keys, how="anti")) for label, frame in zip(labels, frames, strict=True)]
-    lost = [(label, rows) for label, rows in alone if len(rows)]
+    alone = [frame.join(common, on=keys, how="anti") for frame in frames]
+    lost = [(label, rows, len(frame)) for label, rows, frame in zip(labels, alone, frames, strict=True) if len(rows)]
+    if not len(common):
+        raise ValueError(f"files must have rows in common by {listed(keys)}: none of them has the same key.")
     if lost and not drop:
-        label, rows = lost[0]
-        total = len(frames[labels.index(label)])
+        label, rows, total = lost[0]
         raise ValueError(
             f"files must have the same rows by {listed(keys)}: {len(rows)} of {total} rows of {label} are in no other "
             f"file or not in all, first {_shown_key(rows, keys)}. Hint: --missing drop compares the common rows."
         )
-    if not len(common):
-        raise ValueError(f"files must have rows in common by {listed(keys)}: none of them has the same key.")
     if lost:
-        counts = ", ".join(f"{len(rows)} of {label}" for label, rows in lost)
+        counts = ", ".join(f"{len(rows)} of {label}" for label, rows, _ in lost)
         warnings.warn(f"dropped rows that not all files have: {counts}", DroppedRowsWarning, stacklevel=2)
     return [pl.DataFrame(common.join(frame, on=keys, how="left", maintain_order="left")) for frame in frames]
 
 
-def refuse_other_lengths(frames: Sequence[pl.DataFrame], labels: Sequence[str]) -> None:
-    """Refuse files that cannot hold the same rows."""
+def refuse_other_rows(frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str]) -> None:
+    """Refuse files that do not hold the same rows in the same order, by their number and the `keys` they share."""
+    hint = f"Hint: --on {','.join(keys) or 'KEYS'} matches them."
     if any(len(frame) != len(frames[0]) for frame in frames):
         counts = ", ".join(f"{label} {len(frame):,}" for label, frame in zip(labels, frames, strict=True))
-        raise ValueError(f"files must have the same rows: {counts}. Hint: --on KEYS matches them.")
+        raise ValueError(f"files must have the same rows: {counts}. {hint}")
+    if not keys or len(frames) == 1:
+        return
+    first, *others = (frame.select(keys) for frame in _with_equal_types(frames, keys))
+    for label, other in zip(labels[1:], others, strict=True):
+        if not other.equals(first) and other.sort(keys).equals(first.sort(keys)):
+            raise ValueError(f"{label} must have its rows in the order of {labels[0]} by {listed(keys)}. {hint}")
 
 
 def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]]) -> list[pl.DataFrame]:

@@ -1,34 +1,30 @@
-"""Saved calibrations: what `calibrate` learnt for each model of a file, for `apply` to use on later ones."""
+"""Saved results: what an earlier command wrote as JSON, read back and checked, for `apply` and `gate` to use."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn
+from fractions import Fraction
+from typing import Any
 
-from uccurve._outputs import shown_path
+from uccurve.adapters._names import Bounds, Columns
 from uccurve.calibrate.calibrator import IntervalCalibrator
 
-KIND, VERSION = "uccurve.calibration", 1
+from ._sources import Source
+
+KIND, VERSION = "uccurve.calibration", 2
 LIMIT = 64 << 20
-"""Bytes that a saved calibration may have."""
+"""Bytes that a saved result may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedModel:
-    """One model (or one of its levels): where its columns were, and what was learnt."""
+    """One model: where its columns were, and what was learnt for each pair of bounds."""
 
     name: str
-    pred: str
-    lower: str
-    upper: str
-    calibrator: IntervalCalibrator
-
-    @property
-    def columns(self) -> tuple[str, str, str]:
-        """Prediction and bounds."""
-        return self.pred, self.lower, self.upper
+    columns: Columns
+    calibrators: tuple[IntervalCalibrator, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,72 +39,92 @@ class SavedCalibration:
     def to_json(self) -> str:
         """Return it as JSON text."""
         models = [
-            {"name": one.name, "pred": one.pred, "lower": one.lower, "upper": one.upper}
-            | {"calibrator": json.loads(one.calibrator.to_json())}
+            {"name": one.name, "pred": one.columns.pred, "median": one.columns.median, "levels": _levels(one)}
             for one in self.models
         ]
         data = {"kind": KIND, "version": VERSION, "by": self.by, "min_band": self.min_band}
-        return json.dumps(
-            data | {"sort_crossing": self.sort_crossing, "models": models},
-            indent=2,
-            allow_nan=False,
-            ensure_ascii=False,
-        )
+        data |= {"sort_crossing": self.sort_crossing, "models": models}
+        return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
     @classmethod
-    def read(cls, path: str) -> SavedCalibration:
+    def read(cls, source: Source) -> SavedCalibration:
         """Read what `to_json` wrote; anything else is refused."""
-        place = Path(path)
-        if place.stat().st_size > LIMIT:
-            _refuse(path, "it is too large")
+        data = json_object(source) or {}
         try:
-            data = json.loads(place.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError):
-            _refuse(path, "it is not JSON")
-        if not isinstance(data, dict) or data.get("kind") != KIND:
-            _refuse(path, f"its `kind` is not {KIND!r}")
-        if data.get("version") != VERSION:
-            _refuse(path, f"its `version` is {data.get('version')!r:.40}; this release reads {VERSION}")
-        return cls(
-            tuple(_model(path, one) for one in _list(path, data, "models", at_least=1)),
-            tuple(_text(path, "by", name) for name in _list(path, data, "by")),
-            _minimum(path, data.get("min_band")),
-            data.get("sort_crossing") is True,
-        )
+            _require(bool(data), "it is not a JSON object")
+            _require(data.get("kind") == KIND, f"its `kind` is not {KIND!r}")
+            version, least = data.get("version"), data.get("min_band")
+            _require(version == VERSION, f"its `version` is {version!r:.40}; this release reads {VERSION}")
+            by = _list(data, "by")
+            _require(all(isinstance(name, str) for name in by), "`by` must hold names")
+            is_number = isinstance(least, int | float) and not isinstance(least, bool) and least >= 0
+            _require(least is None or is_number, "`min_band` must be a number of at least 0, or null")
+            models = [_model(one) for one in _list(data, "models")]
+            _require(bool(models), "`models` must not be empty")
+        except ValueError as error:
+            raise ValueError(
+                f"{source.label} must be a calibration that `uccurve calibrate --save` wrote: {error}."
+            ) from None
+        return cls(tuple(models), tuple(by), least, data.get("sort_crossing") is True)
 
 
-def _model(path: str, one: Any) -> SavedModel:
-    if not isinstance(one, dict):
-        _refuse(path, "each of its `models` must be an object")
-    name, pred, lower, upper = (_text(path, key, one.get(key)) for key in ("name", "pred", "lower", "upper"))
+def json_object(source: Source) -> dict[str, Any] | None:
+    """Return the JSON object that a file or a pipe holds; None where it holds something else."""
+    if isinstance(source.content, list):
+        return None
+    with source.opened() as stream:
+        text = stream.read(64)
+        if not text.lstrip().startswith(b"{"):
+            return None
+        text += stream.read(LIMIT)
     try:
-        return SavedModel(name, pred, lower, upper, IntervalCalibrator.from_json(json.dumps(one.get("calibrator"))))
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _levels(one: SavedModel) -> list[dict[str, Any]]:
+    return [
+        {"lower": bounds.lower, "upper": bounds.upper, "level": None if bounds.level is None else str(bounds.level)}
+        | {"calibrator": json.loads(calibrator.to_json())}
+        for bounds, calibrator in zip(one.columns.bounds, one.calibrators, strict=True)
+    ]
+
+
+def _model(one: Any) -> SavedModel:
+    levels = _list(one, "levels")
+    _require(bool(levels), "`levels` must not be empty")
+    bounds = [Bounds(_text(level, "lower"), _text(level, "upper"), _level(level)) for level in levels]
+    try:
+        calibrators = [IntervalCalibrator.from_json(json.dumps(level.get("calibrator"))) for level in levels]
     except ValueError as error:
-        _refuse(path, str(error).partition(": ")[2].rstrip("."))
+        raise ValueError(str(error).partition(": ")[2].rstrip(".")) from None
+    columns = Columns(_text(one, "pred"), tuple(bounds), median=one.get("median") is True)
+    return SavedModel(_text(one, "name"), columns, tuple(calibrators))
 
 
-def _list(path: str, data: dict[str, Any], name: str, at_least: int = 0) -> list[Any]:
-    found = data.get(name)
-    if not isinstance(found, list) or len(found) < at_least:
-        _refuse(path, f"`{name}` must be a list")
+def _level(level: dict[str, Any]) -> Fraction | None:
+    text = level.get("level")
+    is_share = isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}/[1-9][0-9]{0,9}", text) is not None
+    _require(text is None or is_share, "each `level` must be a share such as 9/10, or null")
+    return None if text is None else Fraction(text)
+
+
+def _field(data: Any, name: str, kind: type, word: str) -> Any:
+    found = data.get(name) if isinstance(data, dict) else None
+    _require(isinstance(found, kind), f"`{name}` must be {word}")
     return found
 
 
-def _text(path: str, name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        _refuse(path, f"`{name}` must be text")
-    return value
+def _list(data: Any, name: str) -> list[Any]:
+    return list(_field(data, name, list, "a list"))
 
 
-def _minimum(path: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        _refuse(path, "`min_band` must be a number of at least 0, or null")
-    return float(value)
+def _text(data: Any, name: str) -> str:
+    return str(_field(data, name, str, "text"))
 
 
-def _refuse(path: str, why: str) -> NoReturn:
-    raise ValueError(
-        f"{shown_path(path)} must be a calibration that `uccurve calibrate --save` wrote: {why}."
-    ) from None
+def _require(condition: bool, why: str) -> None:
+    if not condition:
+        raise ValueError(why)

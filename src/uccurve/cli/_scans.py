@@ -38,7 +38,7 @@ def choose_engine(parts: Sequence[Part], request: Request) -> tuple[Engine, str]
         return "memory", f"{sizes}: loaded all the same, because streaming takes about {_shown(stream)}"
     if stream > free:
         raise _too_large(parts[0].table, stream, free)
-    return "polars", f"{sizes}: streamed by polars, without tests (--engine memory loads it all)"
+    return "polars", f"{sizes}: streamed by polars (--engine memory loads it all)"
 
 
 def _too_large(table: Table, stream: float, free: float) -> MemoryError:

@@ -9,7 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from uccurve.compare._formats import short
@@ -23,7 +23,7 @@ HEADER_LIMIT = 1 << 20
 """Bytes in which the first line of a CSV file must end."""
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "NAN", "-nan", "?")
 """Cells that say that a number is missing."""
-COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
+COMMA_NUMBER, POINT_NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Table:
     dialect: Dialect = field(default_factory=Dialect)
 
     @classmethod
-    def open(cls, path: str, dialect: Dialect | None = None) -> Table:
+    def open(cls, path: str | Source, dialect: Dialect | None = None) -> Table:
         """Look into the file at `path`, or into standard input where that is ``-``."""
-        source = Source.of(path)
+        source = path if isinstance(path, Source) else Source.of(path)
         if isinstance(source.content, list):
             return cls(source, "parquet", _parquet_columns(source))
         with source.opened() as stream:
@@ -63,6 +63,12 @@ class Table:
     def label(self) -> str:
         """What sentences call it."""
         return self.source.label
+
+    def holding(self, frame: pl.DataFrame) -> Table:
+        """Return other rows under the same name."""
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        return Table(replace(self.source, content=content.getvalue()), "parquet", tuple(frame.columns))
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse where a column is not there, or there twice."""
@@ -125,15 +131,6 @@ class Table:
             raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
         return frame.head(len(frame) - self._blank_tail())
 
-    def schema(self) -> dict[str, Any]:
-        """Types of the columns of a Parquet file; of a CSV file all are text."""
-        import polars as pl
-
-        if self.kind == "csv":
-            return dict.fromkeys(self.columns, pl.String())
-        content: Any = self.source.content
-        return dict(pl.scan_parquet(content, glob=False).collect_schema())
-
     @property
     def _missing(self) -> list[str]:
         return [*MISSING, *self.dialect.missing]
@@ -157,6 +154,8 @@ class Table:
         hint = "write numbers without thousands separators"
         if self.dialect.decimal == "." and COMMA_NUMBER.fullmatch(cell):
             hint = "--decimal , where a comma is the decimal sign"
+        elif self.dialect.decimal == "," and POINT_NUMBER.fullmatch(cell):
+            hint = "leave out --decimal , where a point is the decimal sign"
         elif not any(sign.isdigit() for sign in cell):
             hint = f"--na '{short(cell, 12)}' where that means missing"
         verb = "do" if count > 1 else "does"

@@ -18,10 +18,11 @@ from uccurve.experiments import NAMES
 from . import _options as options
 from ._assessing import assess_files
 from ._assessing import demo as run_demo
-from ._calibrating import Targets, Wanted, apply_file, calibrate_files
-from ._console import plain_warnings, refusal, say, watch
-from ._gating import Reports, Sides, gate_files
-from ._options import Engine, Missing
+from ._calibrating import Wanted, apply_file, calibrate_files
+from ._console import answer_first, plain_warnings, refusal, say, watch
+from ._gating import gate_files
+from ._loading import Request
+from ._options import option, reads_files, switch
 from ._results import Outputs
 
 REFUSED = (ValueError, TypeError, OSError, ImportError, MemoryError)
@@ -65,76 +66,41 @@ def _experiments(names: list[str]) -> list[str]:
 
 
 @app.command("assess")
+@reads_files()
 def assess_command(
     files: options.Files,
     *,
+    request: Request,
     coverage: options.Coverage = None,
-    by: options.By = None,
-    block: options.Block = None,
-    full: Annotated[bool, typer.Option("--full", help="Show areas, gains, pairs and crossings too.")] = False,
+    full: Annotated[bool, switch("--full", "Show areas, gains, pairs and crossings too.")] = False,
     json: options.Json = None,
-    report: Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write the interactive page.")] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="OUT.png|svg|pdf", help="Draw the assessment.")] = None,
-    y: options.Y = None,
-    model: options.Models = None,
-    weight: options.Weight = None,
-    on: options.On = None,
-    missing: options.Rows = Missing.RAISE,
-    min_band: options.MinBand = None,
-    sort_crossing: options.SortCrossing = False,
-    decimal: options.DecimalSign = options.Decimal.POINT,
-    na: options.Na = None,
+    report: Annotated[Path | None, option("--report", "OUT.html", "Write the interactive page.")] = None,
+    plot: Annotated[Path | None, option("--plot", "OUT.png|svg|pdf", "Draw the assessment.")] = None,
     bins: options.Bins = 4,
-    axes: options.AxesOption = "bandwidth,miss_rate",
+    axes: options.Axes = "bandwidth,miss_rate",
     cost: options.Cost = None,
-    partial: options.Partial = None,
-    unit: options.UnitOption = "raw",
-    confidence_level: options.ConfidenceLevel = "0.95",
-    resamples: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Bootstrap intervals with N resamples: slow.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the resamples.")] = 0,
-    progress: Annotated[
-        bool | None, typer.Option(help="Show a progress bar; by default at a terminal.", show_default=False)
-    ] = None,
-    engine: Annotated[
-        Engine | None, typer.Option(help="What reads the files; by default memory, or polars where they are too large.")
-    ] = None,
+    partial: Annotated[Any, option("--partial", "LO:HI", "Miss rates of a partial gain.", options.span)] = None,
+    unit: Annotated[Any, option("--unit", "UNIT", "raw, std (of y) or a number.", options.unit)] = "raw",
+    confidence_level: Annotated[
+        Any, option("--confidence-level", "P", "Of intervals and tests.", options.share)
+    ] = "0.95",
+    resamples: Annotated[int | None, option("--resamples", "N", "Bootstrap intervals instead: slow.", min=1)] = None,
+    seed: options.Seed = 0,
+    progress: Annotated[bool | None, typer.Option(help="Show progress; a bar at a terminal.")] = None,
+    engine: Annotated[options.Engine | None, switch("--engine", "What reads the files, by default by size.")] = None,
     force: options.Force = False,
 ) -> None:
     """Say which model's intervals to ship, at what factor, and whether the difference is noise."""
-    asked = options.request(
-        y=y,
-        model=model,
-        weight=weight,
-        by=by,
-        block=block,
-        on=on or (),
-        missing=missing,
-        min_band=min_band,
-        sort_crossing=sort_crossing,
-        decimal=decimal,
-        na=na,
-    )
-    assess_files(
-        files,
-        asked,
-        Outputs(json, report, plot, force, full),
-        engine=None if engine is None else engine.value,
-        coverage=coverage,
-        bins=bins,
-        axes=axes,
-        c=cost,
-        partial=partial,
-        unit=unit,
-        confidence_level=float(confidence_level),
-        n_resamples=resamples,
-        seed=seed,
-        progress=watch(progress),
-    )
+    outputs = Outputs({"--json": json, "--report": report, "--plot": plot}, force)
+    asked: Any = {"coverage": coverage, "bins": bins, "axes": axes, "c": cost, "partial": partial, "unit": unit}
+    asked |= {"confidence_level": float(confidence_level), "n_resamples": resamples, "seed": seed}
+    asked |= {"engine": None if engine is None else engine.value, "progress": watch(progress)}
+    with answer_first():
+        assess_files(files, request, outputs, full=full, **asked)
 
 
 @app.command("gate")
+@reads_files()
 def gate_command(
     baseline: Annotated[
         str, typer.Argument(metavar="BASELINE", help="Intervals of the present model, or its saved assessment (JSON).")
@@ -144,52 +110,22 @@ def gate_command(
         typer.Argument(metavar="PROPOSED", help="Intervals of the new model; without it BASELINE holds both."),
     ] = None,
     *,
+    request: Request,
     coverage: options.Coverage = None,
-    level: options.Level = "0.05",
-    margin: options.Margin = "0",
-    by: options.By = None,
-    block: options.Block = None,
-    on: options.On = None,
-    old: Annotated[str | None, typer.Option("--baseline", metavar="NAME", help="Model to compare with.")] = None,
-    new: Annotated[str | None, typer.Option("--proposed", metavar="NAME", help="Model to judge.")] = None,
-    markdown: Annotated[
-        str | None, typer.Option(metavar="OUT.md", help="Write a comment for a pull request; - is standard output.")
-    ] = None,
+    level: Annotated[Any, option("--level", "P", "False-alarm rate of the whole gate.", options.share)] = "0.05",
+    margin: Annotated[Any, option("--margin", "M", "How much worse: 0.3 or 2%.", options.amount("margin"))] = "0",
+    old: Annotated[str | None, option("--baseline", "NAME", "Model to compare with.")] = None,
+    new: Annotated[str | None, option("--proposed", "NAME", "Model to judge.")] = None,
+    markdown: Annotated[str | None, option("--markdown", "OUT.md", "Write a comment; - is standard output.")] = None,
     json: options.Json = None,
-    y: options.Y = None,
-    model: options.Models = None,
-    weight: options.Weight = None,
     bins: options.Bins = 4,
-    missing: options.Rows = Missing.RAISE,
-    min_band: options.MinBand = None,
-    sort_crossing: options.SortCrossing = False,
-    decimal: options.DecimalSign = options.Decimal.POINT,
-    na: options.Na = None,
     force: options.Force = False,
 ) -> None:
     """Say whether PROPOSED keeps its promise and scores no worse than BASELINE: exit code 0, or 3 where it does not."""
-    asked = options.request(
-        y=y,
-        model=model,
-        weight=weight,
-        by=by,
-        block=block,
-        on=on or (),
-        missing=missing,
-        min_band=min_band,
-        sort_crossing=sort_crossing,
-        decimal=decimal,
-        na=na,
-    )
-    outcome = gate_files(
-        Sides(baseline, proposed, old, new),
-        asked,
-        Reports(json, markdown, force),
-        coverage=coverage,
-        level=float(level),
-        margin=margin,
-        bins=bins,
-    )
+    outputs = Outputs({"--json": json, "--markdown": markdown}, force)
+    asked: Any = {"coverage": coverage, "level": float(level), "margin": margin, "bins": bins}
+    with answer_first():
+        outcome = gate_files((baseline, proposed), (old, new), request, outputs, **asked)
     if not outcome.passed:
         raise typer.Exit(3)
 
@@ -200,44 +136,39 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.html", help="The report.")] = Path(
         "uccurve-demo.html"
     ),
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the data.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
 ) -> None:
     """Assess four made-up models in a second, and write the report."""
     run_demo(out, seed=seed, force=force)
 
 
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds; - is stdout.")
+]
+
+
 @app.command()
+@reads_files("y", "model", "by", "min_band", "missing", "sort_crossing", "decimal", "na")
 def calibrate(
     calibration: Annotated[str, typer.Argument(metavar="CALIBRATION", help="Rows with observations; - is stdin.")],
     new: Annotated[str | None, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated.")] = None,
     *,
-    out: options.Out = None,
-    save: Annotated[Path | None, typer.Option(metavar="CAL.json", help="Keep what was learnt, for apply.")] = None,
+    request: Request,
+    out: Out = None,
+    save: Annotated[Path | None, option("--save", "CAL.json", "Keep what was learnt, for apply.")] = None,
     coverage: options.Coverage = None,
-    miss_rate: Annotated[
-        Any, typer.Option(metavar="A", parser=options.share, help="Share of new rows that may be missed.")
+    miss_rate: Annotated[Any, option("--miss-rate", "A", "Share of new rows to miss.", options.share)] = None,
+    bandwidth: Annotated[float | None, option("--bandwidth", "B", "Half the mean width to reach.", min=0)] = None,
+    cost: options.Cost = None,
+    axes: options.Axes = "bandwidth,miss_rate",
+    confidence: Annotated[
+        Any, option("--confidence", "P", "Reach the coverage in this share of calibration sets.", options.share)
     ] = None,
-    bandwidth: Annotated[float | None, typer.Option(metavar="B", min=0, help="Half the mean width to reach.")] = None,
-    cost: Annotated[
-        float | None, typer.Option(metavar="C", min=0, max=1, help="Cost C x + (1 - C) y to minimise.")
-    ] = None,
-    axes: options.AxesOption = "bandwidth,miss_rate",
-    confidence: options.Confidence = None,
     conformal: Annotated[bool, typer.Option(help="Reach the coverage for new rows, with a guarantee.")] = True,
-    vary: Annotated[options.Vary, typer.Option(help="Multiply both bands, or add to both.")] = options.Vary.SCALE,
-    tails: Annotated[options.Tails, typer.Option(help="One factor for both sides, or one each.")] = options.Tails.JOINT,
-    by: options.By = None,
-    fallback: Annotated[
-        options.Fallback | None, typer.Option(help="Calibrate groups never seen by all rows, not refuse them.")
-    ] = None,
-    y: options.Y = None,
-    model: options.Models = None,
-    min_band: options.MinBand = None,
-    missing: options.Rows = Missing.RAISE,
-    sort_crossing: options.SortCrossing = False,
-    decimal: options.DecimalSign = options.Decimal.POINT,
-    na: options.Na = None,
+    vary: Annotated[options.Vary, switch("--vary", "Multiply both bands, or add to both.")] = options.Vary.scale,
+    tails: Annotated[options.Tails, switch("--tails", "One factor for both sides, or one each.")] = options.Tails.joint,
+    fallback: Annotated[options.Fallback | None, switch("--fallback", "What calibrates groups never seen.")] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""
@@ -247,39 +178,28 @@ def calibrate(
         raise typer.BadParameter("give one target: --coverage, --miss-rate, --bandwidth or --cost.")
     if (new is None) != (out is None) or (new is None and save is None):
         raise typer.BadParameter("give NEW and --out, or --save, or all three.")
-    if isinstance(min_band, str):
+    if isinstance(request.min_band, str):
         raise typer.BadParameter(
             "a percentage depends on the rows: give a number in units of y.", param_hint="--min-band"
         )
-    choices = {
-        "axes": axes,
-        "confidence": None if confidence is None else float(confidence),
-        "conformal": conformal,
-        "vary": vary.value,
-        "tails": tails.value,
-        "fallback": None if fallback is None else fallback.value,
-    }
-    asked = options.request(
-        y=y, model=model, by=by, min_band=min_band, missing=missing, sort_crossing=sort_crossing, decimal=decimal, na=na
-    )
-    calibrate_files(calibration, new, Wanted(target, choices), asked, Targets(out, save, force))
+    choices: Any = {"axes": axes, "conformal": conformal, "vary": vary.value, "tails": tails.value}
+    choices |= {"confidence": None if confidence is None else float(confidence)}
+    choices |= {"fallback": None if fallback is None else fallback.value}
+    calibrate_files(calibration, new, Wanted(target, choices), request, Outputs({"--out": out, "--save": save}, force))
 
 
 @app.command("apply")
+@reads_files("model", "missing", "decimal", "na")
 def apply_command(
     saved: Annotated[str, typer.Argument(metavar="CAL.json", help="What calibrate --save kept.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated; - is stdin.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds.")],
-    model: options.Models = None,
-    missing: options.Rows = Missing.RAISE,
-    decimal: options.DecimalSign = options.Decimal.POINT,
-    na: options.Na = None,
+    request: Request,
+    out: Out,
     force: options.Force = False,
 ) -> None:
     """Write NEW with bounds calibrated by what an earlier calibrate kept."""
-    asked = options.request(y=None, model=model, missing=missing, decimal=decimal, na=na)
-    apply_file(saved, new, asked, Targets(out, None, force))
+    apply_file(saved, new, request, Outputs({"--out": out}, force))
 
 
 @app.command()

@@ -1,0 +1,108 @@
+"""Long tables: one row per quantile, as forecast hubs have them, turned into one row per forecast."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from uccurve._checks import DroppedRowsWarning, as_written, shown
+
+from ._levels import level_of, pairs
+from ._names import Bounds, Columns, Long
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+Integers = npt.NDArray[np.intp]
+
+
+def widened(
+    frame: nw.DataFrame[Any], long: Long, *, constant: Sequence[str] = (), nameless: str = "model"
+) -> tuple[nw.DataFrame[Any], dict[str, Columns]]:
+    """Return a frame with one row per forecast and one column per quantile of each model, and those columns.
+
+    A forecast is what all other columns identify together. The columns `constant` (the observation, a weight) must
+    have one value in it and identify nothing.
+    """
+    import narwhals as nw
+
+    frame = _quantile_rows(frame, long)
+    keys = [name for name in frame.columns if name not in (*constant, *filter(None, long))]
+    row = "row of the long table"
+    numbered = frame.with_row_index(row)
+    groups = nw.col(row).min().over(*keys) if keys else nw.lit(0)
+    first, forecast = np.unique(numbered.select(groups.alias(row))[row].to_numpy(), return_inverse=True)
+    labels = [nameless] * len(frame) if long.model is None else [str(name) for name in frame[long.model].to_list()]
+    levels = _levels(frame[long.quantile].to_list())
+    columns = sorted(dict.fromkeys(zip(labels, levels, strict=True)), key=lambda one: (labels.index(one[0]), one[1]))
+    places = {one: place for place, one in enumerate(columns)}
+    place = np.array([places[one] for one in zip(labels, levels, strict=True)])
+    _refuse_repeated(forecast * len(columns) + place, frame, keys)
+    values = np.full((len(first), len(columns)), np.nan)
+    values[forecast, place] = frame[long.value].to_numpy()
+    found = frame[first.tolist()].select(*keys, *constant)
+    for name in constant:
+        _refuse_changing(frame[name].to_numpy(), first, forecast, name)
+    names = [f"{model} {level:g}" for model, level in columns]
+    backend = nw.get_native_namespace(found)
+    new = [nw.new_series(name, values[:, i], backend=backend) for i, name in enumerate(names)]
+    return found.with_columns(*new), {model: _model(model, columns) for model in dict.fromkeys(labels)}
+
+
+def _quantile_rows(frame: nw.DataFrame[Any], long: Long) -> nw.DataFrame[Any]:
+    """Leave out rows that hold something else than a quantile, and say how many."""
+    import narwhals as nw
+
+    if long.kind is None:
+        return frame
+    found = frame.filter(nw.col(long.kind) == "quantile")
+    if not len(found):
+        raise ValueError(f"column {long.kind} must say 'quantile' in some rows; it does in none.")
+    if len(found) < len(frame):
+        message = f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {long.kind} is not quantile"
+        warnings.warn(message, DroppedRowsWarning, stacklevel=2)
+    return found
+
+
+def _levels(given: Sequence[Any]) -> list[float]:
+    """Return the probability of each row; equal ones are looked at once."""
+    known = {value: level_of(value, "quantile") for value in set(given)}
+    return [known[value] for value in given]
+
+
+def _model(model: str, columns: Sequence[tuple[str, float]]) -> Columns:
+    """Return the columns of one model, its quantiles in pairs."""
+    levels = [level for name, level in columns if name == model]
+    names = [f"{model} {level:g}" for level in levels]
+    try:
+        places = pairs(levels, "quantile")
+    except ValueError as error:
+        raise ValueError(f"{model}: {error}") from None
+    if 0.5 not in levels:
+        raise ValueError(f"{model} must have a median, the quantile 0.5, as its prediction; there is none.")
+    bounds = tuple(Bounds(names[low], names[high], as_written(level)) for level, (low, high) in places.items())
+    return Columns(names[levels.index(0.5)], bounds, median=True)
+
+
+def _refuse_repeated(cells: Integers, frame: nw.DataFrame[Any], keys: Sequence[str]) -> None:
+    _, first, counts = np.unique(cells, return_index=True, return_counts=True)
+    repeated = counts > 1
+    if repeated.any():
+        where = ", ".join(str(frame[name][int(first[repeated][0])]) for name in keys)
+        raise ValueError(
+            f"each quantile of a forecast must occur once: {int(counts[repeated].sum())} of {len(frame)} rows share "
+            f"their key ({', '.join(keys)}), first {shown(where)}. Hint: is a key column missing?"
+        )
+
+
+def _refuse_changing(values: Any, first: Integers, forecast: Integers, name: str) -> None:
+    changing = ~np.isclose(values, values[first][forecast], rtol=0, atol=0, equal_nan=True)
+    if changing.any():
+        raise ValueError(
+            f"`{name}` must be the same in all rows of a forecast: {int(changing.sum())} of {len(values)} rows differ "
+            f"from their first, first row {int(np.argmax(changing))}."
+        )

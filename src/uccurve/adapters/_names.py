@@ -1,0 +1,312 @@
+"""Names: which columns of a table hold the observation, each model's prediction and bounds, and the keys of a row.
+
+The adapters and the command line recognise columns by this module alone. Upper and lower case and spacing do not
+matter. Nothing is guessed where two columns could be meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+OBSERVED = ("y", "y_true", "ytrue", "actual", "actuals", "target", "observed", "observation", "truth")
+PREDICTED = (
+    *("pred", "y_pred", "ypred", "yhat", "y_hat", "prediction", "predicted", "fit"),
+    *("forecast", "point_forecast", "forecast_value", "predicted_value"),
+)
+SIDES = {
+    "lower": ("lower", "lo", "lwr", "lower_bound", "lower_ci", "lower_pi"),
+    "upper": ("upper", "hi", "upr", "upper_bound", "upper_ci", "upper_pi"),
+}
+INTERVALS = ("obs_ci", "prediction_interval", "pi", "ci", "interval")
+"""Words before a side that belong to it and name no model."""
+SECOND_CHOICE = ("mean_ci", "confidence_interval")
+"""Intervals of a mean: used only where a table has no others (statsmodels and BigQuery write both)."""
+NO_MODEL = frozenset((*OBSERVED, *PREDICTED, "median", "mean"))
+"""Words that name no model where they stand before a bound: yhat, yhat_lower and yhat_upper are a nameless one."""
+SERIES = ("unique_id", "item_id", "series", "series_id", "location")
+TIMES = (
+    *("ds", "date", "datetime", "time", "timestamp", "period", "forecast_timestamp", "target_end_date"),
+    *("cutoff", "origin_date", "reference_date", "forecast_date"),
+)
+HORIZONS = ("horizon", "h", "step", "lead_time")
+QUANTILE = ("output_type_id", "quantile", "quantile_level")
+"""Columns of a long table, one row per quantile: the probability, the value, the model and the kind of the row."""
+VALUE = ("value", *PREDICTED)
+MODEL = ("model_id", "model")
+KIND = ("output_type",)
+_TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
+_SIDE = "|".join(word for words in SIDES.values() for word in words)
+_LEVEL = re.compile(rf"({_SIDE})_(\d+(?:\.\d+)?)%?|(\d+(?:\.\d+)?)%?_({_SIDE})")
+_QUANTILE = re.compile(r"(?:(?:q|p|ql|quantile)_?(\d+)(\.\d+)?)|(0)(\.\d+)")
+_SAMPLE = re.compile(r"(?:sample|draw)_?\d+")
+_BothSides = tuple[list[str], list[str]]
+
+
+class Bounds(NamedTuple):
+    """Two bounds, and the coverage that their names tell (None where they tell none)."""
+
+    lower: str
+    upper: str
+    level: Fraction | None = None
+
+
+class Columns(NamedTuple):
+    """Columns of one model: the prediction, and its bounds, the narrowest level first; or samples instead of both."""
+
+    pred: str
+    bounds: tuple[Bounds, ...]
+    median: bool = False
+    """Whether the prediction is the median, so that it belongs between the bounds."""
+    samples: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of its columns."""
+        return self.samples or (self.pred, *(name for bounds in self.bounds for name in bounds[:2]))
+
+    @property
+    def levels(self) -> tuple[Fraction | None, ...]:
+        """Coverage of each pair of bounds."""
+        return tuple(bounds.level for bounds in self.bounds)
+
+
+class Long(NamedTuple):
+    """Columns of a table with one row per quantile; what is None is not there."""
+
+    quantile: str
+    value: str
+    model: str | None
+    kind: str | None
+
+
+class _Role(NamedTuple):
+    """What one column is to a model: a prediction, a centre, a sample, or one side of an interval."""
+
+    kind: str
+    level: Fraction | None = None
+    second_choice: bool = False
+
+
+_ROLES = {"median": _Role("median"), "mean": _Role("mean")} | {word: _Role("pred") for word in PREDICTED}
+for _kind, _words in SIDES.items():
+    for _word in _words:
+        _ROLES |= {_word: _Role(_kind)} | {f"{before}_{_word}": _Role(_kind) for before in INTERVALS}
+        _ROLES |= {f"{before}_{_word}": _Role(_kind, second_choice=True) for before in SECOND_CHOICE}
+
+
+def observed_column(names: Sequence[str], *, hint: str = "choose one by `y_true`") -> str | None:
+    """Return the column of the observation; None where there is none.
+
+    >>> observed_column(["ds", "Actual", "pred"])
+    'Actual'
+    """
+    found = [name for name in names if plain_name(name) in OBSERVED]
+    if len(found) > 1:
+        raise ValueError(f"{_listed(found)} could all be the observation. Hint: {hint}.")
+    return found[0] if found else None
+
+
+def model_columns(
+    names: Sequence[str], *, y: str | None = None, nameless: str = "model", hint: str = "rename or drop the others"
+) -> dict[str, Columns]:
+    """Return the models recognised among `names`; one without a name of its own is called `nameless`.
+
+    Parameters
+    ----------
+    names : sequence of str
+    y : str, optional
+        Column of the observation, which is no model's.
+    nameless, hint : str
+        What to call a model without a name, and what to do where several columns could be meant.
+
+    Examples
+    --------
+    >>> model_columns(["ds", "y", "yhat", "yhat_lower", "yhat_upper"], y="y")["model"].names
+    ('yhat', 'yhat_lower', 'yhat_upper')
+    >>> model_columns(["ETS", "ETS-lo-80", "ETS-hi-80", "ETS-lo-95", "ETS-hi-95"])["ETS"].levels
+    (Fraction(4, 5), Fraction(19, 20))
+    """
+    roles: dict[str, dict[str, _Role]] = {}
+    for name in names:
+        model, role = ("", None) if name == y else _model_and_role(name)
+        if role is not None:
+            roles.setdefault(model, {})[name] = role
+    found = {model or nameless: _columns(model or nameless, own, names, hint) for model, own in roles.items()}
+    return {model: columns for model, columns in found.items() if columns is not None}
+
+
+def long_columns(names: Sequence[str], *, y: str | None = None) -> Long | None:
+    """Return the columns of a table with one row per quantile; None where it is none.
+
+    >>> long_columns(["location", "output_type", "output_type_id", "value"])
+    Long(quantile='output_type_id', value='value', model=None, kind='output_type')
+    """
+    quantile, value, model, kind = (_first(names, words, but=y) for words in (QUANTILE, VALUE, MODEL, KIND))
+    return None if quantile is None or value is None else Long(quantile, value, model, kind)
+
+
+def key_columns(names: Iterable[str]) -> list[str]:
+    """Return the columns that tell rows apart in forecasting: series, times and horizons.
+
+    >>> key_columns(["ds", "unique_id", "y", "cutoff"])
+    ['ds', 'unique_id', 'cutoff']
+    """
+    return [name for name in names if plain_name(name) in ("id", *SERIES, *TIMES, *HORIZONS)]
+
+
+def told_coverage(models: Iterable[Columns]) -> Fraction | None:
+    """Return the coverage that the names of all bounds agree on; None where they tell none, or several."""
+    levels = {level for columns in models for level in columns.levels}
+    return levels.pop() if len(levels) == 1 else None
+
+
+def told_level(lower: str, upper: str) -> Fraction | None:
+    """Return the coverage that the names of two bounds tell together."""
+    roles = {name: role for name in (lower, upper) if (role := _model_and_role(name)[1]) is not None}
+    return next((level for level, both in _sides(roles).items() if all(both)), None)
+
+
+def told_quantile(name: str) -> Fraction | None:
+    """Return the probability that a name ends with, such as 0.05, p5 or sales_q0.05; None where it tells none."""
+    tokens = _tokens(name)
+    points = (_quantile("_".join(tokens[cut:])) for cut in range(len(tokens)))
+    return next((point for point in points if point is not None), None)
+
+
+def plain_name(name: str) -> str:
+    """Return a name in lower case, its words joined by underscores."""
+    return "_".join(_tokens(name))
+
+
+def _first(names: Sequence[str], words: Sequence[str], *, but: str | None) -> str | None:
+    by_word = {plain_name(name): name for name in reversed(names) if name != but}
+    return next((by_word[word] for word in words if word in by_word), None)
+
+
+def _columns(model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str) -> Columns | None:
+    """Return the model's columns, or None where some are missing."""
+    sides = _sides({name: role for name, role in roles.items() if not role.second_choice})
+    if not any(all(both) for both in sides.values()):
+        sides = _sides(roles)
+    pairs = {level: both for level, both in sides.items() if all(both)}
+    centres, median = _centres(model, roles, names)
+    if None not in pairs and (pairs or median or model in centres):  # surely a model, and one that tells its levels
+        _refuse_incomplete(model, roles, sides, centres)
+    if not pairs or not centres:
+        samples = tuple(name for name, role in roles.items() if role.kind == "sample")
+        return Columns("", (), samples=samples) if len(samples) > 1 else None
+    for group in _rivals(pairs, centres):
+        raise ValueError(f"{_listed(group)} could all belong to {model}. Hint: {hint.format(model=model)}.")
+    bounds = [Bounds(lower[0], upper[0], level) for level, (lower, upper) in pairs.items()]
+    return Columns(centres[0], tuple(sorted(bounds, key=lambda one: one.level or Fraction(0))), median)
+
+
+def _refuse_incomplete(
+    model: str, roles: Mapping[str, _Role], sides: Mapping[Fraction | None, _BothSides], centres: Sequence[str]
+) -> None:
+    """Refuse bounds without a prediction, a level with one side only, and one that no interval can have."""
+    if not centres:
+        raise ValueError(
+            f"{model} must have a prediction beside its bounds. Hint: add a column `{model}`, or its median."
+        )
+    outside = [name for name, role in roles.items() if role.kind == "outside"]
+    if outside:
+        raise ValueError(
+            f"levels of {model} must lie between 0 and 1, both excluded; `{outside[0]}` does not. Hint: drop it."
+        )
+    alone = [both for level, both in sides.items() if level is not None and not all(both)]
+    if alone:
+        lower, upper = alone[0]
+        raise ValueError(
+            f"levels of {model} must have both bounds: `{(lower or upper)[0]}` has no {'upper' if lower else 'lower'} "
+            "bound. Hint: add the other side, or drop this one."
+        )
+
+
+def _rivals(pairs: Mapping[Fraction | None, _BothSides], centres: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Return columns of which only one can be meant."""
+    if len(pairs) > 1 and None in pairs:
+        yield [name for both in pairs.values() for side in both for name in side]
+    for group in (centres, *(side for both in pairs.values() for side in both)):
+        if len(group) > 1:
+            yield group
+
+
+def _sides(roles: Mapping[str, _Role]) -> dict[Fraction | None, _BothSides]:
+    """Return lower and upper bounds by their level."""
+    sides: dict[Fraction | None, _BothSides] = {}
+    for name, role in roles.items():
+        if role.kind in ("lower", "upper"):
+            sides.setdefault(role.level, ([], []))[role.kind == "upper"].append(name)
+    return sides
+
+
+def _centres(model: str, roles: Mapping[str, _Role], names: Sequence[str]) -> tuple[list[str], bool]:
+    """Return predictions; else a column called like the model; else medians; else means. And whether it is a median."""
+    by_kind = {kind: [name for name, role in roles.items() if role.kind == kind] for kind in ("pred", "median", "mean")}
+    own = [name for name in names if name.strip() == model and name not in roles]
+    named = by_kind["pred"] or own
+    return named or by_kind["median"] or by_kind["mean"], not named and bool(by_kind["median"])
+
+
+def _model_and_role(name: str) -> tuple[str, _Role | None]:
+    """Return the model that a column name speaks of ('' for none) and its role in it (None for none)."""
+    spans = [match.span() for match in _TOKEN.finditer(name)]
+    tokens = _tokens(name)
+    if role := _role(tokens):
+        return "", role
+    for cut in range(1, len(tokens)):  # the longest role first: NAME_lower_bound, not NAME_lower and bound
+        if role := _role(tokens[cut:]):
+            before = name[: spans[cut - 1][1]]
+            return ("" if "_".join(tokens[:cut]) in NO_MODEL else before.strip()), role
+    for cut in range(len(tokens) - 1, 0, -1):
+        if role := _role(tokens[:cut]):
+            return name[spans[cut][0] :].strip(), role
+    return "", None
+
+
+def _role(tokens: Sequence[str]) -> _Role | None:
+    """Return the role that words have together."""
+    text = "_".join(tokens)
+    if text in _ROLES or _SAMPLE.fullmatch(text):
+        return _ROLES.get(text, _Role("sample"))
+    point = _quantile(text)
+    if point is not None:
+        kind = "median" if 2 * point == 1 else "lower" if 2 * point < 1 else "upper"
+        return _Role(kind, abs(1 - 2 * point)) if 0 < point < 1 else _Role("outside")
+    match = _LEVEL.fullmatch(text)
+    if match is None:
+        return None
+    word, number = match[1] or match[4], Fraction(match[2] or match[3])
+    level = number / 100 if number >= 1 else number
+    if level >= 1 and word in ("lo", "hi"):
+        return _Role("outside")
+    return _Role(_ROLES[word].kind, level) if Fraction(1, 10) <= level < 1 else None  # lower_1: the number of a model
+
+
+def _quantile(text: str) -> Fraction | None:
+    """Return the probability in a name such as q05, q0.05, q2.5, p5, ql0.05, q_10, quantile_0.05 or 0.05.
+
+    >>> [str(_quantile(name)) for name in ("q5", "q05", "p2.5", "q0.025", "q975", "p50", "0.1", "p100", "5")]
+    ['1/20', '1/20', '1/40', '1/40', '39/40', '1/2', '1/10', '1', 'None']
+    """
+    match = _QUANTILE.fullmatch(text)
+    if not match:
+        return None
+    whole, decimals = match[1] or match[3], match[2] or match[4] or ""
+    if decimals and int(whole) == 0:
+        return Fraction(whole + decimals)
+    if decimals or len(whole) < 3 or int(whole) == 100:
+        return Fraction(whole + decimals) / 100
+    return Fraction(f"0.{whole}")
+
+
+def _tokens(name: str) -> list[str]:
+    return [token.lower() for token in _TOKEN.findall(name)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

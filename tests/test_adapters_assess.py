@@ -1,0 +1,110 @@
+"""What the real libraries predict goes straight into `assess`: one row per model, however many levels it has."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import uccurve as ucc
+from adapted import diabetes
+from uccurve import adapters
+
+LEVELS = [0.5, 0.8, 0.9]
+TAILS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
+
+
+def mapie() -> Any:
+    pytest.importorskip("mapie")
+    from mapie.regression import SplitConformalRegressor
+    from sklearn.linear_model import LinearRegression
+
+    X, X_new, y, y_new = diabetes()
+    regressor = SplitConformalRegressor(LinearRegression(), confidence_level=LEVELS, prefit=False)
+    regressor.fit(X[:150], y[:150]).conformalize(X[150:], y[150:])
+    return adapters.levels_from_mapie(y_new, regressor.predict_interval(X_new), levels=LEVELS)
+
+
+def crepes() -> Any:
+    library = pytest.importorskip("crepes")
+    from sklearn.linear_model import LinearRegression
+
+    X, X_new, y, y_new = diabetes()
+    regressor = library.WrapRegressor(LinearRegression())
+    regressor.fit(X[:150], y[:150])
+    regressor.calibrate(X[150:], y[150:])
+    bounds = {level: regressor.predict_int(X_new, confidence=level) for level in LEVELS}
+    return adapters.levels_from_crepes(y_new, regressor.predict(X_new), bounds)
+
+
+def skpro() -> Any:
+    pytest.importorskip("skpro")
+    import pandas as pd
+    from sklearn.linear_model import LinearRegression
+    from skpro.regression.residual import ResidualDouble
+
+    X, X_new, y, y_new = (pd.DataFrame(part) for part in diabetes())
+    regressor = ResidualDouble(LinearRegression()).fit(X, y)
+    return adapters.levels_from_skpro(y_new, regressor.predict_quantiles(X_new, alpha=TAILS))
+
+
+def statsmodels() -> Any:
+    api = pytest.importorskip("statsmodels.api")
+    X, X_new, y, y_new = diabetes()
+    prediction = api.OLS(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new))
+    return adapters.levels_from_statsmodels(y_new, prediction, levels=LEVELS)
+
+
+def lightgbm() -> Any:
+    library = pytest.importorskip("lightgbm")
+    X, X_new, y, y_new = diabetes()
+    common = {"objective": "quantile", "n_estimators": 20, "num_leaves": 7, "verbose": -1, "n_jobs": 1}
+    models = [library.LGBMRegressor(alpha=q, **common).fit(X, y) for q in TAILS]
+    with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
+        return adapters.levels_from_quantile_models(y_new, X_new, models, crossing="sort")
+
+
+def xgboost() -> Any:
+    library = pytest.importorskip("xgboost")
+    X, X_new, y, y_new = diabetes()
+    model = library.XGBRegressor(
+        objective="reg:quantileerror", quantile_alpha=TAILS, n_estimators=20, max_depth=2, n_jobs=1
+    )
+    with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
+        return adapters.levels_from_quantile_models(y_new, X_new, model.fit(X, y), crossing="sort")
+
+
+def arviz() -> Any:
+    library = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    draws = {"y": rng.normal(size=(2, 100, 60))}
+    data = library.from_dict(posterior_predictive=draws, observed_data={"y": rng.normal(size=60)})
+    return adapters.levels_from_posterior(None, data)
+
+
+def scipy() -> Any:
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=60)
+    return adapters.levels_from_scipy(mean + rng.normal(size=60), stats.norm(loc=mean, scale=1.2))
+
+
+def nixtla() -> Any:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y, centre = rng.normal(size=60), rng.normal(size=60) / 4
+    half = {80: 1.3, 95: 2.0}
+    sides = {f"ETS-{side}-{n}": centre + sign * w for n, w in half.items() for side, sign in (("lo", -1), ("hi", 1))}
+    return adapters.levels_from_nixtla(pandas.DataFrame({"y": y, "ETS": centre, **sides}))["ETS"]
+
+
+@pytest.mark.parametrize(
+    "predicted", [mapie, crepes, skpro, statsmodels, lightgbm, xgboost, arviz, scipy, nixtla], ids=lambda f: f.__name__
+)
+def test_levels_are_assessed_as_one_model(predicted: Callable[[], Any]) -> None:
+    levels = predicted()
+    assert len(levels) >= 2
+    a = ucc.assess({"it": levels, "its widest": levels[max(levels)]}, coverage=0.9)
+    assert {row.name for row in a.rows} == {"it", "its widest"}
+    assert a["it"].n == len(levels[max(levels)])
+    assert a.verdict.text.startswith("Ship ")

@@ -1,0 +1,205 @@
+"""The command line and forecasts of several levels: quantiles, samples, forecast hubs, and rows matched by keys."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import uccurve as ucc
+from test_cli import Run, refused, run
+from uccurve.adapters import models_from_frame
+
+__all__ = ["run"]  # the fixture
+SERIES, STEPS = 24, 40
+LEVELS = {80: 1.2816, 90: 1.6449, 95: 1.96}
+MODELS = {"ETS": 1.0, "Naive": 1.4, "Net": 0.6}
+"""Models, and the factor by which their bands are too wide; the 95% level of ETS is too narrow."""
+KEYS = ("--on", "unique_id,ds")
+
+
+def panel(seed: int = 0) -> pl.DataFrame:
+    """Forecasts of three models for 24 series in Nixtla's form, with three levels each."""
+    rng = np.random.default_rng(seed)
+    n = SERIES * STEPS
+    centre = rng.normal(size=n)
+    columns: dict[str, Any] = {
+        "unique_id": [f"s{i // STEPS:02}" for i in range(n)],
+        "ds": [i % STEPS for i in range(n)],
+        "y": centre + rng.normal(size=n),
+    }
+    for name, factor in MODELS.items():
+        columns[name] = centre + rng.normal(size=n) / 10
+        for level, z in LEVELS.items():
+            half = factor * z * (0.85 if (name, level) == ("ETS", 95) else 1)
+            columns |= {f"{name}-lo-{level}": columns[name] - half, f"{name}-hi-{level}": columns[name] + 1.01 * half}
+    return pl.DataFrame(columns)
+
+
+def hub(frame: pl.DataFrame, name: str = "ETS") -> pl.DataFrame:
+    """The same forecasts of one model with one row per quantile, without the observations."""
+    ends = {str((100 - level) / 200): f"{name}-lo-{level}" for level in LEVELS}
+    ends |= {str((100 + level) / 200): f"{name}-hi-{level}" for level in LEVELS} | {"0.5": name}
+    keys = ["unique_id", "ds"]
+    parts = [frame.select(*keys, output_type_id=pl.lit(q), value=column) for q, column in ends.items()]
+    return pl.concat(parts).with_columns(output_type=pl.lit("quantile"), model_id=pl.lit(name))
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path) -> None:
+    panel().write_csv(tmp_path / "panel.csv")
+    panel().select("unique_id", "ds", observation="y").write_csv(tmp_path / "observed.csv")
+    hub(panel()).write_csv(tmp_path / "hub.csv")
+
+
+def numbers(run: Run, *arguments: str) -> Any:
+    found = run("assess", *arguments, "--coverage", "90%", "--json", "-")
+    assert found.returncode == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+def test_a_panel_is_one_row_per_model_and_one_pair_for_each_two(run: Run) -> None:
+    found = numbers(run, "panel.csv", "--block", "unique_id")
+    a = ucc.assess(models_from_frame(panel()), coverage=0.9, block=panel()["unique_id"].to_list())
+    assert found == json.loads(a.to_json())
+    assert len(found["models"]) == len(found["comparisons"]) == 3
+    note = run("assess", "panel.csv").stderr
+    assert "in time (ds) are usually dependent" in note
+    assert "Hint: --block unique_id" in note
+
+
+def test_a_hub_and_its_observations_are_matched_by_keys(run: Run, tmp_path: Path) -> None:
+    own = panel().select("unique_id", "ds", "y", *(name for name in panel().columns if name.startswith("ETS")))
+    own.write_csv(tmp_path / "own.csv")
+    hub(panel()).sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "shuffled.csv")
+    wide = numbers(run, "own.csv")["models"]
+    for files in (("hub.csv", "observed.csv"), ("observed.csv", "hub.csv"), ("observed.csv", "shuffled.csv")):
+        found = numbers(run, *files, *KEYS)["models"]
+        for field in ("coverage", "scale", "half_width", "score", "crps", "skill"):
+            assert_allclose(found["ETS"][field], wide["ETS"][field], rtol=1e-12)
+    together = hub(panel()).join(panel().select("unique_id", "ds", "y"), on=["unique_id", "ds"])
+    together.write_parquet(tmp_path / "together.parquet")
+    assert numbers(run, "together.parquet")["models"] == wide
+    said = run("assess", "hub.csv", "observed.csv", *KEYS).stderr
+    assert "hub.csv: ETS is ETS 0.5, ETS 0.1, ETS 0.9, ETS 0.05, ETS 0.95, ETS 0.025, ETS 0.975 (80%, 90%, 95%)" in said
+    assert "observed.csv: observed is observation" in said
+    refused(
+        run("assess", "hub.csv"), "hub.csv has no column for the observation .* or --on KEYS where another file has"
+    )
+
+
+def test_segments_and_blocks_may_be_columns_of_any_file(run: Run, tmp_path: Path) -> None:
+    labelled = panel().select("unique_id", "ds", "y", region=pl.col("unique_id").str.slice(0, 2))
+    labelled.write_csv(tmp_path / "labelled.csv")
+    found = numbers(run, "hub.csv", "labelled.csv", *KEYS, "--by", "region", "--block", "unique_id")
+    assert [one["label"] for one in found["segments"]] == ["s0", "s1", "s2"]
+    assert found["settings"]["block"] == "24 blocks"
+
+
+def test_rows_without_a_match_are_counted_and_refused_or_dropped(run: Run, tmp_path: Path) -> None:
+    panel().select("unique_id", "ds", "y").head(900).write_csv(tmp_path / "part.csv")
+    asked = ("assess", "hub.csv", "part.csv", *KEYS, "--coverage", "90%")
+    sentence = r"same rows by unique_id, ds: 60 of 960 rows of hub.csv are in no other .*first s22, 20.* --missing drop"
+    refused(run(*asked), sentence)
+    found = run(*asked, "--missing", "drop", "--json", "-")
+    assert "dropped rows that not all files have: 60 of hub.csv" in found.stderr
+    assert json.loads(found.stdout)["models"]["ETS"]["n"] == 900
+    pl.concat([panel(), panel().head(3)]).write_csv(tmp_path / "twice.csv")
+    refused(run("assess", "hub.csv", "twice.csv", *KEYS), "--on must name each row once: 6 of 963 rows of twice.csv")
+    panel().with_columns(ds=pl.col("ds") + 100).write_csv(tmp_path / "later.csv")
+    refused(run("assess", "hub.csv", "later.csv", *KEYS), "files must have rows in common by unique_id, ds")
+    refused(run("assess", "panel.csv", "part.csv"), "part.csv has no prediction with its bounds")
+    panel().head(900).write_csv(tmp_path / "shorter.csv")
+    sentence = "files must have the same rows: panel.csv 960, shorter.csv 900. Hint: --on unique_id,ds matches them"
+    refused(run("assess", "panel.csv", "shorter.csv"), sentence)
+
+
+def test_crossing_quantiles_are_counted_model_by_model(run: Run, tmp_path: Path) -> None:
+    swapped = pl.int_range(pl.len()) < 5
+    frame = panel().with_columns(
+        pl.when(swapped).then("Net-hi-95").otherwise("Net-hi-90").alias("Net-hi-90"),
+        pl.when(swapped).then("Net-hi-90").otherwise("Net-hi-95").alias("Net-hi-95"),
+    )
+    frame.write_csv(tmp_path / "crossing.csv")
+    sentence = r"Net: `levels` must be nested in their upper bounds: 5 of 960 rows are not, .* --sort-crossing"
+    refused(run("assess", "crossing.csv"), sentence)
+    found = run("assess", "crossing.csv", "--sort-crossing")
+    assert "uccurve: Net: sorted crossing quantiles in 5 of 960 rows" in found.stderr
+    assert found.stdout == run("assess", "panel.csv").stdout
+
+
+def test_samples_are_one_model_of_many_levels(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"y": rng.normal(size=80), **{f"net_sample_{i}": rng.normal(size=80) for i in range(150)}})
+    frame.write_parquet(tmp_path / "samples.parquet")
+    found = run("assess", "samples.parquet", "--coverage", "90%", "--json", "-")
+    assert "samples.parquet: net is 150 samples; observed is y" in found.stderr
+    a = ucc.assess(models_from_frame(frame), coverage=0.9)
+    assert json.loads(found.stdout) == json.loads(a.to_json())
+    refused(run("assess", "samples.parquet", "--engine", "polars"), "samples are made into quantiles in memory")
+    refused(run("calibrate", "samples.parquet", "--save", "c.json"), "net has samples, and bounds are calibrated")
+
+
+def test_a_hub_that_cannot_be_put_together_is_refused_by_name(run: Run, tmp_path: Path) -> None:
+    bad = hub(panel()).with_columns(output_type_id=pl.col("output_type_id").replace("0.5", "1.5"))
+    bad.write_csv(tmp_path / "bad.csv")
+    refused(run("assess", "bad.csv", "observed.csv", *KEYS), "bad.csv: `quantile` must lie between 0 and 1")
+    pl.concat([hub(panel()), hub(panel()).head(2)]).write_csv(tmp_path / "bad.csv")
+    sentence = r"bad.csv: each quantile of a forecast must occur once: 4 of 6722 rows share their key \(unique_id, ds\)"
+    refused(run("assess", "bad.csv", "observed.csv", *KEYS), sentence)
+
+
+def test_calibrated_levels_are_nested_and_cover_what_they_promise(run: Run, tmp_path: Path) -> None:
+    panel(1).write_parquet(tmp_path / "new.parquet")
+    found = run("calibrate", "panel.csv", "new.parquet", "-o", "out.parquet", "--save", "cal.json")
+    assert found.returncode == 0, found.stderr
+    out = pl.read_parquet(tmp_path / "out.parquet")
+    for name in MODELS:
+        ends = [out[f"{name}-lo-{level}"].to_numpy() for level in reversed(LEVELS)]
+        ends += [out[name].to_numpy()] + [out[f"{name}-hi-{level}"].to_numpy() for level in LEVELS]
+        assert (np.diff(ends, axis=0) >= 0).all()
+        for level in LEVELS:
+            covered = out["y"].is_between(out[f"{name}-lo-{level}"], out[f"{name}-hi-{level}"]).to_numpy()
+            assert_allclose(covered.mean(), level / 100, atol=0.03)  # two sets of 960 rows: 3 standard errors at 80%
+    later = run("apply", "cal.json", "new.parquet", "-o", "later.parquet")
+    assert later.returncode == 0, later.stderr
+    assert pl.read_parquet(tmp_path / "later.parquet").equals(out)
+
+
+def test_levels_that_would_no_longer_be_nested_are_widened_and_counted(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    half = rng.uniform(0.5, 1.5, 400)
+    frame = pl.DataFrame({"y": rng.normal(size=400), "m": np.zeros(400)})
+    for level, band in ((80, half), (95, np.full(400, 2.5))):  # once scaled, the outer bands of some rows are too small
+        frame = frame.with_columns(pl.Series(f"m-lo-{level}", -band), pl.Series(f"m-hi-{level}", band))
+    frame.write_csv(tmp_path / "m.csv")
+    found = run("calibrate", "m.csv", "m.csv", "-o", "out.csv")
+    assert found.returncode == 0, found.stderr
+    out = pl.read_csv(tmp_path / "out.csv")
+    factors = [
+        ucc.IntervalCalibrator(coverage=level / 100)
+        .fit(ucc.Intervals.from_bands(frame["y"], frame["m"], frame[f"m-hi-{level}"]))
+        .scale_
+        for level in (80, 95)
+    ]
+    inner, outer = (factor * frame[f"m-hi-{level}"].to_numpy() for factor, level in zip(factors, (80, 95), strict=True))
+    count = int((inner > outer).sum())
+    assert 0 < count < 400
+    assert f"m: wider levels were widened to contain narrower ones in {count} of 400 rows" in found.stderr
+    assert_allclose(out["m-hi-95"].to_numpy(), np.maximum(inner, outer), rtol=1e-12)
+    assert_allclose(out["m-hi-80"].to_numpy(), inner, rtol=1e-12)
+
+
+def test_a_hub_is_calibrated_into_one_row_per_forecast(run: Run, tmp_path: Path) -> None:
+    hub(panel()).join(panel().select("unique_id", "ds", "y"), on=["unique_id", "ds"]).write_csv(tmp_path / "cal.csv")
+    found = run("calibrate", "cal.csv", "hub.csv", "-o", "out.csv", "--y", "y")
+    assert found.returncode == 0, found.stderr
+    refused(run("assess", "hub.csv", "--y", "Y"), "hub.csv has no column Y; it has unique_id, ds")
+    out = pl.read_csv(tmp_path / "out.csv")
+    assert out.columns[:2] == ["unique_id", "ds"]
+    assert len(out) == SERIES * STEPS
+    covered = panel()["y"].is_between(out["ETS 0.025"], out["ETS 0.975"]).to_numpy()
+    assert_allclose(covered.mean(), 0.95, atol=0.002)
