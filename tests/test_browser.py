@@ -230,7 +230,7 @@ def test_the_command_is_copied_as_it_stands(browser: Any, report: Report) -> Non
     found = opened(browser, report.url, drawn=False, permissions=["clipboard-read", "clipboard-write"])
     button = found.page.locator("button.copy").first
     button.click()
-    found.page.wait_for_function("document.querySelector('button.copy').textContent === 'Copied'")
+    button.and_(found.page.get_by_text("Copied", exact=True)).wait_for()
     copied = found.page.evaluate("navigator.clipboard.readText()")
     assert copied == found.page.locator("#command-0").inner_text()
     assert copied == "uccurve calibrate calibration.csv new.csv -o calibrated.csv --coverage 80%"

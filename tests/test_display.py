@@ -206,9 +206,26 @@ def test_the_curve_of_a_sketch_is_drawn_without_a_constant_band() -> None:
     sketch = ucc.UCCSketch().update(intervals()).ucc()
     display = UCCDisplay.from_ucc(sketch, name="sketched")
     assert_allclose(display.x, sketch.points().x)
-    assert [label.split(" (")[0] for label in labels(display.ax_)] == ["sketched", "as delivered"]
+    names = [label.split(" (")[0] for label in labels(display.ax_)]
+    assert names == ["sketched", "as delivered", "bracket of the exact curve"]
     with pytest.raises(TypeError, match="`band` needs the rows of a curve"):
         UCCDisplay.from_ucc(sketch, band=0.9)
+
+
+@pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("excess", "deficit")])
+def test_a_sketch_runs_straight_between_known_points_in_a_shade_that_holds_the_exact_curve(axes: Any) -> None:
+    iv = intervals(60)
+    display = UCCDisplay.from_ucc(ucc.UCCSketch().update(iv).ucc(), axes=axes, delivered=False)
+    x, y = data(display)
+    assert set(zip(x, y, strict=True)) <= set(zip(display.x, display.y, strict=True))  # no corner of a staircase
+    (shade,) = display.ax_.collections
+    corners = np.array([box.vertices for box in shade.get_paths()])
+    low, high = corners.min(axis=1) - 1e-9, corners.max(axis=1) + 1e-9
+    exact = ucc.UCC(iv).points(axes=axes)
+    steps = np.column_stack(path(axes, exact.x, exact.y))[:, None]
+    assert ((low <= steps) & (steps <= high)).all(axis=2).any(axis=1).all()
+    assert np.median(high - low, axis=0)[0] < 0.1 * display.x.max()
+    assert display.ax_.get_xlim()[1] <= 1.1 * display.x.max()
 
 
 def test_a_curve_of_levels_is_drawn_by_its_scale() -> None:

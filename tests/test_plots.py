@@ -45,12 +45,14 @@ def lines_of(ax: Any) -> list[str]:
 
 
 def test_every_plot_draws_on_the_axes_it_is_given_and_returns_them(iv: ucc.Intervals) -> None:
-    _, axs = plt.subplots(4)
+    _, axs = plt.subplots(6)
     opened = plt.get_fignums()
     assert plots.curves({"A": iv}, ax=axs[0]) is axs[0]
     assert plots.intervals(iv, ax=axs[1]) is axs[1]
     assert plots.gains({"A": {"x": (0.1, 0, 0.2)}}, ax=axs[2]) is axs[2]
     assert plots.segments({"A": {"x": 0.1}}, ax=axs[3]) is axs[3]
+    assert plots.calibration({"A": ([0.5], [0.4], [0.3], [0.5])}, ax=axs[4]) is axs[4]
+    assert plots.pit([0, 0.5, 1], [1.2, 0.8], ax=axs[5]) is axs[5]
     assert plt.get_fignums() == opened
 
 
@@ -109,8 +111,8 @@ def test_the_number_of_a_gain_stands_beside_its_interval_and_not_on_it() -> None
     ax = plots.gains({"A": {"x": (0.1, -0.2, 0.4)}})
     (number,) = ax.texts
     ax.figure.canvas.draw()
-    end = ax.transData.transform((40, 0))[0]
-    assert end < number.get_window_extent().x0 < number.get_window_extent().x1 < ax.get_window_extent().x1
+    box, edge = number.get_window_extent(), ax.get_window_extent().x1
+    assert ax.transData.transform((40, 0))[0] < edge < box.x0 < box.x1 < ax.get_figure(root=True).bbox.x1  # type: ignore[union-attr]
 
 
 def test_a_heat_map_shows_every_share_and_what_is_missing() -> None:
@@ -120,6 +122,30 @@ def test_a_heat_map_shows_every_share_and_what_is_missing() -> None:
     (frame,) = ax.patches
     assert frame.get_xy() == (0.5, 0.5)  # type: ignore[attr-defined]  # it is a rectangle
     assert ax.images[0].get_array()[0, 0] == pytest.approx(1.3)  # type: ignore[index]  # beside the centre
+
+
+def test_calibration_has_one_line_per_model_with_an_interval_at_each_level() -> None:
+    levels = np.array([0.5, 0.8, 0.95])
+    observed = {"A": levels - 0.1, "B": levels + 0.02}
+    ax = plots.calibration({name: (levels, seen, seen - 0.03, seen + 0.02) for name, seen in observed.items()})
+    assert labels(ax) == ["calibrated", "A", "B"]
+    ends = [segment[:, 1] for c in ax.collections for segment in c.get_segments()]  # type: ignore[attr-defined]
+    expected = [(100 * (one - 0.03), 100 * (one + 0.02)) for seen in observed.values() for one in seen]
+    assert_allclose(ends, expected)
+
+
+def test_a_pit_histogram_marks_the_bins_outside_of_its_band() -> None:
+    heights, low, high = np.array([1.6, 0.9, 0.6, 0.9]), [0.7, 0.7, 0.5, 0.95], [1.3, 1.3, 1.3, 1.3]
+    ax = plots.pit(np.linspace(0, 1, 5), heights, band=(low, high), name="A")
+    assert_allclose([bar.get_height() for bar in ax.patches], heights)  # type: ignore[attr-defined]
+    colors = [bar.get_facecolor() for bar in ax.patches]
+    assert colors[0] == colors[3] != colors[1] == colors[2]
+    shade = ax.collections[0].get_paths()[0].vertices
+    assert {(0.5, 0.5), (0.75, 0.5), (0.75, 0.95)} <= {tuple(vertex) for vertex in np.asarray(shade).tolist()}
+    assert ax.get_title(loc="left") == "A"
+    plain = plots.pit(np.linspace(0, 1, 5), heights)
+    assert len({bar.get_facecolor() for bar in plain.patches}) == 1
+    assert not plain.collections
 
 
 # The waterfall
@@ -249,7 +275,7 @@ def test_of_many_models_the_best_are_drawn_and_counted(iv: ucc.Intervals) -> Non
     found = assessed(iv, 14)
     (ax,) = found.plot("calibration").axes
     assert lines_of(ax) == [one.name for one in found.ranking[:12]]
-    assert "the best 12 of 14 models" in ax.get_title(loc="left")
+    assert "best 12 of 14" in ax.get_title(loc="left")
 
 
 def test_segments_show_coverage_and_frame_what_fails() -> None:

@@ -5,9 +5,11 @@ import hashlib
 import json
 import re
 import shlex
+import subprocess
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +21,16 @@ from plotly.offline import get_plotlyjs
 
 import uccurve as ucc
 from model_rows import OPEN, assessment, crossing, mean8, pair, row, segment
+from pages import environment
 from uccurve._checks import METRICS
 from uccurve.compare._columns import model_columns
+from uccurve.compare._tables import Table
 from uccurve.report._charts import Axis, calibration, decomposition
 from uccurve.report._data import curve_data, explorer_data, sample_data
 from uccurve.report._page import page
 from uccurve.report._pairs import pairs
 from uccurve.report._segments import segments
-from uccurve.report._verdict import card
+from uccurve.report._verdict import commands, facts, headline, promises
 from uccurve.report._webpage import embedded
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -164,7 +168,7 @@ def test_models_share_one_constant_band_only_if_they_share_predictions() -> None
     other = ucc.Intervals.from_bands(one.y_true, one.y_pred + 0.2, one.lower_band)
     shared = explorer_data(ucc.assess({"A": one, "B": one.calibrated(scale=3)}))
     apart = explorer_data(ucc.assess({"A": one, "B": other}))
-    assert [reference["name"] for reference in shared["references"]] == ["constant band"]
+    assert len(shared["references"]) == 1
     assert len(apart["references"]) == 2
     assert shared["comparable"]
     assert not apart["comparable"]
@@ -292,58 +296,86 @@ def test_the_page_begins_with_the_verdict_in_its_own_words(found: ucc.Assessment
     before, verdict, _ = parsed.text.partition(re.sub(r"\s+", " ", found.verdict.text))
     assert verdict
     assert len(before) < 300
-    shown = card(found)
-    assert shown.headline + shown.rest == found.verdict.text
-    assert shown.headline.startswith("Ship ")
+    assert found.verdict.text.startswith(headline(found))
+    assert headline(found).startswith("Ship ")
 
 
 def test_the_card_has_the_factor_the_coverage_the_half_width_and_how_sure_that_is() -> None:
-    facts = card(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8")])).facts
-    assert [(fact.name, fact.text, fact.small) for fact in facts] == [
+    assert facts(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8")])) == [
         ("Multiply its bands", "x 0.97", "[0.93, 1.00]"),
         ("Coverage", "90%", "of new rows"),
         ("Half-width", "686", "[659, 714] in units of y"),
         ("How sure", "better than Mean8", "adjusted p = 0.03"),
     ]
-    undecided = card(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", pvalue=0.4)])).facts[3]
-    assert (undecided.text, undecided.small) == ("not shown to be better than Mean8", "adjusted p = 0.4")
-    alone = card(assessment([row()])).facts[3]
-    assert (alone.name, alone.text, alone.small) == ("As delivered", "90.4%", "kept")
+    undecided = facts(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", pvalue=0.4)]))[3]
+    assert undecided == ("How sure", "not shown to be better than Mean8", "adjusted p = 0.4")
+    assert facts(assessment([row()]))[3] == ("As delivered", "90.4%", "kept")
 
 
 def test_a_shift_is_added_and_a_level_is_named() -> None:
     shifted = row(scale=float("nan"), shift=0.35)
-    assert card(assessment([shifted])).facts[0].name == "Add to its bands"
-    assert card(assessment([row(level=0.9)])).facts[0].name == "Multiply its 90% bands"
+    assert facts(assessment([shifted]))[0][0] == "Add to its bands"
+    assert facts(assessment([row(level=0.9)]))[0][0] == "Multiply its 90% bands"
 
 
 def test_every_broken_promise_is_one_sentence_until_they_are_too_many() -> None:
     kept, narrow = row(), mean8()
     wide = row("wide", 3, promise="too wide", scale=0.5)
     remedy = "Bands x {} would keep the promise."
-    assert card(assessment([kept, narrow, wide])).promises == [
+    assert promises(assessment([kept, narrow, wide])) == [
         f"Mean8 covers 83.9% [80.5, 87.3] as delivered, too narrow for the promised 90%. {remedy.format('1.36')}",
         f"wide covers 95.7% [91.9, 99.5] as delivered, too wide for the promised 90%. {remedy.format('0.50')}",
     ]
     many = [replace(narrow, name=f"m{i}", rank=i + 1) for i in range(9)]
-    assert card(assessment(many)).promises[-1] == "In all, 9 of 9 models break the promise of 90%."
-    assert len(card(assessment(many)).promises) == 6
-    assert card(assessment([row(promise=None)], settings=OPEN)).promises == []
+    assert promises(assessment(many))[-1] == "In all, 9 of 9 models break the promise of 90%."
+    assert len(promises(assessment(many))) == 6
+    assert promises(assessment([row(promise=None)], settings=OPEN)) == []
 
 
 def test_the_command_names_the_file_quoted_for_a_shell() -> None:
-    found = assessment([row()])
-    (_, line), (_, call) = card(found, ["my data.csv"]).commands
-    words = shlex.split(line)
-    assert words == [
+    found = assessment([row(), mean8()])
+    line, call = commands(found, {"Mean8": "other.csv", "OLS": "my data.csv"}).values()
+    assert shlex.split(line) == [
         *("uccurve", "calibrate", "my data.csv", "new.csv", "-o", "calibrated.csv"),
         *("--coverage", "90%"),
     ]
     assert call == "intervals.calibrated(scale=0.966)"
     shifted = assessment([row(scale=float("nan"), shift=0.35)])
-    assert card(shifted).commands[0][1].endswith("--coverage 90% --vary shift")
+    assert commands(shifted, {})["On the command line"].endswith("--coverage 90% --vary shift")
     lost = row(scale=float("inf"), half_width=float("inf"))
-    assert card(assessment([lost])).commands == []
+    assert commands(assessment([lost]), {}) == {}
+
+
+def test_several_levels_are_calibrated_to_each_of_them() -> None:
+    line, call = commands(assessment([row(level=0.9)]), {}).values()
+    assert line == "uccurve calibrate calibration.csv new.csv -o calibrated.csv"
+    assert call == "curve.intervals_at(level=0.9).calibrated(scale=0.966)"
+
+
+def test_the_command_on_a_page_of_files_calibrates_the_winners_file(tmp_path: Path) -> None:
+    def shell(line: str) -> None:
+        subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True)
+
+    best = intervals()
+    models = {"net v2": best, "flat": ucc.Intervals.from_bands(best.y_true, best.y_pred, np.full(200, 0.9))}
+    for name, iv in models.items():
+        columns = np.column_stack([iv.y_true, iv.y_pred, iv.lower, iv.upper])
+        np.savetxt(
+            tmp_path / f"{name}.csv",
+            columns,
+            delimiter=",",
+            header="y_true,y_pred,lower,upper",
+            comments="",
+            fmt="%.17g",
+        )
+    shell("uccurve assess flat.csv 'net v2.csv' --coverage 90% --report r.html && cp 'net v2.csv' new.csv")
+    made = Parsed((tmp_path / "r.html").read_text(encoding="utf-8")).text
+    (line,) = re.findall(r"uccurve calibrate 'net v2.csv' new.csv -o calibrated.csv --coverage 90%", made)
+    assert "files flat.csv, net v2.csv" in made
+    shell(line)
+    new = np.loadtxt(tmp_path / "calibrated.csv", delimiter=",", skiprows=1)
+    wanted = best.calibrated(scale=ucc.assess(models, coverage=0.9).verdict.scale)
+    assert_allclose(new[:, 2:], np.column_stack([wanted.lower, wanted.upper]), rtol=1e-9)
 
 
 def test_the_first_table_has_the_columns_of_the_terminal_in_rank_order(found: ucc.Assessment, parsed: Parsed) -> None:
@@ -403,8 +435,19 @@ def test_notes_are_told_and_differing_predictions_explained() -> None:
     assert "a lower curve shows better intervals" in text
 
 
+def test_no_sentence_is_said_twice_at_first_sight() -> None:
+    one = intervals(400)
+    models = {f"model {i}": one.calibrated(scale=0.3 * (1 + i)) for i in range(6)}
+    found = ucc.assess(models, coverage=0.9, by={"hour": np.arange(400) % 4})
+    text = re.sub(r"<details>.*?</details>", "", found.to_html(), flags=re.DOTALL)
+    sentences = [part for part in re.split(r"(?<=\.) ", Parsed(text).text) if len(part.split()) > 5]
+    assert len(sentences) > 20
+    assert [part for part in set(sentences) if sentences.count(part) > 1] == []
+
+
 def test_how_the_page_was_made_names_what_was_asked(found: ucc.Assessment) -> None:
-    made = Parsed(page(found, files=["a.csv", "b.csv"])).text.partition("How this page was made files")[2]
+    files = {"A": "a.csv", "B": "b.csv", "C": "a.csv"}
+    made = Parsed(page(found, files=files)).text.partition("How this page was made files")[2]
     for words in ("a.csv, b.csv", "rows 200", "coverage 80%", "ranked by interval score", "in units of y"):
         assert words in made
     assert "influence of each row" in made
@@ -423,14 +466,14 @@ def test_every_column_is_explained(found: ucc.Assessment, parsed: Parsed) -> Non
 
 
 def test_ticks_are_round_and_lie_where_they_say() -> None:
-    axis = Axis([0.0, 686.2])
+    axis = Axis(0.0, 686.2)
     assert [text for _, text in axis.ticks()] == ["0", "100", "200", "300", "400", "500", "600"]
     for place, text in axis.ticks():
         assert_allclose(place, 100 * float(text) / 686.2, atol=1e-3)
 
 
 def test_the_waterfall_of_each_model_is_drawn_to_one_scale() -> None:
-    chart = decomposition(assessment([row(), mean8()]), {})
+    chart = decomposition(assessment([row(), mean8()]))
     own, other = (line.bars for line in chart.lines)
     assert [bar.tag for bar in own] == [
         "one interval for all rows 3,900",
@@ -446,24 +489,29 @@ def test_the_waterfall_of_each_model_is_drawn_to_one_scale() -> None:
 def test_a_bar_that_is_cut_says_so() -> None:
     parts = mean8().decomposition
     lost = mean8(decomposition=replace(parts, score=1e6, miscalibration=1e6 - parts.best_score))
-    *_, cost, score = decomposition(assessment([row(), lost]), {}).lines[1].bars
+    *_, cost, score = decomposition(assessment([row(), lost])).lines[1].bars
     assert cost.kind == "costs cut"
     assert score.right == 100
     assert score.tag == "score as delivered 1,000,000"
 
 
 def test_calibration_marks_the_promise_and_who_breaks_it() -> None:
-    chart = calibration(assessment([row(), mean8()]), {"OLS": 0})
+    chart = calibration(assessment([row(), mean8()]))
     assert [line.said for line in chart.lines] == ["90.4%, kept", "83.9%, too narrow"]
     assert [line.kind for line in chart.lines] == ["good", "bad"]
-    assert [line.colour for line in chart.lines] == [0, None]
     kept = chart.lines[0].bars[0]
-    assert chart.mark is not None
-    assert kept.left < chart.mark < kept.right
-    assert calibration(assessment([row(promise=None)], settings=OPEN), {}).mark is None
+    (mark,) = chart.marks
+    assert kept.left < mark < kept.right
+    assert calibration(assessment([row(promise=None)], settings=OPEN)).marks == []
 
 
 # Pairs and segments
+
+
+def texts(table: Table, heading: str) -> list[str]:
+    """What one column of a table shows."""
+    (column,) = (column for column in table.columns if column.heading == heading)
+    return [column.cell(one).text for one in table.rows]
 
 
 def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -> None:
@@ -472,16 +520,16 @@ def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -
     shown = pairs(assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")]))
     assert shown is not None
     assert shown.sentences == ["1 of 3 pairs differ significantly (paired tests, adjusted by Holm's method)."]
-    assert [line[0].text for line in shown.own.rows] == ["OLS vs. Mean8", "OLS vs. third"]
+    assert texts(shown.own, "pair") == ["OLS vs. Mean8", "OLS vs. third"]
     assert shown.full is not None
     assert len(shown.full.rows) == 3
-    assert shown.crossings == ["OLS vs. Mean8: OLS leads."]
+    assert shown.crossings == ["OLS vs. Mean8: OLS leads"]
 
 
 def test_a_single_pair_is_told_in_words() -> None:
     shown = pairs(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", 0.3, note="one block only")]))
     assert shown is not None
-    assert shown.sentences == ["The two models do not differ significantly (paired test).", "Note: one block only."]
+    assert shown.sentences == ["The two models do not differ significantly (paired test).", "Note: one block only"]
     assert shown.full is None
 
 
@@ -491,11 +539,10 @@ def test_the_worst_segments_come_first_with_the_factor_they_would_need() -> None
     shown = segments(assessment([row()], segments=found))
     assert shown is not None
     assert shown.sentences == ["14 of 40 segments fall short of 90% by more than chance explains."]
-    assert shown.worst.caption == "The worst 10 of 14: OLS, which needs bands x 0.97 as a whole"
-    assert [line[0].text for line in shown.worst.rows] == [f"hour {i:02}" for i in range(10)]
-    heads = [head.name for head in shown.worst.heads]
-    assert "model" not in heads
-    assert shown.worst.rows[0][heads.index("factor for 90%")].text == "x 1.62"
+    assert shown.worst.title == "The worst 10 of 14: OLS, which needs bands x 0.97 as a whole"
+    assert texts(shown.worst, "segment") == [f"hour {i:02}" for i in range(10)]
+    assert "model" not in [column.heading for column in shown.worst.columns]
+    assert texts(shown.worst, "factor for 90%")[0] == "x 1.62"
     assert len(shown.full.rows) == 40
 
 
@@ -508,7 +555,7 @@ def test_a_model_that_is_too_narrow_as_a_whole_is_said_once() -> None:
         "Too narrow as a whole, so calibrate before looking at segments: Mean8 (48 of its 48 segments fail).",
         "None of the 48 segments of the other models falls short of 90% by more than chance explains.",
     ]
-    assert shown.worst.caption.startswith("Lowest coverage: OLS")
+    assert shown.worst.title.startswith("Lowest coverage: OLS")
     assert len(shown.worst.rows) == 10
 
 
@@ -517,7 +564,9 @@ def test_without_a_promise_segments_are_held_against_the_models_other_rows() -> 
     shown = segments(assessment([row(promise=None)], segments=found, settings=OPEN))
     assert shown is not None
     assert shown.sentences == ["1 of 2 segments falls short of the model's other rows by more than chance explains."]
-    assert shown.heat.against == "the model as a whole"
+    drawn = assessment([row(promise=None)], segments=found, settings=OPEN, curves={"OLS": ucc.UCC(intervals())})
+    text = Parsed(page(drawn)).text
+    assert "Orange is covered less often than the model as a whole" in text
 
 
 def test_the_map_has_every_segment_and_deepens_with_the_distance() -> None:
@@ -525,12 +574,10 @@ def test_the_map_has_every_segment_and_deepens_with_the_distance() -> None:
     found += [segment("b", "Mean8", fails=False, coverage=0.96)]
     shown = segments(assessment([row(), mean8()], segments=found))
     assert shown is not None
-    assert [name for name, _ in shown.heat.models] == ["OLS", "Mean8"]
-    (_, _, (low, none)), (_, _, (near, high)) = shown.heat.rows
-    assert none is None
-    assert low is not None
-    assert near is not None
-    assert high is not None
+    assert shown.models == ["OLS", "Mean8"]
+    assert shown.titles == ["hour a", "hour b"]
+    assert ("hour a", "Mean8") not in shown.spots
+    low, near, high = (shown.spots[place] for place in (("hour a", "OLS"), ("hour b", "OLS"), ("hour b", "Mean8")))
     assert (low.text, low.side, low.heat, low.fails) == ("71.0%", "below", 1.0, True)
     assert (near.side, near.heat, near.fails) == ("below", 0.2, False)
     assert (high.side, high.heat) == ("above", 0.4)
@@ -549,3 +596,5 @@ def test_many_models_get_colours_for_the_best_five_only() -> None:
     parsed = Parsed(found.to_html())
     assert data_of(parsed)["colours"] == 5
     assert [model["name"] for model in data_of(parsed)["models"]] == [one.name for one in found.ranking]
+    swatches = {a["class"] for tag, a in parsed.elements if (a.get("class") or "").startswith("swatch")}
+    assert swatches == {f"swatch model-{i}" for i in range(5)}

@@ -1,6 +1,6 @@
-"""Plots: assessments, many curves, intervals before and after calibration, gains with their intervals, segments."""
+"""Plots: assessments, many curves, intervals before and after calibration, calibration, gains and segments."""
 
-from .charts import curves, gains, intervals, segments
+from .charts import calibration, curves, gains, intervals, pit, segments
 from .figures import assessment
 
-__all__ = ["assessment", "curves", "gains", "intervals", "segments"]
+__all__ = ["assessment", "calibration", "curves", "gains", "intervals", "pit", "segments"]

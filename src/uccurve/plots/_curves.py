@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from uccurve._checks import Array
+from uccurve._checks import Array, Unit
 from uccurve.curve import UCC
 from uccurve.points import CurvePoints, OperatingPoint
 from uccurve.protocol import Curve
 
 Knob = Literal["scale", "shift"]
 """What a curve is followed by: levels are scales too."""
+
+
+@runtime_checkable
+class Bracketed(Protocol):
+    """A curve that knows two ends around each of its answers: that of a sketch."""
+
+    def bracket(self, answer: Any, *args: Any, **options: Any) -> tuple[float, float]:
+        """Return both ends."""
+
+
+def is_exact(curve: Curve) -> bool:
+    """Whether the points of a curve are all of its vertices."""
+    return not isinstance(curve, Bracketed)
 
 
 def knob(curve: Curve) -> Knob:
@@ -23,6 +36,14 @@ def delivered_at(curve: Curve, level: float | None = None) -> float:
     if level is not None and isinstance(curve, UCC) and curve.levels:
         return level / curve.levels[-1]
     return 0.0 if curve.vary == "shift" else 1.0
+
+
+def reached(curve: Curve, coverage: float, unit: Unit = "raw") -> OperatingPoint | None:
+    """Operating point at a coverage; None where the curve never reaches it."""
+    try:
+        return curve.find(coverage=coverage, unit=unit)
+    except ValueError:
+        return None
 
 
 def position(point: OperatingPoint, curve: Curve) -> float:

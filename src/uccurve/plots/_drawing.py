@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +21,11 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 """Line styles once the colours are used up."""
 GREY = "#6E6E6E"
-CURVE = "uccurve"
-"""Group id of the curves, by which the next one on the same axes finds its colour."""
-REFERENCE = "uccurve-reference"
-"""Start of the group id of the constant bands' curves."""
+CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurve-4"
+"""How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
+them; by them the next curve on the same axes finds its colour."""
 NEAR = 1.5
 """How far beyond the curve, as a multiple, a point may lie and still widen the view."""
-SHARED = "uccurve-shared"
-"""Group id of marks that say the same of every model."""
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
@@ -64,7 +62,11 @@ def curve(ax: PlotAxes, x: Array, y: Array, corner: tuple[float, float], **optio
     index = sum(line.get_gid() == CURVE for line in ax.get_lines())
     look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
     line = Line2D([], [], **{**look, **options})
-    return follow_view(ax, line, x, y, corner)
+    ax.add_artist(line)
+    ax.update_datalim([(0, 0), corner])
+    ax.autoscale_view()
+    _follow_view(ax, lambda axes: line.set_data(*visible(axes, x, y)))
+    return line
 
 
 def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
@@ -77,7 +79,7 @@ def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
     return line
 
 
-def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> Line2D:
+def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> None:
     """Add a marker; where it lies to the right of the view, an arrow at the edge stands for it."""
     line = mark(ax, [x], [y], **look)
     own = line.get_marker()
@@ -87,24 +89,20 @@ def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> Line2D:
         line.set_data([min(x, right)], [y])
         line.set_marker(">" if x > right else own)
 
-    ax.callbacks.connect("xlim_changed", refresh)
-    refresh(ax)
-    return line
+    _follow_view(ax, refresh)
 
 
-def follow_view(ax: PlotAxes, line: Line2D, x: Array, y: Array, corner: tuple[float, float]) -> Line2D:
-    """Add `line` with those vertices of x and y that can be seen, at any zoom."""
-    ax.add_artist(line)
-    ax.update_datalim([(0, 0), corner])
-    ax.autoscale_view()
-
-    def refresh(axes: PlotAxes) -> None:
-        line.set_data(*visible(axes, x, y))
-
+def _follow_view(ax: PlotAxes, refresh: Callable[[PlotAxes], None]) -> None:
+    """Do something now and whenever the view changes."""
     for event in ("xlim_changed", "ylim_changed"):
         ax.callbacks.connect(event, refresh)
     refresh(ax)
-    return line
+
+
+def beside(ax: PlotAxes, y: float, text: object, color: str = "#333333") -> None:
+    """Write to the right of the axes, where nothing is drawn."""
+    look: Any = {"textcoords": "offset points", "annotation_clip": False, "va": "center", "fontsize": "small"}
+    ax.annotate(str(text), (1, y), (6, 0), xycoords=("axes fraction", "data"), color=color, **look)
 
 
 def visible(ax: PlotAxes, x: Array, y: Array) -> tuple[Array, Array]:
@@ -123,9 +121,12 @@ def visible(ax: PlotAxes, x: Array, y: Array) -> tuple[Array, Array]:
     return x[chosen], y[chosen]
 
 
-def path(axes: Axes, x: Array, y: Array) -> tuple[Array, Array]:
-    """The drawn path: between vertices a miss rate keeps its value until it steps, other metrics are straight lines."""
-    if axes[0] == axes[1] or "miss_rate" not in axes:
+def path(axes: Axes, x: Array, y: Array, *, exact: bool = True) -> tuple[Array, Array]:
+    """The drawn path: between vertices a miss rate keeps its value until it steps, other metrics are straight lines.
+
+    The points of a sketch, which are not `exact` vertices, are joined by straight lines.
+    """
+    if not exact or axes[0] == axes[1] or "miss_rate" not in axes:
         return x, y
     return staircase(x, y, first="x" if axes[1] == "miss_rate" else "y")
 
@@ -158,7 +159,7 @@ def spoken(part: tuple[Metric, tuple[float, float]]) -> str:
     return f"{name.replace('_', ' ')} {low:g} to {high:g}"
 
 
-def dress(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
+def label_axes(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
     """Name the axes, start them at 0, and take away what carries no information."""
     ax.set(xlabel=title(axes[0], unit), ylabel=title(axes[1], unit))
     ax.set_xlim(left=0, auto=None)
@@ -166,16 +167,11 @@ def dress(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
     tidy(ax)
 
 
-def key(ax: PlotAxes) -> None:
+def legend(ax: PlotAxes) -> None:
     """Legend: the models first, then what they are compared with, marks of all of them, and what is said of one."""
-
-    def rank(handle: Any) -> int:
-        gid = handle.get_gid() or ""
-        return 0 if gid == CURVE else 1 if gid.startswith(REFERENCE) else 2 if gid == SHARED else 3
-
-    handles, labels = ax.get_legend_handles_labels()
-    order = sorted(range(len(handles)), key=lambda i: rank(handles[i]))
-    ax.legend([handles[i] for i in order], [labels[i] for i in order], loc="upper right", frameon=False)
+    entries = zip(*ax.get_legend_handles_labels(), strict=True)
+    ordered = sorted(entries, key=lambda entry: (entry[0].get_gid() or OTHER)[: len(OTHER)])
+    ax.legend([handle for handle, _ in ordered], [label for _, label in ordered], loc="upper right", frameon=False)
 
 
 def title(name: Metric, unit: str | float) -> str:
@@ -191,8 +187,13 @@ def title(name: Metric, unit: str | float) -> str:
     return f"{name}, in {'standard deviations of y' if unit == 'std' else f'units of {unit:.4g}'}"
 
 
-def tidy(ax: PlotAxes) -> None:
-    """Light grid, no box."""
+def tidy(ax: PlotAxes, *, lines: Sequence[str] = ()) -> None:
+    """Light grid, no box; `lines` are the names of what is drawn one below the other."""
     ax.grid(True, color="#DDDDDD", linewidth=0.6, zorder=0)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+    if lines:
+        ax.set_yticks(range(len(lines)), lines, fontsize="small")
+        ax.set_ylim(len(lines) - 0.5, -0.5)
+        ax.grid(False, axis="y")
+        ax.tick_params(axis="y", length=0)

@@ -12,6 +12,15 @@ RESOLUTION = 2**15
 """Steps that a drawing's width and height are told apart in: an eighth of a pixel on a screen 4,096 pixels wide."""
 
 
+def evenly(count: int, most: int) -> Indices:
+    """Return at most `most` of `count` places, evenly chosen, with both ends.
+
+    >>> evenly(9, 3), evenly(2, 3)
+    (array([0, 4, 8]), array([0, 1]))
+    """
+    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.intp))
+
+
 def staircase(x: Array, y: Array, *, first: str = "x") -> tuple[Array, Array]:
     """Corners of the path that goes from each point to the next in two straight steps, along `first` to begin with.
 
@@ -34,7 +43,7 @@ def drawn(x: Array, y: Array, *, resolution: int = RESOLUTION) -> Indices:
     """
     along = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
     some = _cells(along, 1 / (4 * resolution))
-    return some[_corners(along[some], np.stack([x[some], y[some]]), 3 / (4 * resolution))]
+    return some[knots(along[some], np.stack([x[some], y[some]]), tolerance=3 / (4 * resolution))[0]]
 
 
 def knots(t: Array, values: Array, *, tolerance: float, most: int | None = None) -> tuple[Indices, float]:
@@ -76,30 +85,3 @@ def _cells(along: Array, size: float) -> Indices:
     cell = np.floor(along / size)
     change = np.concatenate([[True], cell[1:] != cell[:-1], [True]])
     return np.flatnonzero(change[1:] | change[:-1])
-
-
-def _corners(along: Array, values: Array, tolerance: float) -> Indices:
-    """Ends of the largest dyadic blocks that are straight within `tolerance`. O(n log n), one pass a block size."""
-    kept = np.ones(len(along), dtype=bool)
-    straight, size = np.ones(len(along) - 1, dtype=bool), 1
-    while len(straight) > 1:
-        size, pairs = 2 * size, len(straight) // 2
-        both = np.flatnonzero(straight[: 2 * pairs].reshape(pairs, 2).all(axis=1))
-        straight = np.zeros(pairs, dtype=bool)
-        first, inner = both * size, both[:, None] * size + np.arange(1, size)
-        off = _off_chord(along, values, first, first + size, inner)
-        fits = off.max(axis=1, initial=0.0) <= tolerance
-        straight[both[fits]] = True
-        kept[inner[fits]] = False
-    return np.flatnonzero(kept)
-
-
-def _off_chord(along: Array, values: Array, first: Indices, last: Indices, inner: Indices) -> Array:
-    """How far the inner vertices of each block lie from the straight line between its ends."""
-    length = along[last] - along[first]
-    share = (along[inner] - along[first][:, None]) / np.where(length > 0, length, 1)[:, None]
-    off = np.zeros(inner.shape)
-    for row in values:
-        line = row[first][:, None] + share * (row[last] - row[first])[:, None]
-        np.maximum(off, np.abs(row[inner] - line), out=off)
-    return off

@@ -16,22 +16,9 @@ from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
 from uccurve.protocol import Curve
 
-from ._curves import constant_curve, delivered_at, knob, position, positions
-from ._drawing import (
-    GREY,
-    REFERENCE,
-    SHARED,
-    curve,
-    dress,
-    key,
-    mark,
-    mark_in_view,
-    new_axes,
-    path,
-    spoken,
-    view,
-    visible,
-)
+from . import _drawing as draw
+from ._curves import Bracketed, constant_curve, delivered_at, is_exact, knob, position, positions
+from ._drawing import GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -76,7 +63,7 @@ class UCCDisplay:
     def __init__(self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
         self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
         points = ucc.points(axes=self.axes, unit=unit)
-        self.x, self.y = points.x, points.y
+        self.x, self.y, self._t = points.x, points.y, positions(points)
 
     @classmethod
     def from_ucc(
@@ -170,13 +157,15 @@ class UCCDisplay:
             Passed on to matplotlib's Line2D.
         """
         part = checks.only("range", {name: line.pop(name) for name in checks.METRICS if name in line})
-        self.ax_ = ax = new_axes(ax)
+        self.ax_ = ax = draw.new_axes(ax)
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
         self.name = self.name if name is None else name
         if reference:
             self._draw_reference(ax)
         self.line_ = self._draw_curve(ax, part, delivered, line)
         color = self.line_.get_color()
+        if isinstance(self.ucc, Bracketed):
+            self._shade_brackets(ax, self.ucc, color)
         if shade or part:
             self._shade(ax, part, color)
         if band is not None:
@@ -185,18 +174,29 @@ class UCCDisplay:
             self._draw_cost(ax, cost, color)
         if delivered:
             self._draw_delivered(ax, color)
-        dress(ax, self.axes, self.unit)
+        draw.label_axes(ax, self.axes, self.unit)
         if legend:
-            key(ax)
+            draw.legend(ax)
         return self
 
     def _draw_curve(self, ax: PlotAxes, part: Part | None, delivered: bool, options: dict[str, Any]) -> Line2D:
-        only: dict[str, Any] = dict([part] if part else [])
-        gain = self.ucc.gain(axes=self.axes, unit=self.unit, **only)
-        corner = view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
-        note = "" if np.isnan(gain) else f"gain {percent(gain)}{f' at {spoken(part)}' if part else ''}"
+        gain = self.ucc.gain(axes=self.axes, unit=self.unit, **_ranges(part))
+        corner = draw.view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
+        note = "" if np.isnan(gain) else f"gain {percent(gain)}{f' at {draw.spoken(part)}' if part else ''}"
         label = f"{self.name} ({note})" if self.name and note else self.name or note
-        return curve(ax, *path(self.axes, self.x, self.y), corner, **{"label": label, "zorder": 2.5, **options})
+        x, y = draw.path(self.axes, self.x, self.y, exact=is_exact(self.ucc))
+        return draw.curve(ax, x, y, corner, **{"label": label, "zorder": 2.5, **options})
+
+    def _shade_brackets(self, ax: PlotAxes, ucc: Bracketed, color: Any) -> None:
+        """Shade where the exact curve may run from each point to the next: every metric only rises or only falls."""
+        from matplotlib.collections import PolyCollection
+
+        ends = np.array([[ucc.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in self._t.tolist()])
+        low, high = np.minimum(ends[1:, :, 0], ends[:-1, :, 0]), np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
+        right, left = np.column_stack([high[:, 0], low[:, 1]]), np.column_stack([low[:, 0], high[:, 1]])
+        look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
+        boxes = list(np.stack([low, right, high, left], axis=1))
+        ax.add_collection(PolyCollection(boxes, label="bracket of the exact curve", **look), autolim=False)
 
     def _draw_reference(self, ax: PlotAxes) -> None:
         """Draw the constant band's curve, once for all models that share their predictions."""
@@ -204,20 +204,14 @@ class UCCDisplay:
         if flat is None:
             return
         constant = flat.points(axes=self.axes, unit=self.unit)
-        identity = f"{REFERENCE} {constant.x.max():.6g} {constant.y.max():.6g} {len(constant)}"
-        others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(REFERENCE)]
+        identity = f"{draw.REFERENCE}-{constant.x.max():.6g}-{constant.y.max():.6g}-{len(constant)}"
+        others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(draw.REFERENCE)]
         if identity in others:
             return
-        corner = view(self.axes, constant.x, constant.y, None)
+        corner = draw.view(self.axes, constant.x, constant.y, None)
         label = f"constant band of {self.name}" if others else "constant band"
-        look: dict[str, Any] = {
-            "color": GREY,
-            "linewidth": 1.2,
-            "linestyle": (0, (4, 2)),
-            "zorder": 2.2,
-            "gid": identity,
-        }
-        curve(ax, *path(self.axes, constant.x, constant.y), corner, label=label, **look)
+        look: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": (0, (4, 2)), "zorder": 2.2}
+        draw.curve(ax, *draw.path(self.axes, constant.x, constant.y), corner, label=label, gid=identity, **look)
 
     def _draw_band(self, ax: PlotAxes, band: ConfidenceBand | float, color: Any) -> None:
         if isinstance(band, float):
@@ -231,22 +225,17 @@ class UCCDisplay:
         ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
 
     def _shade(self, ax: PlotAxes, part: Part | None, color: Any) -> None:
-        area = self.ucc.area(axes=self.axes, unit=self.unit, **dict([part] if part else []))
-        label = f"area at {spoken(part)}: {area:.4g}" if part else f"area {area:.4g}"
-        x, y = path(self.axes, *self._piece(part))
+        area = self.ucc.area(axes=self.axes, unit=self.unit, **_ranges(part))
+        label = f"area at {draw.spoken(part)}: {area:.4g}" if part else f"area {area:.4g}"
+        x, y = draw.path(self.axes, *(self._piece(*part) if part else (self.x, self.y)), exact=is_exact(self.ucc))
         if part and part[0] == self.axes[0] == "miss_rate":
             x = np.clip(x, *part[1])
-        x, y = visible(ax, x, y)
-        ax.fill_between(x, y, color=color, alpha=0.15, linewidth=0, zorder=1.5, label=label)
+        ax.fill_between(*draw.visible(ax, x, y), color=color, alpha=0.15, linewidth=0, zorder=1.5, label=label)
 
-    def _piece(self, part: Part | None) -> tuple[Array, Array]:
+    def _piece(self, name: Metric, span: Range) -> tuple[Array, Array]:
         """Vertices of the curve on which one metric lies in a range, with the range's ends."""
-        if part is None:
-            return self.x, self.y
-        name, span = part
-        first, last = (self._reach(name, end) for end in (sorted(span, reverse=name in FALLING)))
-        t = self._t()
-        inner = (t > first) & (t < last)
+        first, last = (self._reach(name, end) for end in sorted(span, reverse=name in FALLING))
+        inner = (self._t > first) & (self._t < last)
         ends = [self._place(self.ucc.at(end, unit=self.unit)) for end in (first, last)]
         columns = zip((self.x, self.y), *ends, strict=True)
         x, y = (np.concatenate([[start], values[inner], [end]]) for values, start, end in columns)
@@ -254,28 +243,26 @@ class UCCDisplay:
 
     def _reach(self, name: Metric, target: float) -> float:
         """Least scale or shift of the curve that reaches `target`; the curve's end where none does."""
-        t = self._t()
         try:
             goal: dict[str, Any] = {name: target}
             found = position(self.ucc.find(**goal, unit=self.unit), self.ucc)
         except ValueError:
-            return float(t[-1])
-        return float(np.clip(found, t[0], t[-1]))
+            found = self._t[-1]
+        return float(np.clip(found, self._t[0], self._t[-1]))
 
     def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
         x, y = self._place(best)
         whose, t = f"{self.name}: " if self.name else "", f"{knob(self.ucc)} {position(best, self.ucc):.3g}"
         label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {t}"
-        mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
+        draw.mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
         if 0 < cost < 1:
             ax.axline((x, y), slope=-cost / (1 - cost), color=color, linewidth=0.9, linestyle=(0, (1, 2)), zorder=2.1)
 
     def _draw_delivered(self, ax: PlotAxes, color: Any) -> None:
-        x, y = self._at_delivery()
         if not any(line.get_label() == "as delivered" for line in ax.get_lines()):
-            mark(ax, [], [], marker="o", markersize=7, label="as delivered", gid=SHARED, **_look(GREY))
-        mark_in_view(ax, x, y, marker="o", markersize=7, **_look(color))
+            draw.mark(ax, [], [], marker="o", markersize=7, label="as delivered", gid=draw.SHARED, **_look(GREY))
+        draw.mark_in_view(ax, *self._at_delivery(), marker="o", markersize=7, **_look(color))
 
     def _at_delivery(self) -> tuple[float, float]:
         return self._place(self.ucc.at(delivered_at(self.ucc), unit=self.unit))
@@ -283,8 +270,9 @@ class UCCDisplay:
     def _place(self, point: OperatingPoint) -> tuple[float, float]:
         return getattr(point, self.axes[0]), getattr(point, self.axes[1])
 
-    def _t(self) -> Array:
-        return positions(self.ucc.points(axes=self.axes, unit=self.unit))
+
+def _ranges(part: Part | None) -> dict[str, Any]:
+    return dict([part] if part else [])
 
 
 def _look(color: Any) -> dict[str, Any]:

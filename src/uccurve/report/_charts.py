@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from uccurve.compare._formats import number, share, short
+from uccurve.compare._formats import coverage, number, share
 from uccurve.plots._waterfall import axis_end, waterfall
 
-from ._grids import hover
-
 if TYPE_CHECKING:
+    from uccurve.compare.calibration import PIT, LevelRow
     from uccurve.compare.results import Assessment, ModelRow
 
+WATERFALLS, DOTS = 8, 12
+"""Models that are shown at once."""
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar or an interval between two places, in percent; `dot` is its estimate, `tag` what stands beside it."""
+
+class Bar(NamedTuple):
+    """A bar or an interval between two places, in percent; `tag` is what stands beside it, `dot` its estimate."""
 
     left: float
     width: float
@@ -32,37 +32,29 @@ class Bar:
         return self.left + self.width
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One model: its name, its bars and what is said of it."""
 
     name: str
-    hover: str
-    colour: int | None
     bars: Sequence[Bar]
     said: str = ""
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """Lines over one axis, with its ticks, and a mark across all lines."""
+class Chart(NamedTuple):
+    """Lines over one axis, with its ticks, how many are shown at once, and marks across all of them."""
 
-    caption: str
     lines: Sequence[Line]
     ticks: Sequence[tuple[float, str]]
-    mark: float | None = None
+    first: int
+    marks: Sequence[float] = ()
 
 
-class Axis:
+class Axis(NamedTuple):
     """Places between two ends, in percent, and round numbers to write under them."""
 
-    def __init__(self, values: Iterable[float], *, low: float | None = None, high: float | None = None) -> None:
-        finite = [value for value in values if isfinite(value)]
-        self.low = low if low is not None else min(finite, default=0.0)
-        self.high = high if high is not None else max(finite, default=1.0)
-        if not self.high > self.low:
-            self.high = self.low + 1.0
+    low: float
+    high: float
 
     def place(self, value: float) -> float:
         """Return where a value lies, in percent."""
@@ -77,54 +69,84 @@ class Axis:
     def ticks(self, form: str = "{:,.6g}") -> list[tuple[float, str]]:
         """Return about five round numbers and where they lie.
 
-        >>> Axis([0.0, 9.3]).ticks()
+        >>> Axis(0.0, 9.3).ticks()
         [(0.0, '0'), (21.505, '2'), (43.011, '4'), (64.516, '6'), (86.022, '8')]
         """
-        step = _round_step((self.high - self.low) / 5)
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** floor(log10(rough))
+        step = power * min((1, 2, 5, 10), key=lambda factor: abs(log10(rough / (factor * power))))
         first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
         return [(self.place(i * step), form.format(i * step + 0.0)) for i in range(first, last + 1)]
 
 
-def _round_step(step: float) -> float:
-    """Return 1, 2 or 5 times a power of ten, near to a step."""
-    power = 10.0 ** floor(log10(step))
-    return power * min((1, 2, 5, 10), key=lambda factor: abs(log10(step / (factor * power))))
-
-
-def decomposition(found: Assessment, colours: Mapping[str, int]) -> Chart:
+def decomposition(found: Assessment) -> Chart:
     """Waterfall of each model, best first: what predictions and bands save, what the wrong scale costs."""
-    steps = {row.name: waterfall(row.decomposition) for row in found.ranking}
-    axis = Axis((), low=0.0, high=axis_end(row.decomposition for row in found.rows))
-    lines = [
-        _line(
-            row,
-            colours,
-            [axis.bar(step.start, step.end, step.kind, f"{step.name} {number(step.size)}") for step in steps[row.name]],
-        )
-        for row in found.ranking
-    ]
-    return Chart("", lines, axis.ticks())
+    axis = Axis(0.0, axis_end(row.decomposition for row in found.ranking[:WATERFALLS]))
+    lines = [Line(row.name, _bars(row, axis)) for row in found.ranking]
+    return Chart(lines, axis.ticks(), WATERFALLS)
 
 
-def calibration(found: Assessment, colours: Mapping[str, int]) -> Chart:
-    """Coverage as delivered of each model with its interval, and the coverage asked for."""
-    asked = found.settings.coverage
-    ends = [end for row in found.rows for end in (row.coverage, row.coverage_low, row.coverage_high)]
-    values = [100 * end for end in (*ends, found.settings.shown_coverage)]
-    finite = [value for value in values if isfinite(value)]
-    room = 0.05 * (max(finite) - min(finite)) or 1.0
-    axis = Axis(values, low=max(0.0, min(finite) - room), high=min(100.0, max(finite) + room))
-    lines = [_covered(row, axis, colours) for row in found.ranking]
-    return Chart("", lines, axis.ticks("{:g}%"), None if asked is None else axis.place(100 * asked))
+def _bars(row: ModelRow, axis: Axis) -> list[Bar]:
+    steps = waterfall(row.decomposition)
+    return [axis.bar(step.start, step.end, step.kind, f"{step.name} {number(step.size)}") for step in steps]
 
 
-def _covered(row: ModelRow, axis: Axis, colours: Mapping[str, int]) -> Line:
-    kind = {"kept": "good", None: ""}.get(row.promise, "bad")
-    low, high = (end if isfinite(end) else row.coverage for end in (row.coverage_low, row.coverage_high))
-    bar = axis.bar(100 * low, 100 * high, kind, dot=100 * row.coverage)
-    return _line(row, colours, [bar], f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}", kind)
+def calibration(found: Assessment) -> Chart:
+    """Coverage as delivered of each model, or of each of its levels, with its interval, and what was promised."""
+    asked, shown = found.settings.coverage, [one for row in found.rows for one in _delivered(row)]
+    promised = {level.level for row in found.rows for level in row.levels} | ({asked} if asked is not None else set())
+    ends = [end for one in shown for end in (one.coverage, one.coverage_low, one.coverage_high)]
+    values = [100 * end for end in (*ends, *promised, found.settings.shown_coverage) if isfinite(end)]
+    room = 0.05 * (max(values) - min(values)) or 1.0
+    axis = Axis(max(0.0, min(values) - room), min(100.0, max(values) + room))
+    lines = [_covered(row, axis) for row in found.ranking]
+    return Chart(lines, axis.ticks("{:g}%"), DOTS, [axis.place(100 * level) for level in sorted(promised)])
 
 
-def _line(row: ModelRow, colours: Mapping[str, int], bars: Sequence[Bar], said: str = "", kind: str = "") -> Line:
-    name = short(row.name)
-    return Line(name, hover(row.name, name), colours.get(row.name), bars, said, kind)
+def _delivered(row: ModelRow) -> Sequence[ModelRow | LevelRow]:
+    return row.levels or (row,)
+
+
+def _covered(row: ModelRow, axis: Axis) -> Line:
+    bars = [_span(one, axis) for one in _delivered(row)]
+    kind = "bad" if any(bar.kind.startswith("bad") for bar in bars) else bars[-1].kind
+    if not row.levels:
+        return Line(row.name, bars, f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}", kind)
+    off = [f"{one.promise} at {coverage(one.level)}" for one in row.levels if one.promise not in ("kept", None)]
+    return Line(row.name, bars, ", ".join(off) if off else "kept at all levels", kind)
+
+
+def _span(one: ModelRow | LevelRow, axis: Axis) -> Bar:
+    kind = {"kept": "good", None: ""}.get(one.promise, "bad")
+    low, high = (end if isfinite(end) else one.coverage for end in (one.coverage_low, one.coverage_high))
+    return axis.bar(100 * low, 100 * high, kind, dot=100 * one.coverage)
+
+
+class Column(NamedTuple):
+    """A bar of a histogram and the band around its top, in percent of the picture."""
+
+    left: float
+    width: float
+    height: float
+    low: float
+    high: float
+    kind: str
+
+
+def pit(found: Assessment) -> list[tuple[str, list[Column]]]:
+    """PIT histograms of the models that have several levels, best first, on one axis of densities."""
+    shown = [(row.name, row.pit) for row in found.ranking if row.pit is not None][:DOTS]
+    top = 1.05 * max((max(*one.density, 1.2) for _, one in shown), default=1.0)
+    return [(name, [_column(one, i, top) for i in range(len(one.density))]) for name, one in shown]
+
+
+def _column(one: PIT, i: int, top: float) -> Column:
+    low, high = (end if isfinite(end) else 1.0 for end in (one.low[i], one.high[i]))
+    left, right = one.edges[i], one.edges[i + 1]
+    kind = "" if low <= one.density[i] <= high or not isfinite(one.low[i]) else "bad"
+    low, high = _percent(low / top), _percent(high / top)
+    return Column(_percent(left), _percent(right - left), _percent(one.density[i] / top), low, high, kind)
+
+
+def _percent(share: float) -> float:
+    return round(100 * min(share, 1.0), 3)

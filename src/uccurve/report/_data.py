@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uccurve._bands import standard_deviation
 from uccurve._checks import METRICS, Array
 from uccurve.compare._formats import short
 from uccurve.curve import UCC
-from uccurve.plots._curves import constant_curve, delivered_at, knob, position
-from uccurve.plots._thinning import knots
+from uccurve.plots._curves import constant_curve, delivered_at, is_exact, knob, position, reached
+from uccurve.plots._thinning import Indices, evenly, knots
 from uccurve.protocol import Curve
 
 if TYPE_CHECKING:
@@ -32,20 +34,20 @@ DIGITS = 6
 def explorer_data(found: Assessment) -> dict[str, Any]:
     """All that the curve explorer needs: curves, constant bands, and some rows of every model, best model first."""
     settings, ranking = found.settings, found.ranking
-    curves: dict[str, Curve] = {row.name: found.curves[row.name] for row in ranking}
-    flat = _constants(curves, shared=found.comparable)
-    most = int(np.clip(BUDGET / (len(curves) + FLAT * len(flat)), LEAST, MOST))
-    first = curves[found.verdict.model]
+    curves = [found.curves[row.name] for row in ranking]
+    constants = [flat for flat in map(constant_curve, curves[:1] if found.comparable else curves) if flat is not None]
+    most = int(np.clip(BUDGET / (len(curves) + FLAT * len(constants)), LEAST, MOST))
+    chosen = [row.name for row in ranking].index(found.verdict.model)
     return {
         "axes": list(settings.axes),
         "cost": settings.c,
         "coverage": settings.shown_coverage,
         "comparable": found.comparable,
-        "chosen": list(curves).index(found.verdict.model),
+        "chosen": chosen,
         "rows": ranking[0].n,
-        "units": _units(first, settings.unit),
-        "models": [_model(row, curves[row.name], settings.shown_coverage, most) for row in ranking],
-        "references": [{"name": name, "curve": curve_data(curve, int(FLAT * most))} for name, curve in flat.items()],
+        "units": _units(curves[chosen], settings.unit),
+        "models": [_model(*pair, settings.shown_coverage, most) for pair in zip(ranking, curves, strict=True)],
+        "references": [curve_data(flat, int(FLAT * most)) for flat in constants],
     }
 
 
@@ -64,36 +66,21 @@ def _model(row: ModelRow, curve: Curve, coverage: float, most: int) -> dict[str,
     }
 
 
-def _constants(curves: dict[str, Curve], *, shared: bool) -> dict[str, UCC]:
-    """Return the constant bands' curves: one where predictions are shared, else one per model."""
-    found = {f"constant band of {short(name)}": constant_curve(curve) for name, curve in curves.items()}
-    flat = {name: curve for name, curve in found.items() if curve is not None}
-    return {"constant band": next(iter(flat.values()))} if shared and flat else flat
-
-
 def _target(row: ModelRow, curve: Curve, coverage: float) -> float | None:
     """Scale (or shift) that the verdict asks for; of several levels, where the curve reaches the coverage."""
     if curve.vary == "levels":
-        try:
-            return position(curve.find(coverage=coverage), curve)
-        except ValueError:
-            return None
+        point = reached(curve, coverage)
+        return None if point is None else position(point, curve)
     t = row.shift if curve.vary == "shift" else row.scale
     return t if np.isfinite(t) else None
 
 
-def _standard_deviation(curve: Curve) -> float | None:
-    """Return the standard deviation of y_true; None where it does not vary or no rows are kept."""
-    if not isinstance(curve, UCC):
-        return None
-    y, weight = curve.intervals.y_true, curve.intervals.weight
-    return float(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2))) or None
-
-
 def _units(curve: Curve, asked: str | float) -> dict[str, float]:
     """Return what values in units of y may be divided by, the unit that was asked for first."""
-    std = _standard_deviation(curve)
-    known = {"that of y": 1.0} | ({} if std is None else {"standard deviations of y": std})
+    known = {"that of y": 1.0}
+    if isinstance(curve, UCC):
+        with suppress(ValueError):  # where y_true does not vary
+            known["standard deviations of y"] = standard_deviation(curve.intervals.y_true, curve.intervals.weight)
     if isinstance(asked, str):
         return dict(reversed(known.items())) if asked == "std" else known
     return {f"units of {asked:g}": float(asked)} | known
@@ -119,7 +106,7 @@ def curve_data(curve: Curve, most: int = LEAST, exactly: Sequence[float] = ()) -
     if not whole:
         after = np.searchsorted(t, exactly)
         kept = np.unique(np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])).astype(np.intp)
-    facts = {"exact": whole and isinstance(curve, UCC), "off": off, "vertices": len(t), "end": float(t[-1])}
+    facts = {"exact": whole and is_exact(curve), "off": off, "vertices": len(t), "end": float(t[-1])}
     t, columns = _extended(curve, t[kept], columns[:, kept])
     return {"t": rounded(t), **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)), **facts}
 
@@ -131,22 +118,14 @@ def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
     """
     intervals = curve.intervals
     order = np.argsort(intervals.y_pred.ravel(), kind="stable")
-    rows = order[np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(np.intp))]
-    data = {name: rounded(getattr(intervals, name).ravel()[rows]) for name in ("y_true", "y_pred")}
-    levels = _levels(curve)
-    steps = [curve.intervals_at(level=level) for level in levels] if levels else [intervals]
-    bands = {
-        name: [rounded(getattr(step, name).ravel()[rows]) for step in steps] for name in ("lower_band", "upper_band")
-    }
-    widest = levels[-1] if levels else 1.0
-    return {"row": rows.tolist(), **data, **bands, "knots": [level / widest for level in levels]}
-
-
-def _levels(curve: UCC) -> list[float]:
-    """Return the levels to carry, evenly chosen."""
+    rows = order[evenly(len(order), most)]
+    data: dict[str, Any] = {name: rounded(getattr(intervals, name).ravel()[rows]) for name in ("y_true", "y_pred")}
     levels = curve.levels
-    places = np.unique(np.linspace(0, len(levels) - 1, min(LEVELS, len(levels))).round().astype(np.intp))
-    return [levels[i] for i in places]
+    scales = [levels[i] / levels[-1] for i in evenly(len(levels), LEVELS)]
+    steps = [curve.intervals_at(scale) for scale in scales] or [intervals]
+    for name in ("lower_band", "upper_band"):
+        data[name] = [rounded(getattr(step, name).ravel()[rows]) for step in steps]
+    return {"row": rows.tolist(), **data, "knots": scales}
 
 
 def rounded(values: Array) -> list[float]:
@@ -154,11 +133,10 @@ def rounded(values: Array) -> list[float]:
     return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
 
 
-def _chosen(t: Array, columns: Array, most: int) -> tuple[np.ndarray, float]:
+def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
     """Vertices to carry, and the largest relative distance from any vertex to the lines between them."""
-    by_rank = np.linspace(0, len(t) - 1, CANDIDATES).round().astype(np.intp)
     by_t = np.searchsorted(t, np.linspace(t[0], t[-1], CANDIDATES // 10)).clip(0, len(t) - 1)
-    some = np.unique(np.concatenate([by_rank, by_t]))
+    some = np.unique(np.concatenate([evenly(len(t), CANDIDATES), by_t]))
     miss = columns[METRICS.index("miss_rate")]
     settled = columns[:, np.argmax(miss <= max(0.01, float(miss[-1])))]
     sizes = np.where(settled > 0, settled, np.maximum(columns.max(axis=1), 1e-300))
@@ -171,12 +149,9 @@ def _chosen(t: Array, columns: Array, most: int) -> tuple[np.ndarray, float]:
 
 
 def _extended(curve: Curve, t: Array, columns: Array) -> tuple[Array, Array]:
-    """The curve and what follows it, as far as the model as delivered where that lies beyond the end."""
+    """The curve, as far as the model as delivered where that lies beyond the end."""
     delivered = delivered_at(curve)
     if t[-1] >= delivered:
         return t, columns
-    after = np.linspace(t[-1], 1.2 * (delivered - t[-1]) + t[-1], 7)[1:]
-    places = [*after[:-2], delivered, after[-1]]
-    points = [curve.at(float(value)) for value in places]
-    beyond = np.array([[getattr(point, name) for point in points] for name in METRICS])
-    return np.append(t, places), np.concatenate([columns, beyond], axis=1)
+    point = curve.at(delivered)
+    return np.append(t, delivered), np.column_stack([columns, [getattr(point, name) for name in METRICS]])

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from uccurve.compare._columns import PAIRS, chosen
 from uccurve.compare._formats import short
 from uccurve.compare._tables import Table
-
-from ._grids import Grid, grid, sentence
 
 if TYPE_CHECKING:
     from uccurve.compare.results import Assessment, Comparison
@@ -19,31 +16,30 @@ LISTED, CROSSINGS = 1000, 40
 """Pairs and crossings that the page lists at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Pairs of models: how many differ, those with the model to ship, all of them, and where curves cross."""
 
     sentences: Sequence[str]
-    own: Grid
-    full: Grid | None
+    own: Table
+    full: Table | None
     crossings: Sequence[str]
 
 
 def pairs(found: Assessment) -> Pairs | None:
-    """Return what the page says of pairs; None for a single model."""
+    """Return what the page says of pairs, those of the model to ship first; None for a single model."""
     tested, best = found.comparisons, found.verdict.model
     if not tested:
         return None
     rank = {row.name: row.rank for row in found.rows}
-    own = sorted(
-        (one for one in tested if best in (one.first, one.second)), key=lambda one: rank[one.first] + rank[one.second]
-    )
-    notes = dict.fromkeys(sentence(f"Note: {one.note}") for one in tested if one.note)
+    own = [one for one in tested if best in (one.first, one.second)]
+    own.sort(key=lambda one: rank[one.first] + rank[one.second])
+    crossed = sorted(found.crossings, key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)))
+    count = f"The first {LISTED:,} of {len(tested):,}" if len(tested) > LISTED else f"All {len(tested):,}"
     return Pairs(
-        [_significant(tested), *notes],
-        _grid(found, own, f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"),
-        _grid(found, tested[:LISTED], _all(len(tested))) if len(tested) > len(own) else None,
-        _crossings(found),
+        [_significant(tested), *dict.fromkeys(f"Note: {one.note}" for one in tested if one.note)],
+        _table(found, own, f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"),
+        _table(found, tested[:LISTED], f"{count} pairs") if len(tested) > len(own) else None,
+        [f"{' vs. '.join(map(short, one.names))}: {one.verdict}" for one in crossed[:CROSSINGS]],
     )
 
 
@@ -54,17 +50,5 @@ def _significant(tested: Sequence[Comparison]) -> str:
     return f"The two models {'differ' if sure else 'do not differ'} significantly (paired test)."
 
 
-def _all(count: int) -> str:
-    return f"The first {LISTED:,} of {count:,} pairs" if count > LISTED else f"All {count:,} pairs"
-
-
-def _grid(found: Assessment, tested: Sequence[Comparison], title: str) -> Grid:
-    return grid(Table(title, chosen(PAIRS, tested, found.settings), tested))
-
-
-def _crossings(found: Assessment) -> list[str]:
-    """Return where curves cross, those of the model to ship first."""
-    rank = {row.name: row.rank for row in found.rows}
-    best = found.verdict.model
-    ordered = sorted(found.crossings, key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)))
-    return [sentence(f"{' vs. '.join(map(short, one.names))}: {one.verdict}") for one in ordered[:CROSSINGS]]
+def _table(found: Assessment, tested: Sequence[Comparison], title: str) -> Table:
+    return Table(title, chosen(PAIRS, tested, found.settings), tested)

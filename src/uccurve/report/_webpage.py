@@ -7,7 +7,11 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
+
+from uccurve.compare._formats import coverage, short
+from uccurve.compare._tables import HOVER
 
 POLICY = (
     "default-src 'none'",
@@ -19,6 +23,8 @@ POLICY = (
 )
 SCRIPTS = ("curve.js", "explorer.js", "page.js")
 STYLES = ("page.css", "charts.css", "small.css", "print.css")
+SENTENCE = 400
+"""Characters of a sentence, which may hold long names."""
 
 
 def rendered(data: Mapping[str, Any], **context: Any) -> str:
@@ -33,6 +39,8 @@ def rendered(data: Mapping[str, Any], **context: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters |= {"short": short, "coverage": coverage, "sentence": sentence, "sortable": sortable}
+    environment.filters["hover"] = hover
 
     def sources(names: tuple[str, ...]) -> str:
         return "\n".join(loader.get_source(environment, name)[0].strip() for name in names)
@@ -50,6 +58,30 @@ def rendered(data: Mapping[str, Any], **context: Any) -> str:
         **context,
     )
     return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+
+
+def hover(full: object, shown: str) -> str:
+    """Return the text that is shown on hover; nothing where the text says it all.
+
+    >>> hover("one", "one"), hover("a long name", "a...e")
+    ('', 'a long name')
+    """
+    return "" if full is None or shown == full else short(str(full), HOVER)
+
+
+def sentence(text: str) -> str:
+    """Return a sentence that ends in one stop, its middle left out where it is long.
+
+    >>> sentence("Note: all rows form one block")
+    'Note: all rows form one block.'
+    """
+    return short(f"{text.rstrip('.')}.", SENTENCE)
+
+
+def sortable(value: Any) -> float | None:
+    """Return the number that a cell is sorted by; None for what is undefined or infinite."""
+    first = value[0] if isinstance(value, tuple) else value
+    return float(first) if isinstance(first, int | float) and isfinite(first) else None
 
 
 def packed(script: str) -> str:

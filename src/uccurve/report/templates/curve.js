@@ -65,7 +65,7 @@ class Curve {
 }
 
 const models = data.models.map((model, index) => ({ ...model, index, curve: new Curve(model.curve) }));
-const references = data.references.map((reference) => ({ ...reference, curve: new Curve(reference.curve) }));
+const references = data.references.map((columns) => new Curve(columns));
 // It opens on the model to ship, every model at the coverage asked for.
 const state = { x: data.axes[0], y: data.axes[1], unit: Object.values(data.units)[0], log: false, model: data.chosen, driver: "target", t: 1, coverage: data.coverage, cost: data.cost };
 const active = () => models[state.model];

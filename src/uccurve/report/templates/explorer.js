@@ -2,7 +2,12 @@ const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 // Plotly reads a little markup in its labels: a name must come out as it went in.
 const label = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-const short = (text) => (text.length <= 24 ? text : `${text.slice(0, 12)}…${text.slice(-9)}`);
+const onPaper = () => matchMedia("print").matches;
+const isNarrow = () => onPaper() || innerWidth <= 600;
+function short(text) {
+  const most = isNarrow() ? 18 : 24;
+  return text.length <= most ? text : `${text.slice(0, most / 2)}…${text.slice(3 - most / 2)}`;
+}
 const coloured = (index) => index < data.colours || index === state.model;
 const colour = (index) => (index < data.colours ? css(`--model-${index}`) : index === state.model ? css("--chosen") : css("--other"));
 
@@ -99,26 +104,25 @@ function drawCurves() {
   const edges = view();
   const order = models.map((_, i) => i).sort((a, b) => coloured(a) - coloured(b) || (a === state.model) - (b === state.model));
   const traces = order.map((i) => line(models[i].curve, models[i].name, models[i].knob, { color: colour(i), width: i === state.model ? 3 : coloured(i) ? 2 : 1 }, { legendrank: i, showlegend: coloured(i) }));
-  traces.push(...references.map(({ curve, name }, i) => line(curve, data.comparable ? name : "its constant band", active().knob, { color: css("--muted"), dash: "dash", width: 1.4 }, { visible: ownReference(i), legendrank: 500 })));
+  traces.push(...references.map((curve, i) => line(curve, data.comparable ? "constant band" : "its constant band", active().knob, { color: css("--muted"), dash: "dash", width: 1.4 }, { visible: ownReference(i), legendrank: 500 })));
   traces.push(isocost(), ...marks(edges));
-  return draw("curves", traces, { showlegend: true, ...axes(edges) });
+  const columns = isNarrow() ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {};
+  return draw("curves", traces, { showlegend: true, ...axes(edges) }, { itemsizing: "trace", ...columns });
 }
 
 // Buttons stand in a margin of their own; on a phone, where fingers zoom, there are none. No button sends anything.
 const BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
 
-function draw(id, traces, more, sizing = "trace") {
-  const wide = innerWidth > 600;
+function draw(id, traces, more, legend) {
+  const narrow = isNarrow();
   const { clientWidth: width, clientHeight: height } = find(id);
-  const paper = matchMedia("print").matches;
-  const narrow = paper || !wide;
-  const size = paper ? { width, height } : { autosize: true };
+  const size = onPaper() ? { width, height } : { autosize: true };
   const paint = { bgcolor: "rgba(0,0,0,0)", color: css("--muted"), activecolor: css("--ink") };
   const layout = {
-    ...theme(narrow ? 11 : 13), margin: { l: 56, r: wide ? 40 : 12, t: 8, b: 48 }, dragmode: false, hovermode: "closest",
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemsizing: sizing, font: { size: narrow ? 10 : 12 } }, modebar: { orientation: "v", ...paint }, ...size, ...more,
+    ...theme(narrow ? 11 : 13), margin: { l: 56, r: narrow ? 12 : 40, t: 8, b: 48 }, dragmode: false, hovermode: "closest",
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: narrow ? 10 : 12 }, ...legend }, modebar: { orientation: "v", ...paint }, ...size, ...more,
   };
-  const config = { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: wide ? "hover" : false, modeBarButtons: BUTTONS };
+  const config = { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: narrow ? false : "hover", modeBarButtons: BUTTONS };
   return Plotly.react(find(id), traces, layout, config);
 }
 
@@ -153,7 +157,7 @@ function drawRows() {
     yaxis: { ...axis("y"), range: span(sample) },
   };
   find("missed").textContent = `${only(false).length} of these ${place.length} rows lie outside.`;
-  return draw("rows", traces, both, "constant");
+  return draw("rows", traces, both, { itemsizing: "constant" });
 }
 
 // Fixed while the scale moves, so that one sees the intervals grow: wide enough for the delivered ones and twice the largest error.

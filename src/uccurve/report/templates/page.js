@@ -6,11 +6,10 @@ function fillPoints() {
   body.replaceChildren(...points().map((point, i) => {
     const row = document.createElement("tr");
     row.dataset.active = String(i === state.model);
-    const name = document.createElement("th");
-    name.scope = "row";
-    if (i < data.colours) name.append(swatch(i));
-    name.append(models[i].name);
-    row.append(name);
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.append(named(i));
+    row.append(head);
     const values = [digits(point.t), ...METRICS.map((metric) => (metric === "miss_rate" ? percent(point[metric]) : digits(shown(point, metric))))];
     if (state.cost !== null) values.push(digits(price(point)));
     for (const value of values) row.insertCell().textContent = value;
@@ -18,11 +17,19 @@ function fillPoints() {
   }));
 }
 
-function swatch(index) {
-  const mark = document.createElement("span");
-  mark.className = `swatch model-${index}`;
-  mark.setAttribute("aria-hidden", "true");
-  return mark;
+function named(index) {
+  const name = document.createElement("span");
+  name.className = "name";
+  if (index < data.colours) {
+    const swatch = document.createElement("span");
+    swatch.className = `swatch model-${index}`;
+    swatch.setAttribute("aria-hidden", "true");
+    name.append(swatch);
+  }
+  const text = document.createElement("bdi");
+  text.textContent = models[index].name;
+  name.append(text);
+  return name;
 }
 
 function fillControls() {
