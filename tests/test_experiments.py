@@ -1,6 +1,9 @@
-"""The machinery behind the experiments: parts are kept, verdicts become results, results become files."""
+"""The machinery behind the experiments: parts are kept, findings become results, results become files."""
 
+import io
 import json
+import os
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +15,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from uccurve import UCC, Intervals
-from uccurve.experiments import NAMES, load, run
-from uccurve.experiments.experiment import Claim, Drawing, Experiment, Parts, Settings, Verdict
+from uccurve import UCC, Intervals, assess
+from uccurve.experiments import NAMES, load, run, store
+from uccurve.experiments.experiment import (
+    FIRST,
+    SECOND,
+    Drawing,
+    Experiment,
+    Findings,
+    Parts,
+    Reading,
+    Settings,
+    Work,
+    printed,
+)
 from uccurve.experiments.figures import canvas, draw_curves
 from uccurve.experiments.markdown import BLOCK, refreshed
 from uccurve.experiments.results import as_text, claims, ours, result, rows, tables
@@ -23,16 +37,17 @@ from uccurve.experiments.store import Arrays, Part, finished, packed, write_whol
 from uccurve.experiments.summary import (
     BM,
     ED,
+    EXCESS,
     GAINS,
     SUMMARY,
     crossing,
     flat,
     models_of,
-    published,
     squared_error,
     summary_cells,
     tuned,
 )
+from uccurve.experiments.today import DECOMPOSITION, SCORES, today
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -102,54 +117,159 @@ def test_a_part_never_holds_a_pickle() -> None:
         packed({"bad": np.array([{}], dtype=object)})
 
 
-def test_rows_carry_mean_deviation_and_the_papers_value() -> None:
-    verdicts = [Verdict({("t", "A", "area"): v, ("t", "A", "extra"): np.inf}) for v in (1.0, 2.0, 6.0)]
-    area, extra = rows(verdicts, {("t", "A", "area"): 2.5})
+def npz(packing: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
+    """An archive of the given members."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packing) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def npy(array: Any, **change: Any) -> bytes:
+    """The bytes of one array, with a header that says something else."""
+    buffer = io.BytesIO()
+    header = np.lib.format.header_data_from_array_1_0(np.asarray(array)) | change
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + np.asarray(array).tobytes()
+
+
+POISON = {
+    "a pickle": npy(b"cos\nsystem\n", descr="|O", shape=(1,)),
+    "a header that promises 8 TB": npy([1.0], shape=(10**12,)),
+    "fewer values than bytes": npy([1.0, 2.0, 3.0], shape=(1,)),
+    "dates": npy(np.array(["2020-01-01"], dtype="datetime64[D]")),
+    "no array at all": b"#!/bin/sh\n",
+}
+
+
+@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
+def test_a_poisoned_part_is_refused_before_its_arrays_are_read(
+    poison: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, calls = counted()
+    write_whole(part.path(tmp_path), npz(value=poison))
+    monkeypatch.setattr(np.lib.format, "read_array", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises(OSError, match=r"the kept part .*holds 'value\.npy', .*no run has written it\. Hint: remove it"):
+        finished(part, tmp_path)
+    assert not calls
+
+
+def test_a_part_packed_in_a_way_that_no_run_uses_is_refused(tmp_path: Path) -> None:
+    part, _ = counted()
+    write_whole(part.path(tmp_path), npz(zipfile.ZIP_LZMA, value=npy([1.0])))
+    with pytest.raises(OSError, match=r"holds 'value\.npy', packed in another way or encrypted"):
+        finished(part, tmp_path)
+
+
+def test_a_part_that_would_fill_the_memory_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, _ = counted()
+    write_whole(part.path(tmp_path), npz(value=npy(np.zeros(100_000))))
+    assert part.path(tmp_path).stat().st_size < 10_000
+    monkeypatch.setattr(store, "LARGEST", 100_000)
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(OSError, match="would unpack to more than 100,000 bytes, so no run has written it"):
+        finished(part, tmp_path)
+    monkeypatch.setattr(store, "LARGEST", 100)
+    with pytest.raises(OSError, match="is not a regular file of at most 100 bytes"):
+        finished(part, tmp_path)
+
+
+def test_a_pipe_in_the_place_of_a_part_does_not_block_the_run(tmp_path: Path) -> None:
+    part, _ = counted()
+    part.path(tmp_path).parent.mkdir(parents=True)
+    os.mkfifo(part.path(tmp_path))
+    with pytest.raises(OSError, match="is not a regular file"):
+        finished(part, tmp_path)
+
+
+def test_a_part_replaces_a_link_instead_of_writing_through_it(tmp_path: Path) -> None:
+    part, _ = counted()
+    path = part.path(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "elsewhere")
+    finished(part, tmp_path)
+    assert not (tmp_path / "elsewhere").exists()
+    assert path.is_file()
+    assert not path.is_symlink()
+
+
+def without_models(cells: Any, claims: Any = None) -> Findings:
+    return Findings(cells, claims or {}, {})
+
+
+def test_rows_carry_mean_spread_and_the_papers_value() -> None:
+    found = [without_models({("t", "A", "area"): v, ("t", "A", "extra"): np.inf}) for v in (1.0, 2.0, 6.0)]
+    area, extra = rows(SECOND, found, {("t", "A", "area"): 2.5})
     assert area["paper"] == 2.5
+    assert area["reading"] == SECOND
     assert_allclose([area["ours"]["mean"], area["ours"]["sd"]], [3.0, np.sqrt(7.0)])
     assert area["ours"]["values"] == [1.0, 2.0, 6.0]
     assert extra["ours"] == {"mean": None, "sd": None, "values": [None] * 3}
     assert extra["paper"] is None
 
 
-def test_one_seed_has_no_deviation() -> None:
+def test_one_seed_has_no_spread() -> None:
     assert ours([2.0]) == {"mean": 2.0, "sd": None, "values": [2.0]}
 
 
 def test_claims_count_the_seeds_in_which_they_hold() -> None:
-    verdicts = [Verdict({}, (Claim("a", "Sec. 1", holds), Claim("b", "Sec. 2", True))) for holds in (True, False, True)]
-    assert claims(verdicts) == [
-        {"text": "a", "where": "Sec. 1", "holds": 2, "seeds": 3},
-        {"text": "b", "where": "Sec. 2", "holds": 3, "seeds": 3},
+    found = [without_models({}, {"Sec. 1": {"a": holds}, "Sec. 2": {"b": True}}) for holds in (True, False, True)]
+    assert claims(FIRST, found) == [
+        {"reading": FIRST, "text": "a", "where": "Sec. 1", "holds": 2, "seeds": 3},
+        {"reading": FIRST, "text": "b", "where": "Sec. 2", "holds": 3, "seeds": 3},
     ]
 
 
-def toy(work: Callable[[int, Settings], dict[str, Callable[[], Arrays]]]) -> Experiment:
-    """An experiment in miniature: each part holds one number."""
+def three_rows(width: float = 3.0) -> Intervals:
+    return Intervals.from_bands([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [1.0, 2.0, width])
 
-    def judge(parts: Parts, seed: int) -> Verdict:
-        total = float(sum(float(part["value"]) for part in parts.values()))
-        return Verdict({("Sums", "A", "total"): total + seed}, (Claim("total is positive", "Sec. 1", total > 0),))
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the paper of the toy experiment prints."""
+    toy = {
+        "title": "Toy",
+        "note": "Inferred.",
+        "reasons": {"Sums": "Because."},
+        "captions": {"toy-ucc": "A toy <curve>."},
+        "values": {"Sums": {"measures": ["total", "mean"], "A": [3.0, np.nan]}},
+    }
+    monkeypatch.setitem(printed(), "synthetic", toy)
+
+
+def toy(work: Callable[[int, Settings], Work]) -> Experiment:
+    """An experiment in miniature: each part holds one number; the second reading uses the first seed only."""
+
+    def judge(parts: Parts, seed: int) -> Findings:
+        total = float(sum(float(parts[name]["value"]) for name in ("one", "two")))
+        models = {"A": three_rows(), "Constant": flat(three_rows())}
+        claims = {"Sec. 1": {"total is positive": total > 0}}
+        return Findings({("Sums", "A", "total"): total + seed}, claims, models, orders=(("A", "Constant"),))
 
     def draw(parts: Parts) -> Iterator[Drawing]:
         figure, (ax,) = canvas(1)
-        iv = Intervals.from_bands([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [1.0, 2.0, float(parts["one"]["value"])])
+        iv = three_rows(float(parts["one"]["value"]))
         draw_curves(ax, {"A": iv, "Constant": flat(iv)})
-        yield Drawing("toy-ucc", figure, "A toy <curve>.")
+        yield Drawing("toy-ucc", figure)
+
+    def further(seed: int, settings: Settings) -> Work:
+        return {"more": lambda: {"value": np.array(10 * settings["size"] + settings["extra"] + seed)}}
 
     return Experiment(
-        name="synthetic", title="Toy", work=work, judge=judge, draw=draw, paper={("Sums", "A", "total"): 3.0},
+        name="synthetic", draw=draw,
+        readings={FIRST: Reading(work, judge), SECOND: Reading(further, judge, {"extra": 1}, seeds=1)},
         seeds=(0, 1), quick_seeds=(7,), settings={"size": 2}, quick_settings={"size": 1}, stack=("numpy",),
-        reasons={"Sums": "Because."},
     )  # fmt: skip
 
 
-def test_a_run_that_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("words")
+def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
     done: list[tuple[str, int]] = []
     broken = True
 
-    def work(seed: int, settings: Settings) -> dict[str, Callable[[], Arrays]]:
+    def work(seed: int, settings: Settings) -> Work:
         def compute(name: str) -> Arrays:
             if name == "two" and seed == 1 and broken:
                 raise KeyboardInterrupt
@@ -166,14 +286,17 @@ def test_a_run_that_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     broken = False
     found = run_all([toy(work)], **start, progress=lambda _, i, n: steps.append((i, n)))
     assert sorted(done) == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
-    assert steps == [(i, 7) for i in range(8)]
+    assert steps == [(i, 8) for i in range(9)]
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["index.html", "synthetic.json", "toy-ucc.png", "toy-ucc.svg"]
     assert json.loads((tmp_path / "out" / "synthetic.json").read_text()) == found["synthetic"]
     page = (tmp_path / "out" / "index.html").read_text()
     assert "4.500 ± 0.707 (3.000)" in page
     assert "2 of 2" in page
-    assert '<th scope="row">size</th>\n<td class="text">2</td>' in page
+    assert "Inferred." in page
+    assert {row["reading"] for row in found["synthetic"]["rows"]} == {FIRST, SECOND}
+    assert list((tmp_path / "cache").rglob("more-seed*.npz")) == [*(tmp_path / "cache").rglob("more-seed0-*.npz")]
+    assert '<th scope="row">size</th>\n<td>2</td>' in page
     assert "A toy &lt;curve&gt;." in page
     assert "4.500 ± 0.707 (3.000)" in as_text(found["synthetic"])
 
@@ -247,9 +370,14 @@ def test_summary_cells_follow_their_definitions() -> None:
     assert (GAINS, "Constant", "ED") not in cells
 
 
-def test_the_papers_gains_follow_from_its_areas() -> None:
-    cells = published({"GBR": (1, 0, 0, 3, 0, 0, 0), "Constant": (2, 0, 0, 4, 0, 0, 0)})
-    assert_allclose([cells[GAINS, "GBR", "ED"], cells[GAINS, "GBR", "BM"]], [50.0, 25.0])
+@pytest.mark.parametrize("name", ["synthetic", "housing", "wine"])
+def test_the_papers_gains_follow_from_its_areas(name: str) -> None:
+    cells = load(name).paper
+    for kind in ("ED", "BM"):
+        area = {model: cells[SUMMARY, model, f"{kind} area"] for _, model, measure in cells if measure == "ED area"}
+        for model in area.keys() - {"Constant"}:
+            assert_allclose(cells[GAINS, model, kind], 100 * (1 - area[model] / area["Constant"]), atol=1e-5)
+            assert cells[EXCESS, model, "area"] == area[model] or kind == "BM"
 
 
 def test_the_constant_band_is_the_same_width_on_both_sets() -> None:
@@ -272,24 +400,60 @@ def test_curves_cross_only_where_each_is_clearly_lower_somewhere() -> None:
     assert not crossing(follows, against, axes=ED)
 
 
-def test_every_experiment_names_its_tables_alike_in_ours_and_the_papers() -> None:
-    for name in NAMES:
-        experiment = load(name)
-        assert experiment.name == name
-        assert set(experiment.quick_settings) == set(experiment.settings)
-        assert json.loads(json.dumps(dict(experiment.settings)))
+def test_scores_of_today_are_those_of_assess_and_check_the_papers_ranking() -> None:
+    iv = three_rows()
+    models = {"A": iv, "Constant": flat(iv)}
+    found = today(models, (("A", "Constant"), ("Constant", "A")), unit=2.0, block=None)
+    row = assess(models, coverage=0.95, unit=2.0)["A"]
+    assert found.cells[SCORES, "A", "score"] == row.score
+    assert found.cells[SCORES, "A", "skill, %"] == 100 * UCC(iv).skill()
+    parts = [found.cells[DECOMPOSITION, "A", part] for part in ("climatology", "- prediction", "- discrimination")]
+    whole = parts[0] - parts[1] - parts[2] + found.cells[DECOMPOSITION, "A", "+ miscalibration"]
+    assert_allclose(found.cells[DECOMPOSITION, "A", "score"], whole)
+    assert found.claims[SCORES] == {
+        "The interval score at 95% ranks A, Constant": True,
+        "The potential CRPS ranks A, Constant": True,
+        "The interval score at 95% ranks Constant, A": False,
+        "The potential CRPS ranks Constant, A": False,
+    }
+    assert found.verdict["model"] == "A"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_has_words_for_its_figures_and_readings(name: str) -> None:
+    experiment = load(name)
+    assert experiment.name == name
+    assert set(experiment.quick_settings) == set(experiment.settings)
+    assert json.loads(json.dumps(dict(experiment.settings)))
+    assert experiment.words["title"]
+    assert experiment.words["captions"]
+    if SECOND in experiment.readings:
+        assert "nferred" in experiment.words["note"]
+        assert "For it" in experiment.words["note"]
+        assert "Against it" in experiment.words["note"]
 
 
 def test_the_page_shows_the_committed_results() -> None:
     """Else: python -m uccurve.experiments.markdown docs/paper-recomputed.md docs/paper."""
     text = (DOCS / "paper-recomputed.md").read_text(encoding="utf-8")
     assert refreshed(text, DOCS / "paper") == text
-    assert {block["name"] for block in BLOCK.finditer(text)} == set(NAMES)
+    shown = {(block["name"], block["reading"] or FIRST) for block in BLOCK.finditer(text)}
+    assert shown == {(name, reading) for name in NAMES for reading in load(name).readings}
 
 
-def test_results_of_a_toy_have_tables_in_the_order_of_the_cells() -> None:
-    verdict = Verdict({("one", "A", "x"): 1.0, ("one", "B", "y"): 2.0, ("two", "A", "x"): 3.0})
-    found = tables(result(toy(lambda *_: {}), [0], [verdict], [], quick=False))
-    assert list(found) == ["one", "two"]
-    models, measures, cells = found["one"]
-    assert (models, measures, len(cells)) == (["A", "B"], ["x", "y"], 2)
+@pytest.mark.usefixtures("words")
+def test_results_have_tables_per_reading_in_the_order_of_the_cells() -> None:
+    cells = {("one", "A", "x"): 1.0, ("one", "B", "y"): 2.0, ("two", "A", "x"): 3.0}
+    first, second = without_models(cells), without_models({("one", "A", "x"): 5.0})
+    first, second = (
+        Findings(one.cells, {}, {}, verdict={"model": "A", "decided": decided})
+        for one, decided in ((first, False), (second, True))
+    )
+    judged = [{FIRST: first, SECOND: second}, {FIRST: first}]
+    found = result(toy(lambda *_: {}), [0, 1], judged, [], quick=False)
+    assert list(tables(found)) == ["one", "two", "claims", "verdicts"]
+    assert tables(found)["one"] == [["", "x", "y"], ["A", "1.000 ± 0.000", ""], ["B", "", "2.000 ± 0.000"]]
+    assert tables(found)["verdicts"][1:] == [["A", "2 of 2", "0 of 2"]]
+    assert tables(found, SECOND)["one"] == [["", "x"], ["A", "5.000"]]
+    assert tables(found, SECOND)["verdicts"][1:] == [["A", "1 of 1", "1 of 1"]]
+    assert found["readings"][SECOND] == {"seeds": [0], "note": "Inferred."}

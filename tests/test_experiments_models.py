@@ -13,8 +13,23 @@ pytest.importorskip("polars")
 
 import jax
 import polars as pl
+from sklearn._loss import PinballLoss
+from sklearn.ensemble import GradientBoostingRegressor
 
-from uccurve.experiments import bayes_net, bnn, folds, gap, housing, seq2seq, synthetic, traffic_data, trees, wine
+from uccurve.experiments import (
+    bayes_net,
+    bnn,
+    folds,
+    gap,
+    housing,
+    seq2seq,
+    synthetic,
+    tabular,
+    traffic,
+    traffic_data,
+    trees,
+    wine,
+)
 
 
 def test_noise_around_the_sine_has_a_deviation_between_its_bounds() -> None:
@@ -58,7 +73,8 @@ def test_all_models_of_a_fold_share_one_prediction() -> None:
     rng = np.random.default_rng(0)
     X, size = rng.standard_normal((300, 2)), {"n_estimators": 5, "max_depth": 2}
     settings = {**housing.SETTINGS, "folds": 3, "strong": size, "weak": size}
-    found = folds.pooled(lambda: (X, X[:, 0] + rng.standard_normal(300)), settings, seed=0)
+    data = X, X[:, 0] + rng.standard_normal(300)
+    found = folds.pooled(lambda: data, folds.intervals, settings, seed=0)
     for period in ("held out", "test"):
         gbr, *others = (found[f"{period} {name}"] for name in housing.MODELS)
         for other in others:
@@ -79,6 +95,89 @@ def test_tiny_and_crossing_bands_are_repaired_in_several_ways() -> None:
     assert_allclose(found["floor 1/20"].lower_band, [2.0, 3.0])
     assert_allclose(found["symmetric"].lower_band, [3.0, 1.0])
     assert_allclose(found["symmetric"].upper_band, [3.0, 1.0])
+
+
+def test_a_row_equal_to_its_prediction_counted_as_not_above() -> None:
+    y, prediction = np.array([1.0, 2.0, 3.0]), np.full(3, 2.0)
+    today, earlier = (
+        loss(sample_weight=None, quantile=0.9).gradient(y, prediction)
+        for loss in (PinballLoss, trees.EarlierQuantileLoss)
+    )
+    assert_allclose(today, [0.1, -0.9, -0.9])
+    assert_allclose(earlier, [0.1, 0.1, -0.9])
+
+
+def test_without_ties_the_earlier_rule_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X, size = rng.standard_normal((200, 2)), {"n_estimators": 5, "max_depth": 2}
+    y = rng.standard_normal(200)
+    first, rounded = (
+        [trees.bounds(X, target, (X,), size, seed=0, kind=kind)[0] for kind in kinds]
+        for target in (y, np.round(y))
+        for kinds in [(GradientBoostingRegressor, trees.EarlierBoosting)]
+    )
+    assert np.mean(first[0] != first[1]) < 0.2  # a quantile is the value of a row, which ties with its own prediction
+    assert np.abs(rounded[0] - rounded[1]).max() > 0.01
+
+
+def fold_rows(error: float, band: float, n: int = 40) -> np.ndarray:
+    """Rows of one fold: errors of both signs and one size, around bands of another."""
+    y_true = error * np.where(np.arange(n) % 2, 1.0, -1.0)
+    return np.stack([y_true, np.zeros(n), np.full(n, -band), np.full(n, band)])
+
+
+def test_each_fold_gets_the_scale_that_is_cheapest_on_its_held_out_rows() -> None:
+    rows = {
+        "held out": np.concatenate([fold_rows(2.0, 1.0), fold_rows(3.0, 6.0)], axis=1),
+        "test": np.concatenate([fold_rows(9.0, 1.5), fold_rows(9.0, 4.0)], axis=1),
+    }
+    fold = {period: np.repeat([0, 1], 40) for period in rows}
+    found = tabular.calibrated_by_fold(rows, fold, 1.0)
+    assert_allclose(found.upper_band, np.repeat([3.0, 2.0], 40))
+    assert_allclose(found.y_true, rows["test"][0])
+
+
+def test_a_fold_is_shifted_where_that_is_cheaper_than_scaling() -> None:
+    band = np.linspace(1.0, 2.0, 40)
+    y_true = (band + 3.0) * np.where(np.arange(40) % 2, 1.0, -1.0)
+    held_out = np.stack([y_true, np.zeros(40), -band, band])
+    test = fold_rows(1.0, 5.0)
+    fold = {"held out": np.zeros(40), "test": np.zeros(40)}
+    found = tabular.calibrated_by_fold({"held out": held_out, "test": test}, fold, 1.0)
+    assert_allclose(found.upper_band, 8.0)
+
+
+def test_our_bands_follow_the_errors_of_rows_that_the_base_has_not_seen() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (2000, 1))
+    y = np.where(X[:, 0] > 0.5, 3.0, 0.3) * rng.standard_normal(2000)
+    ((found),) = trees.area_bands(
+        X, y, (np.array([[0.2], [0.8]]),), {"n_estimators": 20, "max_depth": 2}, folds=2, seed=0
+    )
+    assert set(found) == set(trees.OURS)
+    ratio = {name: band[1] / band[0] for name, band in found.items()}
+    assert_allclose(ratio["Ours (ED)"], 10.0, rtol=0.25)  # the root mean square of the error
+    assert_allclose(ratio["Ours (BM)"], np.sqrt(10.0), rtol=0.25)  # the root of its mean
+
+
+def test_trees_see_only_earlier_errors_of_the_same_window() -> None:
+    hour = np.array([10, 11, 12, 14, 11, 12])  # 13 was not observed, so 14 sees nothing; a new window begins at 11
+    error = np.array([1.0, -2.0, 3.0, 4.0, 5.0, 6.0])
+    part = {"test": np.stack([error, np.zeros(6), np.full(6, -7.0), np.full(6, 7.0)]), "test hour": hour}
+    *_, lag_1, size_1, lag_2, size_2, lag_3, _ = traffic.features(part, "test").T
+    assert_array_equal(lag_1, [np.nan, 1.0, -2.0, np.nan, np.nan, 5.0])
+    assert_array_equal(size_1, np.abs(lag_1))
+    assert_array_equal(lag_2, [np.nan, np.nan, 1.0, np.nan, np.nan, np.nan])
+    assert_array_equal(size_2, np.abs(lag_2))
+    assert_array_equal(lag_3, [np.nan] * 6)
+
+
+def test_an_online_band_knows_the_error_of_the_hour_before_and_no_later_one() -> None:
+    windows = seq2seq.Windows(*(np.ones(shape) for shape in ((2, 3, 1), (2, 4, 1), (2, 4), (2, 4))))  # type: ignore[arg-type]
+    observed = np.array([[1.0, 1.0, 0.0, 1.0], [1.0] * 4])
+    values = np.array([[0.5, 3.0, 9.0, 1.0], [1.0] * 4])
+    found = seq2seq.previous_errors(windows._replace(observed=observed), values)  # type: ignore[arg-type]
+    assert_allclose(found, [[0.0, 0.5, -2.0, 0.0], [0.0] * 4])
 
 
 def raw_hours() -> pl.DataFrame:
@@ -129,6 +228,12 @@ def test_windows_of_the_real_data_stay_in_their_periods(shared_data: Path, monke
     }
     assert ends["train"][1] < traffic_data.SPLIT[0] <= ends["held out"][0]
     assert ends["held out"][1] < traffic_data.SPLIT[1] <= ends["test"][0]
+    hours = {
+        name: np.unique(data.starts[name][:, None] + traffic_data.PAST + np.arange(traffic_data.AHEAD))
+        for name in ("inside", "outside")
+    }
+    assert not set(hours["inside"]) & set(hours["outside"])
+    assert set(data.starts["inside"]) | set(data.starts["outside"]) < set(data.starts["train"])
     windows = data.windows(data.starts["test"][:3])
     assert windows.past.shape == (3, 72, data.past.shape[1])
     assert_allclose(
@@ -148,7 +253,7 @@ def test_an_lstm_step_follows_the_textbook() -> None:
     assert_allclose(found_h, out * np.tanh(cell), rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["meta", "variance", "dropout"])
+@pytest.mark.parametrize("kind", ["meta", "online", "variance", "dropout"])
 def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> None:
     effort = seq2seq.Settings(hidden=16, meta_hidden=8, updates=150, batch=64, passes=10, peak_rate=1e-2)
 
@@ -173,7 +278,8 @@ def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> N
 
 def test_dropout_masks_have_the_mean_one_and_one_draw_a_sequence() -> None:
     settings = seq2seq.Settings(hidden=400, dropout=0.25)
-    masks = seq2seq.draw_masks(jax.random.key(0), np.zeros((50, 6, 3)), np.zeros((50, 4, 2)), settings)  # type: ignore[arg-type]
+    windows = seq2seq.Windows(*(np.zeros(shape) for shape in ((50, 6, 3), (50, 4, 2), (50, 4), (50, 4))))  # type: ignore[arg-type]
+    masks = seq2seq.draw_masks(jax.random.key(0), windows, settings)
     assert_allclose(np.asarray(masks.decoder).mean(), 1.0, atol=0.02)
     assert_allclose(np.unique(np.asarray(masks.decoder)), [0, 4 / 3], rtol=1e-6)
     assert np.asarray(masks.past).shape == (50, 1, 3)

@@ -24,7 +24,8 @@ ROWS: list[dict[str, Any]] = [
 
 
 def test_every_benchmark_has_its_place_on_the_page() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in (PAGE, DOCS / "explanation-significance.md"))
+    pages = [PAGE, *(DOCS / f"{name}.md" for name in ("explanation-significance", "howto-calibrate"))]
+    text = "".join(path.read_text(encoding="utf-8") for path in pages)
     places = re.findall(r"<!-- bench (\w+) -->", text)
     assert len(places) == len(set(places))
     assert set(names()) == set(places)

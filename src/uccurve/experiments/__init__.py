@@ -1,4 +1,4 @@
-"""Every table and figure of the paper, recomputed: data, models, intervals, curves, tests, figures and a page.
+"""Every table and figure of the paper, recomputed: data, models, intervals, curves, tests, scores, figures and a page.
 
 Nothing here is imported by `import uccurve`; the libraries behind it come with ``pip install "uccurve[experiments]"``.
 """
@@ -25,16 +25,16 @@ def run(
 ) -> "dict[str, Result]":
     """Run experiments end to end and write ``NAME.json``, the figures and ``index.html`` to a folder.
 
-    Finished parts are kept in the cache folder, so that a run that was stopped goes on where it was.
+    Finished parts are kept in the cache folder, so that an interrupted run resumes where it stopped.
 
     Parameters
     ----------
     names : iterable of str
         Experiments to run; ``"all"`` is all of them.
     quick : bool
-        Small data, small models and few seeds: minutes instead of an hour, for the structure rather than the values.
+        Small data, small models and few seeds: minutes instead of an hour, to see the structure, not the values.
     seeds : int, optional
-        How many seeds, instead of the experiment's own number.
+        Number of seeds, instead of the experiment's own.
     out : path
         Folder to write to.
     progress : callable, optional

@@ -1,4 +1,4 @@
-"""Names: which experiments there are, and one of them by its name."""
+"""Names of the experiments, and one of them by name."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 NAMES = ("concepts", "synthetic", "gap", "bnn", "housing", "wine", "traffic")
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many steps are done and how many there are."""
+"""Called with what is being done, how many steps are done and how many there are."""
 
 
 def load(name: str) -> "Experiment":
-    """One experiment by name."""
+    """Return one experiment by name."""
     if name not in NAMES:
         near = get_close_matches(name, NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -1,9 +1,9 @@
-"""A Bayesian network with one hidden layer and three ways to its posterior: NUTS, plain HMC, mean-field variational.
+"""A Bayesian network with one hidden layer and three approximations of its posterior: NUTS, plain HMC, mean-field VI.
 
-    y = w2 . relu(w1 x + b1) + b2 + noise,    every weight N(0, 1) beforehand, noise sd given
+    y = w2 . relu(w1 x + b1) + b2 + noise,    every weight N(0, 1) a priori, noise sd given
 
-NUTS and HMC are NumPyro's; the variational one is written out in JAX because its restarts run at once under `vmap`
-and each starts from a good place, which NumPyro's automatic guide does not.
+NUTS and HMC are NumPyro's; the variational one is written in JAX because its restarts run at once under `vmap` and
+each starts from a good place, which NumPyro's automatic guide does not.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,15 @@ import numpy as np
 import optax
 from jax import Array
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from .experiment import Floats
+
 Weights = dict[str, Array]
-Factors = tuple[Weights, Weights]  # means and log-deviations of the factorised posterior
+Factors = tuple[Weights, Weights]  # means and log standard deviations of the factorised posterior
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Network, noise and effort of the inference."""
+    """Network, noise and size of the inference."""
 
     hidden: int = 100
     noise: float = 0.5
@@ -44,18 +45,18 @@ class Settings:
 
 
 def mean_function(weights: Weights, x: Array) -> Array:
-    """The network's output at `x`."""
+    """Return the network's output at `x`."""
     return jax.nn.relu(x[:, None] * weights["w1"] + weights["b1"]) @ weights["w2"] + weights["b2"]
 
 
 def log_joint(weights: Weights, x: Array, y: Array, noise: float) -> Array:
-    """Log of likelihood times prior, up to a constant."""
+    """Return the log of likelihood times prior, up to a constant."""
     fit = jnp.sum((y - mean_function(weights, x)) ** 2) / noise**2
     return -0.5 * (fit + sum(jnp.sum(w**2) for w in weights.values()))
 
 
 def fresh_weights(key: Array, hidden: int) -> Weights:
-    """Starting weights: first layer from the prior, second small enough that the output starts near its prior size."""
+    """Return starting weights: the first layer from the prior, the second small enough for a moderate output."""
     keys = jax.random.split(key, 3)
     return {
         "w1": jax.random.normal(keys[0], (hidden,)),
@@ -66,7 +67,7 @@ def fresh_weights(key: Array, hidden: int) -> Weights:
 
 
 def posterior_draws(x: Floats, y: Floats, settings: Settings, *, seed: int, kernel: str) -> Weights:
-    """Draws of the weights by `nuts` or by the paper's `hmc` (fixed step, unit mass, one chain, thinned)."""
+    """Return draws of the weights by `nuts` or by the paper's `hmc` (fixed step, unit mass, one chain, thinned)."""
     from numpyro.infer import HMC, MCMC, NUTS
 
     data = jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
@@ -101,7 +102,7 @@ def posterior_draws(x: Floats, y: Floats, settings: Settings, *, seed: int, kern
 
 
 def variational_draws(factors: Factors, *, draws: int, key: Array) -> Weights:
-    """Weights drawn from the factorised posterior."""
+    """Return weights drawn from the factorised posterior."""
     mean, log_scale = factors
     keys = dict(zip(mean, jax.random.split(key, len(mean)), strict=True))
     return {
@@ -111,7 +112,7 @@ def variational_draws(factors: Factors, *, draws: int, key: Array) -> Weights:
 
 
 def elbo(factors: Factors, key: Array, x: Array, y: Array, settings: Settings) -> Array:
-    """Evidence lower bound from `settings.samples` draws of all weights; the divergence from the prior is exact."""
+    """Return the evidence lower bound from `settings.samples` draws; the divergence from the prior is exact."""
     mean, log_scale = factors
     draws = variational_draws(factors, draws=settings.samples, key=key)
     output = jax.vmap(mean_function, in_axes=(0, None))(draws, x)
@@ -122,7 +123,7 @@ def elbo(factors: Factors, key: Array, x: Array, y: Array, settings: Settings) -
 
 @partial(jax.jit, static_argnames="settings")
 def climb(key: Array, x: Array, y: Array, settings: Settings) -> tuple[Factors, Array]:
-    """One restart: factors after `settings.steps` Adam steps and their evidence bound over the last tenth."""
+    """Return the factors of one restart after `settings.steps` Adam steps, and their bound over the last tenth."""
     mean = fresh_weights(key, settings.hidden)
     start = mean, jax.tree.map(lambda m: jnp.full_like(m, np.log(settings.initial_scale)), mean)
     adam = optax.adam(optax.cosine_decay_schedule(settings.rate, settings.steps, alpha=0.02))
@@ -139,7 +140,7 @@ def climb(key: Array, x: Array, y: Array, settings: Settings) -> tuple[Factors, 
 
 
 def variational(x: Floats, y: Floats, settings: Settings, *, seed: int) -> tuple[Factors, Floats]:
-    """The restart with the highest evidence bound, and the bounds of all."""
+    """Return the restart with the highest evidence bound, and the bounds of all."""
     keys = jax.random.split(jax.random.key(seed), settings.restarts)
     data = jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
     factors, bounds = jax.vmap(lambda key: climb(key, *data, settings))(keys)
@@ -148,13 +149,13 @@ def variational(x: Floats, y: Floats, settings: Settings, *, seed: int) -> tuple
 
 
 def functions(weights: Weights, x: Floats) -> Floats:
-    """The network's output (draws, points) for every draw of the weights."""
+    """Return the network's output (draws, points) for every draw of the weights."""
     values = jax.jit(jax.vmap(mean_function, in_axes=(0, None)))(weights, jnp.asarray(x, jnp.float32))
     return np.asarray(values, dtype=np.float64)
 
 
 def log_likelihood(values: Floats, y: Floats, noise: float) -> float:
-    """Mean log predictive density of `y` under the draws `values`."""
+    """Return the mean log predictive density of `y` under the draws `values`."""
     density = -0.5 * ((y - values) / noise) ** 2 - np.log(noise * np.sqrt(2 * np.pi))
     peak = density.max(axis=0)
     return float(np.mean(peak + np.log(np.mean(np.exp(density - peak), axis=0))))

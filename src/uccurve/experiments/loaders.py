@@ -1,7 +1,7 @@
 """The paper's three public data sets: from your folder, from the cache, or from where they were published.
 
-`$UCCURVE_DATA` is looked at first, then the cache folder, then the original source. Each file is known by its size and
-SHA-256, so a damaged, truncated or different file is refused wherever it came from.
+The folder in `$UCCURVE_DATA` comes first, then the cache folder, then the original source. Each file is known by its
+size and SHA-256, so a damaged, truncated or different file is refused wherever it came from.
 """
 
 import hashlib
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
 from uccurve._outputs import written
 from uccurve._unpacking import unpacked
-from uccurve.experiments.store import cache_folder
+
+from .experiment import Floats
+from .store import cache_folder
 
 Name = Literal["housing", "wine", "traffic"]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 TIMEOUT = 60.0
 
 
@@ -36,7 +36,7 @@ class Source:
 
     @property
     def limit(self) -> int:
-        """Bytes that no copy exceeds, whatever its line ends are."""
+        """Bytes that no copy exceeds, whatever its line endings are."""
         return 2 * max(size for size, _ in self.fingerprints)
 
 
@@ -67,7 +67,7 @@ class DataError(OSError):
 
 
 def checked(content: bytes, source: Source, origin: str) -> bytes:
-    """The content itself, if it is a known copy of the published file; line ends may be those of any system."""
+    """Return the content, if it is a known copy of the published file; line endings may be those of any system."""
     plain = content.replace(b"\r\n", b"\n")
     if (len(plain), hashlib.sha256(plain).hexdigest()) in source.fingerprints:
         return plain
@@ -79,7 +79,7 @@ def checked(content: bytes, source: Source, origin: str) -> bytes:
 
 
 def download(source: Source) -> bytes:
-    """The published file, unpacked; no more of it is fetched or unpacked than the file can have."""
+    """Return the published file, unpacked; no more is fetched or unpacked than the file can have."""
     try:
         with urllib.request.urlopen(source.url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
             content: bytes = answer.read(source.limit + 1)
@@ -92,7 +92,7 @@ def download(source: Source) -> bytes:
 
 
 def data(name: Name) -> bytes:
-    """Content of a data set's file, checked; fetched and cached if it is nowhere yet.
+    """Return the checked content of a data set's file, fetched and cached if it is nowhere yet.
 
     What was checked is what is returned: nothing is read from the disk a second time.
     """
@@ -110,18 +110,22 @@ def data(name: Name) -> bytes:
     return content
 
 
+def table(content: bytes, **options: Any) -> tuple[Floats, Floats]:
+    """Return the columns but the last as features, and the last as target."""
+    rows = pl.read_csv(io.BytesIO(content), infer_schema_length=None, **options).cast(pl.Float64).to_numpy()
+    return rows[:, :-1], rows[:, -1]
+
+
 def housing() -> tuple[Floats, Floats]:
-    """Boston Housing: 506 rows of 13 features, and the median value in thousands of dollars."""
-    table = pl.read_csv(io.BytesIO(data("housing")), skip_rows=1, infer_schema_length=None).cast(pl.Float64).to_numpy()
-    return table[:, :-1], table[:, -1]
+    """Return Boston Housing: 506 rows of 13 features, and the median value in thousands of dollars."""
+    return table(data("housing"), skip_rows=1)
 
 
 def wine() -> tuple[Floats, Floats]:
-    """White wine: 4898 rows of 11 measurements, and the quality as an integer."""
-    table = pl.read_csv(io.BytesIO(data("wine")), separator=";", infer_schema_length=None).cast(pl.Float64).to_numpy()
-    return table[:, :-1], table[:, -1]
+    """Return white wine: 4898 rows of 11 measurements, and the quality as an integer."""
+    return table(data("wine"), separator=";")
 
 
 def traffic() -> pl.DataFrame:
-    """Metro Interstate Traffic Volume: 48,204 rows as published."""
+    """Return Metro Interstate Traffic Volume: 48,204 rows as published."""
     return pl.read_csv(io.BytesIO(data("traffic")), infer_schema_length=None)

@@ -1,7 +1,8 @@
 """Tables of results inside a hand-written page: each stands between two marks and is made anew from the JSON files.
 
-    <!-- synthetic: Summary metrics -->        a table of an experiment
-    <!-- synthetic: claims -->                 its claims
+    <!-- wine: Summary metrics -->             a table of an experiment
+    <!-- wine, second: Summary metrics -->     the same table under the second reading
+    <!-- wine: claims -->                      its claims; also: verdicts
     <!-- end -->
 
 `python -m uccurve.experiments.markdown docs/paper-recomputed.md docs/paper` brings a page up to date.
@@ -12,40 +13,23 @@ import re
 import sys
 from pathlib import Path
 
-from .results import Result, shown, tables
+from .experiment import FIRST
+from .results import Result, tables
 from .store import write_whole
 
-BLOCK = re.compile(r"<!-- (?P<name>\w+): (?P<table>.+?) -->\n.*?<!-- end -->", re.DOTALL)
-
-
-def line(cells: list[str]) -> str:
-    """One row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
-
-
-def table_of(found: Result, name: str) -> str:
-    """One table of a result: ours ± deviation, the paper's value in brackets."""
-    models, measures, cells = tables(found)[name]
-    body = [[model, *(shown(cells.get((model, measure))) for measure in measures)] for model in models]
-    return "\n".join(map(line, [["", *measures], ["---"] * (len(measures) + 1), *body]))
-
-
-def claims_of(found: Result) -> str:
-    """The claims of a result with the number of seeds in which each holds."""
-    body = [[f"{claim['holds']} of {claim['seeds']}", claim["text"], claim["where"]] for claim in found["claims"]]
-    return "\n".join(map(line, [["holds in", "what the paper says", "where"], ["---"] * 3, *body]))
+BLOCK = re.compile(r"<!-- (?P<name>\w+)(, (?P<reading>\w+))?: (?P<table>[^\n]+?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def refreshed(text: str, folder: Path) -> str:
-    r"""The page with every marked table made from the JSON files in `folder`.
+    r"""Return the page with every marked table made from the JSON files in `folder`.
 
     >>> import tempfile
-    >>> claim = {"text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3}
+    >>> claim = {"reading": "first", "text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3}
     >>> with tempfile.TemporaryDirectory() as name:
-    ...     _ = (Path(name) / "toy.json").write_text(json.dumps({"rows": [], "claims": [claim]}))
+    ...     _ = (Path(name) / "toy.json").write_text(json.dumps({"rows": [], "claims": [claim], "verdicts": []}))
     ...     print(refreshed("<!-- toy: claims -->\nold\n<!-- end -->", Path(name)))
     <!-- toy: claims -->
-    | holds in | what the paper says | where |
+    | holds in | claim | where |
     | --- | --- | --- |
     | 2 of 3 | A wins | Sec. 1 |
     <BLANKLINE>
@@ -54,8 +38,9 @@ def refreshed(text: str, folder: Path) -> str:
 
     def fresh(block: re.Match[str]) -> str:
         found: Result = json.loads((folder / f"{block['name']}.json").read_text(encoding="utf-8"))
-        table = claims_of(found) if block["table"] == "claims" else table_of(found, block["table"])
-        return f"<!-- {block['name']}: {block['table']} -->\n{table}\n\n<!-- end -->"
+        heading, *lines = tables(found, block["reading"] or FIRST)[block["table"]]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *lines])
+        return f"{block[0].partition(chr(10))[0]}\n{table}\n\n<!-- end -->"
 
     return BLOCK.sub(fresh, text)
 

@@ -1,27 +1,28 @@
-"""Verdicts of several seeds as one result: rows with our mean and deviation beside the paper's value, and claims."""
+"""Findings of several seeds as one result: rows with our mean and spread beside the paper's value, claims, verdicts."""
 
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .experiment import Drawing, Experiment, Verdict
+from .experiment import FIRST, Drawing, Experiment, Findings
 from .store import versions
 
 Result = dict[str, Any]
+Lines = list[list[str]]
+LIBRARIES = ("uccurve", "numpy", "scikit-learn")
 
 
 def finite(value: float) -> float | None:
-    """The value as JSON can hold it: None where it is not finite."""
+    """Return the value as JSON can hold it: None where it is not finite."""
     return float(f"{value:.8g}") if math.isfinite(value) else None
 
 
 def ours(values: Sequence[float]) -> dict[str, Any]:
-    """Mean, sample deviation and each seed's value.
+    """Return mean, sample standard deviation and each seed's value.
 
     >>> ours([1.0, 3.0])
     {'mean': 2.0, 'sd': 1.4142136, 'values': [1.0, 3.0]}
@@ -32,82 +33,83 @@ def ours(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": mean, "sd": spread, "values": [finite(v) for v in values]}
 
 
-def rows(verdicts: Sequence[Verdict], paper: Mapping[Any, float]) -> list[dict[str, Any]]:
-    """One row a cell, in the order in which the verdicts name them; a seed without a cell counts as missing."""
-    cells = list(dict.fromkeys(cell for verdict in verdicts for cell in verdict.cells))
+def rows(reading: str, found: Sequence[Findings], paper: Mapping[Any, float]) -> list[dict[str, Any]]:
+    """Return one row per cell, in the order in which the findings name them; seeds without the cell are left out."""
+    cells = list(dict.fromkeys(cell for one in found for cell in one.cells))
     return [
         {
+            "reading": reading,
             "table": cell[0],
             "model": cell[1],
             "measure": cell[2],
-            "ours": ours([verdict.cells[cell] for verdict in verdicts if cell in verdict.cells]),
+            "ours": ours([one.cells[cell] for one in found if cell in one.cells]),
             "paper": finite(paper[cell]) if cell in paper else None,
         }
         for cell in cells
     ]
 
 
-def claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Each claim with the number of seeds in which it holds."""
-    found: dict[tuple[str, str], list[bool]] = {}
-    for verdict in verdicts:
-        for claim in verdict.claims:
-            found.setdefault((claim.text, claim.where), []).append(bool(claim.holds))
-    return [{"text": t, "where": w, "holds": sum(h), "seeds": len(h)} for (t, w), h in found.items()]
+def claims(reading: str, found: Sequence[Findings]) -> list[dict[str, Any]]:
+    """Return each claim with the number of seeds in which it holds."""
+    held: dict[tuple[str, str], list[bool]] = {}
+    for one in found:
+        for where, said in one.claims.items():
+            for text, holds in said.items():
+                held.setdefault((text, where), []).append(bool(holds))
+    return [
+        {"reading": reading, "text": text, "where": where, "holds": sum(holds), "seeds": len(holds)}
+        for (text, where), holds in held.items()
+    ]
 
 
 def result(
     experiment: Experiment,
     seeds: Sequence[int],
-    verdicts: Sequence[Verdict],
+    judged: Sequence[Mapping[str, Findings]],
     drawings: Sequence[Drawing],
     *,
     quick: bool,
 ) -> Result:
-    """Everything that a page or a test needs to know of an experiment, ready for JSON."""
-    return {
+    """Return everything that a page or a test needs to know of an experiment, ready for JSON."""
+    words = experiment.words
+    found: Result = {
         "experiment": experiment.name,
-        "title": experiment.title,
+        "title": words["title"],
         "quick": quick,
         "seeds": list(seeds),
         "settings": dict(experiment.quick_settings if quick else experiment.settings),
-        "versions": {"python": platform.python_version(), "uccurve": version("uccurve"), "numpy": np.__version__}
-        | versions(experiment.stack),
-        "rows": rows(verdicts, experiment.paper),
-        "claims": claims(verdicts),
-        "figures": [{"name": drawing.name, "caption": drawing.caption} for drawing in drawings],
-        "reasons": dict(experiment.reasons),
+        "versions": {"python": platform.python_version()} | versions((*LIBRARIES, *experiment.stack)),
+        "readings": {},
+        "rows": [],
+        "claims": [],
+        "verdicts": [],
+        "figures": [{"name": one.name, "caption": words["captions"][one.name]} for one in drawings],
+        "reasons": words.get("reasons", {}),
     }
+    for name in experiment.readings:
+        by_seed = {seed: one[name] for seed, one in zip(seeds, judged, strict=True) if name in one}
+        found["readings"][name] = {"seeds": list(by_seed), "note": "" if name == FIRST else words["note"]}
+        found["rows"] += rows(name, list(by_seed.values()), experiment.paper)
+        found["claims"] += claims(name, list(by_seed.values()))
+        found["verdicts"] += [{"reading": name, "seed": seed, **one.verdict} for seed, one in by_seed.items()]
+    return found
 
 
 def as_json(found: Result) -> bytes:
-    """The result's file."""
+    """Return the result's file."""
     return (json.dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
 
 
-def tables(found: Result) -> dict[str, tuple[list[str], list[str], dict[tuple[str, str], dict[str, Any]]]]:
-    """The rows as tables: name to (models, measures, row by model and measure)."""
-    made: dict[str, tuple[list[str], list[str], dict[tuple[str, str], dict[str, Any]]]] = {}
-    for row in found["rows"]:
-        models, measures, cells = made.setdefault(row["table"], ([], [], {}))
-        if row["model"] not in models:
-            models.append(row["model"])
-        if row["measure"] not in measures:
-            measures.append(row["measure"])
-        cells[row["model"], row["measure"]] = row
-    return made
-
-
 def decimals(row: Mapping[str, Any]) -> int:
-    """Digits after the point that a row deserves: one for percentages, else by the size of its mean."""
+    """Return the digits after the point that a row deserves: one for percentages and ranks, else by size."""
     size = abs(row["ours"]["mean"] or 0.0)
     if size >= 1000:
         return 0
-    return 1 if size >= 10 or "%" in row["table"] + row["measure"] else 3
+    return 1 if size >= 10 or "%" in row["table"] + row["measure"] or row["measure"] == "rank" else 3
 
 
 def shown(row: Mapping[str, Any] | None) -> str:
-    """Ours with its deviation, and the paper's in brackets, all to the same digit.
+    """Return ours with its spread, and the paper's in brackets, all to the same digit.
 
     >>> shown({"table": "Areas", "measure": "BM", "ours": {"mean": 0.1384, "sd": 0.01}, "paper": 0.15})
     '0.138 ± 0.010 (0.150)'
@@ -116,28 +118,53 @@ def shown(row: Mapping[str, Any] | None) -> str:
     """
     if row is None:
         return ""
-    mean, deviation, digits = row["ours"]["mean"], row["ours"]["sd"], decimals(row)
+    mean, spread, digits = row["ours"]["mean"], row["ours"]["sd"], decimals(row)
     text = "–" if mean is None else f"{mean:.{digits}f}"
-    if deviation is not None:
-        text += f" ± {deviation:.{digits}f}"
+    if spread is not None:
+        text += f" ± {spread:.{digits}f}"
     return text if row["paper"] is None else f"{text} ({row['paper']:.{digits}f})"
 
 
+def tables(found: Result, reading: str = FIRST) -> dict[str, Lines]:
+    """Return the tables of a reading as lines of text, the heading first: numbers, claims and verdicts."""
+    by_table: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
+    for row in found["rows"]:
+        if row["reading"] == reading:
+            by_table.setdefault(row["table"], {})[row["model"], row["measure"]] = row
+    made = {name: list(number_lines(cells)) for name, cells in by_table.items()}
+    said = [one for one in found["claims"] if one["reading"] == reading]
+    chosen = [one for one in found["verdicts"] if one["reading"] == reading]
+    made["claims"] = [["holds in", "claim", "where"]]
+    made["claims"] += [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said]
+    made["verdicts"] = list(verdict_lines(chosen))
+    return made
+
+
+def number_lines(cells: Mapping[tuple[str, str], Mapping[str, Any]]) -> Iterator[list[str]]:
+    """Yield the lines of a table of numbers: a model per line, a measure per column."""
+    measures = list(dict.fromkeys(measure for _, measure in cells))
+    yield ["", *measures]
+    for model in dict.fromkeys(model for model, _ in cells):
+        yield [model, *(shown(cells.get((model, measure))) for measure in measures)]
+
+
+def verdict_lines(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+    """Yield which models the verdicts choose, in how many seeds, and in how many of these the runner-up is worse."""
+    yield ["model to ship", "chosen in", "significantly better than the next in"]
+    for model in dict.fromkeys(one["model"] for one in verdicts):
+        chosen = [one for one in verdicts if one["model"] == model]
+        decided = sum(one["decided"] for one in chosen)
+        yield [model, f"{len(chosen)} of {len(verdicts)}", f"{decided} of {len(chosen)}"]
+
+
 def as_text(found: Result) -> str:
-    """The tables and claims for a terminal: ours ± deviation over the seeds, the paper's value in brackets."""
-    blocks = [
-        f"{found['experiment']}: {found['title']} ({len(found['seeds'])} seeds{', quick' if found['quick'] else ''})"
-    ]
-    for name, (models, measures, cells) in tables(found).items():
-        head = ["", *measures]
-        body = [[model, *(shown(cells.get((model, measure))) for measure in measures)] for model in models]
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-        lines = [
-            "  ".join(
-                text.rjust(w) if i else text.ljust(w) for i, (text, w) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in [head, *body]
-        ]
-        blocks.append("\n".join([f"{name}: ours (paper)", *lines]))
-    said = [f"  holds in {c['holds']} of {c['seeds']}  {c['text']} [{c['where']}]" for c in found["claims"]]
-    return "\n\n".join([*blocks, "\n".join(["What the paper says:", *said])] if said else blocks)
+    """Return the tables for a terminal: ours ± standard deviation over the seeds, the paper's value in brackets."""
+    blocks = []
+    for reading, about in found["readings"].items():
+        title = f"{found['experiment']}: {found['title']} ({len(about['seeds'])} seeds{', quick' * found['quick']})"
+        blocks.append(title if reading == FIRST else f"{title}, {reading} reading. {about['note']}")
+        for name, lines in tables(found, reading).items():
+            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+            text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+            blocks.append("\n".join([f"{name}: ours (paper)", *text]))
+    return "\n\n".join(blocks)

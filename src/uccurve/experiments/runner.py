@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._names import NAMES, Progress
-from .experiment import Drawing, Experiment, Parts
+from .experiment import Experiment
 from .figures import save
-from .page import page
-from .results import Result, as_json, result
-from .store import cache_folder, finished, write_whole
+from .results import Result, as_json, result, tables
+from .store import Arrays, cache_folder, finished, write_whole
+
+TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def chosen_seeds(experiment: Experiment, *, quick: bool, seeds: int | None) -> tuple[int, ...]:
-    """The experiment's own seeds, cut to `seeds` or continued by the next integers."""
+    """Return the experiment's own seeds, cut to `seeds` or continued by the next integers."""
     own = experiment.quick_seeds if quick else experiment.seeds
     if seeds is None:
         return own
@@ -24,51 +25,49 @@ def run_one(experiment: Experiment, seeds: Sequence[int], *, quick: bool, folder
     """Compute, judge and draw one experiment, and write its files."""
     parts = {seed: experiment.parts(seed, quick=quick) for seed in seeds}
     total = sum(map(len, parts.values())) + len(seeds) + 1
-    step = 0
-    done: dict[int, Parts] = {}
+    steps = iter(range(total))
+
+    def step(label: str) -> None:
+        progress(f"{experiment.name}: {label}", next(steps), total)
+
+    done: dict[int, dict[str, Arrays]] = {}
+    for seed, one in parts.items():
+        done[seed] = {}
+        for name, part in one.items():
+            step(f"{name}, seed {seed}")
+            done[seed][name] = finished(part, cache_folder() / "parts")
+    judged = []
     for seed in seeds:
-        arrays = {}
-        for name, part in parts[seed].items():
-            progress(f"{experiment.name}: {name}, seed {seed}", step, total)
-            arrays[name] = finished(part, cache_folder() / "parts")
-            step += 1
-        done[seed] = arrays
-    verdicts = []
-    for seed in seeds:
-        progress(f"{experiment.name}: curves and tests, seed {seed}", step, total)
-        verdicts.append(experiment.judge(done[seed], seed))
-        step += 1
-    progress(f"{experiment.name}: figures", step, total)
-    shown = experiment.illustration if experiment.illustration in done else seeds[0]
-    drawings: list[Drawing] = []
-    for drawing in experiment.draw(done[shown]):
+        step(f"curves, tests and scores, seed {seed}")
+        judged.append(experiment.judge(done[seed], seed))
+    step("figures")
+    drawn = experiment.illustration if experiment.illustration in done else seeds[0]
+    drawings = list(experiment.draw(done[drawn]))
+    for drawing in drawings:
         save(drawing.figure, folder / drawing.name)
-        drawings.append(drawing)
-    found = result(experiment, seeds, verdicts, drawings, quick=quick)
+    found = result(experiment, seeds, judged, drawings, quick=quick)
     write_whole(folder / f"{experiment.name}.json", as_json(found))
     progress(f"{experiment.name}: done", total, total)
     return found
 
 
-def kept(folder: Path) -> list[Result]:
-    """All results in the folder, of this and of earlier runs, in the paper's order."""
-    files = [folder / f"{name}.json" for name in NAMES]
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+def page(results: Sequence[Result]) -> bytes:
+    """Return the results as one HTML page; the figures stay files beside it."""
+    from jinja2 import Environment
+
+    template = Environment(autoescape=True, trim_blocks=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(results=results, tables=tables).encode()
 
 
 def run_all(
     experiments: Sequence[Experiment], *, quick: bool, seeds: int | None, folder: Path, progress: Progress
 ) -> dict[str, Result]:
-    """Run the experiments one after the other and write the page that shows them all."""
-    found = {
-        experiment.name: run_one(
-            experiment,
-            chosen_seeds(experiment, quick=quick, seeds=seeds),
-            quick=quick,
-            folder=folder,
-            progress=progress,
-        )
-        for experiment in experiments
-    }
-    write_whole(folder / "index.html", page(kept(folder)).encode())
+    """Run the experiments one after the other and write the page, which also shows the results of earlier runs."""
+    found = {}
+    for one in experiments:
+        chosen = chosen_seeds(one, quick=quick, seeds=seeds)
+        found[one.name] = run_one(one, chosen, quick=quick, folder=folder, progress=progress)
+    files = [folder / f"{name}.json" for name in NAMES]
+    kept = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    write_whole(folder / "index.html", page([one for one in kept if "readings" in one]))
     return found

@@ -1,8 +1,9 @@
 """Sequence-to-sequence LSTM forecasters that also say how wrong they may be, in JAX and optax.
 
 An encoder reads the past hours, a decoder writes the coming ones from the calendar and its own previous prediction.
-Three kinds share that body: `meta` learns its absolute error with a second LSTM, `variance` predicts a log-variance
-under the Gaussian likelihood, `dropout` keeps its dropout masks on and takes the spread of many passes.
+All kinds share that body: `meta` learns its absolute error with a second LSTM, `online` does so with the observed error
+of the hour before as one more input, `variance` predicts a log-variance under the Gaussian likelihood, `dropout` keeps
+its dropout masks on and uses the spread of many passes.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ import numpy as np
 import optax
 from jax import Array
 
-Kind = Literal["meta", "variance", "dropout"]
+from .experiment import Floats
+
+Kind = Literal["meta", "online", "variance", "dropout"]
 Params = dict[str, dict[str, Array]]
 LOG_VARIANCE = (-9.0, 4.0)
 SMALLEST_BAND = 1e-3
@@ -38,7 +41,7 @@ class Settings:
 
 
 class Windows(NamedTuple):
-    """A batch: what the encoder reads, the calendar of the coming hours, their values and which were observed."""
+    """A batch: what the encoder reads, the calendar of the coming hours, their values, and which were observed."""
 
     past: Array
     calendar: Array
@@ -47,7 +50,7 @@ class Windows(NamedTuple):
 
 
 class Masks(NamedTuple):
-    """One dropout mask a sequence for the inputs, the states and the outputs, as Gal and Ghahramani keep them."""
+    """One dropout mask per sequence for inputs, states and outputs, as Gal and Ghahramani keep them."""
 
     past: Array | float = 1.0
     encoder: Array | float = 1.0
@@ -57,7 +60,7 @@ class Masks(NamedTuple):
 
 
 def lstm_weights(key: Array, inputs: int, hidden: int) -> dict[str, Array]:
-    """Weights of one LSTM layer; the forget gate starts open."""
+    """Return the weights of one LSTM layer; the forget gate starts open."""
     left, right = jax.random.split(key)
     return {
         "x": jax.random.normal(left, (inputs, 4 * hidden)) * (1.0 / inputs) ** 0.5,
@@ -67,12 +70,12 @@ def lstm_weights(key: Array, inputs: int, hidden: int) -> dict[str, Array]:
 
 
 def head_weights(key: Array, hidden: int) -> dict[str, Array]:
-    """Weights of one linear output."""
+    """Return the weights of one linear output."""
     return {"w": jax.random.normal(key, (hidden,)) * (1.0 / hidden) ** 0.5, "b": jnp.zeros(())}
 
 
 def initial(key: Array, kind: Kind, settings: Settings, *, past: int, calendar: int) -> Params:
-    """Fresh weights of a forecaster of the given kind for the given numbers of input columns."""
+    """Return fresh weights of a forecaster for the given numbers of input columns."""
     keys = jax.random.split(key, 5)
     hidden = settings.hidden
     params = {
@@ -82,8 +85,9 @@ def initial(key: Array, kind: Kind, settings: Settings, *, past: int, calendar: 
     }
     if kind == "variance":
         params["log_variance"] = head_weights(keys[3], hidden)
-    if kind == "meta":
-        params["meta"] = lstm_weights(keys[3], hidden + calendar + 1, settings.meta_hidden)
+    if kind in ("meta", "online"):
+        inputs = hidden + calendar + 1 + (kind == "online")
+        params["meta"] = lstm_weights(keys[3], inputs, settings.meta_hidden)
         params["band"] = head_weights(keys[4], settings.meta_hidden)
     return params
 
@@ -91,7 +95,7 @@ def initial(key: Array, kind: Kind, settings: Settings, *, past: int, calendar: 
 def step(
     weights: dict[str, Array], state: tuple[Array, Array], drive: Array, mask: Array | float
 ) -> tuple[Array, Array]:
-    """One LSTM step: `drive` is the input's share of the gates, `mask` acts on the state that comes back."""
+    """Take one LSTM step: `drive` is the input's share of the gates, `mask` acts on the recurrent state."""
     h, c = state
     forget_in, forget, candidate, out = jnp.split(drive + (h * mask) @ weights["h"], 4, axis=-1)
     c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(forget_in) * jnp.tanh(candidate)
@@ -99,7 +103,7 @@ def step(
 
 
 def run_lstm(weights: dict[str, Array], inputs: Array, mask: Array | float = 1.0) -> tuple[tuple[Array, Array], Array]:
-    """The last state and all outputs (time first) of a layer over `inputs` (batch, time, columns)."""
+    """Return the last state and all outputs (time first) of a layer over `inputs` (batch, time, columns)."""
     drive = jnp.swapaxes(inputs @ weights["x"] + weights["b"], 0, 1)
     zero = jnp.zeros((inputs.shape[0], weights["h"].shape[0]))
 
@@ -113,7 +117,7 @@ def run_lstm(weights: dict[str, Array], inputs: Array, mask: Array | float = 1.0
 def decode(
     params: Params, state: tuple[Array, Array], last: Array, calendar: Array, masks: Masks
 ) -> tuple[Array, Array]:
-    """Decoder outputs and predictions (both time first); each step sees the calendar and the previous prediction."""
+    """Return outputs and predictions (time first); each step sees the calendar and the previous prediction."""
     weights, head = params["decoder"], params["mean"]
     drive = jnp.swapaxes((calendar * masks.calendar) @ weights["x"][:-1] + weights["b"], 0, 1)
 
@@ -127,33 +131,40 @@ def decode(
     return outputs, values
 
 
-def forecast(params: Params, past: Array, calendar: Array, masks: Masks) -> tuple[Array, Array | None]:
-    """Predictions and bands, both (batch, hours); a plain body (dropout) has no band of its own."""
-    state, _ = run_lstm(params["encoder"], past * masks.past, masks.encoder)
-    outputs, values = decode(params, state, past[:, -1, 0], calendar, masks)
-    band = None
-    if "log_variance" in params:
+def previous_errors(windows: Windows, values: Array) -> Array:
+    """Return the error of the hour before (batch, hours): 0 for the first hour, and where it was not observed."""
+    errors = (windows.target - values) * windows.observed
+    return jax.lax.stop_gradient(jnp.pad(errors[:, :-1], ((0, 0), (1, 0))))
+
+
+def forecast(params: Params, windows: Windows, masks: Masks, kind: Kind) -> tuple[Array, Array | None]:
+    """Return predictions and bands, both (batch, hours); `dropout` has no band of its own."""
+    state, _ = run_lstm(params["encoder"], windows.past * masks.past, masks.encoder)
+    outputs, steps = decode(params, state, windows.past[:, -1, 0], windows.calendar, masks)
+    values, band = steps.T, None
+    if kind == "variance":
         head = params["log_variance"]
         band = jnp.exp(0.5 * jnp.clip(outputs @ head["w"] + head["b"], *LOG_VARIANCE)).T
-    if "meta" in params:
-        seen = jnp.concatenate([jnp.swapaxes(outputs, 0, 1), calendar, values.T[..., None]], axis=-1)
-        _, hidden = run_lstm(params["meta"], seen)
+    if kind in ("meta", "online"):
+        seen = [jnp.swapaxes(outputs, 0, 1), windows.calendar, values[..., None]]
+        if kind == "online":
+            seen.append(previous_errors(windows, values)[..., None])
+        _, hidden = run_lstm(params["meta"], jnp.concatenate(seen, axis=-1))
         band = (jax.nn.softplus(hidden @ params["band"]["w"] + params["band"]["b"]) + SMALLEST_BAND).T
-    return values.T, band
+    return values, band
 
 
-def draw_masks(key: Array, past: Array, calendar: Array, settings: Settings) -> Masks:
-    """Fresh dropout masks for a batch, scaled so that their mean is 1."""
-    batch, hidden, rate = past.shape[0], settings.hidden, settings.dropout
-    state = batch, hidden
-    shapes = [(batch, 1, past.shape[2]), state, (batch, 1, calendar.shape[2]), state, state]
+def draw_masks(key: Array, windows: Windows, settings: Settings) -> Masks:
+    """Return fresh dropout masks for a batch, scaled so that their mean is 1."""
+    batch, keep = windows.past.shape[0], 1.0 - settings.dropout
+    state = batch, settings.hidden
+    shapes = [(batch, 1, windows.past.shape[2]), state, (batch, 1, windows.calendar.shape[2]), state, state]
     keys = jax.random.split(key, len(shapes))
-    keep = 1.0 - rate
     return Masks(*(jax.random.bernoulli(k, keep, s) / keep for k, s in zip(keys, shapes, strict=True)))
 
 
 def row_loss(kind: Kind, target: Array, value: Array, band: Array | None) -> Array:
-    """Loss of each hour. `meta`: error weighted by the inverse band, and the squared miss of the band."""
+    """Return the loss of each hour; with a meta model the error over the band, plus the band's squared error."""
     error = target - value
     if kind == "dropout" or band is None:
         return error**2
@@ -164,17 +175,15 @@ def row_loss(kind: Kind, target: Array, value: Array, band: Array | None) -> Arr
 
 
 def loss(params: Params, key: Array, windows: Windows, kind: Kind, settings: Settings) -> Array:
-    """Mean loss over the observed hours of a batch."""
-    masks = Masks()
-    if kind == "dropout":
-        masks = draw_masks(key, windows.past, windows.calendar, settings)
-    value, band = forecast(params, windows.past, windows.calendar, masks)
+    """Return the mean loss over the observed hours of a batch."""
+    masks = draw_masks(key, windows, settings) if kind == "dropout" else Masks()
+    value, band = forecast(params, windows, masks, kind)
     rows = row_loss(kind, windows.target, value, band)
     return jnp.sum(rows * windows.observed) / jnp.sum(windows.observed)
 
 
 def optimiser(settings: Settings) -> optax.GradientTransformation:
-    """AdamW under a one-cycle rate with clipped gradients."""
+    """Return AdamW with a one-cycle rate and clipped gradients."""
     rate = optax.cosine_onecycle_schedule(settings.updates, settings.peak_rate)
     decay = optax.adamw(rate, weight_decay=settings.weight_decay)
     return optax.chain(optax.clip_by_global_norm(settings.clip), decay)
@@ -184,14 +193,14 @@ def optimiser(settings: Settings) -> optax.GradientTransformation:
 def update(
     params: Params, memory: optax.OptState, key: Array, windows: Windows, *, kind: Kind, settings: Settings
 ) -> tuple[Params, optax.OptState, Array]:
-    """One training update."""
+    """Take one training step."""
     value, slope = jax.value_and_grad(loss)(params, key, windows, kind, settings)
     change, memory = optimiser(settings).update(slope, memory, params)
     return optax.apply_updates(params, change), memory, value
 
 
 def train(batches: Iterator[Windows], kind: Kind, settings: Settings, *, seed: int) -> Params:
-    """Weights after `settings.updates` updates over `batches`."""
+    """Return the weights after `settings.updates` steps over `batches`."""
     key = jax.random.key(seed)
     first = next(batches)
     params = initial(key, kind, settings, past=first.past.shape[2], calendar=first.calendar.shape[2])
@@ -206,22 +215,20 @@ def train(batches: Iterator[Windows], kind: Kind, settings: Settings, *, seed: i
 
 
 @partial(jax.jit, static_argnames="settings")
-def sample(params: Params, key: Array, past: Array, calendar: Array, settings: Settings) -> tuple[Array, Array]:
-    """Mean and spread of many passes with fresh dropout masks."""
+def sample(params: Params, key: Array, windows: Windows, settings: Settings) -> tuple[Array, Array]:
+    """Return mean and spread of many passes with fresh dropout masks."""
 
     def once(key: Array) -> Array:
-        return forecast(params, past, calendar, draw_masks(key, past, calendar, settings))[0]
+        return forecast(params, windows, draw_masks(key, windows, settings), "dropout")[0]
 
     values = jax.lax.map(once, jax.random.split(key, settings.passes))
     return values.mean(axis=0), values.std(axis=0)
 
 
-def predict(
-    params: Params, windows: Windows, kind: Kind, settings: Settings, *, seed: int
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Predictions and bands (windows, hours) of a trained forecaster."""
+def predict(params: Params, windows: Windows, kind: Kind, settings: Settings, *, seed: int) -> tuple[Floats, Floats]:
+    """Return predictions and bands (windows, hours) of a trained forecaster."""
     if kind == "dropout":
-        value, band = sample(params, jax.random.key(seed), windows.past, windows.calendar, settings)
+        value, band = sample(params, jax.random.key(seed), windows, settings)
     else:
-        value, band = jax.jit(forecast)(params, windows.past, windows.calendar, Masks())
+        value, band = jax.jit(forecast, static_argnames="kind")(params, windows, Masks(), kind=kind)
     return np.asarray(value, dtype=np.float64), np.asarray(band, dtype=np.float64)

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from uccurve import UCC, CurvePoints, Intervals
+from uccurve import UCC, CurvePoints, Intervals, permutation_test
 
-from .experiment import Cell
+from .experiment import Cell, Floats
 from .store import Arrays
 
 Axes = tuple[Literal["overshoot", "excess", "bandwidth"], Literal["deficit", "miss_rate"]]
@@ -23,11 +23,10 @@ SUMMARY = "Summary metrics"
 GAINS = "Gains over the constant band, %"
 EXCESS = "Excess as the appendix defines it"
 REPAIR = "Repaired bands"
-MEASURES = ("ED area", "ED cost", "ED optimal cost", "BM area", "BM cost", "BM optimal cost", "MAE")
 
 
-def uncrossed(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Rows of y_true, y_pred, lower and upper with the bounds in order: separate quantile models may cross.
+def uncrossed(rows: Floats) -> Floats:
+    """Return rows of y_true, y_pred, lower and upper with the bounds in order: separate quantile models may cross.
 
     >>> uncrossed(np.array([[1.0, 1.0], [2.0, 2.0], [0.0, 4.0], [3.0, 3.5]]))[2:]
     array([[0. , 3.5],
@@ -37,27 +36,42 @@ def uncrossed(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def models_of(part: Arrays, names: Iterable[str], period: str, *, floored: Container[str] = ()) -> dict[str, Intervals]:
-    """Intervals by model with the constant band in second place; bands of the `floored` models are raised to 5 %."""
+    """Return intervals by model, the constant band second; bands of the `floored` models are raised to 5%."""
     found = {
         name: Intervals.from_bounds(*uncrossed(part[f"{period} {name}"]), min_band=FLOOR if name in floored else None)
         for name in names
     }
-    first, *rest = found
-    return {first: found[first], "Constant": flat(found[first]), **{name: found[name] for name in rest}}
+    return with_constant(found)
+
+
+def with_constant(models: Mapping[str, Intervals]) -> dict[str, Intervals]:
+    """Return the models with the constant band in second place."""
+    (first, iv), *rest = models.items()
+    return {first: iv, "Constant": flat(iv), **dict(rest)}
 
 
 def flat(iv: Intervals) -> Intervals:
-    """The constant band with half-width 1, so that a scale tuned on one set means the same width on another."""
+    """Return the constant band with half-width 1, so that a scale tuned on one set means the same width on another."""
     return Intervals.from_bands(iv.y_true, iv.y_pred, np.ones_like(iv.y_pred))
 
 
+def beside_constants(models: Mapping[str, Intervals]) -> dict[str, Intervals]:
+    """Return models with predictions of their own, each followed by the constant band around these."""
+    return {key: one for name, iv in models.items() for key, one in ((name, iv), (constant(name), iv.constant()))}
+
+
+def constant(name: str) -> str:
+    """Return what the constant band around a model's predictions is called."""
+    return f"Constant ({name})"
+
+
 def tuned(held_out: Mapping[str, Intervals], axes: Axes, unit: float) -> dict[str, float]:
-    """The scale of least cost on the held-out rows, by model."""
+    """Return the scale with the lowest cost on the held-out rows, by model."""
     return {n: UCC(iv).cheapest(COST_FACTOR, axes=axes, unit=unit).scale for n, iv in held_out.items()}
 
 
 def costs(curve: UCC, name: str, axes: Axes, scale: float, unit: float) -> dict[str, float]:
-    """Area, cost at the tuned scale and least cost on one pair of axes."""
+    """Return area, cost at the tuned scale and minimum cost on one pair of axes."""
     return {
         f"{name} area": curve.area(axes=axes, unit=unit),
         f"{name} cost": curve.cost(COST_FACTOR, axes=axes, at=scale, unit=unit),
@@ -66,13 +80,13 @@ def costs(curve: UCC, name: str, axes: Axes, scale: float, unit: float) -> dict[
 
 
 def absolute_error(curve: UCC, scale: float) -> float:
-    """Mean |error - scaled band| on the error's side (the paper's remark on MAE): overshoot plus deficit."""
+    """Return the mean of |error - scaled band| on the error's side (the paper's MAE): overshoot plus deficit."""
     point = curve.at(scale)
     return point.overshoot + point.deficit
 
 
 def squared_error(iv: Intervals, scale: float) -> float:
-    """Mean (error - scaled band)^2 on the error's side: what the paper's MAE columns of real data come nearest to."""
+    """Return the mean of (error - scaled band)^2 on the error's side: the nearest to the paper's MAE of real data."""
     error = iv.y_true - iv.y_pred
     active = np.where(error >= 0, iv.upper_band, iv.lower_band)
     return float(np.mean((np.abs(error) - scale * active) ** 2))
@@ -81,41 +95,25 @@ def squared_error(iv: Intervals, scale: float) -> float:
 def summary_cells(
     test: Mapping[str, Intervals], scales: Mapping[str, float], *, unit: float, error: Literal["absolute", "squared"]
 ) -> dict[Cell, float]:
-    """Every number of a summary table, the gains, the excess as printed, and what the repair of bands did."""
+    """Return every number of a summary table, the gains, the excess as printed, and what the repair of bands did."""
     cells: dict[Cell, float] = {}
     for name, iv in test.items():
-        curve = UCC(iv)
+        curve, scale = UCC(iv), scales[name]
         best = curve.cheapest(COST_FACTOR, axes=ED, unit=unit).scale
-        mae = absolute_error(curve, best) if error == "absolute" else squared_error(iv, scales[name])
-        row = {**costs(curve, "ED", ED, scales[name], unit), **costs(curve, "BM", BM, scales[name], unit), "MAE": mae}
+        mae = absolute_error(curve, best) if error == "absolute" else squared_error(iv, scale)
+        row = {**costs(curve, "ED", ED, scale, unit), **costs(curve, "BM", BM, scale, unit), "MAE": mae}
+        printed = costs(curve, "ED", PRINTED, scale, unit)
         cells |= {(SUMMARY, name, measure): value for measure, value in row.items()}
-        cells |= {
-            (EXCESS, name, m.replace("ED ", "")): v for m, v in costs(curve, "ED", PRINTED, scales[name], unit).items()
-        }
+        cells |= {(EXCESS, name, measure.replace("ED ", "")): value for measure, value in printed.items()}
         cells[REPAIR, name, "bands raised, %"] = 50.0 * iv.raised / len(iv)
         cells[REPAIR, name, "rows that carry half of the BM area, %"] = 100.0 * curve.concentration() / len(iv)
         if name != "Constant":
-            cells |= {
-                (GAINS, name, axes_name): 100 * curve.gain(axes=axes) for axes_name, axes in (("ED", ED), ("BM", BM))
-            }
-    return cells
-
-
-def published(table: Mapping[str, tuple[float, ...]]) -> dict[Cell, float]:
-    """The paper's summary table, and the gains and excess columns that follow from it."""
-    cells = {(SUMMARY, n, m): v for n, row in table.items() for m, v in zip(MEASURES, row, strict=True)}
-    for name, row in table.items():
-        cells |= {(EXCESS, name, column): row[place] for place, column in enumerate(("area", "cost", "optimal cost"))}
-        if name != "Constant":
-            gains = {kind: 1 - row[place] / table["Constant"][place] for kind, place in (("ED", 0), ("BM", 3))}
-            cells |= {(GAINS, name, kind): 100 * gain for kind, gain in gains.items()}
+            cells |= {(GAINS, name, kind): 100 * curve.gain(axes=axes) for kind, axes in (("ED", ED), ("BM", BM))}
     return cells
 
 
 def all_differ(models: Mapping[str, Intervals], *, axes: Axes, seed: int, **options: Any) -> bool:
-    """Whether each pair's areas differ at p < 0.01 by the paired permutation test."""
-    from uccurve import permutation_test
-
+    """Return whether each pair's areas differ at p < 0.01 by the paired permutation test."""
     tests = (
         permutation_test(a, b, axes=axes, n_resamples=RESAMPLES, seed=seed, **options)
         for a, b in combinations(models.values(), 2)
@@ -123,14 +121,18 @@ def all_differ(models: Mapping[str, Intervals], *, axes: Axes, seed: int, **opti
     return all(test.pvalue < SIGNIFICANT for test in tests)
 
 
-def ranked(cells: Mapping[Cell, float], measure: str, *names: str, table: str = SUMMARY) -> bool:
-    """Whether the named models' values rise in the given order."""
-    values = [cells[table, name, measure] for name in names]
-    return all(a < b for a, b in pairwise(values))
+def ranked(cells: Mapping[Cell, float], measure: str, *names: str) -> bool:
+    """Return whether the named models' values rise in the given order."""
+    return all(a < b for a, b in pairwise(cells[SUMMARY, name, measure] for name in names))
+
+
+def smallest(cells: Mapping[Cell, float], measure: str, name: str, others: Iterable[str]) -> bool:
+    """Return whether a model's value is below that of all others."""
+    return all(ranked(cells, measure, name, other) for other in others if other != name)
 
 
 def crossing(a: Intervals, b: Intervals, *, axes: Axes, margin: float = 0.03, floor: float = 0.05) -> bool:
-    """Whether each curve is clearly below the other somewhere: by more than `margin` of their height there.
+    """Return whether each curve is clearly below the other somewhere: by more than `margin` of their height there.
 
     Heights below `floor` of the start are left out: at the very end some pair of rows always crosses.
     """
@@ -142,8 +144,8 @@ def crossing(a: Intervals, b: Intervals, *, axes: Axes, margin: float = 0.03, fl
     return bool(difference.max() > margin and difference.min() < -margin)
 
 
-def height(points: CurvePoints, x: np.ndarray[Any, Any], *, step: bool) -> np.ndarray[Any, Any]:
-    """The curve's y at each x: of the last vertex before it for a miss rate, on the line between two otherwise."""
+def height(points: CurvePoints, x: Floats, *, step: bool) -> Floats:
+    """Return the curve's y at each x: that of the last vertex for a miss rate, else on the line between two."""
     if step:
         return np.asarray(points.y[np.searchsorted(points.x, x, side="right") - 1])
     return np.asarray(np.interp(x, points.x, points.y))

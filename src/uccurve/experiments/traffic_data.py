@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from uccurve.experiments.seq2seq import Windows
+from .seq2seq import Windows
 
 PAST, AHEAD = 72, 24
+WEEK = 7 * 24
 LONGEST_FILLED = 2
+HELD_OUT_WEEK = 10
 SPLIT = np.datetime64("2017-01-01"), np.datetime64("2017-07-01")  # local time, as in the file
 MOST_RAIN = 300.0  # mm in an hour; the world record is 305, and one row of the file says 9831
 
 
 def hourly(raw: pl.DataFrame) -> pl.DataFrame:
-    """One row an hour without gaps: repeated hours dropped, impossible weather mended, holidays over their whole day.
+    """Return one row per hour without gaps: no repeated hours, no impossible weather, holidays over their whole day.
 
-    Volumes are filled over gaps of at most two hours; `observed` tells the hours that were measured and
-    `usable` those with a volume.
+    Volumes are filled over gaps of at most two hours; `observed` marks the hours that were measured, `usable` those
+    with a volume.
     """
     rows = raw.with_columns(pl.col("date_time").str.to_datetime("%Y-%m-%d %H:%M:%S")).sort("date_time")
     rows = rows.unique("date_time", keep="first", maintain_order=True)
@@ -39,7 +41,7 @@ def hourly(raw: pl.DataFrame) -> pl.DataFrame:
 
 
 def calendar_columns(grid: pl.DataFrame) -> np.ndarray[Any, Any]:
-    """Hour (two harmonics), weekday, holiday and season of each row."""
+    """Return hour (two harmonics), weekday, holiday and season of each row."""
     time = grid["date_time"]
     hour = 2 * np.pi * time.dt.hour().to_numpy() / 24
     year = 2 * np.pi * time.dt.ordinal_day().to_numpy() / 365.25
@@ -49,7 +51,7 @@ def calendar_columns(grid: pl.DataFrame) -> np.ndarray[Any, Any]:
 
 
 def standardised(values: np.ndarray[Any, Any], among: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Columns minus their mean over their deviation, both taken over the rows `among`."""
+    """Return columns minus their mean, over their standard deviation, both of the rows `among`."""
     return np.asarray((values - values[among].mean(axis=0)) / values[among].std(axis=0))
 
 
@@ -66,39 +68,46 @@ class Series:
     unit: float
 
     def windows(self, starts: np.ndarray[Any, Any]) -> Windows:
-        """The windows that begin at `starts`."""
+        """Return the windows that begin at `starts`."""
         before = starts[:, None] + np.arange(PAST)
         after = starts[:, None] + np.arange(PAST, PAST + AHEAD)
         target = (self.volume[after] - self.center) / self.unit
         arrays = self.past[before], self.calendar[after], target, self.observed[after]
         return Windows(*(np.asarray(a, dtype=np.float32) for a in arrays))  # type: ignore[arg-type]
 
-    def batches(self, size: int, *, seed: int) -> Iterator[Windows]:
-        """Endless random batches of training windows, each pass over all of them in a new order."""
+    def batches(self, period: str, size: int, *, seed: int) -> Iterator[Windows]:
+        """Yield random batches of training windows without end, each pass over all of them in a new order."""
         rng = np.random.default_rng(seed)
         while True:
-            order = rng.permutation(self.starts["train"])
+            order = rng.permutation(self.starts[period])
             for first in range(0, len(order) - size + 1, size):
                 yield self.windows(order[first : first + size])
 
 
 def window_starts(grid: pl.DataFrame) -> dict[str, np.ndarray[Any, Any]]:
-    """Starts of all windows without a long gap, by the period that holds all their predicted hours."""
+    """Return the starts of all windows without a long gap, by the period that holds all their predicted hours.
+
+    Every tenth week of the training period is `inside`; `outside` are its windows that predict no hour of such a week.
+    """
     usable = np.concatenate([[0], np.cumsum(grid["usable"].to_numpy())])
     length = PAST + AHEAD
     starts = np.flatnonzero(usable[length:] - usable[:-length] == length)
     time = grid["date_time"].to_numpy()
-    first, last = time[starts + PAST], time[starts + length - 1]
+    first, last = starts + PAST, starts + length - 1
     train_end, held_out_end = SPLIT
+    train = time[last] < train_end
+    kept = [(hour // WEEK) % HELD_OUT_WEEK == 0 for hour in (first, last)]
     return {
-        "train": starts[last < train_end],
-        "held out": starts[(first >= train_end) & (last < held_out_end)],
-        "test": starts[first >= held_out_end],
+        "train": starts[train],
+        "held out": starts[(time[first] >= train_end) & (time[last] < held_out_end)],
+        "test": starts[time[first] >= held_out_end],
+        "inside": starts[train & kept[0] & kept[1]],
+        "outside": starts[train & ~kept[0] & ~kept[1]],
     }
 
 
 def series(raw: pl.DataFrame) -> Series:
-    """Everything the forecasters need, scaled by the hours before the held-out period."""
+    """Return everything the forecasters need, scaled by the hours before the held-out period."""
     grid = hourly(raw)
     training = (grid["date_time"].to_numpy() < SPLIT[0]) & grid["observed"].to_numpy()
     volume = grid["volume"].to_numpy()
