@@ -272,7 +272,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_file_larger_than_the_memory_there_is_is_refused_with_the_reason(run: Run, large: Path) -> None:
-    found = run("assess", str(large), limit=f"-v {1500 << 10}", env=os.environ | TWO_THREADS)
+    found = run("assess", str(large), limit=f"-v {1900 << 10}", env=os.environ | TWO_THREADS)
     refused(found, r"large.parquet is too large.* free. Hint: raise the limit")
 
 

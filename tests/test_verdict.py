@@ -4,8 +4,10 @@ from dataclasses import replace
 from math import inf, isnan, nan
 from typing import Any
 
+import numpy as np
 import pytest
 
+import uccurve as ucc
 from model_rows import OPEN, SETTINGS, crossing, decomposition, mean8, pair, row, segment
 from uccurve.compare.results import ModelRow, Verdict
 from uccurve.compare.verdict import verdict
@@ -370,3 +372,18 @@ def test_a_long_name_is_shortened_in_words_and_kept_in_the_field() -> None:
     found = verdict([row("m" * 10_000)], SETTINGS)
     assert found.model == "m" * 10_000
     assert len(found.text) < 300
+
+
+def test_a_model_that_scores_worse_as_shipped_is_not_recommended_without_a_word() -> None:
+    rng = np.random.default_rng(0)
+    y_pred, noise = rng.normal(size=1000), rng.uniform(0.1, 0.6, 1000)
+    y = y_pred + noise * rng.normal(size=1000)
+    variance, flat = (ucc.Intervals.from_bands(y, y_pred, band) for band in (noise**2, np.full(1000, 0.6)))
+    found = ucc.assess({"variance": variance, "flat": flat}, coverage=0.9)
+    row = found["variance"]
+    shipped = variance.calibrated(scale=row.scale)
+    assert row.shipped_score == pytest.approx(ucc.interval_score(y, shipped.lower, shipped.upper, alpha=0.1))
+    assert row.score < found["flat"].score < found["flat"].shipped_score * 1.01 < row.shipped_score
+    assert found.verdict.model == "variance"  # by the score at the best scale
+    assert "prefer flat, which scores lower as shipped (1.68 vs. 1.90)" in found.verdict.text
+    assert "flat is narrower at 90% (0.607) and has the lower score as shipped (1.68)" in found.verdict.text

@@ -138,6 +138,9 @@ _SCORES = tuple(
         ("score", "as delivered", "Score as delivered. Lower is better."),
     )
 )
+_SHIPPED = Column(
+    "shipped_score", "as shipped", number, "Score with the factor for {coverage}, as it would be shipped.", "scores"
+)
 _DELIVERED = tuple(
     Column(field, heading, form, meaning, "delivered")
     for field, heading, form, meaning in (
@@ -163,6 +166,7 @@ def _planes(kind: str, form: Format, meaning: str, group: Group) -> tuple[Column
 MODELS: tuple[Column, ...] = (
     *_VERDICT,
     *_SCORES,
+    _SHIPPED,
     *_DELIVERED,
     *_planes("area", number, "Area under this curve. Lower is better.", "areas"),
     *_planes("gain", percent, "Share of the constant band's area saved.", "gains"),

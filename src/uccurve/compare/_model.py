@@ -17,7 +17,7 @@ from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import Path, ScalePath
 from uccurve._ramps import Ramps
 from uccurve._rowscores import WISRows
-from uccurve._scoring import decomposition, quantiles, rows_carrying, saved_share
+from uccurve._scoring import decomposition, interval_score, quantiles, rows_carrying, saved_share
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.protocol import Curve
@@ -153,9 +153,10 @@ class Model:
     def _calibration(self) -> dict[str, float]:
         """Factor (or shift) for the target and the half-width there, with their intervals."""
         path, (t, low, high, sparsity) = self.path, self.target
-        width, change = np.inf, None
+        width, score, change = np.inf, nan, None
         if np.isfinite(t):
-            width = path.at(t)["bandwidth"]
+            point = path.at(t)
+            width, score = point["bandwidth"], interval_score(point, float(self.alpha))
             change = influence.half_width_influence(path, t, float(1 - self.alpha), sparsity)
         shifted = path.vary == "shift"
         return {
@@ -163,6 +164,7 @@ class Model:
             "scale_low": nan if shifted else low,
             "scale_high": nan if shifted else high,
             "shift": t * path.unit if shifted else nan,
+            "shipped_score": score * path.unit / self.unit,
             **self._with_ends("half_width", width, change, path.unit / self.unit),
         }
 

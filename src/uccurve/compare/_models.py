@@ -44,6 +44,8 @@ def curves_by_name(models: Any, rows: Any) -> tuple[dict[str, UCC], Indices | No
 def _name(name: Any) -> str:
     if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
         raise TypeError(f"`models` must have names of type str; got {shown(name)} ({type(name).__name__}).")
+    if not str(name).strip():
+        raise ValueError(f"`models` must have names that can be read; got {name!r}.")
     return str(name)
 
 

@@ -39,6 +39,7 @@ SHOWN = 0.9
 """Coverage that scales and half-widths are shown for where none was asked for."""
 KEPT_ROWS = 1_000_000
 """Rows of all models together up to which curves keep their order, for plots and pages that may follow."""
+FEW_BLOCKS = 8
 ONE_BLOCK = "all rows form one block, so nothing can be said about chance"
 
 
@@ -201,7 +202,7 @@ def asked_settings(
 def _described(blocks: Blocks, block: Any) -> str | None:
     if blocks.independent:
         return None
-    return f"blocks of {block} rows" if block is not None and np.ndim(block) == 0 else f"{blocks.count} blocks"
+    return f"blocks of {block} rows" if block is not None and np.ndim(block) == 0 else counted(blocks.count, "block")
 
 
 class _Found(NamedTuple):
@@ -319,6 +320,8 @@ def common_notes(blocks: Blocks, *, comparable: bool) -> Iterator[str]:
         )
     if blocks.count < 2:
         yield ONE_BLOCK
+    elif blocks.count < FEW_BLOCKS and not blocks.independent:
+        yield f"there are only {blocks.count} blocks: intervals and tests from so few are rough; 8 to 16 are advised"
 
 
 def _notes(model: Model, row: ModelRow, settings: AssessmentSettings) -> Iterator[str]:

@@ -53,6 +53,8 @@ class ModelRow:
         Mean half-width of the intervals there.
     score : float
         Interval score at the target, at the scale that is best for it.
+    shipped_score : float
+        Interval score at the target with the factor that reaches it, which is what would be shipped.
     pvalue : float
         Adjusted p-value of the pair with the best model, on what ranks the models; nan for the best model itself.
     crps, skill : float
@@ -138,6 +140,7 @@ class ModelRow:
     cheapest_cost: float | None = None
     cheapest_scale: float | None = None
     level: float | None = None
+    shipped_score: float = nan
     wis: float = nan
     wis_low: float = nan
     wis_high: float = nan

@@ -93,7 +93,8 @@ def _pvalue(model: Model, part: SegmentRows, covered: Flags, settings: Assessmen
     path = model.path
     weight = None if path.weight is None else path.weight[part.rows]
     if settings.coverage is not None:
-        return coverage_tail(covered, weight, part.blocks, settings.coverage)
+        level = settings.confidence_level
+        return coverage_tail(covered, weight, part.blocks, settings.coverage, confidence_level=level)
     segment = np.zeros(len(path), np.bool_)
     segment[part.rows] = True
     return segment_test(model.covered, path.weight, model.blocks, segment)

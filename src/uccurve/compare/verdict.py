@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .results import AssessmentSettings, Comparison, ModelRow, Segment
 
 
+MATERIAL = 0.01
+"""Share by which the score of what would be shipped must be lower to disagree with the score that ranks."""
+
+
 def verdict(
     rows: Sequence[ModelRow],
     settings: AssessmentSettings,
@@ -98,8 +102,17 @@ def _not_shown(case: Case) -> str:
     named = [f"{short(row.name)} ({p(case.pvalue(row))})" for row in close]
     listed = either(named) if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
     free = close[0] is case.second and is_reachable(case.best)
-    choice = "" if not free else ": choose either" if len(close) == 1 else ": choose any of them"
+    choice = "" if not free else _choice(case, close)
     return f"The data do not show that {case.name} is better than {listed}{choice}."
+
+
+def _choice(case: Case, close: Sequence[ModelRow]) -> str:
+    """Return the advice where the choice is free: the model whose intervals, as shipped, clearly score lower."""
+    best = min(close, key=lambda row: row.shipped_score)
+    if best.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
+        lower, higher = (number(row.shipped_score) for row in (best, case.best))
+        return f": prefer {short(best.name)}, which scores lower as shipped ({lower} vs. {higher})"
+    return ": choose either" if len(close) == 1 else ": choose any of them"
 
 
 def _out_of_reach(case: Case) -> str:
@@ -166,10 +179,12 @@ def _criteria(case: Case) -> Iterator[tuple[str, str]]:
     for field, sign, form, claim in (
         ("half_width", 1, number, f"is narrow{er} at {case.target}"),
         ("score", 1, number, f"has the low{er} score at {case.target}"),
+        ("shipped_score", 1, number, f"has the low{er} score as shipped"),
         ("skill", -1, percent, f"has the high{er} skill"),
     ):
         own, values = getattr(case.best, field), [(getattr(row, field), row.name) for row in rows]
-        better = [one for one in values if sign * one[0] < sign * own and form(one[0]) != form(own)]
+        room = MATERIAL * abs(own) if field == "shipped_score" else 0.0
+        better = [one for one in values if sign * one[0] < sign * own - room and form(one[0]) != form(own)]
         if better:
             value, name = min(better, key=lambda one: sign * one[0])
             yield name, f"{claim} ({form(value)})"

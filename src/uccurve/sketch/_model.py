@@ -129,9 +129,14 @@ class StreamedModel:
             decomposition=self.curve.decompose(**self._options),
             concentration=self._concentration(),
             level=self.level,
+            shipped_score=self._shipped_score(),
             **fields,
             **asked_for(self.curve, self.settings),
         )
+
+    def _shipped_score(self) -> float:
+        scale = self.target.value
+        return self.curve.interval_score(at=scale, **self._options) if isfinite(scale) else nan
 
     @cached_property
     def brackets(self) -> dict[str, Bracket]:
@@ -149,6 +154,8 @@ class StreamedModel:
             found["cheapest_cost"] = self.answers.cheapest(self.settings.c, axes=axes, **unit)
         if isfinite(self.target.value):
             found["scale"] = Bracket(self.target.low, self.target.high)
+            ends = (self.answers.interval_score(at=end, **self._options) for end in found["scale"].pair)
+            found["shipped_score"] = Bracket(found["score"].low, max(end.high for end in ends))  # convex in the scale
         return found
 
     def _with_ends(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     from ._question import Columns
 
+OWN_PREDICTIONS = (
+    "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and bands "
+    "together, skill and gains the bands alone"
+)
 NOT_PAIRED = "rows of different files cannot be paired while they are streamed, unless they have blocks"
 
 
@@ -203,7 +207,7 @@ def assessed(found: Sequence[Findings], settings: AssessmentSettings) -> Streame
     comparisons = _comparisons(models, rows, evidence)
     ranked, segments = with_ranks(rows, comparisons, settings), [segment for one in found for segment in one.segments]
     comparable = len(found) == 1 and len({model.y_pred for model in models}) == 1
-    notes = [*common_notes(evidence.units.blocks, comparable=comparable)]
+    notes = [*common_notes(evidence.units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
     notes += [NOT_PAIRED] * any(one.note == NOT_PAIRED for one in comparisons)
     return StreamedAssessment(
