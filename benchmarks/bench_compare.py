@@ -43,6 +43,8 @@ ASSESS = {
 }
 """Limits by rows and bands; other sizes have those of the nearest smaller one."""
 BY = Limit("the same without by=", 3.0, 1.5, 6)
+LEVELS = Limit("the same with one level", 3.0, 2.0, 6)
+CRPS = Limit("np.sort of the samples", 1.6, 1.3, 3)
 BOOTSTRAP = Limit(SORT, 150.0, 60.0, 3)
 SCIPY = Limit("scipy.stats.permutation_test", 1 / 20, 1 / 50, 2)
 CUMSUM = Limit("np.cumsum of 2N floats", 20.0, 8.0, 5)
@@ -55,6 +57,8 @@ def run(quick: bool = False) -> list[Row]:
         *(assessed(n, kind) for n in (small, large) for kind in ("symmetric", "asymmetric")),
         resampled(large, 1999 // few),
         segmented(small),
+        of_levels(small),
+        _crps(small, 100 // few),
         *_against_scipy(small // 10, 10_000 // few),
         _against_cumsum(small, 1000 // few),
         *_memory(large, 99 if quick else 999),
@@ -104,6 +108,27 @@ def segmented(n: int) -> Row:
     by = np.random.default_rng(10).integers(0, SEGMENTS, n).astype(str)
     ours = partial(ucc.assess, given, by=by)
     return _row(f"assess of three models by {SEGMENTS} segments", n, BY, ours, partial(ucc.assess, given))
+
+
+def of_levels(n: int) -> Row:
+    """How many times as long an assessment takes where each model has three levels."""
+    given = three(n, "symmetric")
+    levels = {
+        name: {level: one.calibrated(scale=factor) for level, factor in ((0.5, 0.4), (0.8, 0.8), (0.95, 1.3))}
+        for name, one in given.items()
+    }
+    ours = partial(ucc.assess, levels, coverage=0.9)
+    return _row("assess of three models of three levels", n, LEVELS, ours, partial(ucc.assess, given, coverage=0.9))
+
+
+def _crps(n: int, count: int) -> Row:
+    """How many sorts of the samples their CRPS takes."""
+    rng = np.random.default_rng(11)
+    y, samples = rng.normal(size=n), rng.normal(size=(count, n))
+    by_row = np.ascontiguousarray(samples.T)
+    return _row(
+        f"crps_score of {count} samples", n, CRPS, partial(ucc.crps_score, y, samples), partial(np.sort, by_row, axis=1)
+    )
 
 
 def resampled(n: int, count: int) -> Row:

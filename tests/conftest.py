@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"skipped although UCCURVE_REQUIRE_{names[0].upper()} is set: {report.longrepr}"
     return report
+
+
+def pytest_runtest_teardown() -> None:
+    """Close all figures: pyplot keeps them, and warns of too many."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.hookimpl(wrapper=True)

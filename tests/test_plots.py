@@ -1,6 +1,5 @@
 """Plots show the numbers they are given, on the axes they are given."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +15,6 @@ from uccurve.plots._waterfall import axis_end, waterfall
 from uccurve.plots.figures import HIGH, WIDE
 
 PANELS = ("half_width", "calibration", "curves", "decomposition", "segments", "gains")
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

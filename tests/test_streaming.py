@@ -40,6 +40,7 @@ def holds(row: dict[str, Any], brackets: dict[str, Any], iv: ucc.Intervals) -> N
     exact |= {"partial_gain": c.gain(miss_rate=(0.1, 0.4)), "cheapest_cost": c.cheapest(0.2).cost or 0.0}
     exact |= {"score": c.decompose(coverage=0.8).best_score, "crps": c.potential_crps(), "skill": c.skill()}
     exact["scale"] = c.find(coverage=0.8, conformal=True).scale
+    exact["shipped_score"] = c.interval_score(coverage=0.8, at=exact["scale"])
     assert set(brackets) == set(exact)
     for name, value in exact.items():
         low, high = brackets[name]
