@@ -29,7 +29,7 @@ NARROW = 0.715715
 
 
 class Population(NamedTuple):
-    """One model on rows that can be drawn again and again."""
+    """A population: one model whose rows can be drawn as often as needed."""
 
     name: str
     draw: Callable[[Generator, int], Intervals]

@@ -387,3 +387,17 @@ def test_a_model_that_scores_worse_as_shipped_is_not_recommended_without_a_word(
     assert found.verdict.model == "variance"  # by the score at the best scale
     assert "prefer flat, which scores lower as shipped (1.68 vs. 1.90)" in found.verdict.text
     assert "flat is narrower at 90% (0.607) and has the lower score as shipped (1.68)" in found.verdict.text
+
+
+@pytest.mark.parametrize(("needs", "is_named"), [(1.2, True), (0.5, False)])
+def test_a_segment_that_the_factor_for_all_rows_mends_is_not_named(needs: float, is_named: bool) -> None:
+    rng = np.random.default_rng(4)
+    site = np.repeat(["a", "b"], 500)
+    spread = np.where(site == "b", needs, 1.0)
+    found = ucc.assess(
+        ucc.Intervals.from_bands(spread * rng.normal(size=1000), np.zeros(1000), 0.4 * np.ones(1000)),
+        coverage=0.9,
+        by={"site": site},
+    )
+    assert {one.label for one in found.failing} == {"a", "b"}
+    assert ("Worst segment: site b" in found.verdict.text) == is_named

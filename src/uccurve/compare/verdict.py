@@ -204,9 +204,11 @@ def _off_levels(row: ModelRow) -> str:
 
 
 def _worst_segment(case: Case) -> str:
-    if not case.failing:
+    best = case.best
+    left = [one for one in case.failing if not (one.scale <= best.scale or one.shift <= best.shift)]
+    if not left:  # what the factor for all rows mends is no segment of its own
         return ""
-    worst = min(case.failing, key=lambda one: one.coverage)
+    worst = min(left, key=lambda one: one.coverage)
     facts = filter(None, (f"covers {share(worst.coverage)} as delivered", need(worst)))
     return f"Worst segment: {short(worst.title)} ({', '.join(facts)})."
 
