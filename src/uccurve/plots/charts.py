@@ -225,7 +225,8 @@ def calibration(models: Mapping[str, Reliability], *, ax: PlotAxes | None = None
         ax.errorbar(levels, observed, yerr=reach, marker="o", markersize=5, capsize=3, label=name, **style(index))
     ax.set(xlabel="level, %", ylabel="coverage as delivered, %")
     tidy(ax)
-    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(models) > 4 else {"loc": "upper left"}
+    ax.legend(frameon=False, fontsize="small", **beside)
     return ax
 
 

@@ -112,8 +112,12 @@ def _covered(row: ModelRow, axis: Axis) -> Line:
     kind = "bad" if any(bar.kind.startswith("bad") for bar in bars) else bars[-1].kind
     if not row.levels:
         return Line(row.name, bars, f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}", kind)
-    off = [f"{one.promise} at {coverage(one.level)}" for one in row.levels if one.promise not in ("kept", None)]
-    return Line(row.name, bars, ", ".join(off) if off else "kept at all levels", kind)
+    off: dict[str, list[str]] = {}
+    for one in row.levels:
+        if one.promise not in ("kept", None):
+            off.setdefault(str(one.promise), []).append(str(coverage(one.level)))
+    said = "; ".join(f"{promise} at {', '.join(levels)}" for promise, levels in off.items())
+    return Line(row.name, bars, said or "kept at all levels", kind)
 
 
 def _span(one: ModelRow | LevelRow, axis: Axis) -> Bar:
