@@ -330,6 +330,21 @@ def test_a_segment_that_breaks_the_promise_fails_and_others_do_not() -> None:
     assert "wild" in found.verdict.text
 
 
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_segment_has_the_numbers_of_an_assessment_of_its_rows_alone(vary: Any, *, weighted: bool) -> None:
+    rng = np.random.default_rng(6)
+    y, label = np.round(rng.normal(size=90), 1), rng.integers(0, 3, 90).astype(str)
+    bands = np.round(rng.lognormal(size=(2, 90)), 1)
+    bands[:, :4] = 0.0  # some rows that no factor covers
+    weight = rng.uniform(0.2, 2, 90) if weighted else None
+    iv = ucc.Intervals.from_bands(y, np.zeros(90), *bands, weight=weight)
+    for one in assess(ucc.UCC(iv, vary=vary), by=label, coverage=0.7).segments:
+        alone = assess(ucc.UCC(iv[label == one.label], vary=vary), coverage=0.7).rows[0]
+        for field in ("coverage", "scale", "shift", "half_width", "score", "skill", "n"):
+            assert_allclose(getattr(one, field), getattr(alone, field), rtol=1e-12, atol=1e-12)
+
+
 def test_without_a_promise_a_segment_is_held_against_the_other_rows() -> None:
     rng = np.random.default_rng(3)
     group = np.repeat(["calm", "wild"], [500, 100])

@@ -191,19 +191,21 @@ def _newton_step(t: float, dof: float, goal: float, *, central: bool) -> float:
 
 
 def _crossing(rising: Callable[[float], float], a: float, b: float, z: float) -> float:
-    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves.
+    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Halley's steps, or halves.
 
-    It begins `z` standard deviations from the mean of the beta distribution.
+    It begins `z` standard deviations from the mean of the beta distribution, and corrects that for its skewness.
     """
     low, high, mean = 0.0, 1.0, a / (a + b)
     spread = sqrt(mean * (1 - mean) / (a + b + 1))
-    x = mean + z * spread if 0 < mean + z * spread < 1 else mean
+    guess = mean + z * spread + (z * z - 1) / 3 * (b - a) / ((a + b) * (a + b + 2))
+    x = guess if 0 < guess < 1 else mean
     while low < x < high:
         value = rising(x)
         low, high = (low, x) if value > 0 else (x, high)
         slope = _mass(a, b, x, 1 - x, a - (a + b) * x) * a * b / (a + b) / (x * (1 - x))
         step = value / slope if slope > 0 else 1.0
-        if abs(step) <= 1e-12 * min(spread, x):
+        step /= max(1 - step / 2 * ((a - 1) / x - (b - 1) / (1 - x)), 0.5)
+        if abs(step) <= 1e-6 * min(spread, x, 1 - x):  # the next one would be below 1e-16
             return x - step
         x = x - step if low < x - step < high else (low + high) / 2
     return high
@@ -221,17 +223,17 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
 def _fraction(a: float, b: float, x: float, y: float) -> float:
     """I(x; a, b) below the mean by a continued fraction in terms of a - (a + b) x (DiDonato and Morris 1992, eq. 9)."""
     more = a - (a + b) * x if x < y else (a + b) * y - b
-    above, below = (0.0, 1.0), (1.0, (more + 1) * a / (a + 1))
-    value, before, n = below[0] / below[1], 0.0, 0
+    denominator = (more + 1) * a / (a + 1)
+    value = last = 1 / denominator
+    above, before, n = 0.0, 0.0, 0
     while abs(value - before) > EPS * value and n < 100_000:
         n += 1
         w, s = n * (b - n) * x, a + 2 * n - 1
         alpha = (a + n - 1) * (a + b + n - 1) * w * x / (s * s)
         beta = n + w / s + (a + n) * (more + 1 + n * (1 + y)) / (s + 2)
-        above, below = below, (alpha * above[0] + beta * below[0], alpha * above[1] + beta * below[1])
-        before, value = value, below[0] / below[1]
-        above = above[0] / below[1], above[1] / below[1]
-        below = value, 1.0
+        denominator = alpha * last + beta
+        before, value = value, (alpha * above + beta * value) / denominator
+        above, last = before / denominator, 1 / denominator
     return value * _mass(a, b, x, y, more) * a * b / (a + b)
 
 
@@ -246,7 +248,10 @@ def _stirling(n: float) -> float:
     """Log of n! less Stirling's formula."""
     if n < 16:
         return lgamma(n + 1) - (n + 0.5) * log(n) + n - log(2 * pi) / 2
-    return sum(coefficient / n ** (2 * i + 1) for i, coefficient in enumerate(STIRLING))
+    value = 0.0
+    for coefficient in STIRLING[::-1]:
+        value = value / (n * n) + coefficient
+    return value / n
 
 
 def _deviance(x: float, mean: float, more: float) -> float:
@@ -260,4 +265,6 @@ def _deviance(x: float, mean: float, more: float) -> float:
     for j in range(3, 43, 2):
         term *= v * v
         value += term / j
+        if abs(term) <= EPS * value:
+            break
     return value

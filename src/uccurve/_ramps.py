@@ -133,9 +133,9 @@ class Ramps:
         low = np.minimum(slopes, 1.0)
         return Hull(t, low, np.append(1.0, low[:-1]), corners)
 
-    def potential_crps(self) -> float:
-        """Minimum of alpha * bandwidth + deficit over t, integrated over alpha from 0 to 1."""
-        hull = self.lower_hull()
+    def potential_crps(self, hull: Hull | None = None) -> float:
+        """Minimum of alpha * bandwidth + deficit over t, integrated over alpha from 0 to 1; `hull` is the lower one."""
+        hull = hull or self.lower_hull()
         x, y = (self.values(name)[: self.end + 1] for name in ("bandwidth", "deficit"))
         if hull.corners is not None:
             x, y = x[hull.corners], y[hull.corners]

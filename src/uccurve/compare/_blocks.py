@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -151,8 +152,8 @@ def codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
     kind = labels.dtype.kind
     if kind in "fcmM":
         _refuse_missing(name, np.isnan(labels), labels)
-    if kind not in "biufcmMUS":
-        return _object_codes(name, labels)
+    if kind not in "biufcmM":
+        return _hashed_codes(name, labels)  # for text, too, a third of the time of a sort
     found, code = np.unique(labels, return_inverse=True)
     if labels.dtype.str.endswith("[ns]"):  # Python has no type for nanoseconds
         found = found.astype(f"{kind}8[us]")
@@ -275,21 +276,19 @@ def _refuse_missing(name: str, missing: Flags, labels: Any) -> None:
     checks.rows(missing, rule, detail)
 
 
-def _object_codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
-    items, known = labels.tolist(), dict[Any, int]()
+def _hashed_codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
+    """Codes of text and of objects; labels of several kinds stay in the order in which they come."""
+    items = labels.tolist()
     try:
-        code = np.fromiter((known.setdefault(item, len(known)) for item in items), np.intp, len(items))
+        found = list(dict.fromkeys(items))
     except TypeError:
         raise _not_a_label(name, items) from None
-    if missing := [number for label, number in known.items() if _is_missing(label)]:
-        _refuse_missing(name, np.isin(code, missing), labels)
-    try:
-        found = sorted(known)
-    except TypeError:  # labels of several kinds stay in the order in which they come
-        return code, list(known)
-    rank = np.empty(len(found), np.intp)
-    rank[np.fromiter(map(known.__getitem__, found), np.intp, len(found))] = np.arange(len(found))
-    return rank[code], found
+    if any(map(_is_missing, found)):
+        _refuse_missing(name, np.fromiter(map(_is_missing, items), np.bool_, len(items)), labels)
+    with suppress(TypeError):
+        found = sorted(found)
+    number = {label: i for i, label in enumerate(found)}
+    return np.fromiter(map(number.__getitem__, items), np.intp, len(items)), found
 
 
 def _is_missing(item: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._scoring import interval_score, saved_share
 
@@ -67,26 +68,37 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
     low, high, _ = coverage_interval(covered, path.weight, part.blocks, settings.confidence_level)
     pvalue = _pvalue(model, part, covered, settings) if part.blocks.count > 1 else nan
     t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
-    ramps, flat = Ramps(path), Ramps(path.constant())
-    best = ramps.lower_hull().best_t(float(model.alpha))
+    ramps = Ramps(path)
+    hull = ramps.lower_hull()
     return Segment(
         feature=part.feature,
         label=part.label,
         model=model.name,
         n=len(part.rows),
-        coverage=path.mean(covered.astype(np.float64)),
+        coverage=float(np.average(covered, weights=path.weight)),
         coverage_low=low,
         coverage_high=high,
         scale=nan if shifted else t,
-        half_width=path.at(t)["bandwidth"] * size if np.isfinite(t) else np.inf,
-        score=interval_score(path.at(best), float(model.alpha)) * size,
-        skill=saved_share(flat.potential_crps(), ramps.potential_crps()),
+        half_width=ramps.value("bandwidth", t) * size if np.isfinite(t) else np.inf,
+        score=_score(ramps, hull.best_t(float(model.alpha)), float(model.alpha)) * size,
+        skill=saved_share(_constant_crps(path), ramps.potential_crps(hull)),
         target=settings.coverage,
         pvalue=pvalue,
         pvalue_holm=pvalue,
         fails=False,
         shift=t * path.unit if shifted else nan,
     )
+
+
+def _score(ramps: Ramps, t: float, alpha: float) -> float:
+    return interval_score({"bandwidth": ramps.value("bandwidth", t), "deficit": ramps.value("deficit", t)}, alpha)
+
+
+def _constant_crps(path: Path) -> float:
+    """Potential CRPS of a constant band around the same predictions: half the mean of the larger of two errors."""
+    order = np.argsort(path.error)
+    weight = np.full(len(path), 1 / len(path)) if path.weight is None else path.weight[order] / path.total
+    return float(np.sum(path.error[order] * weight * (np.cumsum(weight) - weight / 2)))
 
 
 def _pvalue(model: Model, part: SegmentRows, covered: Flags, settings: AssessmentSettings) -> float:
@@ -110,7 +122,7 @@ def _split(by: Any, blocks: Blocks, bins: int) -> list[tuple[str, str, Indices]]
         if array.dtype.kind in "iuf" and len(names) > bins:
             code, names = _bins(array, code, bins)
         of_row = code[blocks.row]
-        order = np.argsort(of_row, kind="stable")
+        order = np.argsort(of_row.astype(np.min_scalar_type(len(names))), kind="stable")  # small integers are fast
         ends = np.searchsorted(of_row[order], np.arange(len(names) + 1))
         found += [(str(name), str(names[i]), order[ends[i] : ends[i + 1]]) for i in range(len(names))]
     return found
