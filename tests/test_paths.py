@@ -149,13 +149,13 @@ def test_a_huge_band_does_not_drown_the_slope_that_is_left_after_its_crossover()
 
 
 @given(cases, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6))
-def test_row_integrals_are_sums_over_the_masses(case: Case, drawn: list[tuple[int, int, int]]) -> None:
+def test_integrals_of_rows_are_sums_over_the_masses(case: Case, drawn: list[tuple[int, int, int]]) -> None:
     path, oracle = case
     span = path.end - path.start + 1
     t, width_mass, deficit_mass = (np.array(column, float) for column in zip(*sorted(drawn), strict=True))
     t = path.start + t / 32 * span
     place = np.searchsorted(t, path.critical)
-    widths, short = path.row_integrals(t, width_mass, deficit_mass, place)
+    widths, short = path.width_integrals(t, width_mass), path.deficit_integrals(t, deficit_mass, place)
     rows = [path.per_row(float(one)) for one in t]
     off = 1e-12 * float(extent(oracle, max(t.tolist()))) * (1 + width_mass.sum() + deficit_mass.sum())
     assert_allclose(

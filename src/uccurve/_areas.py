@@ -150,7 +150,7 @@ def row_shares(ramps: Ramps, path: Path, falling: Metric, other: Metric) -> Arra
         parts = x[place]
     else:  # between vertices a deficit is a straight line, whose mean is the middle; a step is where it is
         middle = t[1:] if other == "miss_rate" else (t[:-1] + t[1:]) / 2
-        parts = path.row_integrals(middle, np.zeros(len(middle)), np.diff(x), place)[1]
+        parts = path.deficit_integrals(middle, np.diff(x), place)
     if path.has_uncoverable_rows:
         parts = np.where(np.isinf(path.critical), np.inf, parts)
     return path.weighted(parts)

@@ -65,8 +65,11 @@ class LevelsPath(Path):
 
     def half_width(self, t: Array) -> Array:
         """Mean half-width at each t."""
-        widths = self.widths
-        return np.where(t < 1, np.interp(t, self.knots, widths), t * widths[-1])
+        return self._along(t, self.widths)
+
+    def _along(self, t: Array, values: Array) -> Array:
+        """Values at each t from those at the knots: straight lines between them, in proportion to t above 1."""
+        return np.where(t < 1, np.interp(t, self.knots, values), t * values[-1])
 
     def at_half_width(self, width: Array) -> Array:
         """Inverse of `half_width` where that rises: the t at which two models are compared row by row."""
@@ -90,24 +93,18 @@ class LevelsPath(Path):
                 yield self._change_at_knot(i, knot)
                 yield self._crossovers(i, limit)
 
-    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
-        """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
-        widths, short = np.zeros(len(self)), np.zeros(len(self))
-        (count, moment), (missed, missed_moment) = (
-            (cumulated(mass), cumulated(mass * t)) for mass in (width_mass, deficit_mass)
-        )
-        edges = np.append(np.searchsorted(t, self.knots), len(t))
-        for i, knot in enumerate(self.knots.tolist()):
-            first, last = edges[i], edges[i + 1]
-            active, other = self.slopes(i)
-            whole = count[last] - count[first]
-            way = moment[last] - moment[first] - knot * whole
-            widths += (self.actives[i] + self.others[i]) / 2 * whole + (active + other) / 2 * way
-            until = np.clip(place, first, last)
-            part = missed[until] - missed[first]
-            short += (self.error - self.actives[i]) * part
-            short -= active * (missed_moment[until] - missed_moment[first] - knot * part)
-        return widths, short
+    def width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's half-width."""
+        masses = np.array([np.sum(mass * self._along(t, hat)) for hat in np.eye(len(self.knots))])
+        widths: Array = (masses @ self.actives + masses @ self.others) / 2
+        return widths
+
+    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
+        """Integral of each row's deficit."""
+        short = self.error * cumulated(mass)[place]
+        for active, hat in zip(self.actives[1:], np.eye(len(self.knots))[1:], strict=True):
+            short -= active * cumulated(mass * self._along(t, hat))[place]
+        return short
 
     def subset(self, rows: Part) -> LevelsPath:
         """Some of the rows."""
@@ -117,16 +114,21 @@ class LevelsPath(Path):
     def _coverage(self) -> Events:
         """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
         rows = np.flatnonzero(np.isfinite(self.critical))
-        critical, last = self.critical[rows], len(self.knots) - 1
-        after = np.minimum(np.searchsorted(self.knots, critical, side="right") - 1, last)
-        before = np.maximum(np.searchsorted(self.knots, critical, side="left") - 1, 0)
-        rising, falling = np.empty(len(rows)), np.empty(len(rows))
-        for i in range(last + 1):
-            slope = self.slopes(i)[0][rows]
-            rising[after == i], falling[before == i] = slope[after == i], slope[before == i]
+        critical = self.critical[rows]
+        after = np.searchsorted(self.knots, critical, side="right") - 1
+        rising = self._active_slopes(rows, after)
+        falling, at_knot = rising.copy(), np.flatnonzero((self.knots[after] == critical) & (after > 0))
+        falling[at_knot] = self._active_slopes(rows[at_knot], after[at_knot] - 1)
         nearer = np.where(critical > 0, rising, np.minimum(*self.slopes(0))[rows])
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
         return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()}, rows)
+
+    def _active_slopes(self, rows: Indices, knot: Indices) -> Array:
+        """Growth of the active band of single rows from each one's knot to the next, or beyond the last."""
+        last = len(self.knots) - 1
+        low, high = np.where(knot < last, knot, 0), np.minimum(knot + 1, last)
+        slopes: Array = (self.actives[high, rows] - self.actives[low, rows]) / (self.knots[high] - self.knots[low])
+        return slopes
 
     def _change_at_knot(self, i: int, knot: float) -> Events:
         """Sums over all rows of what the slopes of their metrics change by at a knot."""

@@ -171,11 +171,12 @@ class Path(ABC):
         return out
 
     @abstractmethod
-    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
-        """Integrals of each row's half-width and deficit by measures with masses at ascending places `t`.
+    def width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's half-width by a measure with these masses at ascending `t`."""
 
-        `place` is how many of the `t` lie before each row's critical one.
-        """
+    @abstractmethod
+    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
+        """The same of each row's deficit; `place` is how many of the `t` lie before its critical one."""
 
     def critical_of_rank(self, rank: int) -> float:
         """Critical t of a rank from 1; the start for rank 0. O(n), by selection."""
@@ -228,13 +229,16 @@ class ScalePath(Path):
         rows = np.flatnonzero((gap > 0) & (position < self.largest))
         return rows, position[rows]
 
-    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
-        """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
-        count, moment = cumulated(deficit_mass), cumulated(deficit_mass * t)
+    def width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's half-width."""
         width = self.active if self.above is None else self.lower_band / 2 + self.upper_band / 2
-        short = self.error * count[place]
-        short -= self.active * moment[place]
-        return width * float(np.sum(width_mass * t)), short
+        return width * float(np.sum(mass * t))
+
+    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
+        """Integral of each row's deficit."""
+        short = self.error * cumulated(mass)[place]
+        short -= self.active * cumulated(mass * t)[place]
+        return short
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,22 +281,23 @@ class ShiftPath(Path):
         rows = np.flatnonzero(crosses)
         yield Events(crossover[rows], {"excess": -one[rows]}, rows)
 
-    def row_integrals(self, t: Array, width_mass: Array, deficit_mass: Array, place: Indices) -> tuple[Array, Array]:
-        """Integrals of each row's half-width and deficit; see `Path.row_integrals`."""
-        count, moment = cumulated(width_mass), cumulated(width_mass * t)
-
-        def width(band: Array) -> Array:
+    def width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's half-width."""
+        count, moment = cumulated(mass), cumulated(mass * t)
+        widths = np.zeros(len(self))
+        for band in (self.lower_band, self.upper_band):
             first = np.searchsorted(t, 0.0 - band)
-            out: Array = band * (count[-1] - count[first]) + (moment[-1] - moment[first])
-            return out
+            widths += band * (count[-1] - count[first]) + (moment[-1] - moment[first])
+        return widths / 2
 
-        widths = (width(self.lower_band) + width(self.upper_band)) / 2
-        count, moment = cumulated(deficit_mass), cumulated(deficit_mass * t)
+    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
+        """Integral of each row's deficit."""
+        count, moment = cumulated(mass), cumulated(mass * t)
         first = np.searchsorted(t, 0.0 - self.active)
         last = np.where(self.error > 0, np.maximum(place, first), first)
-        short = self.error * count[first] * (self.error > 0)
+        short: Array = self.error * count[first] * (self.error > 0)
         short += (self.error - self.active) * (count[last] - count[first]) - (moment[last] - moment[first])
-        return widths, short
+        return short
 
 
 def _errors_and_bands(

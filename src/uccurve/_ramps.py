@@ -15,6 +15,7 @@ import numpy as np
 
 from ._arrays import Indices
 from ._checks import FALLING, Array, Metric
+from ._levels import LevelsPath
 from ._order import ordered, rearrange, running_integral, running_sum
 from ._paths import ALL, Path, ScalePath
 
@@ -46,6 +47,8 @@ class Ramps:
         self._uncoverable_error = path.mean(path.error * uncoverable)
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
         self._values: dict[Metric, Array] = {}
+        if isinstance(path, LevelsPath):
+            self._values["bandwidth"] = _frozen(path.half_width(self.t))
 
     @property
     def crosses_over(self) -> bool:
@@ -231,10 +234,12 @@ def _hull_corners(x: Array, y: Array) -> Indices:
     """
     places = np.flatnonzero(np.append(x[1:] > x[:-1], True))
     for _ in range(20):
-        above = _height(x, y, places[:-2], places[1:-1], places[2:]) >= 0
-        if not above.any():
+        xs, ys = x[places], y[places]
+        below = np.ones(len(places), np.bool_)
+        below[1:-1] = _height(xs, ys, slice(-2), slice(1, -1), slice(2, None)) < 0
+        if below.all():
             return places
-        places = np.delete(places, np.flatnonzero(above) + 1)
+        places = places[below]
     kept: list[int] = []
     xs, ys = x[places].tolist(), y[places].tolist()
     for i in range(len(xs)):
@@ -245,7 +250,7 @@ def _hull_corners(x: Array, y: Array) -> Indices:
 
 
 def _height(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
-    """Positive where b lies above the line from a to c, and 0 on it; of single places, or of arrays of them."""
+    """Positive where b lies above the line from a to c, and 0 on it; of single places, or of slices."""
     return (y[b] - y[a]) * (x[c] - x[a]) - (y[c] - y[a]) * (x[b] - x[a])
 
 

@@ -41,10 +41,13 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
     t, corners, square, share = hull.t, hull.corners, hull.square, hull.share
     del hull  # it takes as much memory as all of these
     place = ramps.places()
-    place = np.minimum(place, len(t), out=place) if corners is None else np.searchsorted(corners, place)
-    widths, short = path.row_integrals(t, square, share, place)
-    widths += short
-    return widths
+    if corners is None:
+        np.minimum(place, len(t), out=place)
+    else:  # sorted values are found faster than those of the rows
+        place = np.searchsorted(corners, np.arange(len(ramps.t) + 1))[place]
+    out = path.width_integrals(t, square)
+    out += path.deficit_integrals(t, share, place)
+    return out
 
 
 def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
@@ -63,18 +66,16 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     x = ramps.values("bandwidth")
     if names == {"bandwidth", "miss_rate"}:
         y = ramps.values("miss_rate")[:-1]
-        own = x[place] - x[0]
-        deficit_mass = np.zeros(len(t))
+        falling: Array = x[place] - x[0]
     elif names == {"bandwidth", "deficit"}:
         y = (ramps.values("deficit")[:-1] + ramps.values("deficit")[1:]) / 2
-        own = None
         steps = np.diff(x)
-        deficit_mass = (np.append(0.0, steps) + np.append(steps, 0.0)) / 2
+        falling = path.deficit_integrals(t, (np.append(0.0, steps) + np.append(steps, 0.0)) / 2, place)
     else:
         return None
     width_mass = np.append(0.0, y) - np.append(y, 0.0)  # summation by parts: y dh becomes h dy
-    widths, short = path.row_integrals(t, width_mass, deficit_mass, place)
-    return widths + (short if own is None else own)
+    falling += path.width_integrals(t, width_mass)
+    return falling
 
 
 def _scale_contributions(path: ScalePath, ramps: Ramps, axes: Axes) -> Array | None:
