@@ -562,37 +562,36 @@ def test_axes_without_an_objective_are_refused(axes: Any, meant: Axes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("name", "value", "rule"),
     [
-        ({"n_estimators": 0}, "`n_estimators` must be an integer of at least 1; got 0."),
-        ({"n_estimators": 2.5}, "`n_estimators` must be an integer of at least 1; got 2.5."),
-        ({"max_leaf_nodes": 1}, "`max_leaf_nodes` must be an integer of at least 2; got 1."),
-        ({"min_samples_leaf": True}, "`min_samples_leaf` must be an integer of at least 1; got True."),
-        ({"n_iter_no_change": 0}, "`n_iter_no_change` must be an integer of at least 1; got 0."),
-        ({"learning_rate": 0}, "`learning_rate` must be above 0: it is the share of each step that is taken."),
-        ({"learning_rate": 1.5}, "`learning_rate` must be a finite number from 0 to 1; got 1.5."),
-        ({"l2_regularization": -1}, "`l2_regularization` must be a finite number of at least 0; got -1."),
+        ("n_estimators", 0, "an int in the range [1, inf)"),
+        ("n_estimators", 2.5, "an int in the range [1, inf)"),
+        ("max_leaf_nodes", 1, "an int in the range [2, inf)"),
+        ("min_samples_leaf", 0, "an int in the range [1, inf)"),
+        ("n_iter_no_change", 0, "an int in the range [1, inf) or None"),
+        ("learning_rate", 0, "a float in the range (0.0, 1.0]"),
+        ("learning_rate", 1.5, "a float in the range (0.0, 1.0]"),
+        ("l2_regularization", -1, "a float in the range [0.0, inf)"),
+        ("validation_fraction", -0.2, "a float in the range (0.0, inf)"),
     ],
 )
-def test_settings_out_of_range_are_refused(options: Any, sentence: str) -> None:
-    refused(sentence, BandRegressor(**options).fit, X3, GOOD)
+def test_settings_out_of_range_are_refused(name: str, value: Any, rule: str) -> None:
+    sentence = f"The '{name}' parameter of BandRegressor must be {rule}. Got {value} instead."
+    refused(sentence, BandRegressor(**{name: value}).fit, X3, GOOD)
 
 
 @pytest.mark.parametrize(("name", "value"), [("sides", "seperate"), ("backend", "lightgm")])
 def test_misspelt_choices_are_refused(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match=f"`{name}` must be one of .*{value}.*(separate|lightgbm)"):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter .*'(separate|lightgbm)'.* Got '{value}' instead"):
         BandRegressor(**{name: value}).fit(X3, GOOD)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("weight", "sentence"),
     [
-        ([0, 0, 0], "`sample_weight` must not be zero in every row."),
-        ([1, 2], "`sample_weight` must have one value per row: shape (2,) for 3 rows."),
-        (
-            [1, -1, 1],
-            "`sample_weight` must not be negative: 1 of 3 rows is, first row 1 (-1). Hint: leave such rows out.",
-        ),
+        ([0, 0, 0], "Sample weights must contain at least one non-zero number."),
+        ([1, 2], "sample_weight.shape == (2,), expected (3,)!"),
+        ([1, -1, 1], "Negative values in data passed to `sample_weight`."),
     ],
 )
 def test_weights_that_cannot_be_any_are_refused(weight: Any, sentence: str) -> None:

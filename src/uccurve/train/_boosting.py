@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,22 +32,21 @@ class Rows(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How to boost; `patience` is how many trees may come without a better area of held-out rows."""
+    """Parameters of `BandRegressor` that say how to boost, and a seed."""
 
     n_estimators: int
     learning_rate: float
     max_leaf_nodes: int
     min_samples_leaf: int
     l2_regularization: float
-    patience: int
+    n_iter_no_change: Any
     seed: int
 
 
 def held_out_area(rows: Rows, raw: Array) -> float:
     """Return the area of held-out rows, up to a factor: ``E[band] E[size / band]``."""
     band = np.exp(raw)
-    mean_band, mean_ratio = (np.average(values, weights=rows.weight) for values in (band, rows.size / band))
-    return float(mean_band * mean_ratio)
+    return float(np.average(band, weights=rows.weight) * np.average(rows.size / band, weights=rows.weight))
 
 
 # ---- scikit-learn's trees
@@ -76,47 +74,35 @@ class TreeEnsemble:
 
 def boosted_trees(rows: Rows, held_out: Rows | None, settings: Settings) -> TreeEnsemble:
     """Boost scikit-learn's trees, at most until the area of held-out rows stops falling."""
-    steps = islice(_newton_trees(rows, settings), settings.n_estimators)
-    trees = list(steps) if held_out is None else _until_no_better(steps, held_out, settings)
-    return TreeEnsemble(trees, settings.learning_rate)
-
-
-def _newton_trees(rows: Rows, settings: Settings) -> Iterator[DecisionTreeRegressor]:
-    """Yield trees fitted to -gradient / Hessian with the Hessian as weight: their leaves are Newton steps."""
     random, raw = np.random.RandomState(settings.seed), np.zeros(len(rows.size))
-    by_column = rows.X.tocsc() if issparse(rows.X) else rows.X
-    while True:
-        gradient, hessian = derivatives(rows.size, raw)
-        tree = DecisionTreeRegressor(
-            max_leaf_nodes=settings.max_leaf_nodes, min_samples_leaf=settings.min_samples_leaf, random_state=random
-        )
-        tree.fit(by_column, -gradient / hessian, sample_weight=rows.weight * hessian)
-        _shrink(tree, settings.l2_regularization)
-        yield tree
-        raw += settings.learning_rate * tree.predict(rows.X, check_input=False)
-
-
-def _shrink(tree: DecisionTreeRegressor, l2: float) -> None:
-    """Turn every leaf's -G / H into -G / (H + l2)."""
-    hessian = tree.tree_.weighted_n_node_samples
-    tree.tree_.value[:, 0, 0] *= hessian / (hessian + l2)
-
-
-def _until_no_better(
-    steps: Iterator[DecisionTreeRegressor], held_out: Rows, settings: Settings
-) -> list[DecisionTreeRegressor]:
-    """Return the trees up to the smallest area of held-out rows; stop when it has not fallen for long."""
-    raw, trees, kept = np.zeros(len(held_out.size)), [], 0
-    smallest = held_out_area(held_out, raw)
+    steps = (_newton_step(rows, raw, settings, random) for _ in range(settings.n_estimators))
+    if held_out is None:
+        return TreeEnsemble(list(steps), settings.learning_rate)
+    trees, unseen = [], np.zeros(len(held_out.size))
+    areas = [held_out_area(held_out, unseen)]
     for tree in steps:
         trees.append(tree)
-        raw += settings.learning_rate * tree.predict(held_out.X, check_input=False)
-        area = held_out_area(held_out, raw)
-        if area < smallest:
-            smallest, kept = area, len(trees)
-        elif len(trees) - kept >= settings.patience:
+        unseen += settings.learning_rate * tree.predict(held_out.X, check_input=False)
+        areas.append(held_out_area(held_out, unseen))
+        if len(trees) - np.argmin(areas) >= settings.n_iter_no_change:
             break
-    return trees[:kept]
+    return TreeEnsemble(trees[: int(np.argmin(areas))], settings.learning_rate)
+
+
+def _newton_step(rows: Rows, raw: Array, settings: Settings, random: Any) -> DecisionTreeRegressor:
+    """Return a tree whose leaves are Newton steps, fitted with the Hessian as weight, and add it to `raw`."""
+    gradient, hessian = derivatives(rows.size, raw)
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=settings.max_leaf_nodes, min_samples_leaf=settings.min_samples_leaf, random_state=random
+    )
+    tree.fit(rows.X, -gradient / hessian, sample_weight=rows.weight * hessian)
+    leaf = tree.tree_.weighted_n_node_samples
+    tree.tree_.value[:, 0, 0] *= leaf / (leaf + settings.l2_regularization)  # -G / H becomes -G / (H + l2)
+    raw += settings.learning_rate * tree.predict(rows.X, check_input=False)
+    return tree
+
+
+NO_TREES = TreeEnsemble((), 1.0)
 
 
 # ---- LightGBM
@@ -131,12 +117,13 @@ class LightGBMEnsemble:
 
     def raw(self, X: Any) -> Array:
         """Logarithm of the band, in units of the constant band."""
-        if not self.n_trees:
-            return np.zeros(X.shape[0])
         return np.asarray(self.booster.predict(_accepted(X), num_iteration=self.n_trees), np.float64)
 
 
-def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -> LightGBMEnsemble:
+Ensemble = TreeEnsemble | LightGBMEnsemble
+
+
+def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -> Ensemble:
     """Boost LightGBM's trees, at most until the area of held-out rows stops falling."""
     try:
         import lightgbm
@@ -146,7 +133,7 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -
     params = _lightgbm_params(settings, few=len(rows.size) <= FEW_ROWS)
     data = lightgbm.Dataset(_accepted(rows.X), label=rows.size, params=params).construct()
     if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
-        return LightGBMEnsemble(None, 0)  # LightGBM stops with an error where every feature is constant
+        return NO_TREES  # LightGBM stops with an error where every feature is constant
     train = partial(lightgbm.train, params | {"objective": _lightgbm_objective(rows)}, data, settings.n_estimators)
     if held_out is None:
         return LightGBMEnsemble(train(), settings.n_estimators)
@@ -155,10 +142,10 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -
         return "area", held_out_area(held_out, raw), False
 
     unseen = data.create_valid(_accepted(held_out.X), label=held_out.size)
-    stop = lightgbm.early_stopping(settings.patience, verbose=False)
+    stop = lightgbm.early_stopping(settings.n_iter_no_change, verbose=False)
     booster = train(valid_sets=[unseen], feval=area, callbacks=[stop])
     better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
-    return LightGBMEnsemble(booster, booster.best_iteration if better else 0)
+    return LightGBMEnsemble(booster, booster.best_iteration) if better else NO_TREES
 
 
 def _lightgbm_objective(rows: Rows) -> Callable[[Array, Any], tuple[Any, Any]]:
@@ -170,9 +157,6 @@ def _lightgbm_objective(rows: Rows) -> Callable[[Array, Any], tuple[Any, Any]]:
         return weight * gradient, weight * hessian
 
     return objective
-
-
-Ensemble = TreeEnsemble | LightGBMEnsemble
 
 
 def _lightgbm_params(settings: Settings, *, few: bool) -> dict[str, Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral
-from typing import Any, Literal, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from uccurve import _checks as checks
 from uccurve._checks import Array, Axes
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -24,7 +24,6 @@ BACKENDS: Mapping[str, Callable[[Rows, Rows | None, Settings], Ensemble]] = {
     "sklearn": boosted_trees,
     "lightgbm": boosted_by_lightgbm,
 }
-SIDES = ("symmetric", "separate")
 FEATURES: dict[str, Any] = {
     "dtype": np.float32,
     "accept_sparse": "csr",
@@ -101,6 +100,20 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
     array([1., 3.])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "axes": "no_validation",
+        "sides": [StrOptions({"symmetric", "separate"})],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, None, closed="neither")],
+        "backend": [StrOptions({*BACKENDS})],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         axes: Axes = DEFICIT,
@@ -128,6 +141,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         self.backend = backend
         self.random_state = random_state
 
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # sklearn is untyped
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn bands from errors.
 
@@ -139,16 +153,19 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         sample_weight : array_like of shape (n,), optional
             Only their ratios count; a row of weight 0 is left out.
         """
-        settings = self._settings()
-        X, y, weight = self._data(X, y, sample_weight)
-        sizes, self._factors = _sizes(_by_side(y, self.sides), weight, power(self.axes))
-        train, held_out = self._split(len(y), settings.seed)
-        boosted = BACKENDS[self.backend]
+        X, errors, weight = self._rows(X, y, sample_weight, reset=True)
+        sizes, self._factors = _sizes(_by_side(errors, self.sides), weight, power(self.axes))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings = Settings(**{name: getattr(self, name) for name in Settings._fields if name != "seed"}, seed=seed)
+        train, held_out = slice(None), None
+        if self.n_iter_no_change is not None:
+            every = np.arange(len(errors))
+            train, held_out = train_test_split(every, test_size=self.validation_fraction, random_state=seed)
         self._ensembles: list[Ensemble] = []
         for size in sizes.T:
             rows = Rows(X, size, weight)
             unseen = None if held_out is None else rows.at(held_out)
-            self._ensembles.append(boosted(rows.at(train), unseen, settings))
+            self._ensembles.append(BACKENDS[self.backend](rows.at(train), unseen, settings))
         self.n_trees_ = tuple(one.n_trees for one in self._ensembles)
         return self
 
@@ -160,8 +177,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         array of shape (n,), or (n, 2) with the lower and the upper band where sides are separate
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **FEATURES)
-        bands: Array = self._factors * np.exp(np.column_stack([one.raw(X) for one in self._ensembles]))
+        bands = self._bands(validate_data(self, X, reset=False, **FEATURES))
         return bands[:, 0] if self.sides == "symmetric" else bands
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -174,12 +190,11 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             Errors, as for `fit`.
         sample_weight : array_like of shape (n,), optional
         """
-        errors = column_or_1d(check_array(y, input_name="y", **TARGET), warn=True)
-        check_consistent_length(X, errors)
+        check_is_fitted(self)
+        X, errors, weight = self._rows(X, y, sample_weight, reset=False)
         absolute_errors(errors if self.sides == "symmetric" else np.abs(errors))
-        weight = None if sample_weight is None else _weights(sample_weight, len(errors))
-        bands = self.predict(X).reshape(len(errors), -1).T
-        return UCC(Intervals.from_bands(errors, np.zeros(len(errors)), *bands, weight=weight)).gain(axes=self.axes)
+        intervals = Intervals.from_bands(errors, np.zeros(len(errors)), *self._bands(X).T, weight=weight)
+        return UCC(intervals).gain(axes=self.axes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -188,53 +203,21 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         tags.regressor_tags.poor_score = True  # a band is no estimate of the error itself
         return tags
 
-    def _settings(self) -> Settings:
-        """Return the checked parameters of the boosting."""
-        power(self.axes)
-        checks.choice("sides", self.sides, SIDES)
-        checks.choice("backend", self.backend, tuple(BACKENDS))
-        rate = checks.real("learning_rate", self.learning_rate, 0, 1)
-        if not rate:
-            raise ValueError("`learning_rate` must be above 0: it is the share of each step that is taken.")
-        patience = self.n_iter_no_change
-        return Settings(
-            n_estimators=_integer("n_estimators", self.n_estimators, 1),
-            learning_rate=rate,
-            max_leaf_nodes=_integer("max_leaf_nodes", self.max_leaf_nodes, 2),
-            min_samples_leaf=_integer("min_samples_leaf", self.min_samples_leaf, 1),
-            l2_regularization=checks.real("l2_regularization", self.l2_regularization, 0),
-            patience=0 if patience is None else _integer("n_iter_no_change", patience, 1),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-        )
-
-    def _data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array]:
         """Return features, errors and weights of the rows that have one; weights have a mean of 1."""
-        X, y = validate_data(self, X, y, validate_separately=(FEATURES, TARGET))
+        X, y = validate_data(self, X, y, reset=reset, validate_separately=(FEATURES, TARGET))
         errors = column_or_1d(y, warn=True)
         check_consistent_length(X, errors)
-        weight = np.ones(len(errors)) if sample_weight is None else _weights(sample_weight, len(errors))
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         counted = weight > 0
         if not counted.all():
             X, errors, weight = X[counted], errors[counted], weight[counted]
         return X, errors, weight / weight.mean()
 
-    def _split(self, n: int, seed: int) -> tuple[Any, Any]:
-        """Return which rows to train on, and which to hold out for early stopping."""
-        if self.n_iter_no_change is None:
-            return slice(None), None
-        return tuple(train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed))
-
-
-def _weights(sample_weight: Any, n: int) -> Array:
-    """Return weights, none negative and not all 0."""
-    weight: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weight.shape != (n,):
-        raise ValueError(f"`sample_weight` must have one value per row: shape {weight.shape} for {n} rows.")
-    rule = checks.Rule("sample_weight", "not be negative", ("is", "are"), "leave such rows out")
-    checks.rows(weight < 0, rule, lambda row: f"{weight[row]:.4g}")
-    if not weight.any():
-        raise ValueError("`sample_weight` must not be zero in every row.")
-    return weight
+    def _bands(self, X: Any) -> Array:
+        """Return one column of bands, or one for each side."""
+        bands: Array = self._factors * np.exp(np.column_stack([one.raw(X) for one in self._ensembles]))
+        return bands
 
 
 def _by_side(y: Array, sides: str) -> Array:
@@ -259,10 +242,3 @@ def _sizes(errors: Array, weight: Array, p: int) -> tuple[Array, Array]:
     shares = means / means.sum()
     unit = largest * means.sum() ** (1 / p)
     return sizes / means, unit * np.sqrt(len(means) * shares)
-
-
-def _integer(name: str, value: Any, low: int) -> int:
-    """Return an integer of at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
-        raise ValueError(f"`{name}` must be an integer of at least {low}; got {checks.shown(value)}.")
-    return int(value)
