@@ -169,6 +169,93 @@ def test_wide_levels_below_the_limit_are_answered_to_nine_digits() -> None:
     close(curve.potential_crps(), oracle.potential_crps())
 
 
+# ---- rows of very different sizes
+
+
+def hostile(seed: int) -> Data:
+    """A few rows with errors from 1e-17 to 1e3 and bands from 1e-12 to 1e8, many of them ties or zeros."""
+    rng = np.random.default_rng(seed)
+    n, kind = int(rng.integers(1, 7)), seed % 3
+    error, bands = 10.0 ** rng.uniform(-17, 3, n), 10.0 ** rng.uniform(-12, 8, (2, n))
+    if kind == 1:
+        error, bands = 10.0 ** rng.uniform(-17, 0, n), 10.0 ** rng.uniform(-3, 3, (2, n))
+    if kind == 2:
+        error = rng.choice([0, 2.0**-53, 2.0**-52, 2.0**-30, 1, 3], n)
+        bands = rng.choice([0, 1, 1, 2.5, 1e3, 2.0**-20], (2, n))
+    weight = None if rng.random() < 0.6 else 10.0 ** rng.uniform(-6, 6, n)
+    return data(error * rng.choice([-1, 1], n), bands[0], bands[1], weight)
+
+
+def hostile_levels(seed: int) -> Nested:
+    """Two or three levels of hostile rows, some next to each other."""
+    rng, rows = np.random.default_rng(seed + 10**6), hostile(seed)
+    names = [(0.5, 0.9), (0.1, 0.5, 0.8), (0.5, 0.5 + 10.0 ** -int(rng.integers(2, 9)))][int(rng.integers(0, 3))]
+    levels = [rows]
+    for _ in names[1:]:
+        shape = (2, len(rows.y_true))
+        low, high = np.array([levels[-1].lower_band, levels[-1].upper_band]) + 10.0 ** rng.uniform(-12, 2, shape)
+        levels.append(data(np.array(rows.y_true), low, high, rows.weight))
+    return Nested(names, tuple(levels))
+
+
+def within_nine_digits(curve: Any, oracle: Any) -> None:
+    """Fail unless both ends of the curve and all areas are right to 1e-9 of their size; lengths begin at mean error."""
+    try:
+        table = curve.table()
+    except ValueError as error:
+        assert "which float64 cannot add to nine digits" in str(error)  # noqa: PT017  # other errors are failures too
+        return
+    mean_error = sum(row.weight * row.error for row in oracle.rows)
+    size = {}
+    for name in METRICS:
+        exact = [float(oracle.value(name, t)) for t in (oracle.start, oracle.end)]
+        size[name] = 1.0 if name == "miss_rate" else max(*exact, float(mean_error))
+        assert_allclose(table[name][[0, -1]], exact, rtol=0, atol=DIGITS * size[name])
+    for x, y in PAIRS:
+        found = curve.area(axes=(x, y))
+        assert_allclose(found, float(oracle.area(x, y)), rtol=0, atol=DIGITS * size[x] * size[y])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_of_very_different_sizes_are_answered_to_nine_digits_over_the_shift_or_refused(seed: int) -> None:
+    rows = hostile(seed)
+    within_nine_digits(ucc.UCC(rows.intervals(), vary="shift"), rows.oracle("shift"))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_of_very_different_sizes_are_answered_to_nine_digits_over_levels_or_refused(seed: int) -> None:
+    rows = hostile_levels(seed)
+    given = {name: level.intervals() for name, level in zip(rows.names, rows.levels, strict=True)}
+    within_nine_digits(ucc.UCC.from_levels(given), rows.oracle())
+
+
+def test_an_error_that_vanishes_beside_the_largest_band_is_still_missed_at_the_start_of_a_shift() -> None:
+    rows = data([2.0**-53, 3.0, 0.0], 1000.0, 1000.0)
+    curve = ucc.UCC(rows.intervals(), vary="shift")
+    assert_allclose(curve.table()["miss_rate"], [2 / 3, 1 / 3, 0], rtol=1e-15)
+    close(curve.area(axes=("miss_rate", "deficit")), rows.oracle("shift").area("miss_rate", "deficit"))
+
+
+def test_a_bound_that_becomes_the_nearer_one_as_a_level_covers_its_row_is_seen() -> None:
+    error = [2.0**-53, 1.0, 3.0]
+    inner = data(error, [0.0, 1.0, 1.0], [0.0, 1.0, 1.0])
+    outer = data(error, [1e-8, 2.0, 4.5], [1.25, 2.0, 1.25])
+    levels = Nested((0.5, 0.9), (inner, outer))
+    curve, oracle = levels.curve(), levels.oracle()
+    close(curve.table()["excess"][-1], oracle.value("excess", oracle.end))
+    close(curve.area(axes=("excess", "deficit")), oracle.area("excess", "deficit"))
+
+
+def test_steep_slopes_between_close_levels_leave_nothing_behind() -> None:
+    error = [-1e-15, -90.0, 5e-6]
+    inner = data(error, [6e-7, 0.05, 1e5], [8e-5, 4e-4, 2e-5])
+    outer = data(error, [8.5, 0.05, 1e5], [0.0045, 0.11, 8e-5])
+    levels = Nested((0.5, 0.5 + 1e-7), (inner, outer))
+    curve, oracle = levels.curve(), levels.oracle()
+    for name in METRICS:
+        close(curve.table()[name][-1], oracle.value(name, oracle.end))
+
+
 # ---- nothing to compare
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from . import _checks as checks
 from ._arrays import Indices
 from ._checks import Array, Metric, Vary
+from ._order import exact_sum
 from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unresolved
 from .intervals import Intervals
 
@@ -131,27 +132,31 @@ class LevelsPath(Path):
         return slopes
 
     def _change_at_knot(self, i: int, knot: float) -> Events:
-        """Sums over all rows of what the slopes of their metrics change by at a knot."""
+        """Sums over all rows of what the slopes of their metrics change by at a knot; exact, since slopes cancel."""
         zero = np.zeros(len(self))
-        (left, other_left) = self.slopes(i - 1) if i else (zero, zero)
-        right, other_right = self.slopes(i)
-        covered, missed = self.critical < knot, self.critical > knot
+        (left, other_left), (right, other_right) = self.slopes(i - 1) if i else (zero, zero), self.slopes(i)
+        covered, missed = self.critical < knot, (self.critical > knot) * (i > 0)
         gap = self._gap(i)
         nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
         nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
-        changes: dict[Metric, Array] = {
-            "bandwidth": (right - left + other_right - other_left) / 2,
-            "overshoot": (right - left) * covered,
-            "deficit": (left - right) * missed * (i > 0),
-            "excess": (nearer_right - nearer_left) * covered,
+        changes: dict[Metric, tuple[Array, Array]] = {
+            "bandwidth": ((left + other_left) / 2, (right + other_right) / 2),
+            "overshoot": (left * covered, right * covered),
+            "deficit": (right * missed, left * missed),
+            "excess": (nearer_left * covered, nearer_right * covered),
         }
-        sums: dict[Metric, Array] = {
-            name: np.array([float(np.sum(self.weighted(change)))]) for name, change in changes.items()
-        }
+        sums = {name: self._exact_change(*pair) for name, pair in changes.items()}
         return Events(np.array([knot]), sums, None)
 
+    def _exact_change(self, before: Array, after: Array) -> tuple[Array, Array]:
+        high, low = exact_sum(np.append(self.weighted(after), -self.weighted(before)))
+        return np.array([high]), np.array([low])
+
     def _crossovers(self, i: int, limit: float) -> Events:
-        """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly."""
+        """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly.
+
+        They are covered there, whatever rounding says: the active band is the other one and two errors more.
+        """
         gap, (active, other) = self._gap(i), self.slopes(i)
         if i == len(self.knots) - 1:
             rows = np.flatnonzero((gap < 0) & (active > other))
@@ -162,9 +167,12 @@ class LevelsPath(Path):
             rows = np.flatnonzero(np.sign(gap) * np.sign(following) < 0)
             share = gap[rows] / (gap[rows] - following[rows])
             position = self.knots[i] + share * (self.knots[i + 1] - self.knots[i])
-        kept = (self.critical[rows] < position) & (position < limit)
+        position = np.maximum(position, self.critical[rows])
+        kept = position < limit
         rows = rows[kept]
-        return Events(position[kept], {"excess": self.weighted(-np.abs(active - other)[rows], rows)}, rows)
+        faster, slower = np.maximum(active, other)[rows], np.minimum(active, other)[rows]
+        change = -self.weighted(faster, rows), self.weighted(slower, rows)
+        return Events(position[kept], {"excess": change}, rows)
 
     def _gap(self, i: int) -> Array:
         """By how much the other bound is nearer to the observation than the bound on the error's side."""

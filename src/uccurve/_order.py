@@ -26,8 +26,8 @@ def running_sum(values: Array) -> Array:
     return values
 
 
-def running_integral(slopes: Array, rest: Array | None, t: Array) -> None:
-    """Put the integral up to the following t in place of each slope, which holds from its own t on. O(n).
+def running_integral(slopes: Array, rest: Array | None, t: Array, *, divisor: float = 1.0) -> None:
+    """Put the integral up to the following t, divided, in place of each slope change at its own t. O(n).
 
     The running sum of the slopes is never negative. Where single ones are, or where they have a `rest` that would
     vanish in their rounding, the sum is taken in twice the precision of float64: where a large slope comes and goes,
@@ -41,8 +41,16 @@ def running_integral(slopes: Array, rest: Array | None, t: Array) -> None:
         slopes += rest
         np.maximum(slopes, 0, out=slopes)
     for part in blocks(len(slopes)):
+        slopes[part] /= divisor  # now, not before: changes that cancel each other do so without rounding
         slopes[part] *= np.abs(t[part.start + 1 : part.stop + 1] - t[part])
     running_sum(slopes)
+
+
+def exact_sum(values: Array) -> tuple[float, float]:
+    """Sum in twice the precision of float64: rounded, and what rounding took off. O(n)."""
+    high, low = values.copy(), np.zeros(len(values))
+    _accumulate_exactly(high, low)
+    return float(high[-1]), float(low[-1])
 
 
 def _accumulate_exactly(high: Array, low: Array) -> None:
@@ -101,10 +109,10 @@ def _places_out_of_order(values: Array, rounds: int = 8) -> Iterator[Indices]:
     yield np.arange(len(values))
 
 
-def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array, *, divisor: float = 1.0) -> None:
-    """Write as many of the values, in their order and divided, as `out` takes."""
+def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array) -> None:
+    """Write as many of the values, in their order, as `out` takes."""
     for part in blocks(len(out)):
-        np.divide(values.take(order[part], mode="clip"), divisor, out=out[part])
+        out[part] = values.take(order[part], mode="clip")
 
 
 def _coarsely_ordered(values: Array) -> Indices:

@@ -253,8 +253,10 @@ class ShiftPath(Path):
         """Critical shifts of all rows. O(n), no sort."""
         fields = _errors_and_bands(intervals, cls.delivered, np.subtract)
         largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))
-        fields["critical"][fields["error"] == 0] = 0.0 - largest  # a band of 0 still holds its own prediction
-        path = cls(**fields, start=0.0 - largest)
+        start, missed = 0.0 - largest, fields["error"] > 0
+        fields["critical"][~missed] = start  # a band of 0 still holds its own prediction
+        np.maximum(fields["critical"], np.nextafter(start, np.inf), out=fields["critical"], where=missed)  # and no more
+        path = cls(**fields, start=start)
         refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
         return path
 
@@ -275,7 +277,7 @@ class ShiftPath(Path):
             "excess": exact,
         }
         yield Events(0.0 - self.active, leaves_zero)
-        crossover = 2 * error - self.active
+        crossover = np.maximum(2 * error - self.active, self.critical)
         crosses = self.active - other > 2 * error
         yield Events(0.0 - other, {"bandwidth": one / 2, "excess": one * crosses})
         rows = np.flatnonzero(crosses)

@@ -127,7 +127,7 @@ class Ramps:
             slopes = np.zeros(len(self._order) + 1)
             self._slope_changes("deficit", slopes[:-1])
             slopes = running_sum(slopes[::-1])[::-1][self._distinct][curve]
-            slopes /= self._width or 1.0
+            slopes /= self._total * (self._width or 1.0)
         else:
             x, y = self.values("bandwidth")[curve], self.values("deficit")[curve]
             corners = _hull_corners(x, y)
@@ -154,7 +154,7 @@ class Ramps:
             halves.append(np.empty(len(out)) if halves else out)
             pairs = zip(some, self._lengths, strict=True)
             filled = (np.broadcast_to(0.0, length) if one is None else one for one, length in pairs)
-            rearrange(_joined([*filled]), self._order, halves[-1], divisor=self._total)
+            rearrange(_joined([*filled]), self._order, halves[-1])
         return halves[1]
 
     def _sum_of_ramps(self, name: Metric) -> Array:
@@ -163,10 +163,10 @@ class Ramps:
         sums = values[:-1] if falls else values[2:]  # each slope at its end; nothing grows before the first event
         rest = self._slope_changes(name, sums)
         if falls:
-            running_integral(sums[::-1], None if rest is None else rest[::-1], t[::-1])
+            running_integral(sums[::-1], None if rest is None else rest[::-1], t[::-1], divisor=self._total)
             values += self._uncoverable_error
         else:
-            running_integral(sums, rest, t[1:])
+            running_integral(sums, rest, t[1:], divisor=self._total)
         return values
 
     def _events(self) -> Array:
