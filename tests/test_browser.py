@@ -68,31 +68,50 @@ class Seen(NamedTuple):
     errors: list[str]
 
 
-def opened(browser: Any, url: str, *, drawn: bool = True, **options: Any) -> Seen:
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **options})
-    page = context.new_page()
+def listened(browser: Any, **options: Any) -> Seen:
+    """A new page of the browser, and what it will ask for, complain of or pop up."""
+    page = browser.new_context(**options).new_page()
     requests: list[str] = []
     errors: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("dialog", lambda dialog: errors.append(f"dialog {dialog.message}"))
+    return Seen(page, requests, errors)
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Seen:
+    """One page for all tests: each loads its report anew, and the browser compiles the scripts once."""
+    return listened(browser)
+
+
+def opened(
+    tab: Seen, url: str, *, drawn: bool = True, size: tuple[int, int] = (1280, 900), scheme: str = "light"
+) -> Seen:
+    """Load a report in a page, whatever was in it before."""
+    page = tab.page
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.emulate_media(media="screen", color_scheme=scheme)
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
+    tab.requests.clear()
+    tab.errors.clear()
     page.goto(url, timeout=120_000)  # a loaded machine is not a bug
     page.wait_for_selector("html[data-ready]", timeout=120_000)
     if drawn:
         page.locator("#curves").scroll_into_view_if_needed()
         page.wait_for_selector("html[data-drawn]", timeout=120_000)
-    return Seen(page, requests, errors)
+    return tab
 
 
 @pytest.fixture
-def seen(browser: Any, report: Report) -> Iterator[Seen]:
-    found = opened(browser, report.url)
+def seen(tab: Seen, report: Report) -> Iterator[Seen]:
+    found = opened(tab, report.url)
     yield found
     assert found.errors == []
     assert [url for url in found.requests if not url.startswith("blob:")] == [report.url]
     assert found.page.evaluate("window.pwned") is None
-    found.page.context.close()
 
 
 def settle(page: Any) -> None:
@@ -154,7 +173,7 @@ def test_it_opens_without_network_errors_or_dialogs(seen: Seen, report: Report) 
 
 
 def test_the_policy_stops_scripts_and_requests_that_are_not_its_own(browser: Any, report: Report) -> None:
-    found = opened(browser, report.url)
+    found = opened(listened(browser), report.url)
     found.page.evaluate(
         """() => {
           const script = document.createElement("script");
@@ -176,7 +195,6 @@ def test_the_policy_stops_scripts_and_requests_that_are_not_its_own(browser: Any
         [0],
         [0, 0],
     )
-    found.page.context.close()
 
 
 def test_names_from_the_data_are_shown_and_never_run(seen: Seen) -> None:
@@ -190,14 +208,13 @@ def test_names_from_the_data_are_shown_and_never_run(seen: Seen) -> None:
 # It begins with the decision
 
 
-def test_the_verdict_and_the_tables_are_there_before_any_chart(browser: Any, report: Report) -> None:
-    found = opened(browser, report.url, drawn=False)
+def test_the_verdict_and_the_tables_are_there_before_any_chart(tab: Seen, report: Report) -> None:
+    found = opened(tab, report.url, drawn=False)
     assert found.page.evaluate("typeof Plotly") == "undefined"
     text = " ".join(found.page.locator("#verdict .card").inner_text().split())
     assert text.startswith(report.assessment.verdict.text)
     assert found.page.locator("#verdict tbody th").all_inner_texts() == list(map(shown, report.models))
     assert list(points(found.page)) == list(map(shown, report.models))
-    found.page.context.close()
 
 
 def test_without_javascript_all_tables_and_static_charts_are_there(browser: Any, report: Report) -> None:
@@ -227,28 +244,24 @@ def test_a_browser_without_decompression_says_so_and_keeps_its_numbers(browser: 
 
 
 def test_the_command_is_copied_as_it_stands(browser: Any, report: Report) -> None:
-    found = opened(browser, report.url, drawn=False, permissions=["clipboard-read", "clipboard-write"])
+    found = opened(listened(browser, permissions=["clipboard-read", "clipboard-write"]), report.url, drawn=False)
     button = found.page.locator("button.copy").first
     button.click()
     button.and_(found.page.get_by_text("Copied", exact=True)).wait_for()
     copied = found.page.evaluate("navigator.clipboard.readText()")
     assert copied == found.page.locator("#command-0").inner_text()
     assert copied == "uccurve calibrate calibration.csv new.csv -o calibrated.csv --coverage 80%"
-    found.page.context.close()
 
 
-def test_the_command_pasted_into_a_shell_writes_the_calibrated_file(
-    browser: Any, report: Report, tmp_path: Path
-) -> None:
+def test_the_command_pasted_into_a_shell_writes_the_calibrated_file(tab: Seen, report: Report, tmp_path: Path) -> None:
     iv = report.models[report.assessment.verdict.model].intervals
     for name in ("calibration.csv", "new.csv"):
         columns = np.column_stack([iv.y_true, iv.y_pred, iv.lower, iv.upper])
         np.savetxt(
             tmp_path / name, columns, delimiter=",", header="y_true,y_pred,lower,upper", comments="", fmt="%.17g"
         )
-    found = opened(browser, report.url, drawn=False)
+    found = opened(tab, report.url, drawn=False)
     line = found.page.locator("#command-0").inner_text()
-    found.page.context.close()
     subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True)
     new = np.loadtxt(tmp_path / "calibrated.csv", delimiter=",", skiprows=1)
     calibrated = iv.calibrated(scale=report.assessment.verdict.scale)
@@ -470,12 +483,12 @@ def test_a_table_is_sorted_by_click_and_by_enter(seen: Seen, report: Report) -> 
     assert table.locator("th[aria-sort]").count() == 1
 
 
-def test_a_long_table_shows_its_first_rows_and_all_on_request(browser: Any, tmp_path: Path) -> None:
+def test_a_long_table_shows_its_first_rows_and_all_on_request(tab: Seen, tmp_path: Path) -> None:
     one = models()["follows"]
     rng = np.random.default_rng(0)
     many = {f"m{i}": ucc.Intervals.from_bands(one.y_true, one.y_pred, rng.uniform(0.2, 2, 150)) for i in range(20)}
     (tmp_path / "r.html").write_text(ucc.assess(many, coverage=0.9).to_html(), encoding="utf-8")
-    found = opened(browser, (tmp_path / "r.html").as_uri())
+    found = opened(tab, (tmp_path / "r.html").as_uri())
     rows = found.page.locator("#verdict tbody tr")
     visible = "(all) => all.filter((one) => one.checkVisibility()).length"
     assert rows.evaluate_all(visible) == 12
@@ -488,15 +501,14 @@ def test_a_long_table_shows_its_first_rows_and_all_on_request(browser: Any, tmp_
     assert len(found.page.locator("#curves .legendtext").all_text_contents()) == 7
     assert found.page.locator("#points tr[data-active=true]").is_visible()
     assert found.errors == []
-    found.page.context.close()
 
 
-def test_a_model_with_levels_is_followed_along_its_levels(browser: Any, tmp_path: Path) -> None:
+def test_a_model_with_levels_is_followed_along_its_levels(tab: Seen, tmp_path: Path) -> None:
     outer = models()["follows"]
     c = ucc.UCC.from_levels({0.5: outer.calibrated(scale=0.3), 0.8: outer})
     a = ucc.assess({"levels": c, "one": models()["flat"]}, coverage=0.8)
     (tmp_path / "r.html").write_text(a.to_html(), encoding="utf-8")
-    found = opened(browser, (tmp_path / "r.html").as_uri())
+    found = opened(tab, (tmp_path / "r.html").as_uri())
     choose(found.page, "levels")
     type_into(found.page, "Scale", "0.7")
     at = c.at(0.7)
@@ -508,14 +520,13 @@ def test_a_model_with_levels_is_followed_along_its_levels(browser: Any, tmp_path
     rows = sampled(found.page, "levels")
     assert_allclose(bars, c.intervals_at(0.7).upper_band[rows], rtol=1e-4)
     assert found.errors == []
-    found.page.context.close()
 
 
-def test_a_far_operating_point_is_an_arrow_at_the_edge(browser: Any, tmp_path: Path) -> None:
+def test_a_far_operating_point_is_an_arrow_at_the_edge(tab: Seen, tmp_path: Path) -> None:
     found = models()
     given = {"near": found["follows"], "far": found["flat"].calibrated(scale=50)}
     (tmp_path / "r.html").write_text(ucc.assess(given, coverage=0.8).to_html(), encoding="utf-8")
-    seen = opened(browser, (tmp_path / "r.html").as_uri())
+    seen = opened(tab, (tmp_path / "r.html").as_uri())
     seen.page.get_by_role("button", name="As delivered", exact=True).click()
     settle(seen.page)
     marks, right = seen.page.evaluate(
@@ -532,4 +543,3 @@ def test_a_far_operating_point_is_an_arrow_at_the_edge(browser: Any, tmp_path: P
     ends = [float(ucc.UCC(iv).points().x[-1]) for iv in given.values()]
     assert right <= 1.05 * max(ends)
     assert seen.errors == []
-    seen.page.context.close()

@@ -11,10 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from test_browser import EVIL, Report, Seen, browser, choose, models, opened, report, seen, settle
+from test_browser import EVIL, Report, Seen, browser, choose, listened, models, opened, report, seen, settle, tab
 
 pytestmark = pytest.mark.browser
-__all__ = ["browser", "report", "seen"]  # the fixtures
+__all__ = ["browser", "report", "seen", "tab"]  # the fixtures
+PHONE = (390, 844)
 
 
 def luminance(colour: str) -> float:
@@ -41,8 +42,8 @@ COLOURS = """[...document.querySelectorAll("body *:not(.plot *, option, script, 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_text_has_contrast_and_nothing_is_cut_off(browser: Any, report: Report, scheme: str, width: int) -> None:
-    found = opened(browser, report.url, viewport={"width": width, "height": 844}, color_scheme=scheme)
+def test_text_has_contrast_and_nothing_is_cut_off(tab: Seen, report: Report, scheme: str, width: int) -> None:
+    found = opened(tab, report.url, size=(width, 844), scheme=scheme)
     found.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     texts = found.page.evaluate(COLOURS)
     assert len(texts) > 100
@@ -61,7 +62,6 @@ def test_text_has_contrast_and_nothing_is_cut_off(browser: Any, report: Report, 
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
     assert (luminance(page_colour) < 0.1) == (scheme == "dark")
     assert found.errors == []
-    found.page.context.close()
 
 
 def many(count: int = 40) -> ucc.Assessment:
@@ -86,16 +86,15 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
-def test_forty_models_and_endless_names_do_not_widen_the_page(browser: Any, crowded: str, width: int) -> None:
-    found = opened(browser, crowded, viewport={"width": width, "height": 844})
+def test_forty_models_and_endless_names_do_not_widen_the_page(tab: Seen, crowded: str, width: int) -> None:
+    found = opened(tab, crowded, size=(width, 844))
     found.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
     assert found.errors == []
-    found.page.context.close()
 
 
 def test_on_a_phone_verdict_factor_and_half_width_need_no_scrolling_sideways(browser: Any, report: Report) -> None:
-    found = opened(browser, report.url, drawn=False, viewport={"width": 390, "height": 844}, is_mobile=True)
+    found = opened(listened(browser, is_mobile=True), report.url, drawn=False, size=PHONE)
     cells = found.page.locator("#verdict td")
     for name in ("factor for 80%", "half-width at 80%", "coverage as delivered"):
         boxes = [cell.bounding_box() for cell in cells.all() if cell.get_attribute("data-name") == name]
@@ -103,7 +102,6 @@ def test_on_a_phone_verdict_factor_and_half_width_need_no_scrolling_sideways(bro
         assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
     headline = found.page.locator("#headline").bounding_box()
     assert headline["y"] + headline["height"] < 844
-    found.page.context.close()
 
 
 SIZES = """(all) => all.map((one) => {
@@ -112,8 +110,8 @@ SIZES = """(all) => all.map((one) => {
 })"""
 
 
-def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(browser: Any, report: Report) -> None:
-    found = opened(browser, report.url, color_scheme="dark")
+def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(tab: Seen, report: Report) -> None:
+    found = opened(tab, report.url, scheme="dark")
     page = found.page
     page.emulate_media(media="print")
     settle(page)
@@ -130,7 +128,6 @@ def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(browser: Any, 
     on_screen = page.locator(".plot").evaluate_all(SIZES)
     assert on_screen[0][0] > 600
     assert_allclose([size[:2] for size in on_screen], [size[2:] for size in on_screen], atol=1)
-    page.context.close()
 
 
 def printed(page: Any, path: Path) -> list[str]:
@@ -143,10 +140,10 @@ def printed(page: Any, path: Path) -> list[str]:
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext on the PATH")
 @pytest.mark.parametrize(("which", "most"), [("report", 7), ("crowded", 15)])
 def test_no_sheet_is_empty_or_cut_and_headings_stay_with_what_they_head(
-    browser: Any, request: pytest.FixtureRequest, tmp_path: Path, which: str, most: int
+    tab: Seen, request: pytest.FixtureRequest, tmp_path: Path, which: str, most: int
 ) -> None:
     page_or_url = request.getfixturevalue(which)
-    found = opened(browser, page_or_url if isinstance(page_or_url, str) else page_or_url.url)
+    found = opened(tab, page_or_url if isinstance(page_or_url, str) else page_or_url.url)
     sheets = printed(found.page, tmp_path / "report.pdf")
     assert 2 < len(sheets) <= most
     assert [sheet for sheet in sheets if len(sheet.split()) < 20] == []
@@ -155,7 +152,6 @@ def test_no_sheet_is_empty_or_cut_and_headings_stay_with_what_they_head(
         assert sheet.strip().splitlines()[-1].strip() not in headings
     size = subprocess.run(["pdfinfo", str(tmp_path / "report.pdf")], check=True, capture_output=True, text=True).stdout
     assert "A4" in size
-    found.page.context.close()
 
 
 def test_no_table_has_to_be_scrolled_on_a_desk(seen: Seen) -> None:
@@ -182,14 +178,13 @@ def test_the_buttons_of_a_plot_cover_nothing_and_send_nothing(seen: Seen) -> Non
 
 
 def test_a_phone_shows_no_buttons_over_its_plots(browser: Any, report: Report) -> None:
-    found = opened(browser, report.url, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    found = opened(listened(browser, is_mobile=True, has_touch=True), report.url, size=PHONE)
     assert found.page.locator(".modebar-btn").count() == 0
     assert found.errors == []
-    found.page.context.close()
 
 
 def test_models_with_other_predictions_are_overlaid_and_the_chosen_one_has_its_constant_band(
-    browser: Any, tmp_path: Path
+    tab: Seen, tmp_path: Path
 ) -> None:
     found = models()
     shifted = {
@@ -198,7 +193,7 @@ def test_models_with_other_predictions_are_overlaid_and_the_chosen_one_has_its_c
     }
     a = ucc.assess(shifted, coverage=0.9)
     (tmp_path / "r.html").write_text(a.to_html(), encoding="utf-8")
-    seen = opened(browser, (tmp_path / "r.html").as_uri())
+    seen = opened(tab, (tmp_path / "r.html").as_uri())
     shown = "t.mode === 'lines' && t.visible !== false && t.x.length > 2"
     lines = f"document.getElementById('curves').data.filter((t) => {shown})"
     assert seen.page.evaluate(f"{lines}.length") == 4
@@ -210,4 +205,3 @@ def test_models_with_other_predictions_are_overlaid_and_the_chosen_one_has_its_c
         assert_allclose(seen.page.evaluate(constant)[-1], own.x[-1], rtol=1e-5)
     assert "a lower curve shows better intervals" in seen.page.locator("#curves-section").inner_text()
     assert seen.errors == []
-    seen.page.context.close()
