@@ -117,7 +117,11 @@ def segment(label: str, model: str = "OLS", *, fails: bool = True, **given: Any)
         "pvalue": 0.0004 if fails else 0.7,
         "pvalue_holm": 0.0096 if fails else 1.0,
     }
-    return Segment(label=label, model=model, fails=fails, **(values | given))
+    values |= given
+    values.setdefault("shipped_coverage", values["coverage"] - 0.01)
+    values.setdefault("shipped_pvalue", nan if values["target"] is None else values["pvalue_holm"])
+    values.setdefault("short", fails)
+    return Segment(label=label, model=model, fails=fails, **values)
 
 
 def crossing(first: str, second: str, told: str) -> Crossings:

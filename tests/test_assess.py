@@ -331,6 +331,46 @@ def test_a_segment_that_breaks_the_promise_fails_and_others_do_not() -> None:
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
+def test_a_model_that_is_too_narrow_hides_no_segment_that_fails_for_its_own_reason(vary: Any) -> None:
+    rng = np.random.default_rng(4)
+    group = rng.choice(["a", "b", "c", "wild"], 2000)
+    y = rng.normal(size=2000) * np.where(group == "wild", 2, 1)
+    found = assess(ucc.UCC(ucc.Intervals.from_bands(y, 0 * y, 0 * y + 0.8), vary=vary), by=group, coverage=0.9)
+    bands = {"scale": "x 2.57", "shift": "widened by 1.26"}[vary]
+    assert found.rows[0].promise == "too narrow"
+    assert all(one.fails for one in found.segments)
+    assert [one.label for one in found.segments if one.short] == ["wild"]
+    assert f"Bands {bands} fix 3 of the 4 failing segments of model." in repr(found)
+    assert "Worst segment: wild (covers 7" in found.verdict.text
+    assert "1 of 4 segments stays short of 90% as shipped" in repr(found)
+    for one in found.segments:
+        covered = np.abs(y[group == one.label]) <= found.rows[0].half_width * (1 + 1e-12)
+        assert_allclose(one.shipped_coverage, covered.mean())
+
+
+def test_a_factor_that_narrows_bands_shows_the_segment_that_it_leaves_short() -> None:
+    rng = np.random.default_rng(4)
+    group = rng.choice(["a", "b", "c", "wild"], 2000)
+    y = rng.normal(size=2000) * np.where(group == "wild", 2, 1)
+    found = assess(ucc.Intervals.from_bands(y, 0 * y, 0 * y + 5), by=group, coverage=0.9)
+    assert [one.label for one in found.segments if one.fails] == []
+    assert [one.label for one in found.segments if one.short] == ["wild"]
+    assert "Worst segment: wild (covers 7" in found.verdict.text
+
+
+def test_segments_that_are_alike_are_not_left_short_by_the_factor_for_all_of_them() -> None:
+    """400 samples of 8 segments with bands half as wide as promised; 5% of them may show a segment by chance."""
+    rng = np.random.default_rng(12)
+    group, alarms = np.arange(400) % 8, 0
+    for _ in range(400):
+        iv = ucc.Intervals.from_bands(rng.normal(size=400), np.zeros(400), np.full(400, 0.8))
+        found = assess(iv, by=group.astype(str), coverage=0.9)
+        assert sum(one.fails for one in found.segments) == 8
+        alarms += any(one.short for one in found.segments)
+    assert alarms / 400 < 0.06
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_segment_has_the_numbers_of_an_assessment_of_its_rows_alone(vary: Any, *, weighted: bool) -> None:
     rng = np.random.default_rng(6)

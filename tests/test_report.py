@@ -538,7 +538,7 @@ def test_the_worst_segments_come_first_with_the_factor_they_would_need() -> None
     found += [segment(f"{i:02}", fails=False) for i in range(14, 40)]
     shown = segments(assessment([row()], segments=found))
     assert shown is not None
-    assert shown.sentences == ["14 of 40 segments fall short of 90% by more than chance explains."]
+    assert shown.sentences == ["14 of 40 segments fall short of 90% as shipped by more than chance explains."]
     assert shown.worst.title == "The worst 10 of 14: OLS, which needs bands x 0.97 as a whole"
     assert texts(shown.worst, "segment") == [f"hour {i:02}" for i in range(10)]
     assert "model" not in [column.heading for column in shown.worst.columns]
@@ -546,14 +546,14 @@ def test_the_worst_segments_come_first_with_the_factor_they_would_need() -> None
     assert len(shown.full.rows) == 40
 
 
-def test_a_model_that_is_too_narrow_as_a_whole_is_said_once() -> None:
-    own = [segment(f"{i}", "Mean8") for i in range(48)]
+def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
+    own = [segment(f"{i}", "Mean8", short=False) for i in range(48)]
     own += [segment(f"{i}", "OLS", fails=False) for i in range(48)]
     shown = segments(assessment([row(), mean8()], segments=own))
     assert shown is not None
     assert shown.sentences == [
-        "Too narrow as a whole, so calibrate before looking at segments: Mean8 (48 of its 48 segments fail).",
-        "None of the 48 segments of the other models falls short of 90% by more than chance explains.",
+        "None of the 96 segments falls short of 90% as shipped by more than chance explains.",
+        "Bands x 1.36 fix all 48 failing segments of Mean8.",
     ]
     assert shown.worst.title.startswith("Lowest coverage: OLS")
     assert len(shown.worst.rows) == 10

@@ -84,13 +84,6 @@ def test_failing_segments_come_surest_first() -> None:
     assert [one.title for one in whole().failing] == ["hour 16", "hour 14"]
 
 
-def test_a_model_is_uncalibrated_where_it_is_too_narrow_and_most_of_its_segments_fail() -> None:
-    segments = [segment(str(i), name, fails=i > 1) for i in range(5) for name in ("OLS", "Mean8")]
-    assert assessment([row(), mean8()], segments=segments).uncalibrated == ("Mean8",)
-    half = [segment(str(i), "Mean8", fails=i > 1) for i in range(4)]
-    assert assessment([row(), mean8()], segments=half).uncalibrated == ()
-
-
 def test_json_has_the_sections_of_the_schema_and_models_by_name() -> None:
     found = json.loads(whole().to_json())
     assert list(found) == SECTIONS
@@ -204,15 +197,15 @@ def test_segments_of_the_model_to_ship_come_first_and_at_most_ten_are_shown() ->
     found = assessment([row(), mean8()], segments=segments)
     lines = [line.split()[:3] for line in repr(found).splitlines() if line.startswith("hour")]
     assert [line[2] for line in lines] == ["OLS"] * 8 + ["Mean8"] * 2
-    assert "16 of 32 segments fail; the first 10" in repr(found)
+    assert "16 of 32 segments stay short of 90% as shipped; the first 10" in repr(found)
     assert found.to_text(full=True).count("\nhour") == 16
 
 
-def test_segments_of_a_model_that_fails_as_a_whole_are_one_sentence() -> None:
-    segments = [segment("1"), segment("2", fails=False), *(segment(str(i), "Mean8") for i in range(48))]
+def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
+    segments = [segment("1"), segment("2", fails=False), *(segment(str(i), "Mean8", short=False) for i in range(48))]
     text = repr(assessment([row(), mean8()], segments=segments))
-    assert "Mean8 is too narrow as a whole: 48 of its 48 segments fail for that reason." in text
-    assert "1 of 2 segments fails\n" in text
+    assert "Bands x 1.36 fix all 48 failing segments of Mean8." in text
+    assert "1 of 50 segments stays short of 90% as shipped\n" in text
 
 
 def test_notes_and_what_brackets_mean_end_the_text() -> None:
@@ -240,10 +233,10 @@ def test_a_table_of_text_without_an_interval_chooses_its_digits_without_it() -> 
 
 
 def test_a_sentence_among_the_reasons_is_not_said_again_below_the_tables() -> None:
-    segments = [segment(str(i)) for i in range(6)]
+    segments = [segment(str(i), short=False) for i in range(6)]
     found = assessment([row(promise="too narrow")], segments=segments)
-    assert found.to_text(full=True).count("is too narrow as a whole") == 1
-    assert repr(found).count("is too narrow as a whole") == 1
+    assert found.to_text(full=True).count("fix all 6 failing segments") == 1
+    assert repr(found).count("fix all 6 failing segments") == 1
 
 
 def test_a_note_of_a_pair_is_shown() -> None:

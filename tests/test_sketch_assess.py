@@ -83,6 +83,8 @@ def compare(found: ucc.StreamedAssessment, exact: ucc.Assessment) -> None:
         assert (part.title, part.model, part.fails) == (same_part.title, same_part.model, same_part.fails)
         assert_allclose([part.coverage, part.coverage_low], [same_part.coverage, same_part.coverage_low])
         assert_allclose(part.pvalue, same_part.pvalue, rtol=1e-6)
+        assert part.short == same_part.short
+        assert_allclose(part.shipped_coverage, same_part.shipped_coverage, atol=0.01)
 
 
 FLAGS: set[str] = set()

@@ -9,7 +9,7 @@ import pytest
 
 import uccurve as ucc
 from model_rows import OPEN, SETTINGS, crossing, decomposition, mean8, pair, row, segment
-from uccurve.compare.results import ModelRow, Verdict
+from uccurve.compare.results import ModelRow, Segment, Verdict
 from uccurve.compare.verdict import verdict
 
 SHIP = "Ship OLS with bands x 0.97 for 90% coverage: half-width 686 [659, 714]."
@@ -38,7 +38,7 @@ def test_the_text_is_the_one_that_the_design_promises() -> None:
     found = verdict([mean8(), row()], SETTINGS, comparisons=[pair("OLS", "Mean8")], segments=[segment("14")])
     assert found.text == (
         f"{SHIP} Next: Mean8 x 1.36, 727, p = 0.03. As delivered OLS covers 90.4% (kept), Mean8 83.9% (too narrow). "
-        "Worst segment: hour 14 (covers 71.0% as delivered, would need x 1.62)."
+        "Worst segment: hour 14 (covers 70.0% as shipped, would need x 1.62)."
     )
     assert str(found) == found.text
 
@@ -248,13 +248,13 @@ def test_the_worst_segment_is_the_failing_one_of_the_shipped_model_with_the_lowe
 
 def test_a_segment_of_a_feature_without_a_name_goes_by_its_label() -> None:
     found = verdict([row()], SETTINGS, segments=[segment("hour_14", feature="segment", scale=inf)])
-    assert found.text.endswith("Worst segment: hour_14 (covers 71.0% as delivered).")
-    assert found.reasons[-1] == "In segment hour_14, OLS covers 71.0%, less than 90% (adjusted p = 0.0096)."
+    assert found.text.endswith("Worst segment: hour_14 (covers 70.0% as shipped).")
+    assert found.reasons[-1] == "In segment hour_14, OLS covers 70.0% as shipped, less than 90% (adjusted p = 0.0096)."
 
 
 def test_a_segment_of_a_shift_model_needs_a_shift() -> None:
     found = verdict([row(scale=nan, shift=1.0)], SETTINGS, segments=[segment("14", scale=nan, shift=2.5)])
-    assert found.text.endswith("(covers 71.0% as delivered, would need bands widened by 2.50).")
+    assert found.text.endswith("(covers 70.0% as shipped, would need bands widened by 2.50).")
 
 
 def test_where_no_segment_fails_none_is_the_worst() -> None:
@@ -329,26 +329,41 @@ def test_failing_segments_are_named_surest_first_then_counted() -> None:
     segments = [segment(str(i), pvalue_holm=0.05 - i / 100, fails=i < 5) for i in range(12)]
     told = [text for text in verdict([row()], SETTINGS, segments=segments).reasons if "segment" in text]
     assert (
-        told[0]
-        == "In segment hour 4, OLS covers 71.0%, less than 90% (adjusted p = 0.01); the segment would need x 1.62."
+        told[0] == "In segment hour 4, OLS covers 70.0% as shipped, less than 90% (adjusted p = 0.01); "
+        "the segment would need x 1.62."
     )
     assert [text.split()[3] for text in told[:3]] == ["4,", "3,", "2,"]
-    assert told[3:] == ["In all, 5 of the 12 segments of OLS fail."]
+    assert told[3:] == ["In all, OLS leaves 5 of its 12 segments short."]
 
 
 def test_without_a_promise_a_segment_is_held_against_the_other_rows() -> None:
     found = verdict([row(promise=None)], OPEN, segments=[segment("14", target=None)])
     assert (
-        "In segment hour 14, OLS covers 71.0%, less than on its other rows (adjusted p = 0.0096)" in found.reasons[-1]
+        "In segment hour 14, OLS covers 71.0% as delivered, less than on its other rows (adjusted p = 0.0096)"
+        in found.reasons[-1]
     )
 
 
-def test_a_model_that_is_too_narrow_everywhere_is_told_so_once() -> None:
-    segments = [segment(str(i), fails=i > 3) for i in range(24)]
-    told = verdict([row(promise="too narrow")], SETTINGS, segments=segments).reasons
-    assert [text for text in told if "segment" in text] == [
-        "OLS is too narrow as a whole: 20 of its 24 segments fail for that reason."
-    ]
+def test_segments_that_the_factor_for_all_rows_fixes_are_counted_and_the_others_named() -> None:
+    segments = [segment(str(i), short=False) for i in range(20)] + [segment(str(i), fails=False) for i in range(20, 24)]
+    narrow = row(promise="too narrow", scale=1.3)
+
+    def told(*more: Segment) -> list[str]:
+        return [text for text in verdict([narrow], SETTINGS, segments=[*segments, *more]).reasons if "segment" in text]
+
+    assert told() == ["Bands x 1.30 fix all 20 failing segments of OLS."]
+    own, *rest = told(segment("30", scale=1.9, shipped_coverage=0.81, shipped_pvalue=0.002))
+    assert own.startswith("In segment hour 30, OLS covers 81.0% as shipped, less than 90% (adjusted p = 0.002)")
+    assert rest == ["Bands x 1.30 fix 20 of the 21 failing segments of OLS."]
+    assert "Worst segment" not in verdict([narrow], SETTINGS, segments=segments).text
+
+
+def test_a_segment_that_only_narrower_bands_leave_short_is_named() -> None:
+    wide = row(promise="too wide", scale=0.7)
+    left = segment("3", fails=False, short=True, scale=0.98, shipped_coverage=0.78, shipped_pvalue=1e-5)
+    found = verdict([wide], SETTINGS, segments=[left])
+    assert found.text.endswith("Worst segment: hour 3 (covers 78.0% as shipped, would need x 0.98).")
+    assert not [text for text in found.reasons if "fix" in text]
 
 
 def test_an_area_that_hangs_on_few_rows_is_a_reason() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING
 
-from ._formats import Cell, coverage, factor, number, percent, pvalue, short
+from ._formats import Cell, coverage, factor, number, percent, pvalue, share, short
 
 if TYPE_CHECKING:
     from .crossings import Crossings
@@ -44,10 +44,10 @@ class Case:
         return coverage(self.settings.shown_coverage)
 
     @property
-    def failing(self) -> list[Segment]:
-        """Segments in which the model to ship fails, surest first."""
-        own = [one for one in self.segments if one.model == self.best.name and one.fails]
-        return sorted(own, key=lambda one: (one.pvalue_holm, one.pvalue))
+    def short(self) -> list[Segment]:
+        """Segments that the model to ship leaves short, surest first."""
+        own = (one for one in self.segments if one.model == self.best.name and one.short)
+        return sorted(own, key=lambda one: (one.short_pvalue, one.pvalue))
 
     def pvalue(self, row: ModelRow) -> float:
         """Adjusted p-value of the model to ship against another; nan where they were not tested."""
@@ -81,6 +81,24 @@ def need(segment: Segment) -> str:
     if isfinite(segment.scale):
         return f"would need {factor(segment.scale)}"
     return f"would need bands {change(segment)}" if isfinite(segment.shift) else ""
+
+
+def covered(segment: Segment) -> str:
+    """Return the coverage of a segment that counts: with what is shipped or, where nothing is, as delivered."""
+    if isnan(segment.shipped_pvalue):
+        return f"{share(segment.coverage)} as delivered"
+    return f"{share(segment.shipped_coverage)} as shipped"
+
+
+def fixed(row: ModelRow, segments: Sequence[Segment]) -> str:
+    """Return how many failing segments the factor for all rows fixes; nothing where it fixes none."""
+    failing = [one for one in segments if one.model == row.name and one.fails]
+    left, total = sum(one.short for one in failing), len(failing)
+    if left == total:
+        return ""
+    every = {1: "the", 2: "both"}.get(total, f"all {total}")
+    which = f"{total - left} of the {total}" if left else every
+    return f"Bands {change(row)} fix {which} failing segment{'s' if total > 1 else ''} of {short(row.name)}."
 
 
 def p(value: float) -> str:

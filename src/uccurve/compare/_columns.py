@@ -217,11 +217,15 @@ SEGMENTS: tuple[Column, ...] = (
     Column("model", "model", words, "Name of the model."),
     Column("n", "rows", count, "Number of rows of the segment."),
     Column("coverage", "coverage as delivered", share, "Share of its rows inside their interval, as delivered."),
+    Column("shipped_coverage", "as shipped", share, "The same with the factor (or shift) that all rows need."),
     Column("scale", "factor for {coverage}", factor, "What this segment alone would need."),
     Column("shift", "shift for {coverage}", amount, "What this segment alone would need."),
     Column("skill", "skill", percent, SKILL),
     Column(
-        "pvalue_holm", "adjusted p", pvalue, "Probability of a coverage this low by chance, adjusted for all segments."
+        "short_pvalue",
+        "adjusted p",
+        pvalue,
+        "Probability of so low a coverage by chance, as shipped where one is promised; adjusted for all segments.",
     ),
 )
 """Columns of `Segment`."""

@@ -7,9 +7,9 @@ from dataclasses import astuple
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from ._case import LISTED, Case, few_rows, need, p, skill
+from ._case import LISTED, Case, covered, few_rows, fixed, need, p, skill
 from ._formats import alike, axes_in_words, coverage, share, short
-from .results import fails_as_a_whole, hangs_on_few_rows
+from .results import hangs_on_few_rows
 
 ROUNDING = 1e-9
 """Share of a score below which a difference between two of them is not worth a sentence."""
@@ -89,20 +89,18 @@ def _broken_promises(case: Case) -> Iterator[str]:
 
 
 def _failing_segments(case: Case) -> Iterator[str]:
-    """Return the surest failures of the model to ship, or that its bands are too narrow everywhere."""
-    failing, total = case.failing, sum(one.model == case.best.name for one in case.segments)
-    if fails_as_a_whole(case.best, case.segments):
-        yield f"{case.name} is too narrow as a whole: {len(failing)} of its {total} segments fail for that reason."
-        return
-    yield from (_failure(case, one) for one in failing[:LISTED])
-    if len(failing) > LISTED:
-        yield f"In all, {len(failing)} of the {total} segments of {case.name} fail."
+    """Return which segments the model to ship leaves short, surest first, and how many its factor fixes."""
+    found, total = case.short, sum(one.model == case.best.name for one in case.segments)
+    yield from (_failure(case, one) for one in found[:LISTED])
+    if len(found) > LISTED:
+        yield f"In all, {case.name} leaves {len(found)} of its {total} segments short."
+    yield fixed(case.best, case.segments)
 
 
 def _failure(case: Case, one: Segment) -> str:
     less = "on its other rows" if one.target is None else f"{coverage(one.target)}"
     needs = f"; the segment {need(one)}" if need(one) else ""
-    covers = f"{case.name} covers {share(one.coverage)}, less than {less} (adjusted {p(one.pvalue_holm)})"
+    covers = f"{case.name} covers {covered(one)}, less than {less} (adjusted {p(one.short_pvalue)})"
     return f"In segment {short(one.title)}, {covers}{needs}."
 
 

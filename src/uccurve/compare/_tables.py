@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._case import fixed
 from ._columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
 from ._formats import coverage, short
 
@@ -100,17 +101,14 @@ def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:
 
 
 def listed_segments(assessment: Assessment) -> list[Segment]:
-    """Failing segments, those of the model to ship first, without models that fail as a whole."""
-    skipped = assessment.uncalibrated
-    listed = [one for one in assessment.failing if one.model not in skipped]
-    return sorted(listed, key=lambda one: one.model != assessment.verdict.model)
+    """Segments that the factor for all rows leaves short, those of the model to ship first, then the surest."""
+    left = (one for one in assessment.segments if one.short)
+    return sorted(left, key=lambda one: (one.model != assessment.verdict.model, one.short_pvalue, one.pvalue))
 
 
 def sentences(assessment: Assessment) -> Iterator[str]:
     """Return what the tables leave out, and what a reader must know before trusting them."""
-    for name in assessment.uncalibrated:
-        fails = [one.fails for one in assessment.segments if one.model == name]
-        yield f"{short(name)} is too narrow as a whole: {sum(fails)} of its {len(fails)} segments fail for that reason."
+    yield from filter(None, (fixed(row, assessment.segments) for row in assessment.ranking))
     yield from _pair_notes(assessment)
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
     settings = assessment.settings
@@ -149,10 +147,11 @@ def _pairs_title(assessment: Assessment, *, full: bool) -> str:
 
 
 def _segments_title(assessment: Assessment, shown: int) -> str:
-    failing, skipped = len(listed_segments(assessment)), assessment.uncalibrated
-    total = sum(one.model not in skipped for one in assessment.segments)
-    first = f"; the first {shown}" if shown < failing else ""
-    return f"{failing} of {total} segments {'fails' if failing == 1 else 'fail'}{first}"
+    count, promised = len(listed_segments(assessment)), assessment.settings.coverage
+    s = "s" if count == 1 else ""
+    verb = f"fail{s}" if promised is None else f"stay{s} short of {coverage(promised)} as shipped"
+    first = f"; the first {shown}" if shown < count else ""
+    return f"{count} of {len(assessment.segments)} segments {verb}{first}"
 
 
 def _aligned(table: Table) -> str:

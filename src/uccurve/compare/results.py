@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from math import nan
+from math import isnan, nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -179,7 +179,11 @@ class Segment:
     `scale` (or `shift`, for a model calibrated by one) is what this segment alone would need for the target. `target`
     is the promised coverage, or None where the segment is held against the model's other rows. `pvalue_holm` is
     adjusted for all segments of the model; where it is at most 1 - confidence_level the segment `fails`: it is
-    covered less often than it should be.
+    covered less often than it should be, as delivered.
+
+    `shipped_coverage` is its coverage with the factor (or shift) that all rows of the model need, and `shipped_pvalue`
+    the adjusted p-value of that. The segment is `short` where that factor leaves it below the promise by more than
+    chance; where nothing is promised, or no factor found, a segment that fails is short.
     """
 
     feature: str
@@ -198,11 +202,19 @@ class Segment:
     pvalue_holm: float
     fails: bool
     shift: float = nan
+    shipped_coverage: float = nan
+    shipped_pvalue: float = nan
+    short: bool = False
 
     @property
     def title(self) -> str:
         """Feature and label; the label alone where the feature has no name of its own."""
         return segment_title(self.feature, self.label)
+
+    @property
+    def short_pvalue(self) -> float:
+        """Adjusted p-value that `short` is judged by: as shipped or, where nothing is, as delivered."""
+        return self.pvalue_holm if isnan(self.shipped_pvalue) else self.shipped_pvalue
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,13 +346,8 @@ class Assessment:
 
     @property
     def failing(self) -> tuple[Segment, ...]:
-        """Segments that are covered less often than they should be, surest first."""
+        """Segments that are covered less often than they should be, as delivered, surest first."""
         return tuple(sorted((one for one in self.segments if one.fails), key=lambda one: (one.pvalue_holm, one.pvalue)))
-
-    @property
-    def uncalibrated(self) -> tuple[str, ...]:
-        """Models that are too narrow as a whole, so that most of their segments fail for this one reason."""
-        return tuple(row.name for row in self.rows if fails_as_a_whole(row, self.segments))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; models by name. What is infinite or undefined is None."""
@@ -412,12 +419,6 @@ def _crossings(one: Crossings) -> dict[str, Any]:
 def segment_title(feature: str, label: str) -> str:
     """Return what a segment is called: "segment" is the name of a feature that has none."""
     return label if feature == "segment" else f"{feature} {label}"
-
-
-def fails_as_a_whole(row: ModelRow, segments: Sequence[Segment]) -> bool:
-    """Whether a model breaks its promise by bands that are too narrow, and on more than half of its segments."""
-    fails = [one.fails for one in segments if one.model == row.name]
-    return row.promise == "too narrow" and 2 * sum(fails) > len(fails) > 1
 
 
 def hangs_on_few_rows(row: ModelRow) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,16 +57,21 @@ def assessed_segments(model: Model, parts: Sequence[SegmentRows], settings: Asse
 
 
 def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list[Segment]:
-    """Adjust the p-values for all segments of a model, and say which of them fail."""
-    adjusted, level = holm([one.pvalue for one in found]), 1 - confidence_level
-    return [replace(one, pvalue_holm=p, fails=p <= level) for one, p in zip(found, adjusted, strict=True)]
+    """Adjust the p-values for all segments of a model, and say which of them fail and which stay short."""
+    delivered, shipped = holm([one.pvalue for one in found]), holm([one.shipped_pvalue for one in found])
+    level, out = 1 - confidence_level, []
+    for one, p, left in zip(found, delivered, shipped, strict=True):
+        short = (p if isnan(left) else left) <= level
+        out.append(replace(one, pvalue_holm=p, fails=p <= level, shipped_pvalue=left, short=short))
+    return out
 
 
 def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> Segment:
     path = model.path.subset(part.rows)
     covered = model.covered[part.rows]
     low, high, _ = coverage_interval(covered, path.weight, part.blocks, settings.confidence_level)
-    pvalue = _pvalue(model, part, covered, settings) if part.blocks.count > 1 else nan
+    shipped = path.critical <= model.target.t
+    tested, to_ship = part.blocks.count > 1, np.isfinite(model.target.t)
     t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
     ramps = Ramps(path)
     hull = ramps.lower_hull()
@@ -83,10 +88,12 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         score=_score(ramps, hull.best_t(float(model.alpha)), float(model.alpha)) * size,
         skill=saved_share(_constant_crps(path), ramps.potential_crps(hull)),
         target=settings.coverage,
-        pvalue=pvalue,
-        pvalue_holm=pvalue,
+        pvalue=_pvalue(model, part, covered, settings) if tested else nan,
+        pvalue_holm=nan,
         fails=False,
         shift=t * path.unit if shifted else nan,
+        shipped_coverage=float(np.average(shipped, weights=path.weight)) if to_ship else nan,
+        shipped_pvalue=_pvalue(model, part, shipped, settings) if tested and to_ship and settings.coverage else nan,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from ._case import LISTED, Case, change, either, is_reachable, knob, need, p, skill
+from ._case import LISTED, Case, change, covered, either, is_reachable, knob, need, p, skill
 from ._formats import counted, coverage, number, percent, share, short
 from ._reasons import reasons
 from .results import Verdict
@@ -204,12 +204,11 @@ def _off_levels(row: ModelRow) -> str:
 
 
 def _worst_segment(case: Case) -> str:
-    best = case.best
-    left = [one for one in case.failing if not (one.scale <= best.scale or one.shift <= best.shift)]
-    if not left:  # what the factor for all rows mends is no segment of its own
+    """Return which segment is left with the lowest coverage; what the factor for all rows fixes is not left."""
+    if not case.short:
         return ""
-    worst = min(left, key=lambda one: one.coverage)
-    facts = filter(None, (f"covers {share(worst.coverage)} as delivered", need(worst)))
+    worst = min(case.short, key=lambda one: one.coverage if isnan(one.shipped_pvalue) else one.shipped_coverage)
+    facts = filter(None, (f"covers {covered(worst)}", need(worst)))
     return f"Worst segment: {short(worst.title)} ({', '.join(facts)})."
 
 

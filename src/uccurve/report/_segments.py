@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from uccurve.compare._case import change
+from uccurve.compare._case import change, fixed
 from uccurve.compare._columns import SEGMENTS, chosen
 from uccurve.compare._formats import coverage, share, short
 from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
@@ -58,26 +58,14 @@ def segments(found: Assessment) -> Segments | None:
 
 
 def _sentences(found: Assessment) -> list[str]:
-    """Return which models fail as a whole, once, and how many segments of the others fail."""
-    skipped, listed = found.uncalibrated, listed_segments(found)
-    total = sum(one.model not in skipped for one in found.segments)
-    if not total:
-        return [_as_a_whole(found)]
-    count = f"{len(listed)} of {total}" if listed else f"None of the {total}"
-    other = " of the other models" if skipped else ""
-    verb = "falls" if len(listed) < 2 else "fall"
-    short_of = "the model's other rows" if found.settings.coverage is None else coverage(found.settings.coverage)
-    fails = f"{count} segments{other} {verb} short of {short_of} by more than chance explains."
-    return [_as_a_whole(found), fails] if skipped else [fails]
-
-
-def _as_a_whole(found: Assessment) -> str:
-    """Return which models are too narrow everywhere, each with how many of its segments fail for that reason."""
-    names = [row.name for row in found.ranking if row.name in found.uncalibrated]
-    fails = {name: [one.fails for one in found.segments if one.model == name] for name in names}
-    counted = [f"{short(name)} ({sum(fails[name])} of its {len(fails[name])} segments fail)" for name in names]
-    listed = ", ".join(counted[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-    return f"Too narrow as a whole, so calibrate before looking at segments: {listed}."
+    """Return how many segments are left short, and how many failing ones the factors of their models fix."""
+    left, total, promised = len(listed_segments(found)), len(found.segments), found.settings.coverage
+    count = f"{left} of {total}" if left else f"None of the {total}"
+    short_of = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
+    short = f"{count} segments {'falls' if left < 2 else 'fall'} short of {short_of} by more than chance explains."
+    fixes = [sentence for row in found.ranking if (sentence := fixed(row, found.segments))]
+    more = [f"Factors fix failing segments of {len(fixes) - NAMED} more models."] if len(fixes) > NAMED else []
+    return [short, *fixes[:NAMED], *more]
 
 
 def _worst(found: Assessment) -> Table:
@@ -85,7 +73,7 @@ def _worst(found: Assessment) -> Table:
     failing = listed_segments(found)
     own = [one for one in found.segments if one.model == found.verdict.model]
     listed = (failing or sorted(own, key=lambda one: one.coverage))[:SEGMENTS_SHOWN]
-    title = "Segments that fail" if failing else "Lowest coverage"
+    title = "Segments left short" if failing else "Lowest coverage"
     if len(failing) > len(listed):
         title = f"The worst {len(listed)} of {len(failing)}"
     columns = chosen(SEGMENTS, listed, found.settings)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import nan
+from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -201,17 +201,20 @@ def _segment(whole: StreamedModel, part: StreamedModel, key: tuple[str, str], co
     level, promised = whole.settings.confidence_level, whole.settings.coverage
     rows, total = part.state.rows, part.state.total
     inside = coverages.inside(part.coverage, total, rows)
-    units, pvalue, others = inside.units, nan, whole.state.rows - rows
+    units, pvalue, others, left = inside.units, nan, whole.state.rows - rows, nan
+    shipped = 1 - part.curve.at(whole.target.value).miss_rate if isfinite(whole.target.value) else nan
     if promised is not None and units.count > 1:
         count = units.effective_rows(part.coverage, inside.change, level)
         pvalue = binomial_tail((1 - part.coverage) * count, count, float(whole.alpha))
+        left = nan if isnan(shipped) else binomial_tail((1 - shipped) * count, count, float(whole.alpha))
     elif promised is None and others and units.equal:
         pvalue = hypergeometric_tail(part.missed, rows, whole.missed, whole.state.rows)
     elif promised is None and others:
         rest = whole.state.total - total
         share = (whole.coverage * whole.state.total - part.coverage * total) / rest
         pvalue = lower_share_test(inside, coverages.outside(share, rest, others))
-    return part.segment(key, pvalue, units.share_ends(part.coverage, inside.change, level))
+    ends = units.share_ends(part.coverage, inside.change, level)
+    return replace(part.segment(key, pvalue, ends), shipped_coverage=shipped, shipped_pvalue=left)
 
 
 def _engine(frame: Any) -> str:
