@@ -413,3 +413,11 @@ def test_bad_input_is_refused_in_a_sentence() -> None:
         crossings(ucc.UCC(a), ucc.UCC(a), vary="levels")
     with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, which keep their rows \(a sketch"):
         crossings(a, ucc.UCCSketch().update(a).ucc())  # type: ignore[arg-type]
+
+
+def test_long_names_are_shortened_in_the_verdict_alone() -> None:
+    long = "a model with a name that somebody wrote at great length"
+    one = ucc.Intervals.from_bands([1.0, 2.0, 3.0, 4.0], [0.0] * 4, [1.0, 2.0, 3.0, 2.0])
+    found = ucc.crossings(one, one.constant(), names=(long, "B"))
+    assert found.names == (long, "B")
+    assert found.verdict.startswith("a model with a name...te at great length needs a smaller half-width")

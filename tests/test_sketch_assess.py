@@ -298,7 +298,7 @@ def test_questions_that_cannot_be_answered_are_refused_in_one_sentence() -> None
 
 def test_one_block_says_nothing_about_chance() -> None:
     found = ucc.assess_frame(pl.LazyFrame(ROWS).with_columns(day=pl.lit(1)), MODELS, coverage=0.9, block="day")
-    assert "all rows form one block, so nothing can be said about chance" in found.notes
+    assert any(note.startswith("all rows form one block, so nothing can be said about chance") for note in found.notes)
     assert np.isnan([found["sharp"].score_low, found["sharp"].coverage_low, found.comparisons[0].pvalue]).all()
     assert found["sharp"].promise is None
 

@@ -173,10 +173,17 @@ def test_where_no_model_reaches_the_target_it_says_so_and_offers_no_choice() -> 
     rows = [row(n=5, **OUT_OF_REACH), mean8(n=5, **OUT_OF_REACH)]
     found = verdict(rows, SETTINGS, comparisons=[pair("OLS", "Mean8", 0.6)])
     assert found.text.startswith(
-        "Ship OLS with bands x inf: no finite factor reaches 90% coverage with 5 rows (see the notes). "
+        "Ship OLS with bands x inf: no factor is sure to reach 90% coverage with 5 rows; at least 9 are needed. "
         "Next: Mean8. The data do not show that OLS is better than Mean8 (p = 0.6). "
     )
     assert found.scale == inf
+    blind = verdict([row(n=9, **OUT_OF_REACH)], SETTINGS).text
+    assert blind.startswith(
+        "Ship OLS with bands x inf: no factor reaches 90% coverage, because too many errors lie on the side of a zero "
+        "band; raise such bands with min_band. As delivered its bands cover 83.9% (too narrow). "
+    )
+    kept = verdict([row(n=5, **{**OUT_OF_REACH, "promise": "kept"})], SETTINGS).text
+    assert "stay as they are" not in kept
 
 
 @pytest.mark.parametrize(
@@ -223,15 +230,27 @@ def test_a_shift_model_is_widened_or_narrowed(shift: float, words: str) -> None:
     assert found.shift == shift
 
 
+def test_the_other_levels_that_break_their_promise_are_listed() -> None:
+    inner = ucc.Intervals.from_bands([1.0, -2.0, 0.5, 3.0], [0.0] * 4, [1.0, 1.0, 1.0, 2.0])
+    given = {level: inner.calibrated(scale=level) for level in (0.2, 0.5, 0.8, 0.9)}
+    levels = [replace(one, promise="too narrow") for one in ucc.assess(given, coverage=0.9).rows[0].levels]
+    found = verdict([row(level=0.9, levels=tuple(levels))], SETTINGS)
+    assert found.text.endswith("Of its other levels, OLS is too narrow at 20%, 50% and 80%.")
+
+
 def test_a_shift_that_does_not_exist_is_called_a_shift() -> None:
     moved = {**OUT_OF_REACH, "scale": nan, "shift": inf}
-    assert "Ship OLS with bands widened by inf: no finite shift reaches" in verdict([row(**moved)], SETTINGS).text
+    assert "Ship OLS with bands widened by inf: no shift is sure" in verdict([row(n=5, **moved)], SETTINGS).text
     assert "No shift brings Mean8 to 90%" in verdict([row(), mean8(**moved)], SETTINGS).text
 
 
 def test_a_model_of_several_levels_says_which_of_its_intervals_is_scaled() -> None:
-    found = verdict([row("DeepAR", level=0.8, scale=1.08)], SETTINGS)
+    inner = ucc.Intervals.from_bands([1.0, -2.0, 0.5, 3.0], [0.0] * 4, [1.0, 1.0, 1.0, 2.0])
+    levels = ucc.assess({0.5: inner, 0.8: inner.calibrated(scale=1.9)}, coverage=0.8).rows[0].levels
+    found = verdict([row("DeepAR", level=0.8, scale=1.08, levels=levels)], SETTINGS)
     assert found.text.startswith("Ship DeepAR with bands x 1.08 (on its 80% intervals) for 90% coverage: half-width")
+    between = verdict([row(level=0.7, levels=levels)], SETTINGS)
+    assert between.text.startswith("Ship OLS with bands x 0.97 (on its 70% intervals, interpolated) for 90% coverage")
     assert found.level == 0.8
 
 
@@ -294,6 +313,8 @@ def test_bands_that_know_less_than_a_constant_band_cost_and_a_wrong_scale_is_nam
     told = verdict([row(decomposition=parts)], SETTINGS).reasons
     assert told[0].endswith("the predictions of OLS save 1,900, its bands cost 20.")
     assert told[1] == "As delivered OLS scores 2,170, 150 of it because its bands have the wrong scale."
+    told = verdict([row(scale=nan, shift=2.0, decomposition=parts)], SETTINGS).reasons
+    assert told[1].endswith("150 of it because its bands have the wrong width.")
 
 
 def test_predictions_that_change_nothing_shown_save_nothing() -> None:

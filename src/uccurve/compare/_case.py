@@ -111,13 +111,13 @@ def p(value: float) -> str:
     return "not tested" if isnan(value) else f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
-def either(words: Sequence[str]) -> str:
-    """Return alternatives as a list.
+def joined(words: Sequence[str], last: str) -> str:
+    """Return words as a list, with "and" or "or" before the last.
 
-    >>> either(["A"]), either(["A", "B", "C"])
+    >>> joined(["A"], "or"), joined(["A", "B", "C"], "or")
     ('A', 'A, B or C')
     """
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def few_rows(row: ModelRow) -> str:

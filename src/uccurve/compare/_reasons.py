@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from ._case import LISTED, Case, covered, few_rows, fixed, need, p, skill
@@ -76,7 +76,8 @@ def _wrong_scale(row: ModelRow) -> str:
     if not (isfinite(parts.score) and parts.miscalibration > parts.score / 100):
         return ""
     score, cost = alike(parts.score, parts.miscalibration)
-    return f"As delivered {short(row.name)} scores {score}, {cost} of it because its bands have the wrong scale."
+    wrong = "scale" if isnan(row.shift) else "width"
+    return f"As delivered {short(row.name)} scores {score}, {cost} of it because its bands have the wrong {wrong}."
 
 
 def _broken_promises(case: Case) -> Iterator[str]:

@@ -40,7 +40,7 @@ SHOWN = 0.9
 KEPT_ROWS = 1_000_000
 """Rows of all models together up to which curves keep their order, for plots and pages that may follow."""
 FEW_BLOCKS = 8
-ONE_BLOCK = "all rows form one block, so nothing can be said about chance"
+ONE_BLOCK = "all rows form one block, so nothing can be said about chance; use shorter blocks, or more rows"
 
 
 def assess(
@@ -350,9 +350,7 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: Facts) -> Itera
     if facts.dropped:
         what = counted(facts.dropped, "row with a missing value was", "rows with missing values were")
         yield f"{name}: {what} dropped"
-    if out_of_reach and facts.uncoverable:
-        yield f"{name}: no factor reaches {target} coverage; too many errors lie on the side of a zero band"
-    elif out_of_reach:
+    if out_of_reach and not facts.uncoverable:
         rows = counted(row.n, "row is", "rows are")
         yield f"{rows} too few to promise {target} coverage for new rows; no factor is sure to reach it"
     elif facts.weighted:
@@ -362,9 +360,10 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: Facts) -> Itera
         )
     if facts.uncoverable:
         rows = counted(facts.uncoverable, "row has", "rows have")
+        reach = f"no factor reaches {target} coverage and " if out_of_reach else ""
         yield (
-            f"{name}: {rows} an error on the side of a zero band, which no factor covers; "
-            "areas are infinite (min_band raises such bands)"
+            f"{name}: {rows} an error on the side of a zero band, which no factor covers, so {reach}areas are "
+            "infinite; raise such bands with min_band"
         )
     elif hangs_on_few_rows(row):
         yield f"{name}: {few_rows(row)} half of the area on {axes_in_words(settings.axes)}"

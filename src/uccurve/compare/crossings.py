@@ -13,6 +13,7 @@ from uccurve._checks import HEADLINE, Array, Axes, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
+from ._formats import short
 from ._leads import Lead, Words, leads, verdict
 from ._lines import Line, Runs, View, shared
 from ._models import curve_of, refuse_other_rows
@@ -162,7 +163,7 @@ def crossings_of_lines(one: Line, two: Line, *, names: tuple[str, str]) -> Cross
         material_points=tuple(points[view.order][i] for i in _nearest(level, material))[view.order],
         material_stretches=_stretches(view, ends, values, [lead.sign for lead in material], names),
         shares=found.shares,
-        verdict=verdict(found, material, names, Words.of(one, two)),
+        verdict=verdict(found, material, (short(names[0]), short(names[1])), Words.of(one, two)),
     )
 
 

@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from math import isnan, nan
+from math import isfinite, isnan, nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -423,7 +423,8 @@ def segment_title(feature: str, label: str) -> str:
 
 def hangs_on_few_rows(row: ModelRow) -> bool:
     """Whether half of a model's area lies on one row in `FEW`, or fewer; on one of fewer rows than that, from ten."""
-    return row.n >= 10 and 0 < row.concentration <= max(1, row.n // FEW)
+    few = row.n >= 10 and 0 < row.concentration <= max(1, row.n // FEW)
+    return few and isfinite(row.area_bandwidth_miss_rate)  # an infinite area hangs on the rows that no factor covers
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:

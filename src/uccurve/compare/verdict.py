@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isnan, nan
+from math import ceil, isnan, nan
 from typing import TYPE_CHECKING
 
-from ._case import LISTED, Case, change, covered, either, is_reachable, knob, need, p, skill
+from uccurve._checks import as_written
+
+from ._case import LISTED, Case, change, covered, is_reachable, joined, knob, need, p, skill
 from ._formats import counted, coverage, number, percent, share, short
 from ._reasons import reasons
 from .results import Verdict
@@ -73,11 +75,30 @@ def _ship(case: Case) -> str:
     best = case.best
     begin = f"Ship {case.name} with bands {change(best)}"
     if not is_reachable(best):
-        rows = counted(best.n, "row")
-        return f"{begin}: no finite {knob(best)} reaches {case.target} coverage with {rows} (see the notes)."
-    own = "" if best.level is None else f" (on its {coverage(best.level)} intervals)"
+        return f"{begin}: {_unreachable(case)}"
     width = number(best.half_width, best.half_width_low, best.half_width_high)
-    return f"{begin}{own} for {case.target} coverage: half-width {width}."
+    return f"{begin}{_of_level(best)} for {case.target} coverage: half-width {width}."
+
+
+def _unreachable(case: Case) -> str:
+    """Return why nothing brings the model to ship to the target, and what to do about it."""
+    coverage, n = as_written(case.settings.shown_coverage), case.best.n
+    needed = ceil(coverage / (1 - coverage))  # the conformal rank of fewer rows lies beyond the last of them
+    if n < needed:
+        rows = f"{counted(n, 'row')}; at least {needed:,} are needed"
+        return f"no {knob(case.best)} is sure to reach {case.target} coverage with {rows}."
+    return (
+        f"no {knob(case.best)} reaches {case.target} coverage, because too many errors lie on the side of a zero band; "
+        "raise such bands with min_band."
+    )
+
+
+def _of_level(row: ModelRow) -> str:
+    """Return which of its intervals a model of several levels scales."""
+    if row.level is None:
+        return ""
+    own = any(one.level == row.level for one in row.levels)
+    return f" (on its {coverage(row.level)} intervals{'' if own else ', interpolated'})"
 
 
 def _next(case: Case) -> str:
@@ -100,7 +121,7 @@ def _not_shown(case: Case) -> str:
     if all(isnan(case.pvalue(row)) for row in close):
         return f"Whether {case.name} is better could not be tested."
     named = [f"{short(row.name)} ({p(case.pvalue(row))})" for row in close]
-    listed = either(named) if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
+    listed = joined(named, "or") if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
     free = close[0] is case.second and is_reachable(case.best)
     choice = "" if not free else _choice(case, close)
     return f"The data do not show that {case.name} is better than {listed}{choice}."
@@ -121,7 +142,7 @@ def _out_of_reach(case: Case) -> str:
     if not lost:
         return ""
     names = [short(row.name) for row in lost]
-    listed = either(names) if len(names) <= LISTED else f"{len(names)} other models"
+    listed = joined(names, "or") if len(names) <= LISTED else f"{len(names)} other models"
     what = "score" if case.settings.ranked_by == "score" else "potential CRPS"
     first = names[0] if len(names) > 1 else "it"
     although = f", although {first} has the best {what}" if lost[0].rank == 1 else ""
@@ -131,10 +152,10 @@ def _out_of_reach(case: Case) -> str:
 def _keep_or_change(row: ModelRow) -> str:
     """Return what is to be done with the bands of a single model."""
     covers = f"cover {_covered(row)}"
-    if row.promise == "kept":
-        return f"As delivered its bands {covers}, so they can also stay as they are."
     if row.promise is None or not is_reachable(row):
         return f"As delivered its bands {covers}."
+    if row.promise == "kept":
+        return f"As delivered its bands {covers}, so they can also stay as they are."
     return f"{'Widen' if row.promise == 'too narrow' else 'Narrow'} its bands: as delivered they {covers}."
 
 
@@ -196,7 +217,7 @@ def _off_levels(row: ModelRow) -> str:
     if not off:
         return ""
     listed = [
-        f"{promise} at {' and '.join(coverage(one.level).text for one in group)}"
+        f"{promise} at {joined([coverage(one.level).text for one in group], 'and')}"
         for promise in ("too narrow", "too wide")
         if (group := [one for one in off if one.promise == promise])
     ]
