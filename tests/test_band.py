@@ -149,3 +149,5 @@ def test_bad_options_are_refused_in_a_sentence() -> None:
         confidence_band(iv, n_resamples=1)
     with pytest.raises(ValueError, match=r"`n_points` must be an integer of at least 1; got 0\."):
         confidence_band(iv, n_points=0)
+    with pytest.raises(ValueError, match=r"a confidence band needs at least two blocks of rows; there is only one\."):
+        confidence_band(iv, block=["x"] * len(iv))

@@ -423,6 +423,7 @@ def test_progress_is_told_to_a_callable() -> None:
         ({"block": 0}, r"`block` must be an integer of at least 1; got 0\."),
         ({"block": 2.5}, r"`block` must be an integer of at least 1; got 2\.5\."),
         ({"block": [1, 2, 3]}, r"`block` must hold one label per row: 3 labels for 40 rows\."),
+        ({"block": ["x"] * 40}, r"a permutation test needs at least two blocks of rows; there is only one\."),
         ({"block": ["x", None] * 20}, r"`block` must hold a label in each row: 20 of 40 rows have none, first row 1 "),
         ({"n_resamples": 0}, r"`n_resamples` must be an integer of at least 1; got 0\."),
         ({"seed": -1}, r"`seed` must be an integer of at least 0, .*; got -1\."),

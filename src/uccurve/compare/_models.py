@@ -115,7 +115,8 @@ def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")
     one, two, pair = a.intervals, b.intervals, " and ".join(names)
     if one.y_true.shape != two.y_true.shape:
         shapes = "" if len(one) != len(two) else f", shapes {one.y_true.shape} against {two.y_true.shape}"
-        raise ValueError(f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}.")
+        hint = "give all models the same rows in the same order"
+        raise ValueError(f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}. Hint: {hint}.")
     _refuse(one.y_true != two.y_true, f"{pair} must have the same y_true", "put the rows of both in the same order")
     if one._weight is None and two._weight is None:
         return

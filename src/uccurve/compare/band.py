@@ -106,7 +106,9 @@ def confidence_band(
     curve = curve_of("intervals", intervals, vary)
     asked = Statistic.of(curve, "area", axes=axes, unit=unit)
     x, y = _places(curve, asked, positive("n_points", n_points))
-    resamples = Resamples(Blocks.of(curve.intervals, block), generator(seed))
+    rows = Blocks.of(curve.intervals, block)
+    rows.require_two("a confidence band")
+    resamples = Resamples(rows, generator(seed))
     with watched(progress, "resamples") as tick:
         curves = _curves(curve, asked, x, resamples, count=n_resamples, tick=tick)
     ends = _pointwise(curves, level) if kind == "pointwise" else _simultaneous(curves, y, level)

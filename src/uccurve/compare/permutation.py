@@ -153,6 +153,7 @@ def permutation_test(
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
     asked = Statistic.of(one, statistic, **options)
     rows = Blocks.of(one.intervals, block)
+    rows.require_two("a permutation test")
     swaps = Swaps(rows, positive("n_resamples", n_resamples), generator(seed))
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
