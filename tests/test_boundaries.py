@@ -31,12 +31,10 @@ BRIDGES = {"_progress": "rich", "compare._tables": "narwhals"}
 EAGER = (
     "calibrate._crossfitting",
     "calibrate.estimators",
-    "cli.app",
-    "cli._options",
     "train._boosting",
     "train._regressor",
 )
-"""Edges that need an extra as a whole and import its libraries at their top; so do all experiments."""
+"""Edges that need an extra as a whole and import its libraries at their top; so do the command line and experiments."""
 
 Graph = Mapping[str, set[str]]
 
@@ -139,7 +137,7 @@ def core_modules() -> list[str]:
 
 
 def is_eager(module: str) -> bool:
-    return module in EAGER or module.partition(".")[0] == "experiments"
+    return module in EAGER or module.partition(".")[0] in ("cli", "experiments")
 
 
 def is_standard(name: str) -> bool:

@@ -142,8 +142,6 @@ def test_the_coverage_of_most_calibration_sets_lies_in_the_range(options: dict[s
 def test_the_range_of_the_documentation() -> None:
     low, high = IntervalCalibrator(miss_rate=0.05).coverage_range(200)
     assert_allclose([1 - high, 1 - low], [0.024, 0.084], atol=5e-4)
-    with pytest.raises(ValueError, match="`coverage_range` needs a coverage as the target"):
-        IntervalCalibrator(bandwidth=1).coverage_range(200)
 
 
 # ---- what is learnt is what the curve finds
@@ -156,13 +154,7 @@ def test_targets_are_those_of_the_curve(data: Data, vary: Any) -> None:
     learnt = [
         (IntervalCalibrator(miss_rate=0.5, vary=vary), curve.find(miss_rate=0.5, conformal=True)),
         (IntervalCalibrator(miss_rate=0.3, vary=vary, conformal=False), curve.find(miss_rate=0.3)),
-        (
-            IntervalCalibrator(cost=0.1, axes=("excess", "deficit"), vary=vary),
-            curve.cheapest(0.1, axes=("excess", "deficit")),
-        ),
     ]
-    if iv.lower_band.any() or iv.upper_band.any():
-        learnt.append((IntervalCalibrator(bandwidth=2.0, vary=vary), curve.find(bandwidth=2.0)))
     for calibrator, point in learnt:
         assert calibrator.fit(iv).calibrations_[None].point == point
         assert (calibrator.scale_, calibrator.shift_) == (point.scale, point.shift)
@@ -257,7 +249,7 @@ def test_labels_may_be_numbers_or_words_of_any_array_or_frame() -> None:
 
 
 def test_a_floor_for_new_bounds_lets_predictions_lie_outside() -> None:
-    calibrator = IntervalCalibrator(bandwidth=2.0).fit(Intervals.from_bands([0, 0], [0, 0], [1, 1]))
+    calibrator = IntervalCalibrator(coverage=0.5).fit(Intervals.from_bands([2, 2], [0, 0], [1, 1]))
     lower, upper = calibrator.apply_bounds([0.0], lower=[1.0], upper=[3.0], min_band=0.5)
     assert (lower.tolist(), upper.tolist()) == ([-1.0], [6.0])
 
@@ -271,8 +263,7 @@ def test_a_calibration_comes_back_exactly(groups: list[Any] | None) -> None:
     for options in (
         {"miss_rate": 0.1},
         {"miss_rate": 1 / 3, "conformal": False, "vary": "shift"},
-        {"bandwidth": 0.7},
-        {"cost": 0.25, "axes": ("excess", "deficit")},
+        {"coverage": 0.9, "confidence": 0.9},
         {"coverage": 0.8, "tails": "separate", "confidence": 0.6},
         {"coverage": 0.7, "tails": "separate", "vary": "shift", "fallback": "pooled"},
     ):
@@ -300,38 +291,36 @@ def changed(**changes: Any) -> str:
 
 
 HOSTILE = {
-    "no JSON": ("hello", "Expecting value"),
-    "a list": ("[]", "it holds list"),
-    "another kind": (changed(kind="os.system"), "`kind` is not"),
-    "a later version": (changed(version=3), "`version` is 3; this release reads 2"),
-    "an earlier version": (changed(version=1), "`version` is 1; this release reads 2"),
-    "no version": (changed(version=...), "`version` is None"),
-    "an unknown setting": (changed(code="x"), "unknown `code`"),
-    "a lacking setting": (changed(vary=...), "lack `vary`"),
-    "two targets": (changed(bandwidth=1.0), "give one target only"),
-    "no target": (changed(miss_rate=...), "give one target"),
-    "a target in words": (changed(miss_rate="0.1"), "`miss_rate` must be a finite number; got '0.1'"),
-    "a target out of range": (changed(miss_rate=2), "must lie between 0 and 1"),
-    "another vary": (changed(vary="level"), "does not fit|must be one of"),
-    "vary that does not fit": (changed(vary="shift"), "does not fit its scale and shift"),
-    "odd axes": (changed(axes=["bandwidth", 3]), "got 3"),
-    "conformal in words": (changed(conformal="yes"), "`conformal` must be true or false"),
+    "no JSON": ("hello", "it is not JSON: Expecting value"),
+    "a list": ("[]", r"it must be an object; got \[\]"),
+    "another kind": (changed(kind="os.system"), "`kind` must be 'uccurve.IntervalCalibrator'; got 'os.system'"),
+    "a later version": (changed(version=4), "`version` must be 3; got 4"),
+    "an earlier version": (changed(version=2), "`version` must be 3; got 2"),
+    "no version": (changed(version=...), "it lacks `version`"),
+    "a name too many": (changed(code="x"), "it has unknown `code`"),
+    "an unknown setting": (changed(settings__code="x"), "`settings` has unknown `code`"),
+    "a lacking setting": (changed(settings__vary=...), "`settings` lacks `vary`"),
+    "two targets": (changed(settings__coverage=0.9), "not both"),
+    "no target": (changed(settings__miss_rate=None), "`coverage` must be a number between 0 and 1; got None"),
+    "a target in words": (changed(settings__miss_rate="0.1"), "`miss_rate` must be a number"),
+    "a target out of range": (changed(settings__miss_rate=2), "must lie between 0 and 1"),
+    "another vary": (changed(settings__vary="level"), "`vary` must be one of scale, shift"),
+    "a vary of many": (changed(settings__vary=["scale"]), "must be a calibration"),
+    "conformal in words": (changed(settings__conformal="yes"), "`conformal` must be True or False"),
     "no calibrations": (changed(calibrations=[]), "list that is not empty"),
     "calibrations that are none": (changed(calibrations=[1]), "must be an object"),
     "a calibration too many": (changed(calibrations__0__extra=1), "unknown `extra`"),
-    "a calibration too few": (changed(calibrations__0__scale=...), "lack `scale`"),
-    "a negative scale": (changed(calibrations__0__scale=-1.0), "must not be negative"),
-    "a true scale": (changed(calibrations__0__scale=True), "`scale` must be a finite number; got True"),
-    "an infinite scale": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": 1e999'), "finite"),
-    "a scale that is none": (changed(calibrations__0__scale=1.0).replace('"scale": 1.0', '"scale": NaN'), "NaN is not"),
-    "a huge integer": (changed(calibrations__0__scale=10**400), "finite number"),
-    "digits without end": (
-        changed(calibrations__0__scale=7).replace("7,", "7" * 5000 + ",", 1),
-        "must be a calibration",
-    ),
+    "a calibration too few": (changed(calibrations__0__moves=...), "lacks `moves`"),
+    "a negative scale": (changed(calibrations__0__moves=[-1.0]), "a scale must not be negative"),
+    "a negative metric": (changed(calibrations__0__deficit=-1.0), "`deficit` must be a finite number of at least 0"),
+    "a true scale": (changed(calibrations__0__moves=[True]), "`moves` must be a finite number; got True"),
+    "an infinite scale": (changed(calibrations__0__moves=[1.0]).replace("[1.0]", "[1e999]"), "finite number; got inf"),
+    "a scale that is none": (changed(calibrations__0__moves=[1.0]).replace("[1.0]", "[NaN]"), "NaN is not a number"),
+    "a huge integer": (changed(calibrations__0__moves=[10**400]), "finite number"),
+    "digits without end": (changed(calibrations__0__moves=[7]).replace("[7]", f"[{'7' * 5000}]"), "a calibration"),
     "no rows": (changed(calibrations__0__rows=0), "`rows` must be an integer of at least 1"),
-    "a group that is an object": (changed(calibrations__0__group={"a": 1}), "`group` must be a str, an int, a list"),
-    "a group that is a nest": (changed(calibrations__0__group=[["a"]]), "`group` must be a str, an int, a list"),
+    "a group that is an object": (changed(calibrations__0__group={"a": 1}), "`group` must be a list of str and int"),
+    "a group that is a nest": (changed(calibrations__0__group=[["a"]]), "`group` must be a list of str and int"),
     "a group of two labels without keys": (
         changed(calibrations__0__group=["a", 1]),
         "one label for each of its `keys`",
@@ -340,16 +329,19 @@ HOSTILE = {
         changed(calibrations__0__group=["a"], keys=["site", "hour"]),
         "one label for each of its `keys`",
     ),
-    "keys without groups": (changed(keys=["site"]), "one label for each of its `keys`"),
+    "a group without labels": (changed(calibrations__0__group=[], keys=[]), "one label for each of its `keys`"),
     "keys that are numbers": (changed(keys=[1]), "`keys` must be a list of names"),
-    "tails without being asked for": (changed(calibrations__0__tails=[1.0, 2.0]), "do not fit those of its settings"),
-    "tails that are missing": (changed(tails="separate"), "do not fit those of its settings"),
-    "three tails": (changed(tails="separate", calibrations__0__tails=[1.0, 2.0, 3.0]), "must be two numbers"),
-    "a negative tail": (changed(tails="separate", calibrations__0__tails=[1.0, -2.0]), "must not be negative"),
-    "a pool nobody asked for": (changed(pooled={}), "`pooled` does not fit its `fallback`"),
-    "another fallback": (changed(fallback="guess"), "`fallback` must be one of pooled"),
-    "a confidence of 2": (changed(confidence=2), "`confidence` must be"),
-    "a repeated key": (changed().replace('{"kind"', '{"kind": 1, "kind"', 1), "repeated"),
+    "tails without being asked for": (changed(calibrations__0__moves=[1.0, 2.0]), "`moves` must be two numbers for"),
+    "tails that are missing": (changed(settings__tails="separate"), "`moves` must be two numbers for separate"),
+    "three tails": (changed(settings__tails="separate", calibrations__0__moves=[1.0, 2.0, 3.0]), "must be two numbers"),
+    "a negative tail": (changed(settings__tails="separate", calibrations__0__moves=[1.0, -2.0]), "not be negative"),
+    "a fallback that is not there": (
+        changed(settings__fallback="pooled", calibrations__0__group=["a"]),
+        "the group null must stand alone, or be the `fallback`",
+    ),
+    "another fallback": (changed(settings__fallback="guess"), "`fallback` must be one of pooled"),
+    "a confidence of 2": (changed(settings__confidence=2), "`confidence` must be"),
+    "a repeated name": (changed().replace('{"kind"', '{"kind": 1, "kind"', 1), "a name is repeated"),
     "a nest": ("[" * 100_000, "nested too deeply|must be a calibration"),
 }
 
@@ -368,7 +360,7 @@ def test_a_repeated_group_is_refused() -> None:
     data["calibrations"] *= 2
     with pytest.raises(ValueError, match="each group must occur once"):
         IntervalCalibrator.from_json(json.dumps(data))
-    with pytest.raises(TypeError, match="`text` must be the str or bytes"):
+    with pytest.raises(ValueError, match="the JSON object must be str, bytes or bytearray, not dict"):
         IntervalCalibrator.from_json(data)
 
 
@@ -376,10 +368,8 @@ def test_a_repeated_group_is_refused() -> None:
 
 
 def test_one_target_and_one_only() -> None:
-    with pytest.raises(ValueError, match="give one target to calibrate for"):
+    with pytest.raises(TypeError, match="`coverage` must be a number between 0 and 1; got None"):
         IntervalCalibrator()
-    with pytest.raises(ValueError, match="give one target only; got `miss_rate` and `cost`"):
-        IntervalCalibrator(miss_rate=0.1, cost=0.1)
     with pytest.raises(ValueError, match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is"):
         IntervalCalibrator(miss_rate=5)
     with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"):
@@ -388,10 +378,7 @@ def test_one_target_and_one_only() -> None:
         IntervalCalibrator(miss_rate=0.1, conformal="yes")  # type: ignore[arg-type]
 
 
-def test_choices_that_need_a_coverage_are_refused_without_one() -> None:
-    for options in ({"confidence": 0.9}, {"tails": "separate"}):
-        with pytest.raises(ValueError, match=f"`{next(iter(options))}` needs a coverage as the target"):
-            IntervalCalibrator(bandwidth=1, **options)
+def test_choices_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(ValueError, match="`confidence` needs conformal=True"):
         IntervalCalibrator(coverage=0.9, confidence=0.9, conformal=False)
     with pytest.raises(ValueError, match=r"`tails` must be one of joint, separate; got 'seperate'\. Did you mean"):
@@ -402,7 +389,7 @@ def test_choices_that_need_a_coverage_are_refused_without_one() -> None:
 
 def test_nothing_is_applied_or_saved_before_fit() -> None:
     calibrator = IntervalCalibrator(miss_rate=0.1)
-    assert repr(calibrator) == "IntervalCalibrator(miss_rate=0.1, vary='scale', conformal=True; not fitted)"
+    assert repr(calibrator) == "IntervalCalibrator(miss_rate=0.1; not fitted)"
     for call in (lambda: calibrator.apply(made(5)), calibrator.to_json, lambda: calibrator.scale_):
         with pytest.raises(ValueError, match="this IntervalCalibrator is not fitted"):
             call()
@@ -431,9 +418,9 @@ def test_a_failed_fit_leaves_the_calibrator_as_it_was() -> None:
 def test_groups_must_be_known_and_given_where_they_were() -> None:
     iv = made(40)
     grouped = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=["a", "b"] * 20)
-    with pytest.raises(ValueError, match=r"seen at fit: 1 of 2 were not, first 'z'\. Seen: 'a', 'b'"):
+    with pytest.raises(ValueError, match=r"seen at fit: 1 of 2 were not, first 'z'\. Seen: \['a', 'b'\]\."):
         grouped.apply(iv, groups=["a", "z"] * 20)
-    with pytest.raises(ValueError, match=r"one calibration per group \('a', 'b'\). Hint: pass `groups`"):
+    with pytest.raises(ValueError, match=r"one calibration per group: \['a', 'b'\]\. Hint: pass `groups`"):
         grouped.apply(iv)
     with pytest.raises(ValueError, match="`groups` were not given to fit"):
         IntervalCalibrator(miss_rate=0.2).fit(iv).apply(iv, groups=["a", "b"] * 20)
@@ -461,9 +448,9 @@ def test_conformal_is_refused_where_rows_are_not_alike() -> None:
     assert IntervalCalibrator(miss_rate=0.25, conformal=False).fit(outputs).scale_ == 3
     silent = Intervals.from_bands([1, 2, 3, 4], [0] * 4, [1] * 4, weight=[1, 1, 0, 0])
     with pytest.raises(ValueError, match=r"first 'b'.*`weight` must not be zero in every row"):
-        IntervalCalibrator(bandwidth=1).fit(silent, groups=["a", "a", "b", "b"])
+        IntervalCalibrator(coverage=0.5, conformal=False).fit(silent, groups=["a", "a", "b", "b"])
 
 
 def test_a_percentage_as_floor_of_new_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="`min_band` must be a number in units of y_true here; got '5%'"):
-        IntervalCalibrator(bandwidth=2.0).fit(made(5)).apply_bounds([0], [0], [1], min_band="5%")  # type: ignore[arg-type]
+        IntervalCalibrator(coverage=0.5).fit(made(5)).apply_bounds([0], [0], [1], min_band="5%")  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def test_what_is_no_readable_file_is_refused(run: Run, name: str) -> None:
 # Root may read anything, so root's child becomes nobody once it has loaded what nobody may not.
 AS_NOBODY = """
 import os, sys
-import encodings.utf_8_sig, polars, uccurve.cli.app
+import encodings.utf_8_sig, polars, uccurve.cli.app, uccurve.cli._assessing
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)

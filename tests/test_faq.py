@@ -37,7 +37,7 @@ def dropped() -> object:
 
 
 def other_group() -> object:
-    fitted = ucc.IntervalCalibrator(bandwidth=1).fit(FINE, groups=["a", "a", "b"])
+    fitted = ucc.IntervalCalibrator(coverage=0.3).fit(FINE, groups=["a", "a", "b"])
     return fitted.apply(FINE, groups=["a", "b", "c"])
 
 

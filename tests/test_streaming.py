@@ -16,7 +16,8 @@ import uccurve as ucc
 from test_cli import Run, intervals, models, refused, run
 from uccurve.cli import _memory as memory
 from uccurve.cli import _scans as scans
-from uccurve.cli._loading import Request, parts
+from uccurve.cli._loading import parts
+from uccurve.cli._options import Request
 
 __all__ = ["run"]  # the fixture
 TWO_THREADS = {"POLARS_MAX_THREADS": "2"}

@@ -46,14 +46,14 @@ def raise_to_minimum(
     return int(np.count_nonzero(small))
 
 
-def moved(y: Array, p: Array, side: int, band: Array, *, scale: float, shift: float) -> Array:
+def moved(y: Array, p: Array, side: int, band: Array, *, scale: Array | float, shift: Array | float) -> Array:
     """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
-    error = side * (y - p)
+    error, shifted = side * (y - p), np.any(shift)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scaled = scale * band
-        covered = error - scaled <= shift if shift else ~(error / band > scale)
+        covered = error - scaled <= shift if shifted else ~(error / band > scale)
         out = np.maximum(scaled + shift, 0)
-        arrays.kept_in_range("shift" if shift else "scale", p + side * out)
+        arrays.kept_in_range("shift" if shifted else "scale", p + side * out)
     active = error > 0
     out[active & covered] = np.maximum(out, error)[active & covered]
     missed = active & ~covered

@@ -361,9 +361,14 @@ class Intervals:
         scale, shift = checks.real("scale", scale, 0), checks.real("shift", shift)
         if scale == 1 and shift == 0:
             return self
-        given = ((-1, self.lower_band), (1, self.upper_band))
+        return self._moved((scale, scale), (shift, shift))
+
+    def _moved(self, scale: tuple[Any, Any] = (1.0, 1.0), shift: tuple[Any, Any] = (0.0, 0.0)) -> Self:
+        """Intervals with the lower and the upper bands moved by their own scale and shift, of all rows or of each."""
+        given = zip((-1, 1), (self.lower_band, self.upper_band), scale, shift, strict=True)
         below, above = (
-            bands.moved(self.y_true, self.y_pred, side, band, scale=scale, shift=shift) for side, band in given
+            bands.moved(self.y_true, self.y_pred, side, band, scale=factor, shift=amount)
+            for side, band, factor, amount in given
         )
         symmetric = self.symmetric and np.array_equal(below, above)
         return self._from_checked(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,38 +12,22 @@ from uccurve.compare._blocks import labels as one_per_row
 
 Label = str | int | tuple[str | int, ...]
 """What names a group; a tuple where there are several keys."""
+Keys = tuple[str, ...] | None
+"""Names of the keys; None for one key without a name."""
 
 
-class Groups(NamedTuple):
-    """Row numbers of each group, in order of appearance, and the names of the keys (None: one key without a name)."""
+def grouped(groups: Any, n: int) -> tuple[Keys, dict[Label, npt.NDArray[np.intp]]]:
+    """Return the keys and the row numbers of each group, from one label per row, or from a mapping of several keys.
 
-    keys: tuple[str, ...] | None
-    rows: dict[Label, npt.NDArray[np.intp]]
-
-    @classmethod
-    def of(cls, groups: Any, n: int) -> Groups:
-        """Groups of n rows from one label per row, or from a mapping of several keys, each with one label per row.
-
-        >>> Groups.of({"site": ["N", "S", "N"], "hour": [1, 1, 1]}, 3).rows
-        {('N', 1): array([0, 2]), ('S', 1): array([1])}
-        """
-        if not isinstance(groups, Mapping):
-            return cls(None, _rows(_checked("groups", groups, n)))
-        if not groups:
-            raise ValueError("`groups` must have at least one key; it is empty.")
-        columns = [_checked(f"groups[{key!r}]", column, n) for key, column in groups.items()]
-        labels: list[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-        return cls(tuple(map(str, groups)), _rows(labels))
-
-
-def listed(labels: Sequence[Any], most: int = 10) -> str:
-    """Labels as a short list.
-
-    >>> listed(["a", ("b", 1), "c"], most=2)
-    "'a', ('b', 1) and 1 more"
+    >>> grouped({"site": ["N", "S", "N"], "hour": [1, 1, 1]}, 3)
+    (('site', 'hour'), {('N', 1): array([0, 2]), ('S', 1): array([1])})
     """
-    names = [repr(label) for label in labels]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    if not isinstance(groups, Mapping):
+        return None, _rows(_checked("groups", groups, n))
+    if not groups:
+        raise ValueError("`groups` must have at least one key; it is empty.")
+    columns = [_checked(f"groups[{key!r}]", column, n) for key, column in groups.items()]
+    return tuple(map(str, groups)), _rows(columns[0] if len(columns) == 1 else zip(*columns, strict=True))
 
 
 def _checked(name: str, column: Any, n: int) -> list[Any]:
@@ -58,7 +42,7 @@ def _checked(name: str, column: Any, n: int) -> list[Any]:
     return found
 
 
-def _rows(labels: Sequence[Any]) -> dict[Label, npt.NDArray[np.intp]]:
+def _rows(labels: Any) -> dict[Any, npt.NDArray[np.intp]]:
     rows: dict[Any, list[int]] = {}
     for row, label in enumerate(labels):
         rows.setdefault(label, []).append(row)

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from math import isfinite
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from uccurve._checks import METRICS
+from uccurve._shapes import ANY, COUNT, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
 from uccurve.points import OperatingPoint
 
-from ._groups import Label
+from ._groups import Keys, Label
 
-KIND, VERSION = "uccurve.IntervalCalibrator", 2
-TARGETS = ("coverage", "miss_rate", "bandwidth", "cost")
-SETTINGS = ("axes", "confidence", "conformal", "fallback", "tails", "vary")
-_POINT = ("scale", "shift", *METRICS)
+HEAD = {"kind": "uccurve.IntervalCalibrator", "version": 3}
+SETTINGS: Mapping[str, Any] = {
+    "coverage": None,
+    "miss_rate": None,
+    "conformal": True,
+    "confidence": None,
+    "vary": "scale",
+    "tails": "joint",
+    "fallback": None,
+}
+"""Parameters of `IntervalCalibrator` and their defaults."""
+LABEL = Kind("a label", lambda value: type(value) in (str, int))
+CALIBRATION: dict[str, Any] = {
+    "group": or_null(list_of(LABEL, "a list of str and int")),
+    "rows": COUNT,
+    "moves": [NUMBER],
+    **dict.fromkeys(METRICS, SIZE),
+}
+SHAPE = {
+    **{name: exactly(value) for name, value in HEAD.items()},
+    "settings": dict.fromkeys(SETTINGS, ANY),  # the calibrator refuses those that it does not take
+    "keys": or_null(list_of(TEXT, "a list of names")),
+    "calibrations": [CALIBRATION],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,151 +57,54 @@ class Calibration:
     point: OperatingPoint
     tails: tuple[float, float] | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """What `fit` found: a calibration for each group (None: for all rows), and one for groups never seen."""
-
-    calibrations: dict[Label | None, Calibration]
-    keys: tuple[str, ...] | None = None
-    pooled: Calibration | None = None
+    def moves(self, vary: str) -> tuple[float, ...]:
+        """Return the scale (or shift) of both bands, or that of each."""
+        return self.tails or (getattr(self.point, vary),)
 
 
-def write(settings: dict[str, Any], learnt: Learnt) -> str:
+Calibrations = dict[Label | None, Calibration]
+"""What was learnt, by group; None is all rows, for want of groups or as the fallback of those never seen."""
+
+
+def write(settings: Mapping[str, Any], keys: Keys, calibrations: Calibrations) -> str:
     """Write the settings and what was learnt; floats are written so that they read back exactly."""
-    calibrations = [{"group": label, **_record(one)} for label, one in learnt.calibrations.items()]
-    found = {
-        "keys": learnt.keys,
-        "calibrations": calibrations,
-        "pooled": None if learnt.pooled is None else _record(learnt.pooled),
-    }
-    return json.dumps({"kind": KIND, "version": VERSION, **settings, **found}, allow_nan=False)
+    learnt = [
+        {"group": label if label is None or isinstance(label, tuple) else [label], "rows": one.rows}
+        | {"moves": one.moves(settings["vary"])}
+        | {name: getattr(one.point, name) for name in METRICS}
+        for label, one in calibrations.items()
+    ]
+    return json.dumps({**HEAD, "settings": settings, "keys": keys, "calibrations": learnt}, allow_nan=False)
 
 
-def read(text: str | bytes) -> tuple[dict[str, Any], Learnt]:
-    """Return the settings and what was learnt, or raise a ValueError that says what is wrong."""
-    if not isinstance(text, str | bytes):
-        raise TypeError(f"`text` must be the str or bytes that to_json wrote; got {type(text).__name__}.")
-    data = parse(text)
-    if not isinstance(data, dict):
-        refuse(f"it holds {type(data).__name__}, not an object")
-    if data.pop("kind", None) != KIND:
-        refuse(f"its `kind` is not {KIND!r}")
-    if (version := data.pop("version", None)) != VERSION:
-        refuse(f"its `version` is {version!r:.40}; this release reads {VERSION}")
-    found = {name: data.pop(name, None) for name in ("keys", "calibrations", "pooled")}
-    _keys(data, set(SETTINGS), set(TARGETS), "settings")
-    if not isinstance(data["conformal"], bool):
-        refuse("`conformal` must be true or false")
-    for name in set(TARGETS) & data.keys():
-        _number(name, data[name])
-    return data, _learnt(found, data)
-
-
-def parse(text: str | bytes) -> Any:
-    """Return what JSON text holds; NaN, repeated keys and deep nests are refused."""
-    try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
-    except (ValueError, RecursionError) as error:
-        refuse(f"{error}" if isinstance(error, ValueError) else "it is nested too deeply")
-
-
-def refuse(why: str) -> NoReturn:
-    """Raise the sentence about text that nobody wrote with to_json."""
-    raise ValueError(f"`text` must be a calibration written by to_json: {why}.") from None
-
-
-def _record(one: Calibration) -> dict[str, Any]:
-    point = {name: value for name, value in asdict(one.point).items() if name in (*_POINT, "cost")}
-    return {"rows": one.rows, "tails": one.tails, **point}
-
-
-def _learnt(found: dict[str, Any], settings: dict[str, Any]) -> Learnt:
-    keys, given, pooled = found["keys"], found["calibrations"], found["pooled"]
-    if keys is not None and not (isinstance(keys, list) and keys and all(isinstance(key, str) for key in keys)):
-        refuse("`keys` must be a list of names, or null")
-    if not isinstance(given, list) or not given:
-        refuse("`calibrations` must be a list that is not empty")
-    calibrations = [_labelled(one, settings, keys) for one in given]
+def read(text: str | bytes) -> tuple[dict[str, Any], Keys, Calibrations]:
+    """Return the settings and what was learnt; ValueError where the text holds anything else."""
+    data = parsed(text, SHAPE)
+    settings, keys = data["settings"], data["keys"]
+    calibrations = [(_label(one["group"], keys), _calibration(one, settings)) for one in data["calibrations"]]
     labels = [label for label, _ in calibrations]
-    if len(set(labels)) < len(labels) or (None in labels and len(labels) > 1):
-        refuse("each group must occur once, and the group null only alone")
-    if (pooled is not None) != (settings["fallback"] == "pooled" and None not in labels):
-        refuse("`pooled` does not fit its `fallback`")
-    return Learnt(
-        dict(calibrations),
-        None if keys is None else tuple(keys),
-        None if pooled is None else _calibration(pooled, settings),
-    )
+    if len(set(labels)) < len(labels):
+        raise ValueError("each group must occur once")
+    if (None in labels) != (settings["fallback"] is not None or labels == [None]):
+        raise ValueError("the group null must stand alone, or be the `fallback`")
+    return settings, None if keys is None else tuple(keys), dict(calibrations)
 
 
-def _labelled(one: Any, settings: dict[str, Any], keys: Any) -> tuple[Label | None, Calibration]:
-    if not isinstance(one, dict):
-        refuse("each calibration must be an object")
-    if "group" not in one:
-        refuse("its calibration lacks `group`")
-    label = one.pop("group")
-    parts = label if isinstance(label, list) else [label]
-    if not (label is None or all(isinstance(part, str | int) for part in parts)) or not parts:
-        refuse(f"a `group` must be a str, an int, a list of these or null; got {label!r:.40}")
-    if isinstance(label, list) != (keys is not None and len(keys) > 1) or (label is None and keys is not None):
-        refuse("a `group` must have one label for each of its `keys`")
-    if isinstance(label, list) and len(label) != len(keys):
-        refuse("a `group` must have one label for each of its `keys`")
-    return tuple(label) if isinstance(label, list) else label, _calibration(one, settings)
-
-
-def _calibration(one: Any, settings: dict[str, Any]) -> Calibration:
-    if not isinstance(one, dict):
-        refuse("each calibration must be an object")
-    _keys(one, {"rows", "tails", "cost", *_POINT}, set(), "calibration")
-    rows = one["rows"]
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        refuse(f"`rows` must be an integer of at least 1; got {rows!r:.40}")
-    values = {name: _number(name, one[name]) for name in _POINT}
-    if one["cost"] is not None:
-        values["cost"] = _number("cost", one["cost"])
-    if any(values[name] < 0 for name in ("scale", *METRICS)):
-        refuse("the scale and the metrics must not be negative")
-    tails, vary = _tails(one["tails"], settings), settings["vary"]
-    still, stays_at = ("shift", 0.0) if vary == "scale" else ("scale", 1.0)
-    if values[still] != stays_at or (tails is not None and (values["scale"], values["shift"]) != (1, 0)):
-        refuse(f"vary={vary!r:.40} does not fit its scale and shift")
-    return Calibration(rows, OperatingPoint(**values), tails)
-
-
-def _tails(given: Any, settings: dict[str, Any]) -> tuple[float, float] | None:
-    if (given is not None) != (settings["tails"] == "separate"):
-        refuse("`tails` of a calibration do not fit those of its settings")
-    if given is None:
+def _label(group: list[Any] | None, keys: list[str] | None) -> Label | None:
+    if group is None:
         return None
-    if not isinstance(given, list) or len(given) != 2:
-        refuse("`tails` must be two numbers")
-    lower, upper = (_number("tails", value) for value in given)
-    if settings["vary"] == "scale" and min(lower, upper) < 0:
-        refuse("the scale and the metrics must not be negative")
-    return lower, upper
+    if len(group) != (1 if keys is None else len(keys)) or not group:
+        raise ValueError("a `group` must have one label for each of its `keys`")
+    return tuple(group) if len(group) > 1 else group[0]
 
 
-def _keys(data: dict[str, Any], needed: set[str], allowed: set[str], what: str) -> None:
-    missing, unknown = sorted(needed - data.keys()), sorted(data.keys() - needed - allowed)
-    if missing or unknown:
-        word, names = ("lack", missing) if missing else ("have unknown", unknown)
-        refuse(f"its {what} {word} {', '.join(f'`{name:.40}`' for name in names[:5])}")
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e308 or not isfinite(value):
-        refuse(f"`{name}` must be a finite number; got {value!r:.40}")
-    return float(value)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        raise ValueError("a key is repeated")
-    return data
+def _calibration(one: dict[str, Any], settings: dict[str, Any]) -> Calibration:
+    """Return a calibration whose moves fit the settings."""
+    moves, vary, separate = one["moves"], settings["vary"], settings["tails"] == "separate"
+    if len(moves) != 1 + separate:
+        raise ValueError("`moves` must be two numbers for separate `tails`, else one")
+    if vary != "shift" and min(moves) < 0:
+        raise ValueError("a scale must not be negative")
+    moved = {} if separate else {vary: float(moves[0])}
+    point = OperatingPoint(**{"scale": 1.0, "shift": 0.0} | moved | {name: float(one[name]) for name in METRICS})
+    return Calibration(one["rows"], point, (float(moves[0]), float(moves[1])) if separate else None)

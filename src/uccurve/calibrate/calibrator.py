@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Vary
+from uccurve._checks import Array, Vary
 from uccurve._conformal import conformal_rank
 from uccurve._distributions import clopper_pearson
+from uccurve.compare._formats import counted
 from uccurve.curve import UCC, rank_leaving
 from uccurve.intervals import Intervals
 from uccurve.points import OperatingPoint
 
-from ._groups import Groups, Label, listed
-from ._moving import moved_apart, one_sided, put_together
-from ._saved import SETTINGS, Calibration, Learnt, read, write
+from ._groups import Keys, Label, grouped
+from ._saved import SETTINGS, Calibration, Calibrations, read, write
 
 __all__ = ["Calibration", "IntervalCalibrator"]
 
@@ -30,22 +29,14 @@ Labels = npt.ArrayLike | Mapping[Any, Any]
 
 
 class IntervalCalibrator:
-    """Learn the scale or shift that brings intervals to a target, on rows the model has not seen.
-
-    Give exactly one target.
+    """Learn the scale or shift that brings intervals to a coverage, on rows the model has not seen.
 
     Parameters
     ----------
-    coverage, miss_rate : float, optional
+    coverage, miss_rate : float
         Share of new observations that shall lie inside, or that may lie outside; one of the two.
-    bandwidth : float, optional
-        Half the mean width, in units of ``y_true``.
-    cost : float, optional
-        The c of ``c * x + (1 - c) * y`` on `axes`; the scale of minimum cost is chosen.
-    axes : tuple of two metrics
-        For `cost` only.
     conformal : bool
-        For a coverage only: reach it for new rows, with a guarantee, rather than for the calibration rows.
+        Reach the coverage for new rows, with a guarantee, rather than for the calibration rows.
     confidence : float, optional
         Reach at least the coverage in this share of all calibration sets, rather than on average over them.
     vary : {"scale", "shift"}
@@ -89,57 +80,49 @@ class IntervalCalibrator:
     >>> held_out = Intervals.from_bands([1, 2, 3, 8], y_pred=[0, 0, 0, 0], lower_band=[1, 1, 2, 2])
     >>> calibrator = IntervalCalibrator(coverage=0.8).fit(held_out)
     >>> calibrator
-    IntervalCalibrator(coverage=0.8, vary='scale', conformal=True; scale 4 from 4 rows)
+    IntervalCalibrator(coverage=0.8; scale 4 from 4 rows)
     >>> lower, upper = calibrator.apply_bounds(y_pred=[10.0], lower=[9.0], upper=[12.0])
     >>> lower.tolist(), upper.tolist()
     ([6.0], [18.0])
     """
 
-    __slots__ = ("_alpha", "_learnt", "axes", "confidence", "conformal", "fallback", "tails", "targets", "vary")
+    __slots__ = ("_alpha", "_keys", "_learnt", *SETTINGS)
 
     def __init__(
         self,
         *,
         coverage: float | None = None,
         miss_rate: float | None = None,
-        bandwidth: float | None = None,
-        cost: float | None = None,
-        axes: Axes = HEADLINE,
         conformal: bool = True,
         confidence: float | None = None,
         vary: Vary = "scale",
         tails: Tails = "joint",
         fallback: Fallback | None = None,
     ) -> None:
-        self._alpha = None if coverage is miss_rate is None else checks.miss_rate_of(coverage, miss_rate)
-        given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
-        target = checks.only("target", given, tuple(given))
-        if target is None:
-            raise ValueError("give one target to calibrate for: coverage=, miss_rate=, bandwidth= or cost=.")
-        name, value = str(target[0]), checks.real(*target, 0, 1 if bandwidth is None else np.inf)
+        self._alpha = checks.miss_rate_of(coverage, miss_rate)
+        self.coverage, self.miss_rate = (None if share is None else float(share) for share in (coverage, miss_rate))
         checks.choice("vary", vary, ("scale", "shift"))
         checks.choice("tails", tails, ("joint", "separate"))
         if fallback is not None:
             checks.choice("fallback", fallback, ("pooled",))
-        self.targets, self.vary, self.tails, self.fallback = {name: value}, vary, tails, fallback
-        self.axes, self.conformal = checks.axes(axes), checks.flag("conformal", conformal)
+        self.vary, self.tails, self.fallback = vary, tails, fallback
+        self.conformal = checks.flag("conformal", conformal)
         self.confidence = None if confidence is None else checks.real("confidence", confidence, 0, 1)
-        for option, asked in (("confidence", confidence is not None), ("tails", tails == "separate")):
-            if asked and self._alpha is None:
-                raise ValueError(f"`{option}` needs a coverage as the target.")
         if confidence is not None and not conformal:
             raise ValueError("`confidence` needs conformal=True: it is about new rows.")
-        self._learnt: Learnt | None = None
+        self._learnt: Calibrations = {}
+        self._keys: Keys = None
 
     @property
     def calibrations_(self) -> Mapping[Label | None, Calibration]:
         """What `fit` found, by group; without groups the one key is None."""
-        return MappingProxyType(self._fitted.calibrations)
+        learnt = self._fitted
+        return {label: one for label, one in learnt.items() if label is not None} or dict(learnt)
 
     @property
     def pooled_(self) -> Calibration | None:
         """What groups fall back on that `fit` has not seen; None where nothing was asked for."""
-        return self._fitted.pooled
+        return self._fitted.get(None) if len(self._fitted) > 1 else None
 
     @property
     def scale_(self) -> float:
@@ -170,21 +153,18 @@ class IntervalCalibrator:
         {'a': 2.0, 'b': 8.0}
         """
         curve = UCC(intervals, vary=self.vary)
-        if groups is None:
-            self._learnt = Learnt({None: self._learn(curve)})
-            return self
-        pooled = self._learn(curve) if self.fallback else None
-        found = Groups.of(groups, len(intervals))
-        calibrations: dict[Label | None, Calibration] = {}
+        whole: Calibrations = {None: self._learn(curve)} if groups is None or self.fallback else {}
+        keys, parts = (None, {}) if groups is None else grouped(groups, len(intervals))
+        learnt: Calibrations = {}
         refused: list[str] = []
-        for label, rows in found.rows.items():
+        for label, rows in parts.items():
             try:
-                calibrations[label] = self._learn(UCC(intervals[rows], vary=self.vary))
+                learnt[label] = self._learn(UCC(intervals[rows], vary=self.vary))
             except ValueError as error:
-                refused.append(f"{label!r} ({len(rows)} row{'s' if len(rows) > 1 else ''}): {error}")
-        if refused and (pooled is None or not calibrations):
-            raise ValueError(f"{len(refused)} of {len(found.rows)} groups cannot be calibrated, first {refused[0]}")
-        self._learnt = Learnt(calibrations, found.keys, pooled)
+                refused.append(f"{label!r} ({counted(len(rows), 'row')}): {error}")
+        if refused and not (whole and learnt):
+            raise ValueError(f"{len(refused)} of {len(parts)} groups cannot be calibrated, first {refused[0]}")
+        self._learnt, self._keys = learnt | whole, keys
         return self
 
     def apply(self, intervals: Intervals, *, groups: Labels | None = None) -> Intervals:
@@ -193,27 +173,11 @@ class IntervalCalibrator:
         Examples
         --------
         >>> held_out = Intervals.from_bands([1, 2, 3], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
-        >>> IntervalCalibrator(bandwidth=5).fit(held_out).apply(held_out)
-        Intervals(3 rows, miss_rate 0, bandwidth 5)
+        >>> IntervalCalibrator(coverage=0.75).fit(held_out).apply(held_out)
+        Intervals(3 rows, miss_rate 0, bandwidth 3)
         """
-        learnt = self._fitted
-        if groups is None or None in learnt.calibrations:
-            if groups is not None:
-                raise ValueError("`groups` were not given to fit. Hint: fit with groups, or leave them out here.")
-            return self._moved(intervals, self._single())
-        found = Groups.of(groups, len(intervals))
-        if found.keys != learnt.keys:
-            raise ValueError(f"`groups` must have the keys that fit had: {learnt.keys}; got {found.keys}.")
-        unseen = [label for label in found.rows if label not in learnt.calibrations]
-        if unseen and learnt.pooled is None:
-            raise ValueError(
-                f"`groups` must have been seen at fit: {len(unseen)} of {len(found.rows)} were not, "
-                f"first {unseen[0]!r}. "
-                f'Seen: {listed(list(learnt.calibrations))}. Hint: fallback="pooled" takes all rows for them.'
-            )
-        learnt_or_pooled: Any = dict.fromkeys(unseen, learnt.pooled) | learnt.calibrations
-        parts = [(rows, self._moved(intervals[rows], learnt_or_pooled[label])) for label, rows in found.rows.items()]
-        return put_together(intervals, parts)
+        lower, upper = self._moves(groups, intervals)
+        return intervals._moved(**{self.vary: (lower, upper)})
 
     def apply_bounds(
         self,
@@ -259,12 +223,8 @@ class IntervalCalibrator:
         >>> [round(end, 3) for end in IntervalCalibrator(coverage=0.95).coverage_range(200)]
         [0.916, 0.976]
         """
-        if self._alpha is None:
-            raise ValueError("`coverage_range` needs a coverage as the target.")
-        share_per_tail, confidence = self._per_tail(self._alpha)
-        rank = (
-            conformal_rank(rows, share_per_tail, confidence) if self.conformal else rank_leaving(rows, share_per_tail)
-        )
+        alpha, confidence = self._per_tail
+        rank = conformal_rank(rows, alpha, confidence) if self.conformal else rank_leaving(rows, alpha)
         if self.tails == "separate":
             rank = 2 * rank - rows - 1  # of the interval between two order statistics
         low = clopper_pearson(rank, rows, share)[0] if rank > 0 else 0.0
@@ -280,87 +240,97 @@ class IntervalCalibrator:
         >>> IntervalCalibrator.from_json(text).scale_
         3.0
         """
-        return write({name: getattr(self, name) for name in SETTINGS} | self.targets, self._fitted)
+        return write({name: getattr(self, name) for name in SETTINGS}, self._keys, self._fitted)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read what `to_json` wrote; anything else is refused. Nothing in the text is ever run."""
-        settings, learnt = read(text)
         try:
+            settings, keys, learnt = read(text)
             self = cls(**settings)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"`text` must be a calibration written by to_json: {error}") from None
-        self._learnt = learnt
+            why = str(error).rstrip(".")
+            raise ValueError(f"`text` must be a calibration written by to_json: {why}.") from None
+        self._keys, self._learnt = keys, learnt
         return self
 
     def __repr__(self) -> str:
-        ((name, value),) = self.targets.items()
-        words = [f"{name}={value:g}", f"vary={self.vary!r}"]
-        if name in ("coverage", "miss_rate"):
-            words.append(f"conformal={self.conformal}")
-        words += [f"confidence={self.confidence:g}"] if self.confidence is not None else []
-        words += [f"tails={self.tails!r}"] if self.tails != "joint" else []
-        words += [f"axes={self.axes!r}"] if name == "cost" else []
-        words += [f"fallback={self.fallback!r}"] if self.fallback else []
+        given = {name: getattr(self, name) for name in SETTINGS}
+        words = [f"{name}={value!r}" for name, value in given.items() if value != SETTINGS[name]]
         return f"IntervalCalibrator({', '.join(words)}; {self._state()})"
 
     def _state(self) -> str:
-        if self._learnt is None:
+        if not self._learnt:
             return "not fitted"
-        found = self._learnt.calibrations.values()
-        rows = sum(one.rows for one in found)
-        values = [v for one in found for v in (one.tails or (getattr(one.point, self.vary),))]
-        if None not in self._learnt.calibrations:
+        found = self.calibrations_
+        rows = sum(one.rows for one in found.values())
+        values = [value for one in found.values() for value in one.moves(self.vary)]
+        if None not in found:
             return f"{self.vary} {min(values):.4g} to {max(values):.4g} in {len(found)} groups from {rows} rows"
         sides = " below and ".join(f"{value:.4g}" for value in values) + (" above" if len(values) > 1 else "")
         return f"{self.vary} {sides} from {rows} rows"
 
     @property
-    def _fitted(self) -> Learnt:
-        if self._learnt is None:
+    def _fitted(self) -> Calibrations:
+        if not self._learnt:
             raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
         return self._learnt
 
-    def _per_tail(self, alpha: Fraction) -> tuple[Fraction, float | None]:
-        """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
+    @property
+    def _per_tail(self) -> tuple[Fraction, float | None]:
+        """The miss rate and the confidence of each tail; half of what may go wrong where there are two."""
         if self.tails == "joint":
-            return alpha, self.confidence
-        return alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
+            return self._alpha, self.confidence
+        return self._alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
 
     def _single(self) -> Calibration:
-        calibrations = self._fitted.calibrations
+        calibrations = self.calibrations_
         if None not in calibrations:
-            raise ValueError(
-                f"there is one calibration per group ({listed(list(calibrations))}). "
-                "Hint: pass `groups`, see calibrations_."
-            )
+            seen = checks.shown([*calibrations])
+            raise ValueError(f"there is one calibration per group: {seen}. Hint: pass `groups`, see calibrations_.")
         return calibrations[None]
 
     def _learn(self, curve: UCC) -> Calibration:
         intervals = curve.intervals
         if intervals._weight is not None and not intervals._weight.any():
             raise ValueError("`weight` must not be zero in every row.")
-        if self._alpha is None:
-            given: Any = self.targets
-            point = curve.cheapest(given["cost"], axes=self.axes) if "cost" in given else curve.find(**given)
-            return Calibration(len(intervals), point)
         if self.conformal and intervals.y_true.ndim == 2:
             raise ValueError(
                 "`conformal` counts exchangeable rows, and the outputs of one row are not. "
                 "Hint: calibrate each output by itself, or pass conformal=False."
             )
         if self.tails == "joint":
-            return Calibration(len(intervals), self._find(curve, self._alpha))
-        sides = (UCC(side, vary=self.vary) for side in one_sided(intervals))
-        lower, upper = (getattr(self._find(side, self._alpha), self.vary) for side in sides)
-        moved = moved_apart(intervals, self.vary, lower, upper)
+            return Calibration(len(intervals), self._find(curve))
+        y, p, weight = intervals.y_true, intervals.y_pred, intervals._weight
+        below = Intervals.from_bands(np.minimum(y, p), p, intervals.lower_band, weight=weight)  # misses below only
+        above = Intervals.from_bands(np.maximum(y, p), p, intervals.upper_band, weight=weight)
+        lower, upper = (getattr(self._find(UCC(side, vary=self.vary)), self.vary) for side in (below, above))
+        moved = intervals._moved(**{self.vary: (lower, upper)})
         return Calibration(len(intervals), UCC(moved).at(1.0), (lower, upper))
 
-    def _find(self, curve: UCC, alpha: Fraction) -> OperatingPoint:
-        share, confidence = self._per_tail(alpha)
-        return curve.find(miss_rate=share, conformal=self.conformal, confidence=confidence)
+    def _find(self, curve: UCC) -> OperatingPoint:
+        miss_rate, confidence = self._per_tail
+        return curve.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence)
 
-    def _moved(self, intervals: Intervals, one: Calibration) -> Intervals:
-        if one.tails is not None:
-            return moved_apart(intervals, self.vary, *one.tails)
-        return intervals.calibrated(scale=one.point.scale, shift=one.point.shift)
+    def _moves(self, groups: Labels | None, intervals: Intervals) -> tuple[Any, Any]:
+        """Return the scale (or shift) of the lower and of the upper bands: for all rows, or for each."""
+        if groups is None:
+            moves = self._single().moves(self.vary)
+            return moves[0], moves[-1]
+        learnt = self.calibrations_
+        if None in learnt:
+            raise ValueError("`groups` were not given to fit. Hint: fit with groups, or leave them out here.")
+        keys, parts = grouped(groups, len(intervals))
+        if keys != self._keys:
+            raise ValueError(f"`groups` must have the keys that fit had: {self._keys}; got {keys}.")
+        unseen = [label for label in parts if label not in learnt]
+        if unseen and None not in self._learnt:
+            raise ValueError(
+                f"`groups` must have been seen at fit: {len(unseen)} of {len(parts)} were not, first {unseen[0]!r}. "
+                f'Seen: {checks.shown([*learnt])}. Hint: fallback="pooled" takes all rows for them.'
+            )
+        lower, upper = np.empty((2, len(intervals), *[1] * (intervals.y_true.ndim - 1)))
+        for label, rows in parts.items():
+            moves = (self._learnt.get(label) or self._learnt[None]).moves(self.vary)
+            lower[rows], upper[rows] = moves[0], moves[-1]
+        return lower, upper

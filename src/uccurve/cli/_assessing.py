@@ -16,7 +16,8 @@ from uccurve.compare.assess import asked_settings, assess
 from ._console import say, show
 from ._demo import example
 from ._labels import block_option, hint_at_blocks
-from ._loading import Part, Request, load, parts
+from ._loading import Part, load, parts
+from ._options import Request
 from ._results import Outputs
 from ._scans import Engine, choose_engine
 from ._sources import Source
@@ -64,11 +65,8 @@ def assess_files(
 
 
 def look_into(paths: Sequence[str | Source], request: Request) -> tuple[list[Part], Request]:
-    """Settle which columns are read, and say so."""
+    """Settle which columns are read, and which hold blocks."""
     found = parts(paths, request)
-    for part in found:
-        for line in part.said():
-            say(line)
     columns = list(dict.fromkeys(name for part in found for name in part.table.columns))
     request = replace(request, block=block_option(request.block, columns))
     if not any({*request.labels} <= {*part.table.columns} for part in found):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import isnan, nan
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,14 @@ import numpy as np
 
 from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
-from uccurve.adapters._names import Bounds, Columns
+from uccurve.adapters._names import Columns
 from uccurve.calibrate.calibrator import Calibration, IntervalCalibrator
 from uccurve.compare._formats import amount, count, coverage, factor, share, short
 
-from ._console import output, say, show_rows, show_text
+from ._console import output, say, show_table, show_text
 from ._labels import group_labels
-from ._loading import Part, Request, level_name, models_of, part_of, parts, read_frames
+from ._loading import Part, level_name, models_of, part_of, parts, read_frames
+from ._options import Request
 from ._results import Outputs
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
@@ -32,39 +32,17 @@ LISTED = 40
 """Groups that are listed at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to calibrate for, as `IntervalCalibrator` takes it; without a target each level is its own."""
-
-    target: Mapping[str, float]
-    options: Mapping[str, Any]
-
-    def calibrator(self, model: str, columns: Columns, bounds: Bounds) -> IntervalCalibrator:
-        """Return the calibrator of one pair of bounds."""
-        levels, target = len(columns.bounds), dict(self.target)
-        if levels > 1 and not {"coverage", "miss_rate"}.isdisjoint(target):
-            raise ValueError(
-                f"--coverage is one promise, and {short(model)} has {levels} levels. Hint: leave it out, so that "
-                "each level keeps its own, or choose one level by --model."
-            )
-        if not target and bounds.level is None:
-            raise ValueError(
-                f"the bounds of {short(model)} do not tell their coverage by their names. Hint: --coverage 90%."
-            )
-        target = target or {"coverage": float(bounds.level or 0)}
-        return IntervalCalibrator(**target, **self.options)  # type: ignore[arg-type]  # floats by name
-
-
-def calibrate_files(calibration: str, new: str | None, wanted: Wanted, request: Request, outputs: Outputs) -> None:
+def calibrate_files(
+    calibration: str, new: str | None, request: Request, outputs: Outputs, *, target: Fraction | None, **options: Any
+) -> None:
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
     _check(outputs, calibration, *([new] if new is not None else []))
     (found,) = parts([calibration], request)
-    for line in found.said():
-        say(line)
     found.table.require(request.labels)
-    learnt = _learnt(found, request, wanted)
-    table = None if new is None else Table.open(new, request.dialect)
-    calibrated = None if table is None else _calibrated(table, learnt, request)  # refused before anything is written
+    learnt = _learnt(found, request, target, options)
+    calibrated = None
+    if new is not None:  # refused before anything is written
+        calibrated = _calibrated(Table.open(new, request.dialect), learnt, request)
     outputs.write("--save", lambda: learnt.to_json() + "\n")
     if calibrated is not None:
         _write(*calibrated, outputs)
@@ -84,23 +62,38 @@ def _check(outputs: Outputs, *inputs: str) -> None:
         raise ValueError("calibrated bounds are written as CSV, .csv.gz or Parquet, not as .zst.")
 
 
-def _learnt(found: Part, request: Request, wanted: Wanted) -> SavedCalibration:
-    """Fit one calibrator for each level of each model."""
+def _learnt(found: Part, request: Request, target: Fraction | None, options: Mapping[str, Any]) -> SavedCalibration:
+    """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
     frames = read_frames([found], request)
     groups = group_labels(frames[0], request.labels)
     models = []
     for name, model in models_of([found], frames, request).items():
         columns = found.models[name]
-        if columns.samples:
-            raise ValueError(f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles.")
         levels = list(model.values()) if isinstance(model, dict) else [model]
         calibrators = [
-            wanted.calibrator(name, columns, bounds).fit(intervals, groups=groups)
-            for bounds, intervals in zip(columns.bounds, levels, strict=True)
+            IntervalCalibrator(coverage=float(one), **options).fit(intervals, groups=groups)
+            for one, intervals in zip(_targets(name, columns, target), levels, strict=True)
         ]
         models.append(SavedModel(name, columns, tuple(calibrators)))
     band = request.min_band if isinstance(request.min_band, float) else None
     return SavedCalibration(tuple(models), tuple(request.labels), band, request.sort_crossing)
+
+
+def _targets(name: str, columns: Columns, target: Fraction | None) -> list[Fraction]:
+    """Return the coverage to promise of each pair of bounds."""
+    if columns.samples:
+        raise ValueError(f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles.")
+    if target is not None and len(columns.bounds) > 1:
+        raise ValueError(
+            f"--coverage is one promise, and {short(name)} has {len(columns.bounds)} levels. Hint: leave it out, so "
+            "that each level keeps its own, or choose one level by --model."
+        )
+    told = [level for level in columns.levels if level is not None] if target is None else [target]
+    if not told:
+        raise ValueError(
+            f"the bounds of {short(name)} do not tell their coverage by their names. Hint: --coverage 90%."
+        )
+    return told
 
 
 def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> tuple[pl.DataFrame, Table]:
@@ -109,7 +102,14 @@ def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> tup
     table.require([*(name for columns in models.values() for name in columns.names), *learnt.by])
     frame = table.texts()
     for one in learnt.models:
-        frame = _with_bounds(table, frame, models[one.name], one, learnt, drop=request.missing == "drop")
+        columns = models[one.name]
+        numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
+        rows = _complete(numbers, columns) if request.missing == "drop" else np.arange(len(numbers))
+        try:
+            bounds = _nested(one.name, list(_moved(numbers[rows], columns, one, learnt)))
+        except ValueError as error:
+            raise ValueError(f"{table.label}, {short(one.name)}: {error}") from None
+        frame = _with_bounds(table, frame, rows, dict(zip(columns.names[1:], bounds, strict=True)))
     return frame, table
 
 
@@ -134,26 +134,6 @@ def _described(models: Mapping[str, Columns]) -> str:
     return listed([level_name(name, one, bounds) for name, one in models.items() for bounds in one.bounds])
 
 
-def _with_bounds(
-    table: Table, frame: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration, *, drop: bool
-) -> pl.DataFrame:
-    """Return the frame with calibrated bounds of one model; all its other cells are as they were."""
-    import polars as pl
-
-    numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
-    rows = _complete(numbers, columns) if drop else np.arange(len(numbers))
-    try:
-        bounds = _nested(one.name, list(_moved(numbers[rows], columns, one, learnt)))
-    except ValueError as error:
-        raise ValueError(f"{table.label}, {short(one.name)}: {error}") from None
-    values = dict(zip(columns.names[1:], (bound for both in bounds for bound in both), strict=True))
-    new = {name: pl.Series(name, bound) for name, bound in values.items()}
-    if table.kind == "csv":
-        sign = table.dialect.decimal
-        new = {name: pl.Series(name, [repr(v).replace(".", sign) for v in s.to_list()]) for name, s in new.items()}
-    return frame.with_columns(frame[name].cast(s.dtype).scatter(rows, s) for name, s in new.items())
-
-
 def _moved(
     numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration
 ) -> Iterator[tuple[Array, Array]]:
@@ -167,15 +147,28 @@ def _moved(
         yield found.lower, found.upper
 
 
-def _nested(name: str, bounds: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
+def _nested(name: str, bounds: Sequence[tuple[Array, Array]]) -> list[Array]:
     """Return bounds of which each level contains the narrower ones: widened where they do not, and that is said."""
-    lower = np.minimum.accumulate([low for low, _ in bounds])
-    upper = np.maximum.accumulate([high for _, high in bounds])
-    changed = (lower != [low for low, _ in bounds]) | (upper != [high for _, high in bounds])
-    widened = int(changed.any(axis=0).sum())
+    given = np.array(bounds)
+    nested = given.copy()
+    nested[:, 0] = np.minimum.accumulate(given[:, 0])
+    nested[:, 1] = np.maximum.accumulate(given[:, 1])
+    widened = int((nested != given).any(axis=(0, 1)).sum())
     if widened:
-        say(f"{short(name)}: wider levels were widened to contain narrower ones in {widened} of {lower.shape[1]} rows")
-    return list(zip(lower, upper, strict=True))
+        rows = f"{widened} of {given.shape[2]} rows"
+        say(f"{short(name)}: wider levels were widened to contain narrower ones in {rows}")
+    return [bound for both in nested for bound in both]
+
+
+def _with_bounds(table: Table, frame: pl.DataFrame, rows: Any, bounds: Mapping[str, Array]) -> pl.DataFrame:
+    """Return the frame with new bounds in some rows; all its other cells are as they were."""
+    import polars as pl
+
+    new = {name: pl.Series(name, bound) for name, bound in bounds.items()}
+    if table.kind == "csv":
+        sign = table.dialect.decimal
+        new = {name: pl.Series(name, [repr(v).replace(".", sign) for v in s.to_list()]) for name, s in new.items()}
+    return frame.with_columns(frame[name].cast(s.dtype).scatter(rows, s) for name, s in new.items())
 
 
 def _complete(numbers: pl.DataFrame, columns: Columns) -> Any:
@@ -210,19 +203,19 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
         for one in learnt.models
         for bounds, calibrator in zip(one.columns.bounds, one.calibrators, strict=True)
     ]
-    promises = [*dict.fromkeys(filter(None, (_promise(calibrator) for _, calibrator in fitted)))]
+    promises = [*dict.fromkeys(_promise(calibrator) for _, calibrator in fitted)]
     if not to_stdout:
         for line in promises:
             say(line)
         return
-    rows = [row for name, calibrator in fitted for row in _rows_of(name, calibrator)]
+    lines = [line for name, calibrator in fitted for line in _lines(name, calibrator)]
+    title = "What was learnt" if len(lines) <= LISTED else f"What was learnt: the first {LISTED} of {len(lines)}"
     move = "factor" if fitted[0][1].vary == "scale" else "shift"
-    title = "What was learnt" if len(rows) <= LISTED else f"What was learnt: the first {LISTED} of {len(rows)}"
-    show_rows(title, ["model", "rows", move, "coverage here", "of new rows (95% range)"], rows[:LISTED])
+    show_table(title, ["model", "rows", move, "coverage here", "of new rows (95% range)"], lines[:LISTED])
     show_text(promises)
 
 
-def _rows_of(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
+def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
     for group, learnt in calibrator.calibrations_.items():
         label = ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
         yield [name if group is None else f"{name}, {label}", *_numbers(calibrator, learnt)]
@@ -231,29 +224,16 @@ def _rows_of(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
 
 
 def _numbers(calibrator: IntervalCalibrator, learnt: Calibration) -> tuple[str, str, str, str]:
-    write = factor if calibrator.vary == "scale" else amount
-    moves = learnt.tails or (getattr(learnt.point, calibrator.vary),)
-    change = " below, ".join(str(write(value)) for value in moves) + (" above" if len(moves) > 1 else "")
-    expected = "-"
-    if not isnan(_target(calibrator)):
-        expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
+    moves = [str((factor if calibrator.vary == "scale" else amount)(move)) for move in learnt.moves(calibrator.vary)]
+    change = f"{moves[0]} below, {moves[1]} above" if len(moves) > 1 else moves[0]
+    expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
     return str(count(learnt.rows)), change, str(share(1 - learnt.point.miss_rate)), expected
-
-
-def _target(calibrator: IntervalCalibrator) -> float:
-    """Return the promised coverage; nan for another target."""
-    return calibrator.targets.get("coverage", 1 - calibrator.targets.get("miss_rate", nan))
 
 
 def _promise(calibrator: IntervalCalibrator) -> str:
     """Return what the numbers promise, in words."""
-    target = _target(calibrator)
-    if isnan(target):
-        return ""
-    sure = f"{coverage(target)} of new rows like these will be covered, on average"
+    target = f"{coverage(calibrator.coverage)} of new rows like these will be covered"
+    sure = f"{target}, on average"
     if calibrator.confidence is not None:
-        sure = f"at least {coverage(target)} of new rows like these will be covered, with "
-        sure += f"{coverage(calibrator.confidence)} confidence"
-    elif not calibrator.conformal:
-        sure = f"{coverage(target)} of these rows are covered, and fewer of new ones"
+        sure = f"at least {target}, with {coverage(calibrator.confidence)} confidence"
     return f"Promise: {sure}. One calibration set does better or worse: 95% of sets of that size lie in the range."

@@ -7,20 +7,26 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import itemgetter
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
 from uccurve._outputs import shown_path
 from uccurve.compare import _tables
-from uccurve.compare._formats import short
+from uccurve.compare._columns import Column
+from uccurve.compare._formats import Cell, short, words
+from uccurve.compare._tables import Table
 
 from ._sources import is_open
 
 if TYPE_CHECKING:
-    from uccurve.compare._columns import Column
     from uccurve.compare.results import Assessment
 
 ROOMY = 100
 """Columns of a terminal from which tables are spaced."""
+WORD = 7
+"""Columns that words need at least."""
 FLAGS = (
     ('pass min_band="5%"', "--min-band 5%"),
     ('pass missing="drop"', "--missing drop"),
@@ -84,6 +90,8 @@ def refusal(error: BaseException) -> str:
         return f"{shown_path(str(error.filename))}: {error.strerror}."
     if isinstance(error, OSError) and error.strerror:
         return f"the output cannot be written: {error.strerror}."
+    if isinstance(error, ModuleNotFoundError):
+        return f'the command line needs {error.name}: pip install "uccurve[cli]"'
     text = " ".join(str(error).split()) or type(error).__name__
     for call, flag in FLAGS:
         text = text.replace(call, flag)
@@ -111,109 +119,83 @@ def watch(wanted: bool | None) -> bool | Callable[[int, int], None] | None:
 
 def show(assessment: Assessment, *, full: bool = False) -> None:
     """Print the verdict, then the tables: drawn for a terminal, in aligned columns for a pipe or a file."""
-    stream = output()
+    stream, crossings = output(), _crossings(assessment) if full else []
     if not stream.isatty():
-        stream.write("\n".join([_tables.text(assessment, full=full), *_crossings(assessment, full=full)]) + "\n")
+        stream.write("\n".join([_tables.text(assessment, full=full), *crossings]) + "\n")
         return
-    console, text = _console(stream)
-    console.print(text(assessment.verdict.text, style="bold"), end="\n\n")
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False)
+    console.print(Text(assessment.verdict.text, style="bold"), end="\n\n")
     reasons = assessment.verdict.reasons if full else ()
     if reasons:
-        console.print(text("\n".join(f"- {reason}" for reason in reasons)), end="\n\n")
+        console.print(Text("\n".join(f"- {reason}" for reason in reasons)), end="\n\n")
     for table in _tables.tables(assessment, full=full):
-        cells = [[_cell(column, row) for column in table.columns] for row in table.rows]
-        left = {place for place, column in enumerate(table.columns) if column.is_text}
-        _draw(stream, table.title, [column.heading for column in table.columns], cells, left=left)
-    for sentence in (*_tables.sentences(assessment), *_crossings(assessment, full=full)):
+        _draw(stream, table)
+    for sentence in (*_tables.sentences(assessment), *crossings):
         if sentence not in reasons:
-            console.print(text(sentence, style="dim"))
+            console.print(Text(sentence, style="dim"))
 
 
-def _crossings(assessment: Assessment, *, full: bool) -> Iterator[str]:
+def _crossings(assessment: Assessment) -> list[str]:
     """Return where curves cross, for the pairs that the reasons of the verdict leave out."""
     told = {assessment.verdict.model, assessment.verdict.runner_up}
-    for one in assessment.crossings if full else ():
-        if set(one.names) != told:
-            yield f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}."
+    others = [one for one in assessment.crossings if set(one.names) != told]
+    return [f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}." for one in others]
 
 
-def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table of texts: the first column on the left, all others on the right."""
-    stream = output()
+    columns = [
+        Column(name, name, Cell if place else words, "", value=itemgetter(place)) for place, name in enumerate(header)
+    ]
+    stream, table = output(), Table(title, columns, rows)
     if not stream.isatty():
-        stream.write("\n".join([title, *_aligned([header, *rows])]) + "\n")
+        stream.write(f"{_tables.aligned(table)}\n")
         return
-    _draw(stream, title, header, [list(map(printable, row)) for row in rows], left={0})
+    _draw(stream, table)
 
 
 def show_text(lines: Iterable[str]) -> None:
     """Print sentences, wrapped to the width of a terminal and as they are to a pipe."""
     stream = output()
-    if not stream.isatty():
-        stream.writelines(f"{printable(line)}\n" for line in lines)
-        return
-    console, text = _console(stream)
     for line in lines:
-        console.print(text(printable(line)))
+        stream.write(f"{fill(printable(line), get_terminal_size()[0]) if stream.isatty() else printable(line)}\n")
 
 
-def _console(stream: TextIO) -> tuple[Any, Any]:
+def _draw(stream: TextIO, table: Table) -> None:
+    """Draw a table; where the terminal is too narrow, headings are broken between words, and words in cells."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.table import Table as Drawing
     from rich.text import Text
 
-    return Console(file=stream, highlight=False), Text
-
-
-def _draw(stream: TextIO, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> None:
-    """Draw a table; headings are broken between words where the terminal is too narrow for them."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as Drawing
-
-    console, text = _console(stream)
-    gap = 2 if console.width >= ROOMY else 1
-    drawing = Drawing(title=text(title, style="italic"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    room = get_terminal_size().columns
+    gap = 2 if room >= ROOMY else 1
+    columns = [[column.heading, *(_cell(column, row) for row in table.rows)] for column in table.columns]
+    if sum(gap + _width(cells) for cells in columns) > room:
+        columns = [[_broken(heading, _width(cells)), *cells] for heading, *cells in columns]
+    drawing = Drawing(title=Text(table.title, style="italic"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
     drawing.pad_edge, drawing.padding = False, (0, gap - 1, 0, 0)
-    widths = _widths(list(zip(header, *rows, strict=True)), console.width - gap * len(header))
-    for place, (name, width) in enumerate(zip(header, widths, strict=True)):
-        drawing.add_column(text(name), justify="left" if place in left else "right", width=width, overflow="fold")
-    for row in rows:
-        drawing.add_row(*map(text, row))
-    console.print(drawing)
-    console.print()
+    needed = 0
+    for column, cells in zip(table.columns, columns, strict=True):
+        side: Any = "left" if column.is_text else "right"
+        drawing.add_column(Text(cells[0]), justify=side, no_wrap=not column.is_text, overflow="fold")
+        needed += gap + min(_width(cells), WORD if column.is_text else room)
+    for row in zip(*(cells[1:] for cells in columns), strict=True):
+        drawing.add_row(*map(Text, row))
+    Console(file=stream, highlight=False, width=max(room, needed)).print(drawing, "")
 
 
-def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    r"""Widths of columns: of their lines where there is room for them, else of their words; the first gives way.
-
-    >>> _widths([("model", "GBR"), ("half-width at 90%", "1.67\n[1.49, 1.86]")], 24)
-    [5, 17]
-    """
-    lines = [max(len(line) for cell in column for line in cell.splitlines()) for column in columns]
-    words = [max(_longest_word(cell, heading=not i) for i, cell in enumerate(column)) for column in columns]
-    spare = room - sum(words)
-    if spare < 0:
-        return [max(words[0] + spare, 5), *words[1:]]
-    widths = []
-    for line, word in zip(lines, words, strict=True):
-        widths.append(min(line, word + spare))
-        spare -= widths[-1] - word
-    return widths
+def _width(cells: Iterable[str]) -> int:
+    return max(len(line) for cell in cells for line in cell.splitlines())
 
 
-def _longest_word(cell: str, *, heading: bool) -> int:
-    """Length of the longest word; a number with its interval is not broken inside the interval."""
-    parts = cell.split() if heading or not cell.rstrip().endswith("]") else cell.splitlines()
-    return max(map(len, parts), default=1)
+def _broken(heading: str, width: int) -> str:
+    return fill(heading, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _cell(column: Column, row: Any) -> str:
     cell = column.cell(row)
     return f"{cell.text}\n{cell.interval}" if cell.interval and not column.brief else cell.text
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    cells = [[printable(cell) for cell in row] for row in table]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for first, *rest in cells:
-        padded = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
-        yield "  ".join(padded).rstrip()

@@ -11,9 +11,10 @@ from uccurve.compare.gate import Gate, SavedScore, gate
 
 from ._assessing import choose_coverage, look_into
 from ._console import say, show_text
-from ._loading import Part, Request, load
+from ._loading import Part, load
+from ._options import Request
 from ._results import Outputs
-from ._saved import json_object
+from ._saved import json_text
 from ._sources import Source
 from ._tables import listed
 
@@ -30,9 +31,9 @@ def gate_files(
     """Judge a proposed model by the baseline, each by its file and its name in it; `options` as in `compare.gate`."""
     outputs.check(*(path for path in files if path is not None))
     first = Source.of(files[0])
-    saved = json_object(first)
-    if saved is not None and ("models" not in saved or saved.get("schema") != 1 or files[1] is None):
-        raise ValueError(f"{first.label} must be intervals, or an assessment that `uccurve assess --json` wrote.")
+    saved = _saved(first)
+    if saved is not None and files[1] is None:
+        raise ValueError(f"{first.label} is a saved assessment: give the intervals of the new model too.")
     sources = [source for source in (files[1], None if saved else first) if source is not None]
     found, request = look_into(sources, request)  # the proposed model first: segments and blocks are its columns
     promised = choose_coverage(coverage, found)
@@ -55,6 +56,18 @@ def gate_files(
     if outputs.leave_stdout:
         show_text(outcome.to_text().splitlines())
     return outcome
+
+
+def _saved(source: Source) -> Any:
+    """Return the saved assessment that a file holds; None for another file."""
+    text = json_text(source)
+    try:
+        data = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        data = {}
+    if data is not None and (data.get("schema") != 1 or not isinstance(data.get("models"), dict)):
+        raise ValueError(f"{source.label} must be intervals, or an assessment that `uccurve assess --json` wrote.")
+    return data
 
 
 def _names(found: Sequence[Part], old: str | None, new: str | None) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uccurve.adapters._frame import Model, model_of
@@ -12,38 +12,16 @@ from uccurve.adapters._long import widened
 from uccurve.adapters._names import Bounds, Columns, Long, key_columns, long_columns, model_columns, observed_column
 from uccurve.compare._formats import coverage, short
 from uccurve.curve import UCC
-from uccurve.intervals import Missing
 
+from ._console import say
 from ._labels import block_labels, segment_labels
+from ._options import Request
 from ._rows import complete_rows, matched_rows, refuse_other_rows
 from ._sources import Source
-from ._tables import Dialect, Table, listed
+from ._tables import Table, listed
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Which columns a person asked for, and how to read them; what is None or empty is found by convention."""
-
-    y: str | None = None
-    models: Mapping[str, Columns] = field(default_factory=dict)
-    weight: str | None = None
-    by: tuple[tuple[str, ...], ...] = ()
-    """Features to segment by; several columns of one feature are combined."""
-    block: int | str | None = None
-    on: tuple[str, ...] = ()
-    min_band: float | str | None = None
-    missing: Missing = "raise"
-    sort_crossing: bool = False
-    dialect: Dialect = field(default_factory=Dialect)
-
-    @property
-    def labels(self) -> list[str]:
-        """Columns that hold labels."""
-        block = [self.block] if isinstance(self.block, str) else []
-        return list(dict.fromkeys([*(name for feature in self.by for name in feature), *block]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +61,18 @@ class Loaded:
 
 
 def parts(paths: Sequence[str | Source], request: Request) -> list[Part]:
-    """Look into the files and settle which columns are read from each."""
+    """Look into the files, settle which columns are read from each, and say so."""
     found = [part_of(Table.open(path, request.dialect), request) for path in paths]
     _refuse_incomplete(found, request)
     names = [name for part in found for name in part.models]
     repeated = {name for name in names if names.count(name) > 1}
-    if len(found) == 1 or not repeated:
-        return found
-    return [
-        replace(part, models=_renamed(part, title, repeated)) for part, title in zip(found, _titles(found), strict=True)
-    ]
+    if len(found) > 1 and repeated:
+        titled = zip(found, _titles(found), strict=True)
+        found = [replace(part, models=_renamed(part, title, repeated)) for part, title in titled]
+    for part in found:
+        for line in part.said():
+            say(line)
+    return found
 
 
 def part_of(table: Table, request: Request) -> Part:
@@ -197,7 +177,7 @@ def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
                 f"{listed(table.columns)}. Hint: --model NAME=PRED,LOWER,UPPER."
             )
         weight = [request.weight] if request.weight and part.models else []
-        table.require([*part.numbers(request), *weight, *request.on])
+        table.require([*part.numbers(request), *weight, *(request.on or ())])
 
 
 def _holder(found: Sequence[Part], labels: Sequence[str]) -> int:

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from enum import StrEnum
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from uccurve import _checks as checks
-from uccurve._checks import Range, Unit
-from uccurve.adapters._names import Bounds, Columns, told_level
 
-from ._loading import Request
 from ._tables import Dialect
 
-Vary = StrEnum("Vary", ["scale", "shift"])
-Tails = StrEnum("Tails", ["joint", "separate"])
-Fallback = StrEnum("Fallback", ["pooled"])
-Engine = StrEnum("Engine", ["memory", "polars", "duckdb", "dask", "spark"])
-Missing = StrEnum("Missing", ["raise", "drop"])
-Decimal = StrEnum("Decimal", {"point": ".", "comma": ","})
+if TYPE_CHECKING:
+    from uccurve.adapters._names import Columns
+
+Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
+Repeated = list[Any] | None
 
 
 def share(text: str) -> Fraction:
@@ -51,34 +47,26 @@ def axes(text: str) -> Any:
         raise typer.BadParameter(str(error)) from None
 
 
-def span(text: str) -> Range:
+def span(text: str) -> checks.Range:
     try:
-        low, high = (float(end) for end in text.split(":"))
-        return checks.span("range", (low, high))
+        return checks.span("range", [float(end) for end in text.split(":")])
     except ValueError:
         raise typer.BadParameter(f"write a range as LOW:HIGH, such as 0:0.5; got {text!r}.") from None
 
 
-def unit(text: str) -> Unit:
+def unit(text: str) -> checks.Unit:
     try:
         return text if text in ("raw", "std") else float(text)
     except ValueError:
         raise typer.BadParameter(f"a unit is raw, std or a number; got {text!r}.") from None
 
 
-def amount(what: str) -> Callable[[str], float | str]:
-    """Return what reads a number in units of y, or a percentage."""
-
-    def read(text: str) -> float | str:
-        try:
-            value = float(text.removesuffix("%"))
-        except ValueError:
-            value = -1.0
-        if not 0 <= value < float("inf"):
-            raise typer.BadParameter(f"a {what} is a number in units of y, or a percentage; got {text!r}.")
-        return text if text.endswith("%") else value
-
-    return read
+def amount(text: str) -> float | str:
+    try:
+        value = checks.real("amount", float(text.removesuffix("%")), 0)
+    except ValueError:
+        raise typer.BadParameter(f"write a number in units of y, or a percentage; got {text!r}.") from None
+    return text if text.endswith("%") else value
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -100,58 +88,77 @@ def model_option(text: str) -> tuple[str, Columns]:
     >>> name, columns.names
     ('GBR', ('p', 'lower, 5%', 'hi'))
     """
+    from uccurve.adapters._names import Bounds, Columns, told_level
+
     name, equals, columns = text.partition("=")
     try:
         pred, lower, upper = split_names(columns)
     except (ValueError, typer.BadParameter):
         equals = ""
     if not (name.strip() and equals):
-        problem = f"a model is written NAME=PRED,LOWER,UPPER, with three columns; got {text!r}."
-        raise typer.BadParameter(problem, param_hint="--model")
+        raise typer.BadParameter(f"a model is written NAME=PRED,LOWER,UPPER, with three columns; got {text!r}.")
     return name.strip(), Columns(pred, (Bounds(lower, upper, told_level(lower, upper)),))
 
 
-def option(name: str, metavar: str, text: str, parser: Callable[[str], Any] | None = None, **limits: Any) -> Any:
-    """Return an option: its name, what stands for its value, what it is for, and what reads it."""
-    return typer.Option(name, metavar=metavar, help=text, parser=parser, **limits)
+def option(name: str, text: str, metavar: str | None = None, parser: Any = None, **limits: Any) -> Any:
+    """Return an option: its name, what it is for, what stands for its value, and what reads it."""
+    return typer.Option(name, help=text, metavar=metavar, parser=parser, **limits)
 
 
-def switch(name: str, text: str) -> Any:
-    """Return an option that is there or not, or one of a few words."""
-    return typer.Option(name, help=text)
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Which columns a person asked for, and how to read them: the options of all commands that read files.
 
+    What is None is found by convention.
+    """
 
-class Reading:
-    """Options of all commands that read files, which become one `Request`."""
+    y: Annotated[str | None, option("--y", "Column of the observation.", "COL")] = None
+    model: Annotated[Repeated, option("--model", "A model; repeatable.", "NAME=PRED,LOWER,UPPER", model_option)] = None
+    weight: Annotated[str | None, option("--weight", "Column of the row weights.", "COL")] = None
+    by: Annotated[Repeated, option("--by", "Segments; repeatable, commas combine.", "COL[,COL]", split_names)] = None
+    block: Annotated[Any, option("--block", "Dependent rows: labels, or N consecutive rows.", "COL|N", str)] = None
+    on: Annotated[Any, option("--on", "Keys that match the rows of several files.", "COL[,COL]", split_names)] = None
+    missing: Annotated[Literal["raise", "drop"], option("--missing", "Rows that lack a number or a match.")] = "raise"
+    min_band: Annotated[Any, option("--min-band", "Raise smaller bands: 0.3 or 5%.", "BAND", amount)] = None
+    sort_crossing: Annotated[bool, option("--sort-crossing", "Put crossing bounds in ascending order.")] = False
+    decimal: Annotated[Literal[".", ","], option("--decimal", "Decimal sign of CSV files.")] = "."
+    na: Annotated[Repeated, option("--na", "Another sign of a missing number; repeatable.", "TEXT", str)] = None
 
-    y: Annotated[str | None, option("--y", "COL", "Column of the observation.")] = None
-    model: Annotated[list[str] | None, option("--model", "NAME=PRED,LOWER,UPPER", "A model; repeatable.")] = None
-    weight: Annotated[str | None, option("--weight", "COL", "Column of the row weights.")] = None
-    by: Annotated[list[str] | None, option("--by", "COL[,COL]", "Segments; repeatable, commas combine.")] = None
-    block: Annotated[str | None, option("--block", "COL|N", "Dependent rows: labels, or N consecutive rows.")] = None
-    on: Annotated[Any, option("--on", "COL[,COL]", "Keys that match the rows of several files.", split_names)] = None
-    missing: Annotated[Missing, switch("--missing", "Rows that lack a number or a match.")] = Missing["raise"]
-    min_band: Annotated[
-        Any, option("--min-band", "BAND", "Raise smaller bands: 0.3 or 5%.", amount("minimum band"))
-    ] = None
-    sort_crossing: Annotated[bool, switch("--sort-crossing", "Put crossing bounds in ascending order.")] = False
-    decimal: Annotated[Decimal, switch("--decimal", "Decimal sign of CSV files.")] = Decimal.point
-    na: Annotated[list[str] | None, option("--na", "TEXT", "Another sign of a missing number; repeatable.")] = None
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.model or ()]
+        for name in names:
+            if names.count(name) > 1:
+                raise typer.BadParameter(f"the model name {name!r} is given twice.", param_hint="--model")
+
+    @property
+    def models(self) -> dict[str, Columns]:
+        """The models that were named, with their columns."""
+        return dict(self.model or ())
+
+    @property
+    def dialect(self) -> Dialect:
+        """How numbers are written."""
+        return Dialect(self.decimal, tuple(self.na or ()))
+
+    @property
+    def labels(self) -> list[str]:
+        """Columns that hold labels."""
+        block = [self.block] if isinstance(self.block, str) else []
+        return list(dict.fromkeys([*(name for feature in self.by or () for name in feature), *block]))
 
 
 def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these options of `Reading` (by default all), and pass them to it as one `request`."""
-    types = get_type_hints(Reading, include_extras=True)
+    """Give a command these options of `Request` (by default all), and pass them to it as one `request`."""
+    types = get_type_hints(Request, include_extras=True)
     shared = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Reading, name), annotation=types[name])
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Request, name), annotation=types[name])
         for name in names or types
     ]
 
     def with_request(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def call(**given: Any) -> None:
-            asked = {one.name: given.pop(one.name) for one in shared}
-            command(request=_request(**asked), **given)
+            command(request=Request(**{one.name: given.pop(one.name) for one in shared}), **given)
 
         own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "request"]
         call.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # what typer looks at
@@ -160,32 +167,11 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
     return with_request
 
 
-def _request(
-    *,
-    model: list[str] | None,
-    by: list[str] | None = None,
-    on: tuple[str, ...] | None = None,
-    missing: Any,
-    decimal: Decimal,
-    na: list[str] | None,
-    **others: Any,
-) -> Request:
-    models = [model_option(text) for text in model or []]
-    names = [name for name, _ in models]
-    for name in names:
-        if names.count(name) > 1:
-            raise typer.BadParameter(f"the model name {name!r} is given twice.", param_hint="--model")
-    features = tuple(split_names(text) for text in by or [])
-    dialect = Dialect(decimal.value, tuple(na or ()))
-    return Request(models=dict(models), by=features, on=on or (), missing=missing.value, dialect=dialect, **others)
-
-
 FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
 Files = Annotated[list[str], typer.Argument(metavar="FILE", help=FILE_HELP)]
-Coverage = Annotated[Any, option("--coverage", "C", "Promise, 0.9 or 90%; else from the column names.", share)]
-Axes = Annotated[Any, option("--axes", "X,Y", f"Two of {', '.join(checks.METRICS)}.", axes)]
-Cost = Annotated[float | None, option("--cost", "C", "Cost C x + (1 - C) y.", min=0, max=1)]
-Bins = Annotated[int, option("--bins", "N", "Bins of a numeric feature of --by.", min=1)]
-Seed = Annotated[int, option("--seed", "N", "Random seed.", min=0)]
-Force = Annotated[bool, switch("--force", "Replace existing output files.")]
-Json = Annotated[str | None, option("--json", "OUT", "Write all numbers as JSON; - is standard output.")]
+Coverage = Annotated[Any, option("--coverage", "Promise, 0.9 or 90%; else from the column names.", "C", share)]
+Bins = Annotated[int, option("--bins", "Bins of a numeric feature of --by.", "N", min=1)]
+Seed = Annotated[int, option("--seed", "Random seed.", "N", min=0)]
+Force = Annotated[bool, option("--force", "Replace existing output files.")]
+Json = Annotated[str | None, option("--json", "Write all numbers as JSON; - is standard output.", "OUT")]
+Axes = Annotated[Any, option("--axes", f"Two of {', '.join(checks.METRICS)}.", "X,Y", axes)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
-from ._loading import Part, Request
+from ._loading import Part
 from ._memory import room
+from ._options import Request
 from ._tables import Dialect, Table
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]

@@ -10,7 +10,8 @@ from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch._findings import Findings
 from uccurve.sketch.assess import StreamedAssessment, assessed
 
-from ._loading import Part, Request
+from ._loading import Part
+from ._options import Request
 from ._scans import Engine, frame
 
 
@@ -57,7 +58,7 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
         y_true=str(part.y),
         weight=request.weight,
         block=request.block if isinstance(request.block, str) else None,
-        features=request.by,
+        features=request.by or (),
         min_band=request.min_band,
         missing=request.missing,
         resolution=PER_OCTAVE,

@@ -1,13 +1,16 @@
-"""Command line: assess, gate, calibrate, apply, demo and reproduce, from files to a verdict, a page or a new file."""
+"""Command line: assess, gate, calibrate, apply, demo and reproduce, from files to a verdict, a page or a new file.
+
+What a command needs is imported when it runs, so that help is there at once.
+"""
 
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 try:
-    import polars as pl
     import typer
 except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
@@ -16,16 +19,11 @@ from uccurve import __version__
 from uccurve.experiments import NAMES
 
 from . import _options as options
-from ._assessing import assess_files
-from ._assessing import demo as run_demo
-from ._calibrating import Wanted, apply_file, calibrate_files
 from ._console import answer_first, plain_warnings, refusal, say, watch
-from ._gating import gate_files
-from ._loading import Request
-from ._options import option, reads_files, switch
+from ._options import Request, option, reads_files
 from ._results import Outputs
 
-REFUSED = (ValueError, TypeError, OSError, ImportError, MemoryError)
+Experiment = StrEnum("Experiment", [*NAMES, "all"])  # type: ignore[misc]  # mypy wants to read the names
 app = typer.Typer(
     help="Say which model's prediction intervals to ship, at what factor, and how sure that is.",
     no_args_is_help=True,
@@ -40,9 +38,16 @@ def main() -> None:
     try:
         with plain_warnings():
             app(prog_name="uccurve")
-    except (*REFUSED, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except _refused() as error:
         say(f"uccurve: {refusal(error)}")
         sys.exit(1)
+
+
+def _refused() -> tuple[type[BaseException], ...]:
+    """Return the errors that are a refusal; those of Polars only where it was imported."""
+    polars: Any = sys.modules.get("polars")
+    own = (polars.exceptions.PolarsError, polars.exceptions.PanicException) if polars else ()
+    return (ValueError, TypeError, OSError, ImportError, MemoryError, *own)
 
 
 def _version(wanted: bool) -> None:
@@ -58,13 +63,6 @@ def common(
     """Options of the program itself."""
 
 
-def _experiments(names: list[str]) -> list[str]:
-    for name in names:
-        if name not in (*NAMES, "all"):
-            raise typer.BadParameter(f"no experiment is called {name!r}: there are {', '.join(NAMES)}, and all.")
-    return names
-
-
 @app.command("assess")
 @reads_files()
 def assess_command(
@@ -72,31 +70,32 @@ def assess_command(
     *,
     request: Request,
     coverage: options.Coverage = None,
-    full: Annotated[bool, switch("--full", "Show areas, gains, pairs and crossings too.")] = False,
+    full: Annotated[bool, option("--full", "Show areas, gains, pairs and crossings too.")] = False,
     json: options.Json = None,
-    report: Annotated[Path | None, option("--report", "OUT.html", "Write the interactive page.")] = None,
-    plot: Annotated[Path | None, option("--plot", "OUT.png|svg|pdf", "Draw the assessment.")] = None,
+    report: Annotated[Path | None, option("--report", "Write the interactive page.", "OUT.html")] = None,
+    plot: Annotated[Path | None, option("--plot", "Draw the assessment.", "OUT.png|svg|pdf")] = None,
     bins: options.Bins = 4,
     axes: options.Axes = "bandwidth,miss_rate",
-    cost: options.Cost = None,
-    partial: Annotated[Any, option("--partial", "LO:HI", "Miss rates of a partial gain.", options.span)] = None,
-    unit: Annotated[Any, option("--unit", "UNIT", "raw, std (of y) or a number.", options.unit)] = "raw",
+    cost: Annotated[float | None, option("--cost", "Cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
+    partial: Annotated[Any, option("--partial", "Miss rates of a partial gain.", "LO:HI", options.span)] = None,
+    unit: Annotated[Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)] = "raw",
     confidence_level: Annotated[
-        Any, option("--confidence-level", "P", "Of intervals and tests.", options.share)
+        Any, option("--confidence-level", "Of intervals and tests.", "P", options.share)
     ] = "0.95",
-    resamples: Annotated[int | None, option("--resamples", "N", "Bootstrap intervals instead: slow.", min=1)] = None,
+    resamples: Annotated[int | None, option("--resamples", "Bootstrap intervals instead: slow.", "N", min=1)] = None,
     seed: options.Seed = 0,
     progress: Annotated[bool | None, typer.Option(help="Show progress; a bar at a terminal.")] = None,
-    engine: Annotated[options.Engine | None, switch("--engine", "What reads the files, by default by size.")] = None,
+    engine: Annotated[options.Engine | None, option("--engine", "What reads the files, by default by size.")] = None,
     force: options.Force = False,
 ) -> None:
     """Say which model's intervals to ship, at what factor, and whether the difference is noise."""
+    from ._assessing import assess_files
+
     outputs = Outputs({"--json": json, "--report": report, "--plot": plot}, force)
-    asked: Any = {"coverage": coverage, "bins": bins, "axes": axes, "c": cost, "partial": partial, "unit": unit}
-    asked |= {"confidence_level": float(confidence_level), "n_resamples": resamples, "seed": seed}
-    asked |= {"engine": None if engine is None else engine.value, "progress": watch(progress)}
+    asked: Any = {"axes": axes, "c": cost, "partial": partial, "unit": unit, "bins": bins, "n_resamples": resamples}
+    asked |= {"confidence_level": float(confidence_level), "seed": seed, "progress": watch(progress)}
     with answer_first():
-        assess_files(files, request, outputs, full=full, **asked)
+        assess_files(files, request, outputs, full=full, engine=engine, coverage=coverage, **asked)
 
 
 @app.command("gate")
@@ -112,16 +111,18 @@ def gate_command(
     *,
     request: Request,
     coverage: options.Coverage = None,
-    level: Annotated[Any, option("--level", "P", "False-alarm rate of the whole gate.", options.share)] = "0.05",
-    margin: Annotated[Any, option("--margin", "M", "How much worse: 0.3 or 2%.", options.amount("margin"))] = "0",
-    old: Annotated[str | None, option("--baseline", "NAME", "Model to compare with.")] = None,
-    new: Annotated[str | None, option("--proposed", "NAME", "Model to judge.")] = None,
-    markdown: Annotated[str | None, option("--markdown", "OUT.md", "Write a comment; - is standard output.")] = None,
+    level: Annotated[Any, option("--level", "False-alarm rate of the whole gate.", "P", options.share)] = "0.05",
+    margin: Annotated[Any, option("--margin", "How much worse: 0.3 or 2%.", "M", options.amount)] = "0",
+    old: Annotated[str | None, option("--baseline", "Model to compare with.", "NAME")] = None,
+    new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
+    markdown: Annotated[str | None, option("--markdown", "Write a comment; - is standard output.", "OUT.md")] = None,
     json: options.Json = None,
     bins: options.Bins = 4,
     force: options.Force = False,
 ) -> None:
     """Say whether PROPOSED keeps its promise and scores no worse than BASELINE: exit code 0, or 3 where it does not."""
+    from ._gating import gate_files
+
     outputs = Outputs({"--json": json, "--markdown": markdown}, force)
     asked: Any = {"coverage": coverage, "level": float(level), "margin": margin, "bins": bins}
     with answer_first():
@@ -140,7 +141,9 @@ def demo(
     force: options.Force = False,
 ) -> None:
     """Assess four made-up models in a second, and write the report."""
-    run_demo(out, seed=seed, force=force)
+    from ._assessing import demo as run
+
+    run(out, seed=seed, force=force)
 
 
 Out = Annotated[
@@ -156,36 +159,31 @@ def calibrate(
     *,
     request: Request,
     out: Out = None,
-    save: Annotated[Path | None, option("--save", "CAL.json", "Keep what was learnt, for apply.")] = None,
+    save: Annotated[Path | None, option("--save", "Keep what was learnt, for apply.", "CAL.json")] = None,
     coverage: options.Coverage = None,
-    miss_rate: Annotated[Any, option("--miss-rate", "A", "Share of new rows to miss.", options.share)] = None,
-    bandwidth: Annotated[float | None, option("--bandwidth", "B", "Half the mean width to reach.", min=0)] = None,
-    cost: options.Cost = None,
-    axes: options.Axes = "bandwidth,miss_rate",
     confidence: Annotated[
-        Any, option("--confidence", "P", "Reach the coverage in this share of calibration sets.", options.share)
+        Any, option("--confidence", "Reach the coverage in this share of calibration sets.", "P", options.share)
     ] = None,
-    conformal: Annotated[bool, typer.Option(help="Reach the coverage for new rows, with a guarantee.")] = True,
-    vary: Annotated[options.Vary, switch("--vary", "Multiply both bands, or add to both.")] = options.Vary.scale,
-    tails: Annotated[options.Tails, switch("--tails", "One factor for both sides, or one each.")] = options.Tails.joint,
-    fallback: Annotated[options.Fallback | None, switch("--fallback", "What calibrates groups never seen.")] = None,
+    vary: Annotated[Literal["scale", "shift"], option("--vary", "Multiply both bands, or add to both.")] = "scale",
+    tails: Annotated[
+        Literal["joint", "separate"], option("--tails", "One factor for both sides, or one each.")
+    ] = "joint",
+    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "What calibrates groups never seen.")] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""
-    given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
-    target = {name: float(value) for name, value in given.items() if value is not None}
-    if len(target) > 1:
-        raise typer.BadParameter("give one target: --coverage, --miss-rate, --bandwidth or --cost.")
+    from ._calibrating import calibrate_files
+
     if (new is None) != (out is None) or (new is None and save is None):
         raise typer.BadParameter("give NEW and --out, or --save, or all three.")
     if isinstance(request.min_band, str):
         raise typer.BadParameter(
             "a percentage depends on the rows: give a number in units of y.", param_hint="--min-band"
         )
-    choices: Any = {"axes": axes, "conformal": conformal, "vary": vary.value, "tails": tails.value}
-    choices |= {"confidence": None if confidence is None else float(confidence)}
-    choices |= {"fallback": None if fallback is None else fallback.value}
-    calibrate_files(calibration, new, Wanted(target, choices), request, Outputs({"--out": out, "--save": save}, force))
+    asked: Any = {"vary": vary, "tails": tails, "fallback": fallback}
+    asked |= {"confidence": None if confidence is None else float(confidence)}
+    outputs = Outputs({"--out": out, "--save": save}, force)
+    calibrate_files(calibration, new, request, outputs, target=coverage, **asked)
 
 
 @app.command("apply")
@@ -199,14 +197,14 @@ def apply_command(
     force: options.Force = False,
 ) -> None:
     """Write NEW with bounds calibrated by what an earlier calibrate kept."""
+    from ._calibrating import apply_file
+
     apply_file(saved, new, request, Outputs({"--out": out}, force))
 
 
 @app.command()
 def reproduce(
-    names: Annotated[
-        list[str], typer.Argument(metavar="EXPERIMENT", callback=_experiments, help=f"{', '.join(NAMES)}, or all.")
-    ],
+    names: Annotated[list[Experiment], typer.Argument(metavar="EXPERIMENT", help=f"{', '.join(NAMES)}, or all.")],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and models, few seeds.")] = False,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of seeds.")] = None,

@@ -38,7 +38,7 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
     full : bool
         Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
     """
-    first, *others = (_aligned(table) for table in tables(assessment, full=full))
+    first, *others = (aligned(table) for table in tables(assessment, full=full))
     reasons = assessment.verdict.reasons if full else ()
     listed = "\n".join(f"- {reason}" for reason in reasons)
     last = "\n".join(sentence for sentence in sentences(assessment) if sentence not in reasons)
@@ -154,7 +154,7 @@ def _segments_title(assessment: Assessment, shown: int) -> str:
     return f"{count} of {len(assessment.segments)} segments {verb}{first}"
 
 
-def _aligned(table: Table) -> str:
+def aligned(table: Table) -> str:
     """Return the title and the table in fixed width; words on the left, numbers on the right."""
     columns = [_fixed_width(column, table.rows) for column in table.columns]
     return "\n".join([table.title, *("  ".join(line).rstrip() for line in zip(*columns, strict=True))])
