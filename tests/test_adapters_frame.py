@@ -103,11 +103,10 @@ def test_crossing_quantiles_are_refused_or_sorted_and_counted() -> None:
     for level in (0.25, 0.5):  # the median of rows 3 and 7 lies below the first quartile
         crossing[level][[3, 7]] = QUANTILES[0.75 - level][[3, 7]]
     frame = pandas_frame({"y": TRUE, **{f"q{level}": values for level, values in crossing.items()}})
-    with pytest.raises(
-        ValueError, match=r"`y_pred` must lie between `lower` and `upper`: 2 of 40 rows do not, first row 3"
-    ):
+    sentence = r"^model: `quantiles` must not cross .*: 2 of 40 rows do, first row 3 .* pass crossing=\"sort\""
+    with pytest.raises(ValueError, match=sentence):
         models_from_frame(frame)
-    with pytest.warns(SortedQuantilesWarning, match="sorted crossing quantiles in 2 of 40 rows"):
+    with pytest.warns(SortedQuantilesWarning, match="model: sorted crossing quantiles in 2 of 40 rows"):
         assert_levels(models_from_frame(frame, crossing="sort")["model"])
     with pytest.warns(SortedQuantilesWarning, match="in 2 of 40 rows"):
         assert_levels(levels_from_quantiles(TRUE, crossing, crossing="sort"))
@@ -138,7 +137,8 @@ def test_a_forecast_that_lacks_a_quantile_is_refused_or_dropped() -> None:
     with pytest.warns(ucc.DroppedRowsWarning, match="dropped 1 of 40 rows"):
         found = models_from_frame(pandas_frame(short), missing="drop")["A"]
     assert isinstance(found, dict)
-    assert len(found[0.9]) == ROWS - 1
+    assert [len(one) for one in found.values()] == [ROWS - 1] * 2  # one row less at every level
+    assert ucc.assess(found).rows[0].n == ROWS - 1
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def only(*levels: str) -> dict[str, Any]:
         ),
         ({"y": TRUE, "q50": CENTRE}, "`frame` must have a prediction with its bounds, quantiles or samples"),
         ({"y": TRUE, "q05": CENTRE, "q10": CENTRE, "q50": CENTRE, "q95": CENTRE}, "`q10` has no upper bound"),
-        (only("0.5"), "A: `quantile` must hold at least one pair q and 1 - q; there is the median only"),
-        (only("0.05", "0.5"), "A: `quantile` must come in pairs q and 1 - q: 0.05 has no 0.95"),
+        (only("0.5"), "A: quantiles must hold at least one pair q and 1 - q; there is the median only"),
+        (only("0.05", "0.5"), "A: quantiles must come in pairs q and 1 - q: 0.05 has no 0.95"),
         (only("0.05", "0.95"), "A must have a median, the quantile 0.5, as its prediction"),
     ],
 )

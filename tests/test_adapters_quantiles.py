@@ -53,12 +53,12 @@ def test_several_outputs_or_series_keep_their_shape() -> None:
 
 def test_bad_quantiles_are_refused_in_a_sentence() -> None:
     with pytest.raises(
-        ValueError, match=r"`levels` must come in pairs q and 1 - q: 0.05 has no 0.95. Given: 0.05, 0.5"
+        ValueError, match=r"quantiles must come in pairs q and 1 - q: 0.05 has no 0.95. Given: 0.05, 0.5"
     ):
         from_quantiles(TRUE, ARRAY[:2], levels=[0.05, 0.5])
     with pytest.raises(ValueError, match="at least one pair q and 1 - q; there is the median only"):
         from_quantiles(TRUE, ARRAY[:1], levels=[0.5])
-    with pytest.raises(ValueError, match=r"must not repeat a level; got 0.5, 0.5"):
+    with pytest.raises(ValueError, match=r"quantiles must not repeat; got 0.5, 0.5"):
         from_quantiles(TRUE, ARRAY[:2], levels=[0.5, 0.5])
     with pytest.raises(ValueError, match=r"'mean' is none. Hint: leave a mean out, or pass it as y_pred"):
         from_quantiles(TRUE, ARRAY[:3], levels=["0.1", "mean", "0.9"])
@@ -77,14 +77,15 @@ def test_bad_quantiles_are_refused_in_a_sentence() -> None:
 
 
 def test_crossing_quantiles_are_counted() -> None:
-    with pytest.raises(
-        ValueError, match=r"`lower` must not exceed `upper`: 2 of 2 rows do.*sort crossing quantiles first"
-    ):
+    sentence = r"`quantiles` must not cross from one level to the next: 2 of 2 rows do, first row 0 \(9.0 > 2.0\)"
+    with pytest.raises(ValueError, match=sentence):
         from_quantiles(TRUE, ARRAY[[4, 2, 0]], levels=[0.1, 0.5, 0.9])
     crossing = ARRAY.copy()
     crossing[3, 0] = 9.5  # above the 0.95 quantile
+    with pytest.raises(ValueError, match=r"1 of 2 rows does, first row 0 \(9.5 > 9.0\)"):
+        levels_from_quantiles(TRUE, crossing, levels=LEVELS)
     with pytest.raises(ValueError, match="nested in their upper bounds: 1 of 2 rows is not, first row 0"):
-        ucc.UCC.from_levels(levels_from_quantiles(TRUE, crossing, levels=LEVELS))
+        ucc.UCC.from_levels(levels_from_quantiles(TRUE, crossing, levels=LEVELS, y_pred=ARRAY[2]))
 
 
 # ---- fitted models
@@ -164,5 +165,5 @@ def test_models_that_predict_another_number_of_quantiles_are_refused() -> None:
         def predict(self, X: Any) -> Any:
             return np.ones((len(X), 2))
 
-    with pytest.raises(ValueError, match=r"must predict 1 quantile a row where Odd names \[0.5\].*\(3, 2\)"):
+    with pytest.raises(ValueError, match=r"must predict 1 quantile per row where Odd names \[0.5\].*\(3, 2\)"):
         from_quantile_models([1, 2, 3], [1, 2, 3], Odd())

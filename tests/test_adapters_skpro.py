@@ -68,5 +68,5 @@ def test_a_frame_of_something_else_says_what_it_has() -> None:
         from_skpro(y_new, frame.drop(columns=[("progression", 0.9, "upper")]), y_pred=MODEL.predict(X_new))
     with pytest.raises(ValueError, match="`y_pred` must be given: the frame holds no median"):
         from_skpro(y_new, frame, level=0.9)
-    with pytest.raises(ValueError, match=r"`alpha` must come in pairs q and 1 - q: 0.05 has no 0.95"):
+    with pytest.raises(ValueError, match=r"quantiles must come in pairs q and 1 - q: 0.05 has no 0.95"):
         from_skpro(y_new, MODEL.predict_quantiles(X_new, alpha=[0.05, 0.5]))

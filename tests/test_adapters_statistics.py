@@ -113,11 +113,11 @@ def test_a_skewed_mean_may_lie_outside() -> None:
 
 def test_what_is_not_frozen_row_by_row_is_refused() -> None:
     stats = pytest.importorskip("scipy.stats")
-    with pytest.raises(ValueError, match=r"one set of parameters a row: \(\) against \(2,\)"):
+    with pytest.raises(ValueError, match=r"one set of parameters per row: \(\) against \(2,\)"):
         from_scipy([1.0, 2.0], stats.norm)
     with pytest.raises(TypeError, match="`dist` must be a frozen distribution with ppf or icdf; got list"):
         from_scipy([1.0, 2.0], [1, 2])
-    with pytest.raises(ValueError, match="`y_pred` must be 'median' or 'mean'; got 'mode'"):
+    with pytest.raises(ValueError, match="`y_pred` must be one of median, mean; got 'mode'"):
         from_scipy([1.0], stats.norm(loc=[1.0]), y_pred="mode")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"`level` must lie between 0 and 1|`levels` must lie between 0 and 1"):
         from_scipy([1.0], stats.norm(loc=[1.0]), level=90)

@@ -122,7 +122,7 @@ def crps_score(
     levels = _quantile_levels(quantile_levels)
     quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))
     refuse_missing(finite("samples", LEAVE_OUT), quantiles)
-    _refuse_crossing("samples", list(quantiles))
+    refuse_crossing("samples", list(quantiles))
     return average(rowscores.crps_of_quantiles(y, quantiles, levels), weight)
 
 
@@ -203,7 +203,7 @@ def _wis_rows(
         raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} comes twice.")
     lower = _level_columns("lower", bounds[0], y.shape, order)
     upper = _level_columns("upper", bounds[1], y.shape, order)
-    _refuse_crossing("lower`, `median` and `upper", [*lower[::-1], middle, *upper])
+    refuse_crossing("lower`, `median` and `upper", [*lower[::-1], middle, *upper])
     alpha = [float(1 - checks.as_written(level)) for level in promised[order].tolist()]
     return rowscores.wis(y, middle, lower, upper, alpha), weight
 
@@ -249,14 +249,11 @@ def _inside_unit(name: str, number: float) -> None:
         raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {number:g}. Hint: 90% is 0.9.")
 
 
-def _refuse_crossing(names: str, quantiles: Sequence[Array]) -> None:
+def refuse_crossing(names: str, quantiles: Sequence[Array], hint: str = "sort the quantiles of each row first") -> None:
     """Refuse rows whose quantiles are not in the order of their levels."""
-    crossing = np.zeros(quantiles[0].shape, np.bool_)
-    for low, high in pairwise(quantiles):
-        crossing |= low > high
 
     def first(at: Any) -> str:
         return next(f"{low[at]!s} > {high[at]!s}" for low, high in pairwise(quantiles) if low[at] > high[at])
 
-    rule = Rule(names, "not cross from one level to the next", ("does", "do"), "sort the quantiles of each row first")
-    checks.rows(crossing, rule, first)
+    crossing = np.logical_or.reduce([low > high for low, high in pairwise(quantiles)])
+    checks.rows(crossing, Rule(names, "not cross from one level to the next", ("does", "do"), hint), first)

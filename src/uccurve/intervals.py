@@ -265,7 +265,8 @@ class Intervals:
         """
         level = checks.real("level", level, 0, 1)
         draws = arrays.first_axis("draws", samples, arrays.numbers("y_true", y_true).shape)
-        lower, middle, upper = _quantiles(np.array(draws, np.float64), level, options.get("missing"))
+        points = [(1 - level) / 2, 0.5, (1 + level) / 2]
+        lower, middle, upper = draw_quantiles(draws, points, options.get("missing"))
         return cls.from_bounds(y_true, middle, lower, upper, **options)
 
     @classmethod
@@ -464,13 +465,14 @@ def _in_unit(values: Array, unit: float) -> Array:
     return scaled
 
 
-def _quantiles(draws: Array, level: float, missing: str | None) -> tuple[Array, Array, Array]:
-    """Bounds and median of draws; NaN in rows that have a draw which is not finite, where these are to be dropped."""
+def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str | None) -> Array:
+    """Ascending quantiles of draws; NaN in rows with a draw that is not finite, where such rows are to be dropped."""
+    draws = np.array(samples, np.float64)
     bad: Flags = np.asarray(~np.isfinite(draws).all(axis=0))
     if missing != "drop":
         arrays.refuse_missing(arrays.finite("samples")._replace(verbs=arrays.DRAW), draws)
     size = 2.0 if np.abs(draws, where=~bad, out=np.zeros_like(draws)).max() > 2.0**1000 else 1.0
     draws[:, bad] = np.nan
     draws /= size  # so that the distance between two draws fits float64
-    lower, middle, upper = size * np.quantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
-    return np.minimum(lower, middle), middle, np.maximum(middle, upper)
+    found: Array = np.maximum.accumulate(size * np.quantile(draws, points, axis=0))
+    return found

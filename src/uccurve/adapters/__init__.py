@@ -7,16 +7,12 @@ is fitted or repaired, nothing is sorted unless ``crossing="sort"`` asks for it,
 imports the library it serves.
 """
 
-from ._boosting import from_quantile_models, levels_from_quantile_models
-from ._crepes import from_crepes, levels_from_crepes
+from ._conformal import from_crepes, from_mapie, levels_from_crepes, levels_from_mapie
+from ._distributions import from_posterior, from_scipy, levels_from_posterior, levels_from_scipy
 from ._estimator import from_estimator
-from ._frame import models_from_frame
+from ._frame import from_nixtla, levels_from_nixtla, models_from_frame
 from ._levels import SortedQuantilesWarning
-from ._mapie import from_mapie, levels_from_mapie
-from ._nixtla import from_nixtla, levels_from_nixtla
-from ._posterior import from_posterior, levels_from_posterior
-from ._quantiles import from_quantiles, levels_from_quantiles
-from ._scipy_dist import from_scipy, levels_from_scipy
+from ._quantiles import from_quantile_models, from_quantiles, levels_from_quantile_models, levels_from_quantiles
 from ._skpro import from_skpro, levels_from_skpro
 from ._statsmodels import from_statsmodels, levels_from_statsmodels
 

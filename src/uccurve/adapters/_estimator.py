@@ -9,10 +9,10 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.intervals import Intervals
+from uccurve.intervals import Intervals, Options
 
-from ._levels import Options, level_of, tails
-from ._mapie import from_mapie
+from ._conformal import from_mapie
+from ._levels import level_of, tails
 
 
 def from_estimator(

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from uccurve._arrays import floats
 from uccurve._checks import Array
 from uccurve._frames import opened
+from uccurve.compare._formats import short
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
 
-from ._levels import DECILES, Crossing, QuantileOptions, bounded
+from ._distributions import levels_from_posterior
+from ._levels import Crossing, QuantileOptions, bounded, chosen, missing_in
 from ._long import widened
 from ._names import Columns, long_columns, model_columns, observed_column
 
@@ -37,15 +41,18 @@ def models_from_frame(
     Parameters
     ----------
     frame : any data frame that narwhals knows
-        With columns such as ``pred, lower, upper``; ``MODEL, MODEL-lo-90, MODEL-hi-90`` (Nixtla); ``q05, q50, q95``,
-        ``p5, p50, p95`` or ``0.05, 0.5, 0.95`` (AutoGluon, GluonTS, darts); ``sample_0, sample_1, ...``; or one row per
-        quantile, as forecast hubs have it: ``output_type_id`` (or ``quantile``) and ``value``.
+        With columns such as ``pred, lower, upper``; ``yhat, yhat_lower, yhat_upper`` (Prophet); ``MODEL, MODEL-lo-90,
+        MODEL-hi-90`` (Nixtla); ``q05, q50, q95``, ``p5, p50, p95``, ``0.05, 0.5, 0.95`` or ``5%, 50%, 95%`` (AutoGluon,
+        darts, skforecast); ``sample_0, sample_1, ...``; or one row per quantile, as forecast hubs have it:
+        ``output_type_id`` (or ``quantile``) and ``value``.
     y_true : str, optional
         Column of the observations, by default the one called ``y``, ``y_true``, ``actual``, ``observed`` or alike.
     weight : str, optional
         Column of the weights.
-    min_band, missing
+    min_band
         As in `Intervals.from_bounds`.
+    missing : {"raise", "drop"}
+        Refuse missing values, or leave out rows on which any model lacks one: models are compared on the same rows.
     crossing : {"raise", "sort"}
         Refuse quantiles that cross, or put them in ascending order with a warning that counts the rows.
 
@@ -63,7 +70,7 @@ def models_from_frame(
     {'model': [0.5, 0.9]}
     """
     named = {role: name for role, name in (("y_true", y_true), ("weight", weight)) if name is not None}
-    table = collected(frame, named)
+    table = _collected(frame, named)
     observed = y_true or observed_column(table.columns)
     models = model_columns(table.columns, y=observed)
     if not models and (long := long_columns(table.columns, y=observed)):
@@ -72,44 +79,117 @@ def models_from_frame(
     if observed is None or not models:
         what = "a prediction with its bounds, quantiles or samples (such as pred, lower, upper)"
         what = "a column of observations (such as y, y_true, actual, observed)" if observed is None else what
-        raise ValueError(f"`frame` must have {what}: none found. It has {', '.join(table.columns)}.")
+        raise ValueError(f"`frame` must have {what}: none found. It has {_listed(table)}.")
     options: Any = {"min_band": min_band, "missing": missing, "crossing": crossing}
     options |= {"weight": None if weight is None else table[weight].to_numpy()}
-    y = table[observed].to_numpy()
-    return {
-        name: model_of(y, columns, lambda one: table[one].to_numpy(), **options) for name, columns in models.items()
-    }
+    return {name: one_or_many(levels) for name, levels in _levels_by_model(table, observed, models, options).items()}
 
 
-def model_of(y_true: Any, columns: Columns, read: Callable[[str], Array], **options: Unpack[QuantileOptions]) -> Model:
-    """Return one model from its columns; `read` gives the values of a column."""
-    found = levels_of(y_true, columns, read, **options)
-    return found if len(found) > 1 else next(iter(found.values()))
+def from_nixtla(
+    frame: IntoFrame, *, y_true: str = "y", level: float | None = None, **options: Unpack[QuantileOptions]
+) -> dict[str, Intervals]:
+    """Intervals of every model in a StatsForecast, MLForecast, NeuralForecast or TimeGPT frame, by model.
+
+    Parameters
+    ----------
+    frame : any data frame that narwhals knows
+        Such as ``cross_validation(..., level=[90])`` returns, or forecasts joined with what came true.
+    y_true : str
+        Column of the observations.
+    level : float, optional
+        Which level to take, 0.9 for the columns ``-lo-90`` and ``-hi-90``; needed where there are several.
+    **options
+        As in `from_quantiles`; with ``missing="drop"`` rows on which any model lacks a value are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"y": [1.5], "ETS": [1.0], "ETS-lo-90": [0.0], "ETS-hi-90": [3.0]})
+    >>> {model: iv.upper.tolist() for model, iv in from_nixtla(frame).items()}
+    {'ETS': [3.0]}
+    """
+    found = levels_from_nixtla(frame, y_true=y_true, **options)
+    return {model: chosen(levels, level) for model, levels in found.items()}
+
+
+def levels_from_nixtla(
+    frame: IntoFrame, *, y_true: str = "y", **options: Unpack[QuantileOptions]
+) -> dict[str, dict[float, Intervals]]:
+    """Intervals of every model and level, by model and then level; parameters as in `from_nixtla`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = {"y": 1.5, "ETS": 1.0, "ETS-lo-50": 0.5, "ETS-hi-50": 2.0, "ETS-lo-90": 0.0, "ETS-hi-90": 3.0}
+    >>> {model: list(levels) for model, levels in levels_from_nixtla(pd.DataFrame([data])).items()}
+    {'ETS': [0.5, 0.9]}
+    """
+    table = _collected(frame, {"y_true": y_true})
+    models = model_columns(table.columns, y=y_true)
+    told = {name: one for name, one in models.items() if one.bounds and None not in one.levels}
+    if not told:
+        raise ValueError(
+            f"`frame` must have columns such as MODEL-lo-90 and MODEL-hi-90: none found. It has {_listed(table)}."
+        )
+    return _levels_by_model(table, y_true, told, options)
+
+
+def named_levels(
+    name: str, y_true: Any, columns: Columns, read: Callable[[str], Array], **options: Unpack[QuantileOptions]
+) -> dict[float, Intervals]:
+    """Return the nested levels of one model; what is wrong with them is said by its name."""
+    try:
+        found = levels_of(y_true, columns, read, who=f"{short(name)}: ", **options)
+        if len(found) > 1:
+            UCC.from_levels(found)  # refuses levels that are not nested
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{short(name)}: {error}") from None
+    return found
 
 
 def levels_of(
-    y_true: Any, columns: Columns, read: Callable[[str], Array], **options: Unpack[QuantileOptions]
+    y_true: Any, columns: Columns, read: Callable[[str], Array], *, who: str = "", **options: Unpack[QuantileOptions]
 ) -> dict[float, Intervals]:
-    """Return the same by level, also where there is one; a level that no name tells is 0."""
+    """Return one model from its columns, by level; a level that no name tells is 0. `read` gives a column's values."""
     if columns.samples:
-        bounds, pred = _sample_bounds([read(name) for name in columns.samples])
-        return bounded(y_true, pred, bounds, options)
+        own: Any = {name: value for name, value in options.items() if name != "crossing"}  # the draws are sorted here
+        return levels_from_posterior(y_true, np.stack([read(name) for name in columns.samples]), **own)
     bounds = {float(one.level or 0): (read(one.lower), read(one.upper)) for one in columns.bounds}
-    return bounded(y_true, read(columns.pred), bounds, options, median=columns.median)
+    return bounded(y_true, read(columns.pred), bounds, options, median=columns.median, who=who)
 
 
-def collected(frame: Any, names: Mapping[str, str]) -> nw.DataFrame[Any]:
+def one_or_many(levels: dict[float, Intervals]) -> Model:
+    """Return a single level as Intervals, and several as they are."""
+    return levels if len(levels) > 1 else next(iter(levels.values()))
+
+
+def _levels_by_model(
+    table: nw.DataFrame[Any], observed: str, models: Mapping[str, Columns], options: QuantileOptions
+) -> dict[str, dict[float, Intervals]]:
+    def read(name: str) -> Array:
+        return floats(name, table[name].to_numpy())
+
+    y = read(observed)
+    if options.get("missing") == "drop":
+        used = [read(name) for columns in models.values() for name in columns.names]
+        y[missing_in(used)] = np.nan  # so that every model leaves out the same rows
+    return {name: named_levels(name, y, columns, read, **options) for name, columns in models.items()}
+
+
+def _collected(frame: Any, names: Mapping[str, str]) -> nw.DataFrame[Any]:
     """Return a frame for narwhals that has the columns `names` (role to column name); lazy ones are collected."""
     import narwhals as nw
 
     native = opened(frame, names)
-    return native.collect() if isinstance(native, nw.LazyFrame) else native
+    table = native.collect() if isinstance(native, nw.LazyFrame) else native
+    numbers = [name for name in table.columns if not isinstance(name, str)]  # pandas has quantiles as column names
+    if any(isinstance(name, tuple) for name in numbers):
+        raise TypeError(
+            f"`frame` must have text as column names; it has {short(str(numbers[0]))}. "
+            "Hint: from_skpro takes the frames of predict_interval and predict_quantiles."
+        )
+    return table.rename({name: str(name) for name in numbers}) if numbers else table
 
 
-def _sample_bounds(samples: list[Array]) -> tuple[Mapping[float, tuple[Array, Array]], Array]:
-    """Return central bounds of samples by level, and their median."""
-    points = [(1 - level) / 2 for level in DECILES]
-    quantiles = np.quantile(np.stack(samples), [*points, 0.5, *(1 - point for point in points)], axis=0)
-    count = len(points)
-    bounds = {level: (quantiles[i], quantiles[count + 1 + i]) for i, level in enumerate(DECILES)}
-    return bounds, quantiles[count]
+def _listed(table: nw.DataFrame[Any]) -> str:
+    return short(", ".join(table.columns), 200)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
+from uccurve._arrays import Flags, floats, outside
 from uccurve._checks import Array, as_written
-from uccurve.intervals import Intervals, Missing
+from uccurve._distribution_scores import refuse_crossing
+from uccurve.intervals import Intervals, Options
 
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Levels asked of a model that has a whole distribution."""
@@ -24,16 +26,8 @@ class SortedQuantilesWarning(UserWarning):
     """Crossing quantiles were put in ascending order because ``crossing="sort"`` asked for it."""
 
 
-class Options(TypedDict, total=False):
-    """As in `Intervals.from_bounds`."""
-
-    weight: npt.ArrayLike | None
-    min_band: float | str | None
-    missing: Missing
-
-
 class QuantileOptions(Options, total=False):
-    """The same, and what happens to quantiles that cross."""
+    """Those of `Intervals.from_bounds`, and what happens to quantiles that cross."""
 
     crossing: Crossing
 
@@ -55,48 +49,38 @@ def tails(level: float) -> tuple[float, float]:
     return float(half), float(1 - half)
 
 
-def pairs(quantiles: Sequence[float], name: str = "levels") -> dict[float, tuple[int, int]]:
+def pairs(quantiles: Sequence[float]) -> dict[float, tuple[int, int]]:
     """Return, for each central level in rising order, the places of its two quantiles; the median stands alone.
 
     >>> pairs([0.05, 0.25, 0.5, 0.75, 0.95])
     {0.5: (1, 3), 0.9: (0, 4)}
     """
-    places = {as_written(level_of(q, name)): i for i, q in enumerate(quantiles)}
+    places = {as_written(level_of(q, "quantiles")): i for i, q in enumerate(quantiles)}
+    given = ", ".join(f"{q:g}" for q in quantiles)
     if len(places) < len(quantiles):
-        raise ValueError(f"`{name}` must not repeat a level; got {', '.join(f'{q:g}' for q in quantiles)}.")
-    alone = [q for q in places if 1 - q not in places]
-    if alone:
+        raise ValueError(f"quantiles must not repeat; got {given}.")
+    alone = next((float(q) for q in places if 1 - q not in places), None)
+    if alone is not None:
         raise ValueError(
-            f"`{name}` must come in pairs q and 1 - q: {float(alone[0]):g} has no {float(1 - alone[0]):g}. "
-            f"Given: {', '.join(f'{float(q):g}' for q in places)}."
+            f"quantiles must come in pairs q and 1 - q: {alone:g} has no {1 - alone:g}. Given: {given}. "
+            "Hint: leave it out, or add the other."
         )
     lower = sorted((q for q in places if 2 * q < 1), reverse=True)
     if not lower:
-        raise ValueError(f"`{name}` must hold at least one pair q and 1 - q; there is the median only.")
+        raise ValueError("quantiles must hold at least one pair q and 1 - q; there is the median only.")
     return {float(1 - 2 * q): (places[q], places[1 - q]) for q in lower}
 
 
-def chosen(found: Iterable[float], level: float | None) -> float:
+def chosen(found: Mapping[float, Intervals], level: float | None) -> Intervals:
     """Return the one level that is there, or the one asked for."""
-    names = sorted(found)
+    names = ", ".join(f"{name:g}" for name in sorted(found))
     if level is None:
-        if len(names) == 1:
-            return names[0]
-        raise ValueError(f"`level` must say which of the levels {_listed(names)} to take. Hint: level={names[-1]:g}.")
-    wanted = level_of(level)
-    if wanted not in names:
-        raise ValueError(f"`level` must be one of {_listed(names)}; got {level!r}.")
-    return wanted
-
-
-def finite_bounds(lower: Any, upper: Any, library: str) -> None:
-    """Refuse the infinite bounds that conformal libraries give where their calibration rows are too few."""
-    endless = np.isinf(lower) | np.isinf(upper)
-    if endless.any():
-        raise ValueError(
-            f"{library} gave infinite bounds in {int(endless.sum())} of {endless.size} rows: its calibration rows are "
-            "too few for this level. Hint: use more of them or a lower level."
-        )
+        if len(found) > 1:
+            raise ValueError(f"`level` must say which of the levels {names} to take. Hint: level={max(found):g}.")
+        return next(iter(found.values()))
+    if level_of(level) not in found:
+        raise ValueError(f"`level` must be one of {names}; got {level!r}.")
+    return found[level_of(level)]
 
 
 def bounded(
@@ -106,31 +90,42 @@ def bounded(
     options: Options,
     *,
     median: bool = False,
+    who: str = "",
 ) -> dict[float, Intervals]:
-    """Intervals of each level; `median` says that the prediction is one of the quantiles."""
+    """Intervals of each level, all of the same rows; `median` says that the prediction is one of the quantiles."""
     own: dict[str, Any] = {**options}
     crossing = own.pop("crossing", "raise")
     checks.choice("crossing", crossing, ("raise", "sort"))
-    levels = sorted(bounds)
-    if crossing == "sort":
-        lower, upper = ([bounds[level][side] for level in levels] for side in (0, 1))
-        ends = _in_order([*reversed(lower), *([y_pred] if median else []), *upper])
-        y_pred = ends[len(levels)] if median else y_pred
-        bounds = {level: (ends[len(levels) - 1 - i], ends[i - len(levels)]) for i, level in enumerate(levels)}
-    return {level: Intervals.from_bounds(y_true, y_pred, *bounds[level], **own) for level in levels}
+    levels, point = sorted(bounds), floats("y_pred", y_pred)
+    lower = [floats("lower", bounds[level][0]) for level in levels]
+    upper = [floats("upper", bounds[level][1]) for level in levels]
+    quantiles = [*reversed(lower), *([point] if median else []), *upper]
+    if all(one.shape == point.shape for one in quantiles):  # shapes that differ are refused below, by their names
+        if crossing == "sort":
+            quantiles = _in_order(quantiles, who)
+            lower, upper = quantiles[len(levels) - 1 :: -1], quantiles[-len(levels) :]
+            point = quantiles[len(levels)] if median else point
+        elif median and own.get("min_band") is None:
+            refuse_crossing("quantiles", quantiles, 'pass crossing="sort" to put them in order')
+        if own.get("missing") == "drop":  # a row that lacks one level is left out of all
+            point = np.where(missing_in(quantiles), np.nan, point)
+    ends = zip(levels, lower, upper, strict=True)
+    return {level: Intervals.from_bounds(y_true, point, low, high, **own) for level, low, high in ends}
 
 
-def _in_order(quantiles: Sequence[Any]) -> Array:
+def missing_in(columns: Sequence[Array]) -> Flags:
+    """Whether any of the columns lacks a number, row by row."""
+    flags: Flags = np.logical_or.reduce([~np.isfinite(column) for column in columns])
+    return flags
+
+
+def _in_order(quantiles: Sequence[Array], who: str) -> list[Array]:
     """Return quantiles in ascending order within each row, and say in how many rows they were not."""
-    given = np.stack([np.asarray(one, dtype=np.float64) for one in quantiles])
-    found: Array = np.sort(given, axis=0)
-    crossed = (found != given).any(axis=0) & np.isfinite(given).all(axis=0)
+    given = np.stack(quantiles)
+    found = np.sort(given, axis=0)
+    crossed = (found != given).any(axis=0) & ~missing_in(quantiles)
     per_row = crossed.reshape(len(crossed), -1).any(axis=1)
     if per_row.any():
-        message = f"sorted crossing quantiles in {int(per_row.sum())} of {len(per_row)} rows"
-        warnings.warn(message, SortedQuantilesWarning, stacklevel=2)
-    return found
-
-
-def _listed(names: Sequence[float]) -> str:
-    return ", ".join(f"{name:g}" for name in names)
+        message = f"{who}sorted crossing quantiles in {int(per_row.sum())} of {len(per_row)} rows"
+        warnings.warn(message, SortedQuantilesWarning, stacklevel=outside())
+    return list(found)

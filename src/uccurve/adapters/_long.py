@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from uccurve._arrays import outside
 from uccurve._checks import DroppedRowsWarning, as_written, shown
 
 from ._levels import level_of, pairs
@@ -32,25 +33,24 @@ def widened(
 
     frame = _quantile_rows(frame, long)
     keys = [name for name in frame.columns if name not in (*constant, *filter(None, long))]
-    row = "row of the long table"
-    numbered = frame.with_row_index(row)
-    groups = nw.col(row).min().over(*keys) if keys else nw.lit(0)
-    first, forecast = np.unique(numbered.select(groups.alias(row))[row].to_numpy(), return_inverse=True)
     labels = [nameless] * len(frame) if long.model is None else [str(name) for name in frame[long.model].to_list()]
-    levels = _levels(frame[long.quantile].to_list())
-    columns = sorted(dict.fromkeys(zip(labels, levels, strict=True)), key=lambda one: (labels.index(one[0]), one[1]))
+    given = frame[long.quantile].to_list()
+    known = {value: level_of(value, "quantile") for value in set(given)}
+    cells = list(zip(labels, (known[value] for value in given), strict=True))
+    columns = sorted(dict.fromkeys(cells), key=lambda one: (labels.index(one[0]), one[1]))
     places = {one: place for place, one in enumerate(columns)}
-    place = np.array([places[one] for one in zip(labels, levels, strict=True)])
+    place = np.array([places[one] for one in cells])
+    first, forecast = _forecasts(frame, keys)
     _refuse_repeated(forecast * len(columns) + place, frame, keys)
-    values = np.full((len(first), len(columns)), np.nan)
-    values[forecast, place] = frame[long.value].to_numpy()
-    found = frame[first.tolist()].select(*keys, *constant)
     for name in constant:
         _refuse_changing(frame[name].to_numpy(), first, forecast, name)
-    names = [f"{model} {level:g}" for model, level in columns]
-    backend = nw.get_native_namespace(found)
-    new = [nw.new_series(name, values[:, i], backend=backend) for i, name in enumerate(names)]
-    return found.with_columns(*new), {model: _model(model, columns) for model in dict.fromkeys(labels)}
+    values = np.full((len(first), len(columns)), np.nan)
+    values[forecast, place] = frame[long.value].to_numpy()
+    wide = frame[first.tolist()].select(*keys, *constant)
+    backend = nw.get_native_namespace(wide)
+    new = (nw.new_series(_name(one), values[:, i], backend=backend) for i, one in enumerate(columns))
+    models = {model: [level for name, level in columns if name == model] for model in dict.fromkeys(labels)}
+    return wide.with_columns(*new), {model: _model(model, levels) for model, levels in models.items()}
 
 
 def _quantile_rows(frame: nw.DataFrame[Any], long: Long) -> nw.DataFrame[Any]:
@@ -64,22 +64,29 @@ def _quantile_rows(frame: nw.DataFrame[Any], long: Long) -> nw.DataFrame[Any]:
         raise ValueError(f"column {long.kind} must say 'quantile' in some rows; it does in none.")
     if len(found) < len(frame):
         message = f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {long.kind} is not quantile"
-        warnings.warn(message, DroppedRowsWarning, stacklevel=2)
+        warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
     return found
 
 
-def _levels(given: Sequence[Any]) -> list[float]:
-    """Return the probability of each row; equal ones are looked at once."""
-    known = {value: level_of(value, "quantile") for value in set(given)}
-    return [known[value] for value in given]
+def _forecasts(frame: nw.DataFrame[Any], keys: Sequence[str]) -> tuple[Integers, Integers]:
+    """Return the first row of each forecast, and the forecast that each row belongs to."""
+    import narwhals as nw
+
+    row = "row of the long table"
+    number = nw.col(row).min().over(*keys) if keys else nw.lit(0)
+    first, forecast = np.unique(frame.with_row_index(row).select(number)[row].to_numpy(), return_inverse=True)
+    return first, forecast
 
 
-def _model(model: str, columns: Sequence[tuple[str, float]]) -> Columns:
+def _name(column: tuple[str, float]) -> str:
+    return f"{column[0]} {column[1]:g}"
+
+
+def _model(model: str, levels: Sequence[float]) -> Columns:
     """Return the columns of one model, its quantiles in pairs."""
-    levels = [level for name, level in columns if name == model]
-    names = [f"{model} {level:g}" for level in levels]
+    names = [_name((model, level)) for level in levels]
     try:
-        places = pairs(levels, "quantile")
+        places = pairs(levels)
     except ValueError as error:
         raise ValueError(f"{model}: {error}") from None
     if 0.5 not in levels:

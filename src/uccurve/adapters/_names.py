@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 OBSERVED = ("y", "y_true", "ytrue", "actual", "actuals", "target", "observed", "observation", "truth")
 PREDICTED = (
-    *("pred", "y_pred", "ypred", "yhat", "y_hat", "prediction", "predicted", "fit"),
+    *("pred", "y_pred", "ypred", "yhat", "y_hat", "prediction", "predictions", "predicted", "fit", "estimate"),
     *("forecast", "point_forecast", "forecast_value", "predicted_value"),
 )
 SIDES = {
@@ -26,6 +26,8 @@ SECOND_CHOICE = ("mean_ci", "confidence_interval")
 """Intervals of a mean: used only where a table has no others (statsmodels and BigQuery write both)."""
 NO_MODEL = frozenset((*OBSERVED, *PREDICTED, "median", "mean"))
 """Words that name no model where they stand before a bound: yhat, yhat_lower and yhat_upper are a nameless one."""
+PROPHET = frozenset(("yhat", "trend", "additive_terms"))
+"""Columns of every forecast of Prophet, whose other columns with bounds (trend, yearly) are parts of yhat."""
 SERIES = ("unique_id", "item_id", "series", "series_id", "location")
 TIMES = (
     *("ds", "date", "datetime", "time", "timestamp", "period", "forecast_timestamp", "target_end_date"),
@@ -40,8 +42,8 @@ KIND = ("output_type",)
 _TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
 _SIDE = "|".join(word for words in SIDES.values() for word in words)
 _LEVEL = re.compile(rf"({_SIDE})_(\d+(?:\.\d+)?)%?|(\d+(?:\.\d+)?)%?_({_SIDE})")
-_QUANTILE = re.compile(r"(?:(?:q|p|ql|quantile)_?(\d+)(\.\d+)?)|(0)(\.\d+)")
-_SAMPLE = re.compile(r"(?:sample|draw)_?\d+")
+_QUANTILE = re.compile(r"(?:q|p|ql|quantile)_?(\d+)(\.\d+)?|(0)(\.\d+)|(\d+(?:\.\d+)?)%")
+_SAMPLE = re.compile(r"(?:sample|draw|boot)_?\d+")
 _BothSides = tuple[list[str], list[str]]
 
 
@@ -134,6 +136,8 @@ def model_columns(
         model, role = ("", None) if name == y else _model_and_role(name)
         if role is not None:
             roles.setdefault(model, {})[name] = role
+    if PROPHET.issubset(map(plain_name, names)):
+        roles = {model: own for model, own in roles.items() if not model or any(role.level for role in own.values())}
     found = {model or nameless: _columns(model or nameless, own, names, hint) for model, own in roles.items()}
     return {model: columns for model, columns in found.items() if columns is not None}
 
@@ -288,14 +292,16 @@ def _role(tokens: Sequence[str]) -> _Role | None:
 
 
 def _quantile(text: str) -> Fraction | None:
-    """Return the probability in a name such as q05, q0.05, q2.5, p5, ql0.05, q_10, quantile_0.05 or 0.05.
+    """Return the probability in a name such as q05, q0.05, q2.5, p5, ql0.05, q_10, quantile_0.05, 0.05 or 5%.
 
-    >>> [str(_quantile(name)) for name in ("q5", "q05", "p2.5", "q0.025", "q975", "p50", "0.1", "p100", "5")]
-    ['1/20', '1/20', '1/40', '1/40', '39/40', '1/2', '1/10', '1', 'None']
+    >>> [str(_quantile(name)) for name in ("q5", "q05", "p2.5", "q0.025", "q975", "p50", "0.1", "2.5%", "p100", "5")]
+    ['1/20', '1/20', '1/40', '1/40', '39/40', '1/2', '1/10', '1/40', '1', 'None']
     """
     match = _QUANTILE.fullmatch(text)
     if not match:
         return None
+    if match[5]:
+        return Fraction(match[5]) / 100
     whole, decimals = match[1] or match[3], match[2] or match[4] or ""
     if decimals and int(whole) == 0:
         return Fraction(whole + decimals)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from uccurve.intervals import Intervals
 
-from ._levels import QuantileOptions, bounded, chosen, level_of, pairs
+from ._levels import QuantileOptions, bounded, chosen, level_of
+from ._quantiles import levels_from_quantiles
 
 
 def from_skpro(
@@ -42,75 +43,40 @@ def from_skpro(
     >>> from_skpro([1.5], frame, y_pred=[1.0]).upper.tolist()
     [3.0]
     """
-    found = levels_from_skpro(y_true, prediction, y_pred=y_pred, **options)
-    return found[chosen(found, level)]
+    return chosen(levels_from_skpro(y_true, prediction, y_pred=y_pred, **options), level)
 
 
 def levels_from_skpro(
     y_true: npt.ArrayLike, prediction: Any, *, y_pred: Any = None, **options: Unpack[QuantileOptions]
 ) -> dict[float, Intervals]:
     """Intervals of every level, by level; parameters as in `from_skpro`."""
-    depth = getattr(getattr(prediction, "columns", None), "nlevels", None)
-    if depth not in (2, 3):
+    columns = list(getattr(prediction, "columns", []))
+    held = f"the columns {', '.join(map(str, columns))}" if columns else type(prediction).__name__
+    if not columns or prediction.columns.nlevels not in (2, 3):
         raise TypeError(
             "`prediction` must be a frame of predict_interval (columns variable, coverage, lower/upper) or of "
-            f"predict_quantiles (columns variable, alpha); got {_columns(prediction)}."
+            f"predict_quantiles (columns variable, alpha); got {held}."
         )
-    variables = list(dict.fromkeys(column[0] for column in prediction.columns))
-    bounds = _from_intervals(prediction, variables) if depth == 3 else _from_quantiles(prediction, variables)
-    point = _point(y_pred, prediction, variables, depth)
-    return bounded(
-        _shaped(y_true, variables), _shaped(point, variables), bounds, options, median=y_pred is None and depth == 2
-    )
+    variables, levels = (list(dict.fromkeys(column[place] for column in columns)) for place in (0, 1))
 
+    def values(*name: Any) -> Any:
+        wanted = [(variable, *name) for variable in variables]
+        if absent := [column for column in wanted if column not in columns]:
+            raise ValueError(
+                f"`prediction` must hold each level of every variable: {absent[0]} not found. It has {held}."
+            )
+        return _flat(prediction[wanted])
 
-def _from_intervals(frame: Any, variables: list[Any]) -> dict[float, tuple[Any, Any]]:
-    found = list(frame.columns)
-    bounds = {}
-    for coverage in dict.fromkeys(column[1] for column in found):
-        both = []
-        for side in ("lower", "upper"):
-            absent = [variable for variable in variables if (variable, coverage, side) not in found]
-            if absent:
-                raise ValueError(
-                    f"`prediction` must have a lower and an upper column for each coverage: "
-                    f"({absent[0]!r}, {coverage!r}, {side!r}) not found. It has {_columns(frame)}."
-                )
-            both.append(_values(frame, [(variable, coverage, side) for variable in variables]))
-        bounds[level_of(coverage, "coverage")] = (both[0], both[1])
-    return bounds
-
-
-def _from_quantiles(frame: Any, variables: list[Any]) -> dict[float, tuple[Any, Any]]:
-    alphas = [column[1] for column in frame.columns if column[0] == variables[0]]
-    for variable in variables[1:]:
-        if [column[1] for column in frame.columns if column[0] == variable] != alphas:
-            raise ValueError(f"`prediction` must have the same quantiles for every variable. It has {_columns(frame)}.")
-    values = {alpha: _values(frame, [(variable, alpha) for variable in variables]) for alpha in alphas}
-    places = pairs(alphas, "alpha")
-    return {level: (values[alphas[low]], values[alphas[high]]) for level, (low, high) in places.items()}
-
-
-def _point(y_pred: Any, frame: Any, variables: list[Any], depth: int) -> Any:
-    if y_pred is not None:
-        return y_pred
-    median = [(variable, 0.5) for variable in variables]
-    if depth == 3 or not set(median) <= set(frame.columns):
+    y, point = _flat(y_true), None if y_pred is None else _flat(y_pred)
+    if prediction.columns.nlevels == 2:
+        return levels_from_quantiles(y, {alpha: values(alpha) for alpha in levels}, y_pred=point, **options)
+    if point is None:
         raise ValueError("`y_pred` must be given: the frame holds no median. Hint: y_pred=regressor.predict(X).")
-    return _values(frame, median)
+    bounds = {level_of(level, "coverage"): (values(level, "lower"), values(level, "upper")) for level in levels}
+    return bounded(y, point, bounds, options)
 
 
-def _values(frame: Any, columns: list[Any]) -> Any:
-    values = np.asarray(frame[columns])
-    return values[:, 0] if len(columns) == 1 else values
-
-
-def _shaped(values: Any, variables: list[Any]) -> Any:
-    """Drop the second dimension of a frame with one column, as the bounds of one variable have none."""
+def _flat(values: Any) -> Any:
+    """Return an array without the second dimension of a frame with one column."""
     array = np.asarray(values)
-    return array[:, 0] if len(variables) == 1 and array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def _columns(frame: Any) -> str:
-    columns = getattr(frame, "columns", None)
-    return type(frame).__name__ if columns is None else f"the columns {', '.join(map(str, columns))}"
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

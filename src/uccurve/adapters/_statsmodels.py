@@ -8,9 +8,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from uccurve.intervals import Intervals
+from uccurve.intervals import Intervals, Options
 
-from ._levels import DECILES, Options, level_of
+from ._levels import DECILES, level_of
 
 Bounds = Literal["obs_ci", "pi", "mean_ci"]
 
@@ -67,7 +67,7 @@ def levels_from_statsmodels(
 ) -> dict[float, Intervals]:
     """Intervals at each of the `levels` from the results of ``get_prediction(X)`` or ``get_forecast(steps)``.
 
-    Its ``summary_frame`` is called once a level; other parameters as in `from_statsmodels`.
+    Its ``summary_frame`` is called once per level; other parameters as in `from_statsmodels`.
     """
     if not hasattr(prediction, "summary_frame"):
         raise TypeError(

@@ -31,6 +31,7 @@ FLAGS = (
     ('pass min_band="5%"', "--min-band 5%"),
     ('pass missing="drop"', "--missing drop"),
     ('min_band="5%"', "--min-band 5%"),
+    ('pass crossing="sort"', "--sort-crossing"),
     ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
     ("put the rows of both in the same order", "put the rows of both in the same order, or match them by --on"),
     ("raise zero bands by `min_band`", "--min-band raises zero bands"),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from uccurve.adapters._frame import Model, model_of
+from uccurve.adapters._frame import Model, named_levels, one_or_many
 from uccurve.adapters._long import widened
 from uccurve.adapters._names import Bounds, Columns, Long, key_columns, long_columns, model_columns, observed_column
 from uccurve.compare._formats import coverage, short
-from uccurve.curve import UCC
 
 from ._console import say
 from ._labels import block_labels, segment_labels
@@ -133,17 +131,7 @@ def _model(name: str, frame: pl.DataFrame, y: Any, columns: Columns, request: Re
     weight = frame[request.weight].to_numpy() if request.weight else None
     crossing: Any = "sort" if request.sort_crossing else "raise"
     options: Any = {"weight": weight, "min_band": request.min_band, "crossing": crossing}
-    try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            found = model_of(y, columns, lambda column: frame[column].to_numpy(), **options)
-        if isinstance(found, dict):
-            UCC.from_levels(found)  # refuses levels that are not nested
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{short(name)}: {error}") from None
-    for one in told:
-        warnings.warn(f"{short(name)}: {one.message}", one.category, stacklevel=2)
-    return found
+    return one_or_many(named_levels(name, y, columns, lambda column: frame[column].to_numpy(), **options))
 
 
 def _widened(table: Table, long: Long, y: str | None, request: Request) -> Part:
