@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 from uccurve.cli import _sources as sources
-from uccurve.cli._tables import HEADER_LIMIT, Dialect, Table, listed
+from uccurve.cli._options import Dialect
+from uccurve.cli._tables import HEADER_LIMIT, Table, listed
 
 
 @pytest.fixture

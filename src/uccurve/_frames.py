@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
 from . import _checks as checks
 
 if TYPE_CHECKING:
+    import narwhals as nw
     from narwhals.typing import IntoFrame
 
 
 def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the columns `names` (role to column name) of `frame` as arrays by role; lazy frames are collected."""
+    import narwhals as nw
+
     chosen = opened(frame, names).select(*dict.fromkeys(names.values()))
     eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
     return {role: eager[name].to_numpy() for role, name in names.items()}
@@ -22,6 +23,8 @@ def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
 
 def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role to column name)."""
+    import narwhals as nw
+
     try:
         native = nw.from_native(frame)
     except TypeError:

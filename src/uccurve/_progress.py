@@ -12,7 +12,8 @@ import numpy as np
 
 from ._checks import shown
 
-Tick = Callable[[int, int], None]
+Tick = Callable[..., None]
+"""Called with how much is done, how much there is, and perhaps a label."""
 Progress = bool | Tick | None
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -42,32 +43,21 @@ def watched(progress: Progress, label: str) -> Iterator[Tick | None]:
     if not progress:
         yield None
         return
-    bar = _Bar(label)
     try:
-        yield bar
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+    except ImportError:
+        raise ImportError('progress bars need rich: pip install "uccurve[cli]"') from None
+    bar, begin = Bar(console=Console(stderr=True), transient=True), monotonic()
+    task = bar.add_task(label, total=None)
+
+    def tick(done: int, total: int, label: str = label) -> None:
+        if monotonic() - begin > PATIENCE:
+            bar.start()
+        bar.update(task, completed=done, total=total, description=label)
+
+    try:
+        yield tick
     finally:
-        bar.close()
-
-
-class _Bar:
-    """Bar of rich on the error stream that appears once the work has taken a second."""
-
-    def __init__(self, label: str) -> None:
-        try:
-            from rich.console import Console
-            from rich.progress import Progress as Bar
-        except ImportError:
-            raise ImportError('progress bars need rich: pip install "uccurve[cli]"') from None
-        self._bar = Bar(console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(label, total=None)
-        self._begin, self._shown = monotonic(), False
-
-    def __call__(self, done: int, total: int) -> None:
-        if not self._shown and monotonic() - self._begin > PATIENCE:
-            self._bar.start()
-            self._shown = True
-        self._bar.update(self._task, completed=done, total=total)
-
-    def close(self) -> None:
-        if self._shown:
-            self._bar.stop()
+        if bar.live.is_started:
+            bar.stop()

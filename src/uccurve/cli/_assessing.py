@@ -21,7 +21,6 @@ from ._options import Request
 from ._results import Outputs
 from ._scans import Engine, choose_engine
 from ._sources import Source
-from ._streaming import stream
 
 if TYPE_CHECKING:
     from uccurve.compare.results import Assessment
@@ -50,18 +49,20 @@ def assess_files(
         if why:
             say(why)
     if engine != "memory":
+        from ._streaming import stream
+
         if options["n_resamples"] is not None:
             raise ValueError(f"--resamples needs the rows, and {engine} keeps none. Hint: --engine memory.")
         settings = asked_settings(coverage, **{name: options[name] for name in SETTINGS})
         _write(stream(found, request, engine, settings), outputs, full=full)
         return
-    loaded = load(found, request)
-    asked: Any = {"coverage": None if coverage is None else float(coverage), "by": loaded.by, "block": loaded.block}
+    models, labels = load(found, request)
+    asked: Any = labels | {"coverage": None if coverage is None else float(coverage)}
     if options["n_resamples"] is not None:  # slow: what is known at once comes at once
-        quick = assess(loaded.models, **asked, **{**options, "n_resamples": None, "progress": False})
+        quick = assess(models, **asked, **{**options, "n_resamples": None, "progress": False})
         say(f"without resampling: {quick.verdict}", at_once=True)
     files = {name: path for path, part in zip(paths, found, strict=True) for name in part.models if path != "-"}
-    _write(assess(loaded.models, **asked, **options), outputs, full=full, files=files)
+    _write(assess(models, **asked, **options), outputs, full=full, files=files)
 
 
 def look_into(paths: Sequence[str | Source], request: Request) -> tuple[list[Part], Request]:
@@ -94,15 +95,12 @@ def demo(out: Path, *, seed: int, force: bool) -> None:
     _write(assess(models, coverage=0.9, by=by, seed=seed), outputs)
 
 
-def _page(found: Assessment, files: Mapping[str, str] | None) -> str:
-    from uccurve.report._page import page
-
-    return page(found, files=files)
-
-
 def _write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Mapping[str, str] | None = None) -> None:
     """Write each file whole or not at all, then print the verdict and the tables; `files` are those of the models."""
-    outputs.write("--report", lambda: _page(found, files))
+    if outputs.paths["--report"] is not None:
+        from uccurve.report._page import page
+
+        outputs.write("--report", lambda: page(found, files=files))
     if outputs.paths["--plot"] is not None:
         with outputs.file("--plot") as path:
             found.plot().savefig(path, dpi=150)

@@ -6,9 +6,10 @@ import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
@@ -24,9 +25,6 @@ from ._results import Outputs
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
 from ._tables import Table, listed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LISTED = 40
 """Groups that are listed at most."""
@@ -162,8 +160,6 @@ def _nested(name: str, bounds: Sequence[tuple[Array, Array]]) -> list[Array]:
 
 def _with_bounds(table: Table, frame: pl.DataFrame, rows: Any, bounds: Mapping[str, Array]) -> pl.DataFrame:
     """Return the frame with new bounds in some rows; all its other cells are as they were."""
-    import polars as pl
-
     new = {name: pl.Series(name, bound) for name, bound in bounds.items()}
     if table.kind == "csv":
         sign = table.dialect.decimal

@@ -39,7 +39,7 @@ def gate_files(
     promised = choose_coverage(coverage, found)
     if promised is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
-    loaded = load(found, request)
+    models, labels = load(found, request)
     baseline: Any
     if saved is not None:
         baseline = SavedScore.of(saved, coverage=promised, name=names[0])
@@ -47,10 +47,9 @@ def gate_files(
         old = baseline.name if baseline.name != new else f"{baseline.name} (saved)"
     else:
         old, new = _names(found, *names)
-        baseline = loaded.models[old]
+        baseline = models[old]
     say(f"baseline: {old}; proposed: {new}")
-    asked: Any = {"coverage": promised, "by": loaded.by, "block": loaded.block, "names": (old, new)}
-    outcome = gate(baseline, loaded.models[new], **asked, **options)
+    outcome = gate(baseline, models[new], coverage=promised, names=(old, new), **labels, **options)
     outputs.write("--json", lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
     outputs.write("--markdown", outcome.to_markdown)
     if outputs.leave_stdout:

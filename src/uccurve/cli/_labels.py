@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from uccurve.adapters._names import SERIES, TIMES, plain_name
 from uccurve.compare._formats import short
 
 from ._tables import Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LABELS = 60
 """An integer with at most so many different values is a label, not a number to be cut into bins."""
@@ -76,8 +74,6 @@ def _numbers_or_labels(column: pl.Series) -> Any:
 
 def _as_numbers(column: pl.Series) -> pl.Series:
     """Return the numbers that texts of a CSV file are, where all are numbers and none has leading zeros."""
-    import polars as pl
-
     if column.dtype != pl.String or column.str.contains(r"^[+-]?0\d").any():
         return column
     for kind in (pl.Int64, pl.Float64):
@@ -89,8 +85,6 @@ def _as_numbers(column: pl.Series) -> pl.Series:
 
 def hint_at_blocks(table: Table) -> Iterator[str]:
     """Return a word where a file has a time and no blocks were asked for: rows of a series are dependent."""
-    import polars as pl
-
     name = next((one for one in table.columns if plain_name(one) in TIMES), None)
     if name is None:
         with suppress(pl.exceptions.PolarsError):  # a file that cannot be read is refused where it is read

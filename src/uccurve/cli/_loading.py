@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from uccurve.adapters._frame import Model, named_levels, one_or_many
 from uccurve.adapters._long import widened
@@ -17,9 +19,6 @@ from ._options import Request
 from ._rows import complete_rows, matched_rows, refuse_other_rows
 from ._sources import Source
 from ._tables import Table, listed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +46,6 @@ class Part:
         columns = [name for model in self.models.values() for name in model.names]
         named = [name for name in (self.y, request.weight) if name is not None and name in self.table.columns]
         return list(dict.fromkeys([*named, *columns]))
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """Models with what is known of their rows, as `assess` takes them."""
-
-    models: dict[str, Model]
-    by: dict[str, Any] | None = None
-    block: Any = None
 
 
 def parts(paths: Sequence[str | Source], request: Request) -> list[Part]:
@@ -88,12 +78,12 @@ def part_of(table: Table, request: Request) -> Part:
     return Part(table, y, models)
 
 
-def load(found: Sequence[Part], request: Request) -> Loaded:
-    """Read the models of all files, of the same rows in the same order, with their segments and blocks."""
+def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], dict[str, Any]]:
+    """Read the models of all files, of the same rows in the same order, and their segments and blocks."""
     frames = read_frames(found, request)
     labels = frames[_holder(found, request.labels)]
     by = segment_labels(labels, request.by) if request.by else None
-    return Loaded(models_of(found, frames, request), by, block_labels(labels, request.block))
+    return models_of(found, frames, request), {"by": by, "block": block_labels(labels, request.block)}
 
 
 def read_frames(found: Sequence[Part], request: Request) -> list[pl.DataFrame]:

@@ -14,13 +14,19 @@ import typer
 
 from uccurve import _checks as checks
 
-from ._tables import Dialect
-
 if TYPE_CHECKING:
     from uccurve.adapters._names import Columns
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 Repeated = list[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a person says that numbers are written in a CSV file: the decimal sign, and further signs of missing ones."""
+
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
 
 
 def share(text: str) -> Fraction:

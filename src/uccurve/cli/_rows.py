@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from uccurve._checks import DroppedRowsWarning
 from uccurve.compare._formats import short
 
 from ._tables import listed
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def matched_rows(
@@ -23,8 +21,6 @@ def matched_rows(
 
     Keys that repeat are refused. Rows that not all files have are refused, or left out with `drop`.
     """
-    import polars as pl
-
     frames = _with_equal_types(frames, keys)
     for frame, label in zip(frames, labels, strict=True):
         _refuse_repeated(frame, label, keys)
@@ -63,8 +59,6 @@ def refuse_other_rows(frames: Sequence[pl.DataFrame], labels: Sequence[str], key
 
 def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
     """Return the rows on which every model has all its numbers: models are compared on the same rows."""
-    import polars as pl
-
     total = len(frames[0])
     finite = [
         frame[name].is_finite().fill_null(value=False)
@@ -83,8 +77,6 @@ def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str
 
 def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
     """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
-    import polars as pl
-
     mixed = [name for name in keys if len({frame[name].dtype for frame in frames}) > 1]
     return [frame.with_columns(pl.col(name).cast(pl.String) for name in mixed) for frame in frames]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
+import polars as pl
+
 from ._loading import Part
 from ._memory import room
-from ._options import Request
-from ._tables import Dialect, Table
+from ._options import Dialect, Request
+from ._tables import Table
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -22,8 +24,6 @@ STREAM = 700 << 20
 
 def choose_engine(parts: Sequence[Part], request: Request) -> tuple[Engine, str]:
     """Return the engine that the memory allows, and why it is not the exact one ('' where it is)."""
-    import polars as pl
-
     free = room()
     if free is None:
         return "memory", ""
@@ -51,8 +51,6 @@ def _too_large(table: Table, stream: float, free: float) -> MemoryError:
 
 def _rows(table: Table) -> int:
     """Rows of a Parquet file, and of a CSV file as many as its bytes can hold."""
-    import polars as pl
-
     if table.kind == "csv":
         return table.source.size // max(8 * len(table.columns), 1)
     content: Any = table.source.content

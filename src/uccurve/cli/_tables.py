@@ -10,28 +10,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from uccurve.compare._formats import short
 
+from ._options import Dialect
 from ._sources import Source
-
-if TYPE_CHECKING:
-    import polars as pl
 
 HEADER_LIMIT = 1 << 20
 """Bytes in which the first line of a CSV file must end."""
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "NAN", "-nan", "?")
 """Cells that say that a number is missing."""
 COMMA_NUMBER, POINT_NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+(e[+-]?\d+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a person says that numbers are written in a CSV file: the decimal sign, and further signs of missing ones."""
-
-    decimal: str = "."
-    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +40,10 @@ class Table:
     def open(cls, path: str | Source, dialect: Dialect | None = None) -> Table:
         """Look into the file at `path`, or into standard input where that is ``-``."""
         source = path if isinstance(path, Source) else Source.of(path)
-        if isinstance(source.content, list):
-            return cls(source, "parquet", _parquet_columns(source))
-        with source.opened() as stream:
-            start = stream.read(HEADER_LIMIT)
+        start = b"PAR1"
+        if not isinstance(source.content, list):
+            with source.opened() as stream:
+                start = stream.read(HEADER_LIMIT)
         if not start.strip():
             raise ValueError(f"{source.label} is empty.")
         if start.startswith(b"PAR1"):
@@ -81,33 +73,16 @@ class Table:
 
     def lazy(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.LazyFrame:
         """Return the named columns, read when they are asked for: `numbers` as float64, `labels` as they are."""
-        import polars as pl
-
-        self.require([*numbers, *labels])
-        wanted = list(dict.fromkeys([*numbers, *labels]))
-        content: Any = self.source.content
+        frame = self._scanned([*numbers, *labels], self._missing)
         if self.kind == "parquet":
-            return pl.scan_parquet(content, glob=False).select(wanted)
-        options: Any = {"separator": self.separator, "null_values": self._missing, "glob": False}
-        if self.dialect.decimal == ".":
-            types: Any = {**dict.fromkeys(labels, pl.String), **dict.fromkeys(numbers, pl.Float64)}
-            return pl.scan_csv(content, infer_schema=False, schema_overrides=types, **options).select(wanted)
-        frame = pl.scan_csv(content, infer_schema=False, **options).select(wanted)
-        return frame.with_columns(_with_point(pl.col(name)).cast(pl.Float64) for name in numbers)
+            return frame
+        return frame.with_columns(self._with_point(pl.col(name)).cast(pl.Float64) for name in numbers)
 
     def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.DataFrame:
         """Return the named columns in memory; a cell that is not a number is refused by its row."""
-        import polars as pl
-
-        try:
-            frame = self.lazy(numbers, labels).collect()
-            frame = frame.head(len(frame) - self._blank_tail()) if self.kind == "csv" else frame
-        except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError) as error:
-            if self.kind == "parquet":
-                raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
-            frame = self._from_texts(numbers, labels)
-        if not len(frame):
-            raise ValueError(f"{self.label} has a header but no rows.")
+        frame = self._collected(self._scanned([*numbers, *labels], self._missing))
+        if self.kind == "csv":
+            frame = frame.with_columns(self._numbers(frame[name]) for name in dict.fromkeys(numbers))
         for name in numbers:
             if not frame[name].dtype.is_numeric():
                 kind = str(frame[name].dtype).lower()
@@ -116,38 +91,51 @@ class Table:
 
     def texts(self) -> pl.DataFrame:
         """Return the whole table; every cell of a CSV file as the text it is."""
-        import polars as pl
-
-        content: Any = self.source.content
-        if self.kind == "parquet":
-            return pl.read_parquet(content, glob=False)
-        self.require(self.columns)
-        try:
-            frame = pl.read_csv(content, separator=self.separator, infer_schema=False, glob=False)
-        except pl.exceptions.ComputeError as error:
-            _refuse_encoding(self.source)
-            if "more fields" in str(error):
-                raise ValueError(f"{self.label} has a row with more cells than the header has columns.") from None
-            raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
-        return frame.head(len(frame) - self._blank_tail())
+        return self._collected(self._scanned(self.columns, []))
 
     @property
     def _missing(self) -> list[str]:
         return [*MISSING, *self.dialect.missing]
 
-    def _from_texts(self, numbers: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
-        """Return named columns of a CSV file cell by cell: slower, and able to say which cell is not a number."""
-        import polars as pl
+    def _scanned(self, names: Sequence[str], missing: list[str]) -> pl.LazyFrame:
+        self.require(names)
+        content: Any = self.source.content
+        if self.kind == "parquet":
+            frame = pl.scan_parquet(content, glob=False)
+        else:
+            look: Any = {"separator": self.separator, "null_values": missing, "infer_schema": False, "glob": False}
+            frame = pl.scan_csv(content, **look)
+        return frame.select(list(dict.fromkeys(names)))
 
-        frame = self.texts()
-        cells = {name: frame[name].str.strip_chars().replace(self._missing, None) for name in numbers}
-        plain = cells if self.dialect.decimal == "." else {name: _with_point(text) for name, text in cells.items()}
-        columns = {name: text.cast(pl.Float64, strict=False) for name, text in plain.items()}
-        for name, text in cells.items():
-            bad = (text.is_not_null() & columns[name].is_null()).arg_true()
+    def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            frame = rows.collect()
+        except pl.exceptions.ComputeError as error:
+            _refuse_encoding(self.source)
+            if "more fields" in str(error):
+                raise ValueError(f"{self.label} has a row with more cells than the header has columns.") from None
+            raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
+        if self.kind == "csv":
+            frame = frame.head(len(frame) - self._blank_tail())
+        if not len(frame):
+            raise ValueError(f"{self.label} has a header but no rows.")
+        return frame
+
+    def _with_point(self, text: Any) -> Any:
+        """Return texts of numbers as Polars reads them; a point among commas makes them unreadable, not smaller."""
+        plain = text.str.strip_chars()
+        if self.dialect.decimal == ".":
+            return plain
+        return plain.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
+
+    def _numbers(self, text: pl.Series) -> pl.Series:
+        """Return the numbers that cells of a CSV file are, or refuse those that are none."""
+        found: pl.Series = self._with_point(text).cast(pl.Float64, strict=False)
+        if found.null_count() > text.null_count():
+            bad = (text.is_not_null() & found.is_null() & ~text.str.strip_chars().is_in(self._missing)).arg_true()
             if len(bad):
-                raise ValueError(self._not_numbers(name, text[bad[0]], len(bad), len(frame), bad[0]))
-        return pl.DataFrame(columns | {name: frame[name].replace(self._missing, None) for name in labels})
+                raise ValueError(self._not_numbers(text.name, text[bad[0]].strip(), len(bad), len(text), bad[0]))
+        return found
 
     def _not_numbers(self, name: str, cell: str, count: int, total: int, first: int) -> str:
         """Return the sentence about cells that are not numbers, with what would help."""
@@ -183,14 +171,7 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
     return ", ".join(short(name) for name in names[:limit]) + more
 
 
-def _with_point(text: Any) -> Any:
-    """Return texts of numbers with a decimal comma as Polars reads them; a point makes them unreadable, not smaller."""
-    return text.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
-
-
 def _parquet_columns(source: Source) -> tuple[str, ...]:
-    import polars as pl
-
     content: Any = source.content
     try:
         return tuple(pl.scan_parquet(content, glob=False).collect_schema().names())

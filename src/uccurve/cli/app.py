@@ -16,10 +16,11 @@ except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
 
 from uccurve import __version__
+from uccurve._progress import watched
 from uccurve.experiments import NAMES
 
 from . import _options as options
-from ._console import answer_first, plain_warnings, refusal, say, watch
+from ._console import answer_first, output, plain_warnings, refusal, say, watch
 from ._options import Request, option, reads_files
 from ._results import Outputs
 
@@ -211,6 +212,12 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")] = Path("paper"),
 ) -> None:
     """Recompute tables and figures of the paper: values beside the paper's, JSON, figures and a page."""
-    from ._reproducing import reproduce as run
+    from uccurve.experiments import run
+    from uccurve.experiments.results import as_text
 
-    run(names, quick=quick, seeds=seeds, out=out)
+    stream = output()
+    with watched(watch(None), "experiments") as tick:
+        bar: Any = tick and (lambda label, done, total: tick(done, total, label))
+        found = run(names, quick=quick, seeds=seeds, out=out, progress=bar)
+    stream.write("\n\n".join(map(as_text, found.values())) + "\n")
+    say(f"written to {out}: {out / 'index.html'} shows it all")
