@@ -3,28 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import scores
 from ._checks import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
 from .points import CurvePoints, Decomposition, OperatingPoint
 from .protocol import Curve
-from .scores import (
-    WISDecomposition,
-    auucc_gain_score,
-    auucc_score,
-    bandwidth_score,
-    coverage_score,
-    crps_score,
-    deficit_score,
-    excess_score,
-    interval_score,
-    miss_rate_score,
-    pinball_score,
-    skill_score,
-    ucc_curve,
-    wis_decomposition,
-    wis_score,
-)
+from .scores import *  # noqa: F403  # `scores.__all__` says what they are
 
 if TYPE_CHECKING:
     from . import adapters, train
@@ -63,32 +48,18 @@ __all__ = [
     "UCCDisplay",
     "UCCSketch",
     "Verdict",
-    "WISDecomposition",
     "adapters",
     "assess",
     "assess_frame",
     "assess_sketches",
-    "auucc_gain_score",
-    "auucc_score",
-    "bandwidth_score",
     "bootstrap",
     "confidence_band",
-    "coverage_score",
     "crossings",
-    "crps_score",
-    "deficit_score",
-    "excess_score",
-    "interval_score",
     "make_interval_scorer",
-    "miss_rate_score",
     "permutation_test",
-    "pinball_score",
-    "skill_score",
     "train",
-    "ucc_curve",
-    "wis_decomposition",
-    "wis_score",
 ]
+__all__ += scores.__all__
 _LATER = {
     "adapters": ("adapters",),
     "calibrate.calibrator": ("Calibration", "IntervalCalibrator"),

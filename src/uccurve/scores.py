@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from . import _checks as checks
 from ._arrays import ascending
@@ -34,15 +36,15 @@ __all__ = [
 
 
 def ucc_curve(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
     axes: Axes = HEADLINE,
     vary: Vary = "scale",
     unit: Unit = "raw",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> tuple[Array, Array, Array]:
     """Points of the curve and the scales (or shifts) they belong to, like ``sklearn.metrics.roc_curve``. O(n log n).
@@ -64,16 +66,16 @@ def ucc_curve(
 
 
 def auucc_score(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
     axes: Axes = HEADLINE,
     vary: Vary = "scale",
     unit: Unit = "raw",
     miss_rate: Range | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> float:
     """Area under the curve, whole or over a range of the miss rate; smaller is better. O(n) on the headline axes.
@@ -93,21 +95,20 @@ def auucc_score(
     >>> auucc_score([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
     2.6666666666666665
     """
-    return _curve((y_true, y_pred, lower, upper), sample_weight, min_band, vary).area(
-        axes=axes, unit=unit, miss_rate=miss_rate
-    )
+    curve = _curve((y_true, y_pred, lower, upper), sample_weight, min_band, vary)
+    return curve.area(axes=axes, unit=unit, miss_rate=miss_rate)
 
 
 def auucc_gain_score(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
     axes: Axes = HEADLINE,
     vary: Vary = "scale",
     miss_rate: Range | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> float:
     """Share of the constant band's area that the intervals save; larger is better. Parameters as in `auucc_score`.
@@ -122,13 +123,13 @@ def auucc_gain_score(
 
 
 def skill_score(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
     vary: Vary = "scale",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> float:
     """Share of the constant band's potential CRPS that the intervals save; larger is better. O(n log n).
@@ -146,12 +147,12 @@ def skill_score(
 
 
 def bandwidth_score(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> float:
     """Half the mean width of the intervals. O(n).
@@ -163,12 +164,12 @@ def bandwidth_score(
 
 
 def excess_score(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> float:
     """Mean distance from covered observations to their nearer bound; missed ones count 0. O(n).
@@ -180,12 +181,12 @@ def excess_score(
 
 
 def deficit_score(
-    y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
     *,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     min_band: float | str | None = None,
 ) -> float:
     """Mean distance from missed observations to their nearer bound; covered ones count 0. O(n).
@@ -197,11 +198,7 @@ def deficit_score(
 
 
 def miss_rate_score(
-    y_true: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
+    y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Share of observations that lie outside their interval; a value on a bound is inside. O(n).
 
@@ -213,11 +210,7 @@ def miss_rate_score(
 
 
 def coverage_score(
-    y_true: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
+    y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Share of observations that lie inside their interval; a value on a bound is inside. O(n).
 
@@ -229,12 +222,7 @@ def coverage_score(
 
 
 def interval_score(
-    y_true: npt.ArrayLike,
-    lower: npt.ArrayLike,
-    upper: npt.ArrayLike,
-    *,
-    alpha: float,
-    sample_weight: npt.ArrayLike | None = None,
+    y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, alpha: float, sample_weight: ArrayLike | None = None
 ) -> float:
     """Mean of width + (2 / alpha) x distance outside, for intervals meant to miss a share `alpha`. O(n).
 
@@ -259,21 +247,15 @@ def interval_score(
         return average(penalised(width, below + above, alpha), weight)
 
 
-def _curve(
-    data: tuple[npt.ArrayLike, ...],
-    sample_weight: npt.ArrayLike | None,
-    min_band: float | str | None,
-    vary: Vary = "scale",
-) -> UCC:
+def _curve(data: tuple[ArrayLike, ...], sample_weight: Any, min_band: Any, vary: Vary = "scale") -> UCC:
     """Curve of observations, predictions, lower and upper bounds."""
-    named = dict(zip(("y_true", "y_pred", "lower", "upper"), data, strict=True))
-    columns, weight = data_columns(sample_weight, **named)
+    columns, weight = data_columns(
+        sample_weight, **dict(zip(("y_true", "y_pred", "lower", "upper"), data, strict=True))
+    )
     return UCC(Intervals.from_bounds(*columns, weight=weight, min_band=min_band), vary=vary)
 
 
-def _bounds(
-    y_true: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike, sample_weight: npt.ArrayLike | None
-) -> tuple[list[Array], Array | None]:
+def _bounds(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, sample_weight: Any) -> tuple[list[Array], Any]:
     """Observations, intervals that are not upside down, and weights."""
     columns, weight = data_columns(sample_weight, y_true=y_true, lower=lower, upper=upper)
     ascending(*columns[1:])
