@@ -77,13 +77,32 @@ def test_the_ends_cut_the_tails_they_promise_to_the_last_bits(count: int, total:
 
 
 @pytest.mark.parametrize(
-    ("count", "total"), [*CASES, (7, 1_000_000), (123_456, 1_000_000), (2.5, 10.25), (0.02, 0.05), (9e8, 1e9)]
+    ("count", "total"),
+    [
+        *CASES,
+        (7, 1_000_000),
+        (123_456, 1_000_000),
+        (2.5, 10.25),
+        (0.02, 0.05),
+        (9e8, 1e9),
+        (1e3 - 1e-10, 1e3),
+    ],
 )
 def test_the_ends_are_the_quantiles_of_the_beta_distribution(count: float, total: float) -> None:
     """To the accuracy of scipy's quantiles, 1e-11."""
     low, high = clopper_pearson(count, total, 0.9)
     assert_allclose(low, scipy.stats.beta.ppf(0.05, count, total - count + 1) if count else 0, rtol=2e-11)
     assert_allclose(high, scipy.stats.beta.isf(0.05, count + 1, total - count) if count < total else 1, rtol=2e-11)
+
+
+@pytest.mark.parametrize("count", [1e-300, 1e-15, 1e-9, 1e-6])
+@pytest.mark.parametrize("total", [1.5, 1e3, 1e9])
+def test_next_to_nothing_has_an_interval_from_zero_at_once(count: float, total: float) -> None:
+    low, high = clopper_pearson(count, total, 0.9)
+    assert low < 1e-300
+    assert_allclose(high, scipy.stats.beta.isf(0.05, count + 1, total - count), rtol=2e-11)
+    high, low = (1 - end for end in clopper_pearson(total - count, total, 0.9))
+    assert_allclose([low, high], [0, scipy.stats.beta.isf(0.05, count + 1, total - count)], rtol=1e-6, atol=1e-15)
 
 
 def test_the_interval_contains_the_share_at_least_as_often_as_it_says() -> None:

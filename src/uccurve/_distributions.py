@@ -47,11 +47,14 @@ def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) 
     [0.06674, 0.652453]
     """
     error, rest = (1 - confidence_level) / 2, total - count
-    low, high, z = 0.0, 1.0, NormalDist().inv_cdf(1 - error)
+    z = NormalDist().inv_cdf(1 - error)
+    size = total + z**2  # the search begins at Wilson's interval
+    centre, spread = (count + z**2 / 2) / size, z / size * sqrt(count * rest / total + z**2 / 4)
+    low, high = 0.0, 1.0
     if count > 0:
-        low = _crossing(lambda share: _beta(count, rest + 1, share, 1 - share) - error, count, rest + 1, -z)
+        low = _crossing(lambda x: _beta(count, rest + 1, x, 1 - x) - error, count, rest + 1, centre - spread)
     if rest > 0:
-        high = _crossing(lambda share: error - _beta(rest, count + 1, 1 - share, share), count + 1, rest, z)
+        high = _crossing(lambda x: error - _beta(rest, count + 1, 1 - x, x), count + 1, rest, centre + spread)
     return low, high
 
 
@@ -77,15 +80,15 @@ def t_quantile(p: float, dof: float) -> float:
     tails, sign = 2 * min(p, 1 - p), 1 if p > 0.5 else -1
     if tails <= 0 or tails >= 1:
         return 0.0 if tails >= 1 else sign * inf
-    t, central = abs(NormalDist().inv_cdf(p)), tails > 0.5
-    for _ in range(100):  # Newton's steps in log t for the log of the smaller probability, which is concave
-        step = _newton_step(t, dof, abs(2 * p - 1) if central else tails, central=central)
-        t *= exp(min(step, 100))
-        if t > LARGE:
-            return sign * inf
-        if abs(step) < 1e-8:  # the next one would be below 1e-16
-            break
-    return sign * t
+    a, b, square = dof / 2, 0.5, NormalDist().inv_cdf(p) ** 2
+    if tails < _beta(a, b, 0.5, 0.5):  # solved for the smaller one of x = dof / (dof + t^2) and y = 1 - x
+        x = _crossing(lambda x: _beta(a, b, x, 1 - x) - tails, a, b, dof / (dof + square))
+        t = sqrt(dof * (1 - x) / x)
+    else:
+        outer, inner = lambda y: tails - _beta(a, b, 1 - y, y), lambda y: _beta(b, a, y, 1 - y) - abs(2 * p - 1)
+        y = _crossing(outer if tails < 0.5 else inner, b, a, square / (dof + square))
+        t = sqrt(dof * y / (1 - y))
+    return sign * (t if t < LARGE else inf)
 
 
 def beta_rank(n: int, coverage: Fraction, confidence: float) -> int | None:
@@ -145,17 +148,9 @@ def _hypergeometric_mass(count: int, segment: int, successes: int, total: int) -
     """Probability of `count` successes, from binomial ones (Loader 2000)."""
     x, y = segment / total, (total - segment) / total
     more = (count * total - segment * successes) / total
-    inside = _binomial_mass(count, successes - count, x, y, more)
-    outside = _binomial_mass(segment - count, total - successes - segment + count, x, y, -more)
-    return inside * outside / _binomial_mass(segment, total - segment, x, y, 0.0)
-
-
-def _binomial_mass(a: float, b: float, x: float, y: float, more: float) -> float:
-    """Probability of a successes and b failures, either of which may be 0; `more` = a - (a + b) x."""
-    if a == 0 or b == 0:
-        count, share, rest = (b, y, x) if a == 0 else (a, x, y)
-        return exp(count * (log1p(-rest) if rest < 0.5 else log(share)))
-    return _mass(a, b, x, y, more)
+    inside = _mass(count, successes - count, x, y, more)
+    outside = _mass(segment - count, total - successes - segment + count, x, y, -more)
+    return inside * outside / _mass(segment, total - segment, x, y, 0.0)
 
 
 def _rank(n: int, share: float, error: float) -> int:
@@ -178,34 +173,15 @@ def _rank(n: int, share: float, error: float) -> int:
     return high
 
 
-def _newton_step(t: float, dof: float, goal: float, *, central: bool) -> float:
-    """Step in log t towards where the central or else the outer probability of a t variable is `goal`."""
-    a, b, square = dof / 2, 0.5, t * t
-    x, y = dof / (dof + square), square / (dof + square)
-    value = _beta(b, a, y, x) if central else _beta(a, b, x, y)
-    slope = 2 * _mass(a, b, x, y, (a + b) * y - b) * a * b / (a + b)
-    if slope < TINY:  # too far out for float64
-        return -1.0
-    step = log(value / goal) * value / slope
-    return -step if central else step
-
-
-def _crossing(rising: Callable[[float], float], a: float, b: float, z: float) -> float:
-    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Halley's steps, or halves.
-
-    It begins `z` standard deviations from the mean of the beta distribution, and corrects that for its skewness.
-    """
-    low, high, mean = 0.0, 1.0, a / (a + b)
-    spread = sqrt(mean * (1 - mean) / (a + b + 1))
-    guess = mean + z * spread + (z * z - 1) / 3 * (b - a) / ((a + b) * (a + b + 2))
-    x = guess if 0 < guess < 1 else mean
+def _crossing(rising: Callable[[float], float], a: float, b: float, start: float) -> float:
+    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves."""
+    low, high, x = 0.0, 1.0, start if 0 < start < 1 else a / (a + b)
     while low < x < high:
         value = rising(x)
         low, high = (low, x) if value > 0 else (x, high)
         slope = _mass(a, b, x, 1 - x, a - (a + b) * x) * a * b / (a + b) / (x * (1 - x))
         step = value / slope if slope > 0 else 1.0
-        step /= max(1 - step / 2 * ((a - 1) / x - (b - 1) / (1 - x)), 0.5)
-        if abs(step) <= 1e-6 * min(spread, x, 1 - x):  # the next one would be below 1e-16
+        if abs(step) <= 1e-12 * min(x, 1 - x):
             return x - step
         x = x - step if low < x - step < high else (low + high) / 2
     return high
@@ -215,8 +191,10 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
     """Regularised incomplete beta function I(x; a, b), with y = 1 - x given to keep its digits."""
     if x <= 0 or y <= 0:
         return float(x > 0)
-    if x > (a + 1) / (a + b + 2) or a < 1e-3:  # where a is tiny, the fraction loses digits
+    if x > (a + 1) / (a + b + 2):
         return 1 - _fraction(b, a, y, x)
+    if a < 1e-3:  # the fraction would lose digits
+        return _fraction(a + 1, b, x, y) + _mass(a, b, x, y, a - (a + b) * x) * b / (a + b)
     return _fraction(a, b, x, y)
 
 
@@ -238,8 +216,11 @@ def _fraction(a: float, b: float, x: float, y: float) -> float:
 
 
 def _mass(a: float, b: float, x: float, y: float, more: float) -> float:
-    """Probability of a successes and b failures, formed from small differences (Loader 2000)."""
+    """Probability of a successes and b failures, formed from small differences (Loader 2000); `more` = a - n x."""
     n = a + b
+    if a == 0 or b == 0:
+        share, rest = (y, x) if a == 0 else (x, y)
+        return exp(n * (log1p(-rest) if rest < 0.5 else log(share)))
     exponent = _stirling(n) - _stirling(a) - _stirling(b) - _deviance(a, n * x, more) - _deviance(b, n * y, -more)
     return exp(exponent) * sqrt(n / (2 * pi * a * b))
 
