@@ -24,7 +24,7 @@ from ._console import answer_first, output, plain_warnings, refusal, say, watch
 from ._options import Request, option, reads_files
 from ._results import Outputs
 
-Experiment = StrEnum("Experiment", [*NAMES, "all"])  # type: ignore[misc]  # mypy wants to read the names
+Experiment = StrEnum("Experiment", [*NAMES, "all", "study"])  # type: ignore[misc]  # mypy wants to read the names
 app = typer.Typer(
     help="Say which model's prediction intervals to ship, at what factor, and how sure that is.",
     no_args_is_help=True,
@@ -205,19 +205,32 @@ def apply_command(
 
 @app.command()
 def reproduce(
-    names: Annotated[list[Experiment], typer.Argument(metavar="EXPERIMENT", help=f"{', '.join(NAMES)}, or all.")],
+    names: Annotated[list[Experiment], typer.Argument(metavar="EXPERIMENT", help=f"{', '.join(NAMES)}, all, study.")],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and models, few seeds.")] = False,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of seeds.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")] = Path("paper"),
+    method: Annotated[list[str] | None, option("--method", "NAME", "Of the study: only this; repeatable.")] = None,
+    data: Annotated[list[str] | None, option("--data", "NAME", "Of the study: only this data set; repeatable.")] = None,
 ) -> None:
-    """Recompute tables and figures of the paper: values beside the paper's, JSON, figures and a page."""
-    from uccurve.experiments import run
+    """Recompute tables and figures of the paper, or the study of interval methods: JSON, figures and a page."""
+    from uccurve.experiments import run, study
     from uccurve.experiments.results import as_text
 
+    of_paper = [name for name in names if name != "study"]
+    if (method or data) and "study" not in names:
+        raise typer.BadParameter("--method and --data are for the study.")
     stream = output()
-    with watched(watch(None), "experiments") as tick:
-        bar: Any = tick and (lambda label, done, total: tick(done, total, label))
-        found = run(names, quick=quick, seeds=seeds, out=out, progress=bar)
-    stream.write("\n\n".join(map(as_text, found.values())) + "\n")
-    say(f"written to {out}: {out / 'index.html'} shows it all")
+    options: Any = {"quick": quick, "seeds": seeds, "out": out}
+    try:
+        with watched(watch(None), "experiments") as tick:
+            options["progress"] = tick and (lambda label, done, total: tick(done, total, label))
+            texts = list(map(as_text, run(of_paper, **options).values())) if of_paper else []
+            if "study" in names:
+                study(methods=method or None, data=data or None, **options)
+                texts.append((out / "study.md").read_text(encoding="utf-8").partition("\n## ")[0])
+    except KeyboardInterrupt:
+        say("interrupted: finished parts are kept, so the same command resumes where this one stopped")
+        raise typer.Exit(130) from None
+    stream.write("\n\n".join(texts) + "\n")
+    say(f"written to {out}: {out / ('index.html' if of_paper else 'study.md')} shows it all")

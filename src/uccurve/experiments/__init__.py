@@ -3,16 +3,16 @@
 Nothing here is imported by `import uccurve`; the libraries behind it come with ``pip install "uccurve[experiments]"``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._names import NAMES, Progress, load
 
 if TYPE_CHECKING:
     from .results import Result
 
-__all__ = ["NAMES", "load", "run"]
+__all__ = ["NAMES", "load", "run", "study"]
 
 
 def run(
@@ -59,3 +59,58 @@ def run(
     from .runner import run_all
 
     return run_all(found, quick=quick, seeds=seeds, folder=Path(out), progress=progress or (lambda *_: None))
+
+
+def study(
+    *,
+    methods: Iterable[str] | None = None,
+    own: Mapping[str, Any] | None = None,
+    data: Iterable[str] | None = None,
+    quick: bool = False,
+    seeds: int | None = None,
+    out: str | Path = ".",
+    progress: Progress | None = None,
+) -> "Result":
+    """Compare methods that predict intervals on many data sets, and write the page ``study.md`` that says which to use.
+
+    The libraries behind it come with ``pip install "uccurve[study]"``. Finished parts are kept, as for `run`, but not
+    those of your own methods.
+
+    Parameters
+    ----------
+    methods, data : iterable of str, optional
+        Methods and data sets by name, by default all; a quick run has four small data sets by default.
+    own : mapping, optional
+        Methods of your own by name: objects with ``fit(X, y)`` and ``predict_interval(X)``, which returns lower and
+        upper bounds for a coverage of 90%. Each is copied before it is fitted. Without ``predict`` the study's own
+        learner predicts the point.
+    quick : bool
+        At most 300 rows and one seed: less than a minute, to see the structure, not the values.
+    seeds : int, optional
+        Number of seeds instead of 5, or instead of 1 for a quick run.
+    out : path
+        Folder for ``study.md``, and ``study/study.json`` and the figures beside it.
+    progress : callable, optional
+        As for `run`.
+
+    Returns
+    -------
+    dict
+        The content of the JSON file.
+
+    Examples
+    --------
+    >>> study(methods=["CV"])
+    Traceback (most recent call last):
+        ...
+    ValueError: `methods` must be one of Constant, Quantile GBR, CQR, CV+, ...; got 'CV'. Did you mean 'CV+'?
+    """
+    try:
+        from ._study import run_study
+    except ImportError as error:
+        raise ImportError(f'the study needs {error.name}: pip install "uccurve[study]"') from error
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"`seeds` must be at least 1; got {seeds}.")
+    number = seeds or (1 if quick else 5)
+    shown = progress or (lambda *_: None)
+    return run_study(methods, own or {}, data, quick=quick, seeds=number, folder=Path(out), progress=shown)

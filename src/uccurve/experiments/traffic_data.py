@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from .seq2seq import Windows
+if TYPE_CHECKING:  # the study has this data without the networks
+    from .seq2seq import Windows
 
 PAST, AHEAD = 72, 24
 WEEK = 7 * 24
@@ -67,15 +68,17 @@ class Series:
     center: float
     unit: float
 
-    def windows(self, starts: np.ndarray[Any, Any]) -> Windows:
+    def windows(self, starts: np.ndarray[Any, Any]) -> "Windows":
         """Return the windows that begin at `starts`."""
+        from .seq2seq import Windows
+
         before = starts[:, None] + np.arange(PAST)
         after = starts[:, None] + np.arange(PAST, PAST + AHEAD)
         target = (self.volume[after] - self.center) / self.unit
         arrays = self.past[before], self.calendar[after], target, self.observed[after]
         return Windows(*(np.asarray(a, dtype=np.float32) for a in arrays))  # type: ignore[arg-type]
 
-    def batches(self, period: str, size: int, *, seed: int) -> Iterator[Windows]:
+    def batches(self, period: str, size: int, *, seed: int) -> "Iterator[Windows]":
         """Yield random batches of training windows without end, each pass over all of them in a new order."""
         rng = np.random.default_rng(seed)
         while True:

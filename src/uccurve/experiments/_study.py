@@ -1,0 +1,220 @@
+"""The study: every method on every data set and seed, judged by scores, skills and gains, and ranked over data sets."""
+
+import logging
+import platform
+import re
+import time
+import tomllib
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+from threadpoolctl import threadpool_limits
+
+from uccurve import UCC, Intervals, assess, coverage_score, interval_score
+from uccurve import _checks as checks
+
+from ._names import Progress
+from ._study_data import DATA, QUICK, Trial, trial
+from ._study_methods import COVERAGE, METHODS, Method, of_object
+from ._study_page import write
+from .results import Result, as_json, finite, ours
+from .store import Arrays, Part, cache_folder, finished, versions, write_whole
+from .summary import BM, ED, FLOOR
+
+RECIPE = 1
+"""Raised where the code of a method or a data set changes, so that kept parts are computed anew."""
+SMALL = 500
+"""Training rows below which a data set counts as small."""
+RANKED = {"score": 1, "best_score": 1, "skill": -1, "gain_BM": -1, "gain_BD": -1, "gain_ED": -1}
+"""What methods are ranked by; 1 where small values are good."""
+DIGITS = 12
+"""Decimals of all numbers, so that the constant band's gain is 0 and not the rounding of the machine."""
+ABOUT = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
+OWN = {"words": "a method of your own", "package": "uccurve"}
+
+
+def run_study(
+    methods: Iterable[str] | None, own: Mapping[str, Any], data: Iterable[str] | None,
+    *, quick: bool, seeds: int, folder: Path, progress: Progress,
+) -> Result:  # fmt: skip
+    """Compute what is missing, judge, rank, draw, and write the JSON file, the figures and the page."""
+    chosen = selected("methods", methods, METHODS) | {name: own_method(name, one) for name, one in own.items()}
+    sets = selected("data", QUICK if quick and data is None else data, DATA)
+    packages = loaded({name: about("methods", name) for name in chosen} | {name: about("data", name) for name in sets})
+    total = len(sets) * seeds * len(chosen)
+    steps = iter(range(total))
+    judged: dict[str, Any] = {}
+    for name in sets:
+        trials = [trial(name, seed, quick=quick) for seed in range(seeds)]
+        parts: list[dict[str, Arrays]] = [{} for _ in trials]
+        for (method, fit), one in product(chosen.items(), trials):
+            progress(f"study: {method} on {name}, seed {one.seed}", next(steps), total)
+            parts[one.seed][method] = finished_part(one, method, fit, keep=method not in own)
+        judged[name] = about("data", name) | judge(trials, parts)
+    progress("study: done", total, total)
+    result = {
+        "experiment": "study",
+        "quick": quick,
+        "seeds": list(range(seeds)),
+        "coverage": COVERAGE,
+        "versions": {"python": platform.python_version()} | versions(sorted({"uccurve", "numpy"} | packages)),
+        "methods": {name: about("methods", name) for name in chosen},
+        "data": judged,
+        "ranks": {name: ranks(judged, among) for name, among in groups(judged).items()},
+    }
+    write_whole(folder / "study" / "study.json", as_json(result))
+    write(result, folder)
+    return result
+
+
+def about(kind: str, name: str) -> dict[str, Any]:
+    """Return what is said of a method or a data set, and its package."""
+    return {"package": "scikit-learn"} | ABOUT[kind].get(name, OWN)  # type: ignore[no-any-return]
+
+
+def selected(argument: str, names: Iterable[str] | None, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return entries by name, by default all of them."""
+    wanted = list(known if names is None else names)
+    for name in wanted:
+        checks.choice(argument, name, tuple(known))
+    return {name: known[name] for name in wanted}
+
+
+def own_method(name: str, model: Any) -> Method:
+    """Return a reader's object as a method; it is copied before each fit."""
+    missing = [call for call in ("fit", "predict_interval") if not callable(getattr(model, call, None))]
+    if missing:
+        raise TypeError(f"`own` must hold objects with fit and predict_interval: {name!r} has no {missing[0]}.")
+    return of_object(lambda _: deepcopy(model))
+
+
+def loaded(asked: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Import all packages before the first fit: none is found missing later, and their threads can be limited."""
+    for name, one in asked.items():
+        try:
+            import_module(one["package"].replace("scikit-learn", "sklearn"))
+        except ImportError as error:
+            raise ImportError(f'{name!r} of the study needs {one["package"]}: pip install "uccurve[study]"') from error
+    return {one["package"] for one in asked.values()}
+
+
+def finished_part(one: Trial, method: str, fit: Method, *, keep: bool) -> Arrays:
+    """Return what a method predicts in a trial, kept from an earlier run or computed now; nothing for too many rows."""
+    if len(one.folds[0][0]) > about("methods", method).get("most_rows", np.inf):
+        return {}
+    packages = ("numpy", "scikit-learn", about("methods", method)["package"], about("data", one.data)["package"])
+    depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
+    depends |= {"versions": versions(packages)}
+    file = re.sub(r"\W+", "-", f"{one.data} {method} seed{one.seed}")
+    part = Part("study", file, depends, lambda: intervals(one, method, fit))
+    return finished(part, cache_folder() / "parts") if keep else part.compute()
+
+
+def intervals(one: Trial, method: str, fit: Method) -> Arrays:
+    """Return predictions and bounds of the test rows, and the CPU seconds of fitting and predicting, on one thread."""
+    (X, y, *_), rows, seconds = one.table, [], []
+    for train, test in one.folds:
+        with alone():
+            times = [time.process_time()]
+            predict = fit(X[train], y[train], one.seed)
+            times.append(time.process_time())
+            rows.append(checked(method, predict(X[test]), len(test)))
+            times.append(time.process_time())
+        seconds.append(np.diff(times))
+    return {"rows": np.concatenate(rows, axis=1), "seconds": np.mean(seconds, axis=0)}
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Run on one thread, without the warnings and log messages of other libraries."""
+    logging.disable(logging.INFO)  # MAPIE turns its own on
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
+        yield
+    logging.disable(logging.NOTSET)
+
+
+def checked(name: str, found: Any, n: int) -> Any:
+    """Return predictions, lower and upper bounds as floats, crossing bounds exchanged."""
+    shapes = {np.shape(column) for column in found}
+    if shapes != {(n,)} or len(found) != 3 or not np.isfinite(found).all():
+        raise ValueError(f"predict_interval of {name!r} must return lower and upper bounds, {n} finite numbers each.")
+    y_pred, *bounds = np.asarray(found, float)
+    return np.stack([y_pred, *np.sort(bounds, axis=0)])
+
+
+def judge(trials: list[Trial], parts: list[dict[str, Arrays]]) -> dict[str, Any]:
+    """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals."""
+    methods = [method for method, found in parts[0].items() if found]
+    models = {
+        method: [banded(one, part[method]) for one, part in zip(trials, parts, strict=True)] for method in methods
+    }
+    label = np.concatenate([one.table.label[one.test] for one in trials])
+    pooled = assess(models, coverage=COVERAGE, block=label, progress=False)
+    results = {}
+    for method in methods:
+        units = [float(one.table.y.std()) for one in trials]
+        seeds = [measures(*each) for each in zip(models[method], [part[method] for part in parts], units, strict=True)]
+        row = pooled[method]
+        skill = {"skill_pooled": row.skill, "skill_low": row.skill_low, "skill_high": row.skill_high}
+        results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]} | {
+            key: finite(round(value, DIGITS)) for key, value in skill.items()
+        }
+    rows, features = trials[0].table.X.shape
+    return {"rows": rows, "features": features, "training_rows": len(trials[0].folds[0][0]), "results": results}
+
+
+def banded(one: Trial, part: Arrays) -> Intervals:
+    """Return intervals for curves: bands below 5% of the mean half-width are raised to it, as in the paper's tables."""
+    return Intervals.from_bounds(one.table.y[one.test], *part["rows"], min_band=FLOOR)
+
+
+def measures(iv: Intervals, arrays: Arrays, unit: float) -> dict[str, float]:
+    """Return what the tables show of one seed; scores are in standard deviations of y."""
+    curve, (_, *bounds), (fit_seconds, predict_seconds) = UCC(iv), arrays["rows"], arrays["seconds"]
+    found = {
+        "score": interval_score(iv.y_true, *bounds, alpha=1 - COVERAGE) / unit,
+        "best_score": curve.decompose(coverage=COVERAGE).best_score / unit,
+        "skill": curve.skill(),
+        "gain_BM": curve.gain(axes=BM),
+        "gain_BD": curve.gain(axes=("bandwidth", "deficit")),
+        "gain_ED": curve.gain(axes=ED),
+        "coverage": coverage_score(iv.y_true, *bounds),
+        "fit_seconds": fit_seconds,
+        "predict_seconds": predict_seconds,
+    }
+    return {name: round(float(value), DIGITS) for name, value in found.items()}
+
+
+def groups(judged: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return names of data sets: all, large ones and small ones."""
+    small = [name for name, one in judged.items() if one["training_rows"] < SMALL]
+    return {"all": list(judged), "large": [name for name in judged if name not in small], "small": small}
+
+
+def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:
+    """Return mean ranks over data sets of the methods that ran on all, Friedman's p and Nemenyi's critical difference.
+
+    Two methods whose mean ranks differ by more are significantly different at 5%, all pairs considered.
+    """
+    results = [judged[name]["results"] for name in among]
+    common = [method for method in results[0] if all(method in one for one in results)] if results else []
+    k, n = len(common), len(results)
+    critical = studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n)) if k > 1 else np.nan
+    found: dict[str, Any] = {"data": among, "critical_difference": finite(critical), "measures": {}}
+    for measure, sign in RANKED.items() if common else ():
+        values = np.array([[one[method][measure]["mean"] for method in common] for one in results])
+        mean = rankdata(sign * values, axis=1).mean(axis=0)
+        p = friedmanchisquare(*values.T).pvalue if k > 2 and n > 1 else np.nan
+        found["measures"][measure] = {
+            "friedman_pvalue": finite(p),
+            "mean_ranks": dict(zip(common, map(finite, mean), strict=True)),
+        }
+    return found
