@@ -12,7 +12,7 @@ from .protocol import Curve
 from .scores import *  # noqa: F403  # `scores.__all__` says what they are
 
 if TYPE_CHECKING:
-    from . import adapters, train
+    from . import adapters, plots, train
     from .calibrate.calibrator import Calibration, IntervalCalibrator
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
     from .calibrate.scorers import make_interval_scorer
@@ -57,6 +57,7 @@ __all__ = [
     "crossings",
     "make_interval_scorer",
     "permutation_test",
+    "plots",
     "train",
 ]
 __all__ += scores.__all__
@@ -71,6 +72,7 @@ _LATER = {
     "compare.crossings": ("Crossings", "crossings"),
     "compare.permutation": ("PermutationTest", "permutation_test"),
     "compare.results": ("Assessment", "Verdict"),
+    "plots": ("plots",),
     "plots.display": ("UCCDisplay",),
     "sketch.assess": ("StreamedAssessment", "assess_frame", "assess_sketches"),
     "sketch.curve": ("SketchUCC",),
