@@ -195,6 +195,22 @@ def test_one_row_per_quantile_is_a_long_table() -> None:
     assert long_columns(["y", "pred", "lower", "upper"], y="y") is None
 
 
+def test_the_target_of_a_forecast_hub_says_what_is_forecast() -> None:
+    hub = [
+        "reference_date",
+        "target",
+        "horizon",
+        "location",
+        "target_end_date",
+        "output_type",
+        "output_type_id",
+        "value",
+    ]
+    assert observed_column(hub) is None
+    assert observed_column(["target_end_date", "location", "target", "observation"]) == "observation"
+    assert observed_column(["timestamp", "target", "mean"]) == "target"
+
+
 def test_series_times_and_horizons_are_keys() -> None:
     assert key_columns(["y", "Unique ID", "ds", "cutoff", "horizon", "pred"]) == [
         "Unique ID",

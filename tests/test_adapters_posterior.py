@@ -94,6 +94,16 @@ def test_all_levels_make_a_curve() -> None:
     assert ucc.UCC.from_levels(levels_from_posterior(OBSERVED, DRAWS[0])).levels[-1] == 0.99
 
 
+@pytest.mark.parametrize("count", [21, 41])  # whose 5%, 25%, 75% and 95% quantiles are draws
+def test_intervals_of_few_draws_are_too_narrow_by_a_known_factor(count: int) -> None:
+    rng = np.random.default_rng(count)
+    found = levels_from_posterior(rng.normal(size=20_000), rng.normal(size=(count, 20_000)), levels=[0.5, 0.9])
+    for level, iv in found.items():
+        expected = level * (count - 1) / (count + 1)
+        covered = 1 - ucc.UCC(iv).at(1.0).miss_rate
+        assert covered == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 20_000) ** 0.5)
+
+
 def test_which_variable_is_not_guessed() -> None:
     with pytest.raises(ValueError, match=r"`name` must say which variable to take. There are a, b"):
         from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]})
@@ -102,5 +112,7 @@ def test_which_variable_is_not_guessed() -> None:
     assert_central(from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]}, name="b"), OBSERVED, DRAWS[1])
     with pytest.raises(ValueError, match="`y_true` must be given: `draws` have no group observed_data"):
         from_posterior(None, {"a": DRAWS[0]})
+    with pytest.raises(ValueError, match=r"`samples` must be a regular array of numbers: its rows differ in length\."):
+        from_posterior([1.0, 2.0], [[1.0, 2.0], [3.0]])
     with pytest.raises(ValueError, match="`samples` must have draws on the first axis"):
         from_posterior(OBSERVED, DRAWS)

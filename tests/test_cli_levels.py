@@ -102,10 +102,10 @@ def test_segments_and_blocks_may_be_columns_of_any_file(run: Run, tmp_path: Path
 def test_rows_without_a_match_are_counted_and_refused_or_dropped(run: Run, tmp_path: Path) -> None:
     panel().select("unique_id", "ds", "y").head(900).write_csv(tmp_path / "part.csv")
     asked = ("assess", "hub.csv", "part.csv", *KEYS, "--coverage", "90%")
-    sentence = r"same rows by unique_id, ds: 60 of 960 rows of hub.csv are in no other .*first s22, 20.* --missing drop"
+    sentence = r"same rows by unique_id, ds: 60 of 960 rows of hub.csv have no match .*first s22, 20.* --missing drop"
     refused(run(*asked), sentence)
     found = run(*asked, "--missing", "drop", "--json", "-")
-    assert "dropped rows that not all files have: 60 of hub.csv" in found.stderr
+    assert "dropped rows without a match in every file: 60 of hub.csv" in found.stderr
     assert json.loads(found.stdout)["models"]["ETS"]["n"] == 900
     pl.concat([panel(), panel().head(3)]).write_csv(tmp_path / "twice.csv")
     refused(run("assess", "hub.csv", "twice.csv", *KEYS), "--on must name each row once: 6 of 963 rows of twice.csv")
@@ -115,6 +115,22 @@ def test_rows_without_a_match_are_counted_and_refused_or_dropped(run: Run, tmp_p
     panel().head(900).write_csv(tmp_path / "shorter.csv")
     sentence = "files must have the same rows: panel.csv 960, shorter.csv 900. Hint: --on unique_id,ds matches them"
     refused(run("assess", "panel.csv", "shorter.csv"), sentence)
+
+
+def test_one_observation_belongs_to_forecasts_of_several_horizons(run: Run, tmp_path: Path) -> None:
+    ahead = pl.concat([hub(panel()).with_columns(horizon=h, value=pl.col("value") + h / 10) for h in range(3)])
+    ahead = ahead.with_columns(target=pl.lit("admissions"))
+    ahead.write_csv(tmp_path / "ahead.csv")
+    shuffled = ahead.with_columns(model_id=pl.lit("Other")).sample(fraction=1, shuffle=True, seed=2)
+    shuffled.write_csv(tmp_path / "other.csv")
+    found = numbers(run, "ahead.csv", "other.csv", "observed.csv", *KEYS, "--by", "horizon")
+    assert found["models"]["ETS"]["n"] == 3 * SERIES * STEPS
+    assert found["models"]["ETS"]["score"] == found["models"]["Other"]["score"]
+    assert [one["label"] for one in found["segments"]][:3] == ["0", "1", "2"]
+    wide = numbers(run, "hub.csv", "observed.csv", *KEYS)["models"]["ETS"]
+    assert_allclose(found["segments"][0]["coverage"], wide["coverage"], rtol=1e-12)
+    pl.concat([ahead, ahead.filter(pl.col("horizon") == 2)]).write_csv(tmp_path / "twice.csv")
+    refused(run("assess", "twice.csv", "observed.csv", *KEYS), "each quantile of a forecast must occur once")
 
 
 def test_crossing_quantiles_are_counted_model_by_model(run: Run, tmp_path: Path) -> None:

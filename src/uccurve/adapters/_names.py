@@ -39,6 +39,8 @@ QUANTILE = ("output_type_id", "quantile", "quantile_level")
 VALUE = ("value", *PREDICTED)
 MODEL = ("model_id", "model")
 KIND = ("output_type",)
+HUB = frozenset((*KIND, "output_type_id", "target_end_date"))
+"""Columns of forecast hubs, whose `target` says what is forecast."""
 _TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
 _SIDE = "|".join(word for words in SIDES.values() for word in words)
 _LEVEL = re.compile(rf"({_SIDE})_(\d+(?:\.\d+)?)%?|(\d+(?:\.\d+)?)%?_({_SIDE})")
@@ -105,7 +107,9 @@ def observed_column(names: Sequence[str], *, hint: str = "choose one by `y_true`
     >>> observed_column(["ds", "Actual", "pred"])
     'Actual'
     """
-    found = [name for name in names if plain_name(name) in OBSERVED]
+    plain = {name: plain_name(name) for name in names}
+    words = OBSERVED if HUB.isdisjoint(plain.values()) else [word for word in OBSERVED if word != "target"]
+    found = [name for name in names if plain[name] in words]
     if len(found) > 1:
         raise ValueError(f"{_listed(found)} could all be the observation. Hint: {hint}.")
     return found[0] if found else None

@@ -88,16 +88,19 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], dic
 
 def read_frames(found: Sequence[Part], request: Request) -> list[pl.DataFrame]:
     """Read the columns of all files that are needed, rows matched and complete where that was asked for."""
-    shared = [name for name in key_columns(found[0].table.columns) if all(name in one.table.columns for one in found)]
-    keys = request.on or (shared if len(found) > 1 else [])
+    shared = _shared_keys(found) if len(found) > 1 else []
+    keys = [list(request.on or shared) for _ in found]
+    if request.on and not all(part.models for part in found):  # an observation may belong to several forecasts
+        own = _shared_keys([part for part in found if part.models])
+        keys = [list(dict.fromkeys([*request.on, *(own if part.models else [])])) for part in found]
     holder = _holder(found, request.labels)
     frames = [
-        part.table.read(part.numbers(request), [*keys, *(request.labels if place == holder else [])])
+        part.table.read(part.numbers(request), [*keys[place], *(request.labels if place == holder else [])])
         for place, part in enumerate(found)
     ]
     titles = [part.table.label for part in found]
     if request.on:
-        frames = matched_rows(frames, titles, request.on, drop=request.missing == "drop")
+        frames = matched_rows(frames, titles, keys, drop=request.missing == "drop")
     else:
         refuse_other_rows(frames, titles, shared)
     if request.missing == "drop":
@@ -156,6 +159,11 @@ def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
             )
         weight = [request.weight] if request.weight and part.models else []
         table.require([*part.numbers(request), *weight, *(request.on or ())])
+
+
+def _shared_keys(found: Sequence[Part]) -> list[str]:
+    """Return the key columns that all files have."""
+    return [name for name in key_columns(found[0].table.columns) if all(name in one.table.columns for one in found)]
 
 
 def _holder(found: Sequence[Part], labels: Sequence[str]) -> int:

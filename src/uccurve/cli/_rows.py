@@ -15,32 +15,35 @@ from ._tables import listed
 
 
 def matched_rows(
-    frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str], *, drop: bool
+    frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[Sequence[str]], *, drop: bool
 ) -> list[pl.DataFrame]:
-    """Return the rows of every file in the order of the first, matched by `keys`.
+    """Return the rows of every file matched by its keys, in the order of the first file with the most keys.
 
-    Keys that repeat are refused. Rows that not all files have are refused, or left out with `drop`.
+    A file with fewer keys has a row for several of another. Keys that repeat within a file are refused. Rows that not
+    all files have are refused, or left out with `drop`.
     """
-    frames = _with_equal_types(frames, keys)
-    for frame, label in zip(frames, labels, strict=True):
-        _refuse_repeated(frame, label, keys)
-    common = frames[0].select(keys)
-    for frame in frames[1:]:
-        common = common.join(frame, on=keys, how="semi", maintain_order="left")
-    alone = [frame.join(common, on=keys, how="anti") for frame in frames]
-    lost = [(label, rows, len(frame)) for label, rows, frame in zip(labels, alone, frames, strict=True) if len(rows)]
+    most, fewest = max(keys, key=len), min(keys, key=len)
+    frames = _with_equal_types(frames, most)
+    for frame, label, own in zip(frames, labels, keys, strict=True):
+        _refuse_repeated(frame, label, own)
+    common = frames[keys.index(most)].select(most)
+    for frame, own in zip(frames, keys, strict=True):
+        common = common.join(frame, on=own, how="semi", maintain_order="left")
     if not len(common):
-        raise ValueError(f"files must have rows in common by {listed(keys)}: none of them has the same key.")
+        raise ValueError(f"files must have rows in common by {listed(fewest)}: none of them has the same key.")
+    alone = [frame.join(common, on=own, how="anti") for frame, own in zip(frames, keys, strict=True)]
+    lost = [(label, rows, len(frame)) for label, rows, frame in zip(labels, alone, frames, strict=True) if len(rows)]
     if lost and not drop:
         label, rows, total = lost[0]
         raise ValueError(
-            f"files must have the same rows by {listed(keys)}: {len(rows)} of {total} rows of {label} are in no other "
-            f"file or not in all, first {_shown_key(rows, keys)}. Hint: --missing drop compares the common rows."
+            f"files must have the same rows by {listed(fewest)}: {len(rows)} of {total} rows of {label} have no match "
+            f"in another file, first {_shown_key(rows, fewest)}. Hint: --missing drop compares the common rows."
         )
     if lost:
         counts = ", ".join(f"{len(rows)} of {label}" for label, rows, _ in lost)
-        warnings.warn(f"dropped rows that not all files have: {counts}", DroppedRowsWarning, stacklevel=2)
-    return [pl.DataFrame(common.join(frame, on=keys, how="left", maintain_order="left")) for frame in frames]
+        warnings.warn(f"dropped rows without a match in every file: {counts}", DroppedRowsWarning, stacklevel=2)
+    joined = zip(frames, keys, strict=True)
+    return [pl.DataFrame(common.join(frame, on=own, how="left", maintain_order="left")) for frame, own in joined]
 
 
 def refuse_other_rows(frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str]) -> None:
@@ -77,8 +80,9 @@ def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str
 
 def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
     """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
-    mixed = [name for name in keys if len({frame[name].dtype for frame in frames}) > 1]
-    return [frame.with_columns(pl.col(name).cast(pl.String) for name in mixed) for frame in frames]
+    mixed = [name for name in keys if len({frame[name].dtype for frame in frames if name in frame.columns}) > 1]
+    texts = [pl.col(name).cast(pl.String) for name in mixed]
+    return [frame.with_columns(text for text in texts if text.meta.output_name() in frame.columns) for frame in frames]
 
 
 def _refuse_repeated(frame: pl.DataFrame, label: str, keys: Sequence[str]) -> None:
