@@ -20,6 +20,9 @@ _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "compiled" / _WORKER))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
+# Spark's Java compiles for a day's work unless told that the job is short: half of a test's time.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # No deadline: a loaded machine is not a bug. The default gives the same verdict every time, `thorough` looks for news.
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile("quick", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_SLOW)

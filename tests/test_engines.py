@@ -131,7 +131,18 @@ PLAIN: dict[str, Make] = {
     "duckdb": _duckdb,
     "ibis": _ibis,
 }
-ENGINES = [*PLAIN, "dask", pytest.param("spark", marks=pytest.mark.spark)]
+CLUSTERS: dict[str, Any] = {"dask": (), "spark": (pytest.mark.spark,)}
+ENGINES = [*PLAIN, *(pytest.param(name, marks=marks) for name, marks in CLUSTERS.items())]
+
+
+def with_each(values: dict[str, Any], *, on_clusters: int) -> list[Any]:
+    """Engines with values of another parameter, by name; a cluster takes the first few here, and all of them in CI."""
+    found = []
+    for engine in (*PLAIN, *CLUSTERS):
+        for place, (name, value) in enumerate(values.items()):
+            later = (pytest.mark.ci,) if engine in CLUSTERS and place >= on_clusters else ()
+            found.append(pytest.param(engine, value, id=f"{engine}-{name}", marks=(*CLUSTERS.get(engine, ()), *later)))
+    return found
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -173,7 +184,16 @@ def test_groups_come_from_one_pass_and_add_up(frame: Any) -> None:
     assert sum(found.values(), UCCSketch()) == memory(DATA)
 
 
-@pytest.mark.parametrize("options", [{}, {"block": "series"}, {"block": "series", "weight": "w"}, {"weight": "w"}])
+OPTIONS = {
+    "weighted blocks": {"block": "series", "weight": "w"},
+    "plain": {},
+    "blocks": {"block": "series"},
+    "weighted": {"weight": "w"},
+}
+BAD = {"nan": np.nan, "inf": np.inf, "null": None}
+
+
+@pytest.mark.parametrize(("make", "options"), with_each(OPTIONS, on_clusters=1), indirect=["make"], scope="module")
 def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, options: Columns) -> None:
     asked: Columns = {"y_true": "y", "coverage": 0.8, "by": ["site"], "min_band": 0.3, "resolution": 64}
     models = {"a": ("yhat", "lo", "hi"), "b": ("yhat", "wide", "hi")}
@@ -216,7 +236,7 @@ def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_me
     assert found.dropped == 3
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, None])
+@pytest.mark.parametrize(("make", "bad"), with_each(BAD, on_clusters=0), indirect=["make"], scope="module")
 def test_no_value_that_is_missing_slips_through_beside_a_row_that_is_never_covered(make: Make, bad: Any) -> None:
     rows = {"y": [1.0, 5.0, -4.0], "yhat": [0.0] * 3, "lo": [0.0, -1.0, -1.0], "hi": [0.0, 2.0, 2.0]}
     never = UCCSketch.from_frame(make(rows), **ROLES)
