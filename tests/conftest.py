@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Before any test module imports the library: plots need no screen, JAX looks for no accelerator.
+# Before any test module imports the library: plots need no screen, JAX looks for no accelerator, and trees grow in one
+# thread, because those of two test processes would wait for each other on two cores, busily.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Most of a small network's time is compiling it. That is kept, for each worker apart because writes are not atomic.
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
