@@ -81,6 +81,7 @@ def test_scikit_learn_s_checks_pass(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     [IntervalRegressor(), IntervalRegressor(LinearRegression(), band="quantile", miss_rate=0.3)]
