@@ -14,6 +14,7 @@ import pytest
 
 import uccurve as ucc
 from uccurve._checks import Array
+from uccurve._paths import ScalePath
 
 NAMES = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
 
@@ -389,18 +390,14 @@ def test_rows_are_flat_weighted_and_in_one_unit() -> None:
     error = np.array([[1.0, -2.0], [0.0, 4.0]])
     lower, upper = np.array([[1.0, 3.0], [0.5, 2.0]]), np.array([[2.0, 1.0], [0.25, 8.0]])
     iv = ucc.Intervals.from_bands(error, np.zeros((2, 2)), lower, upper, weight=[[1, 2], [0, 3]])
-    rows = iv.rows()
+    rows = ScalePath.of(iv)
     assert rows.error.tolist() == [1.0, 2.0, 4.0]
     assert rows.lower_band.tolist() == [1.0, 3.0, 2.0]
     assert rows.upper_band.tolist() == [2.0, 1.0, 8.0]
+    assert rows.active.tolist() == [2.0, 3.0, 8.0]
     assert rows.above is not None
-    assert rows.kept is not None
     assert rows.weight is not None
-    assert (rows.above.tolist(), rows.kept.tolist(), rows.weight.tolist()) == (
-        [True, False, True],
-        [0, 1, 3],
-        [1, 2, 3],
-    )
+    assert (rows.above.tolist(), rows.weight.tolist()) == ([True, False, True], [1, 2, 3])
     assert rows.unit == 1.0
 
 
@@ -410,11 +407,11 @@ def test_rows_near_the_ends_of_float64_are_brought_to_a_power_of_two_without_rou
     moved = ucc.Intervals.from_bands(
         *(getattr(near, name) * far for name in ("y_true", "y_pred", "lower_band", "upper_band"))
     )
-    rows, expected = moved.rows(), near.rows()
+    rows, expected = ScalePath.of(moved), ScalePath.of(near)
     for name in ("error", "lower_band", "upper_band"):
         np.testing.assert_array_equal(getattr(rows, name) * (rows.unit / far), getattr(expected, name))
     assert max(rows.error.max(), rows.lower_band.max(), rows.upper_band.max()) < 2.0**500
-    symmetric = ucc.Intervals.from_bands([far], [0.0], [far]).rows()
+    symmetric = ScalePath.of(ucc.Intervals.from_bands([far], [0.0], [far]))
     assert symmetric.lower_band is symmetric.upper_band
     assert symmetric.above is None
 

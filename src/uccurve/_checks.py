@@ -72,8 +72,13 @@ def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]
 
 def sentence(rule: Rule, count: int, total: int, first: str = "") -> str:
     """Return what is said of `count` rows that break a rule, and of the `first` of them where rows have an order."""
-    rows = f"{total} row{'s' if total > 1 else ''}"
+    rows = counted(total, "row")
     return f"`{rule.name}` must {rule.must}: {count} of {rows} {rule.verbs[count > 1]}{first}. Hint: {rule.hint}."
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things: 1 row, 2 rows."""
+    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def shown(value: Any, form: Callable[[Any], str] = repr) -> str:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ._arrays import Flags, Indices, blocks
+from ._bands import common_unit, in_unit
 from ._checks import METRICS, Array, Metric, Vary
 from .intervals import Intervals
 
@@ -41,9 +42,10 @@ class Events(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path(ABC):
-    """Errors, bands and critical t of the rows that carry weight, in one unit (`Intervals.rows`).
+    """Errors, bands and critical t of the rows that carry weight, flattened and in one unit.
 
-    `active` is the band on the side of the error, `above` whether the error is positive (None: symmetric bands).
+    `active` is the band on the side of the error, `above` whether `y_true` is not below `y_pred` (None: symmetric
+    bands). `unit` is a power of two, and 1 except for data near the ends of float64, so that nobody behind meets 1e300.
     """
 
     error: Array
@@ -205,7 +207,7 @@ class ScalePath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> ScalePath:
         """Critical scales of all rows. O(n), no sort."""
-        path = cls(**_errors_and_bands(intervals, cls.delivered, _quotients), start=0.0)
+        path = cls(**_rows(intervals, cls.delivered, _quotients), start=0.0)
         _refuse_beyond_float64(path)
         return path
 
@@ -251,7 +253,7 @@ class ShiftPath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> ShiftPath:
         """Critical shifts of all rows. O(n), no sort."""
-        fields = _errors_and_bands(intervals, cls.delivered, np.subtract)
+        fields = _rows(intervals, cls.delivered, np.subtract)
         largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))
         start, missed = 0.0 - largest, fields["error"] > 0
         fields["critical"][~missed] = start  # a band of 0 still holds its own prediction
@@ -302,20 +304,27 @@ class ShiftPath(Path):
         return short
 
 
-def _errors_and_bands(
-    intervals: Intervals, delivered: float, critical_t: Callable[[Array, Array], Array]
-) -> dict[str, Any]:
+def _rows(intervals: Intervals, delivered: float, critical_t: Callable[[Array, Array], Array]) -> dict[str, Any]:
     """Fields of a path; the bounds decide where rounding made an error equal to its band."""
-    error, lower, upper, above, weight, kept, unit = intervals.rows()
+    weight = None if intervals._weight is None else intervals._weight.ravel()
+    kept: Part = ALL if weight is None or weight.all() else np.flatnonzero(weight)
+    error = (intervals.y_true - intervals.y_pred).ravel()[kept]
+    above = None if intervals.symmetric else error >= 0
+    np.abs(error, out=error)
+    columns = [error, intervals.lower_band.ravel()[kept]]
+    if above is not None:
+        columns.append(intervals.upper_band.ravel()[kept])
+    unit = common_unit(*columns)
+    error, lower, *others = columns if unit == 1 else (in_unit(column, unit) for column in columns)
+    upper = others[0] if others else lower
     active = lower if above is None else np.where(above, upper, lower)
     critical = critical_t(error, active)
     equal = np.flatnonzero(critical == delivered)
     if len(equal):
-        places = equal if kept is None else kept[equal]
-        y, low, high = (array.ravel()[places] for array in (intervals.y_true, intervals.lower, intervals.upper))
+        y, low, high = (array.ravel()[kept][equal] for array in (intervals.y_true, intervals.lower, intervals.upper))
         critical[equal[(y < low) | (y > high)]] = np.nextafter(delivered, np.inf)
-    given = {"error": error, "active": active, "lower_band": lower, "upper_band": upper, "above": above}
-    return given | {"weight": weight, "critical": critical, "unit": unit}
+    fields = {"error": error, "active": active, "lower_band": lower, "upper_band": upper, "above": above}
+    return fields | {"weight": None if weight is None else weight[kept], "critical": critical, "unit": unit}
 
 
 def _quotients(error: Array, active: Array) -> Array:

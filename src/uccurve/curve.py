@@ -391,7 +391,7 @@ class UCC:
         return UCCDisplay.from_ucc(self, **options)
 
     def __repr__(self) -> str:
-        rows = f"{len(self.intervals)} row{'s' if len(self.intervals) > 1 else ''}"
+        rows = checks.counted(len(self.intervals), "row")
         try:
             return f"UCC({rows}, {self._extent()})"
         except ValueError:
@@ -402,8 +402,7 @@ class UCC:
         path = self._path()
         if self.levels:
             first, last = self._knots()[[1, -1]].tolist()
-            count = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
-            words = f"{count} {self.levels[0]:g} to {self.levels[-1]:g}"
+            words = f"{checks.counted(len(self.levels), 'level')} {self.levels[0]:g} to {self.levels[-1]:g}"
         else:
             finite = path.critical[np.isfinite(path.critical)]
             if not len(finite):

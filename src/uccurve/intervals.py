@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,15 @@ import numpy.typing as npt
 from . import _arrays as arrays
 from . import _bands as bands
 from . import _checks as checks
-from ._arrays import Flags, Indices
+from ._arrays import Flags
 from ._checks import Array
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 Missing = Literal["raise", "drop"]
-COLUMNS = ("y_true", "y_pred", "lower", "upper", "lower_band")
+COLUMNS = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
+GIVEN = ("y_true", "y_pred", "lower_band", "upper_band")
 
 
 class Options(TypedDict, total=False):
@@ -29,23 +30,6 @@ class Options(TypedDict, total=False):
     weight: npt.ArrayLike | None
     min_band: float | str | None
     missing: Missing
-
-
-class Rows(NamedTuple):
-    """Rows that carry weight, flattened, in one unit: what every curve is made of.
-
-    `error` is ``|y_true - y_pred|``, `above` whether `y_true` is not below `y_pred` (None: symmetric bands), `kept` the
-    numbers of the rows where some carry no weight. Errors and bands are in units of `unit`, a power of two that is 1
-    except for data near the ends of float64, so that nobody behind this door meets 1e300.
-    """
-
-    error: Array
-    lower_band: Array
-    upper_band: Array
-    above: Flags | None
-    weight: Array | None
-    kept: Indices | None
-    unit: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -89,11 +73,11 @@ class Intervals:
         raise TypeError("build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples or from_frame.")
 
     @classmethod
-    def _of(cls, weight: Array | None, raised: int, dropped: int, **columns: Array) -> Self:
+    def _of(cls, weight: Array | None, raised: int = 0, dropped: int = 0, **columns: Array) -> Self:
         """Intervals from checked columns, which are frozen; without an `upper_band` they are symmetric."""
         self = object.__new__(cls)
         for name, array in ({"upper_band": columns["lower_band"], "_weight": weight} | columns).items():
-            if array is not None and array.flags.writeable:
+            if array is not None:
                 array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "raised", raised)
@@ -173,11 +157,7 @@ class Intervals:
 
     @classmethod
     def _from_columns(
-        cls,
-        columns: dict[str, Any],
-        weight: Any = None,
-        min_band: float | str | None = None,
-        missing: Missing = "raise",
+        cls, columns: dict[str, Any], weight: Any = None, min_band: Any = None, missing: Missing = "raise"
     ) -> Self:
         """Intervals from observations, predictions and one or two bands, under the names their caller uses."""
         (y, p, *given), w, dropped = arrays.columns(columns, weight, missing)
@@ -195,16 +175,7 @@ class Intervals:
 
     @classmethod
     def _from_checked(
-        cls,
-        y: Array,
-        p: Array,
-        below: Array,
-        above: Array,
-        names: tuple[str, ...] = ("y_true", "y_pred", "lower_band", "upper_band"),
-        *,
-        weight: Array | None,
-        raised: int = 0,
-        dropped: int = 0,
+        cls, y: Array, p: Array, below: Array, above: Array, names: Sequence[str] = GIVEN, **facts: Any
     ) -> Self:
         """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
         true, pred, low, high = names
@@ -214,17 +185,11 @@ class Intervals:
         arrays.within_range(lo, **{low: below, pred: p})
         arrays.within_range(up, **{high: above, pred: p})
         bands.follow(y, p, (lo, up), (below, above))
-        return cls._of(
-            weight, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
-        )
+        return cls._of(**facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
     def from_std(
-        cls,
-        y_true: npt.ArrayLike,
-        mean: npt.ArrayLike,
-        std: npt.ArrayLike,
-        **options: Unpack[Options],
+        cls, y_true: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike, **options: Unpack[Options]
     ) -> Self:
         """Symmetric intervals of one predicted standard deviation around the predicted mean.
 
@@ -239,12 +204,7 @@ class Intervals:
 
     @classmethod
     def from_samples(
-        cls,
-        y_true: npt.ArrayLike,
-        samples: npt.ArrayLike,
-        *,
-        level: float = 0.9,
-        **options: Unpack[Options],
+        cls, y_true: npt.ArrayLike, samples: npt.ArrayLike, *, level: float = 0.9, **options: Unpack[Options]
     ) -> Self:
         """Central intervals of draws from a predictive distribution, around their median.
 
@@ -303,18 +263,15 @@ class Intervals:
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
         chosen = rows if isinstance(rows, slice) else arrays.row_numbers(rows, len(self))
-        parts = {name: array[chosen] for name, array in self._columns().items()}
+        parts = {name: getattr(self, name)[chosen] for name in _columns(self)}
         if not len(parts["y_true"]):
             raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
         return self._of(None if self._weight is None else self._weight[chosen], self.raised, self.dropped, **parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are frozen too."""
-        return partial(self._of, self._weight, self.raised, self.dropped, **self._columns()), ()
-
-    def _columns(self) -> dict[str, Array]:
-        names = COLUMNS if self.symmetric else (*COLUMNS, "upper_band")
-        return {name: getattr(self, name) for name in names}
+        columns = {name: getattr(self, name) for name in _columns(self)}
+        return partial(self._of, self._weight, self.raised, self.dropped, **columns), ()
 
     @property
     def symmetric(self) -> bool:
@@ -379,23 +336,6 @@ class Intervals:
             dropped=self.dropped,
         )
 
-    def rows(self) -> Rows:
-        """Return errors and bands of the rows that carry weight, flattened and in one unit."""
-        error, lower = (self.y_true - self.y_pred).ravel(), self.lower_band.ravel()
-        above, upper = (None, lower) if self.symmetric else (error >= 0, self.upper_band.ravel())
-        np.abs(error, out=error)
-        weight = None if self._weight is None else self._weight.ravel()
-        kept = None
-        if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            error, weight, lower, upper = error[kept], weight[kept], lower[kept], upper[kept]
-            above = above if above is None else above[kept]
-        unit = _unit(error, lower, upper)
-        if unit != 1:
-            error, lower, upper = (_in_unit(values, unit) for values in (error, lower, upper))
-            upper = lower if above is None else upper
-        return Rows(error, lower, upper, above, weight, kept, unit)
-
     @classmethod
     def join(cls, parts: Sequence[Intervals]) -> Intervals:
         """Intervals of all parts one after the other, such as the folds of a cross-validation; weights included.
@@ -423,46 +363,27 @@ class Intervals:
                     "a list of folds must have weights of comparable size: float64 cannot hold their sums. "
                     "Hint: divide the weights of all folds by a common number first."
                 )
-        names = COLUMNS if all(part.symmetric for part in parts) else (*COLUMNS, "upper_band")
         return cls._of(
             None if weights is None else np.concatenate(weights),
             sum(part.raised for part in parts),
             sum(part.dropped for part in parts),
-            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _columns(*parts)},
         )
 
     def __repr__(self) -> str:
         outside = (self.y_true < self.lower) | (self.y_true > self.upper)
         miss_rate = np.average(outside, weights=self._weight)
         half_width = bands.mean_half_width(self.lower_band, self.upper_band, self._weight)
-        rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
-        if self.y_true.ndim == 2:
-            rows += f" x {self.y_true.shape[1]} outputs"
-        values = [f"Intervals({rows}", f"miss_rate {miss_rate:.4g}", f"bandwidth {half_width:.4g}"]
-        for count, what, deed in ((self.raised, "band", "raised"), (self.dropped, "row", "dropped")):
-            values += [f"{count} {what}{'s' if count > 1 else ''} {deed}"] if count else []
-        return ", ".join(values) + ")"
+        outputs = f" x {self.y_true.shape[1]} outputs" if self.y_true.ndim == 2 else ""
+        raised = f", {checks.counted(self.raised, 'band')} raised" if self.raised else ""
+        dropped = f", {checks.counted(self.dropped, 'row')} dropped" if self.dropped else ""
+        rows = checks.counted(len(self), "row") + outputs
+        return f"Intervals({rows}, miss_rate {miss_rate:.4g}, bandwidth {half_width:.4g}{raised}{dropped})"
 
 
-def _unit(*arrays: Array) -> float:
-    """Return a power of two that brings values near the ends of float64 to where their squares fit, else 1."""
-    largest = max(float(array.max()) for array in {id(array): array for array in arrays}.values())
-    exponent = int(np.frexp(largest)[1])
-    if exponent > 500:
-        return float(np.ldexp(1.0, exponent - 500))
-    return float(np.ldexp(1.0, max(exponent, -700))) if largest and exponent < -400 else 1.0  # 1 / unit must fit too
-
-
-def _in_unit(values: Array, unit: float) -> Array:
-    """Values in a unit; refuse those that lose digits in it."""
-    scaled: Array = values / unit
-    lost = (values > 0) & (scaled < np.finfo(np.float64).tiny)
-    if unit > 1 and lost.any():
-        raise ValueError(
-            f"bands and errors must be of comparable size: float64 cannot hold {values[lost].min():.3g} beside values "
-            f"above {unit * 2.0**499:.3g}. Hint: raise such bands by `min_band`."
-        )
-    return scaled
+def _columns(*parts: Intervals) -> tuple[str, ...]:
+    """Names of the columns that make up intervals: where all are symmetric, one band is enough."""
+    return COLUMNS[:-1] if all(part.symmetric for part in parts) else COLUMNS
 
 
 def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str | None) -> Array:
