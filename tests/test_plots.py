@@ -38,14 +38,10 @@ def lines_of(ax: Any) -> list[str]:
 
 
 def test_every_plot_draws_on_the_axes_it_is_given_and_returns_them(iv: ucc.Intervals) -> None:
-    _, axs = plt.subplots(6)
+    _, axs = plt.subplots(2)
     opened = plt.get_fignums()
     assert plots.curves({"A": iv}, ax=axs[0]) is axs[0]
     assert plots.intervals(iv, ax=axs[1]) is axs[1]
-    assert plots.gains({"A": {"x": (0.1, 0, 0.2)}}, ax=axs[2]) is axs[2]
-    assert plots.segments({"A": {"x": 0.1}}, ax=axs[3]) is axs[3]
-    assert plots.calibration({"A": ([0.5], [0.4], [0.3], [0.5])}, ax=axs[4]) is axs[4]
-    assert plots.pit([0, 0.5, 1], [1.2, 0.8], ax=axs[5]) is axs[5]
     assert plt.get_fignums() == opened
 
 
@@ -76,69 +72,18 @@ def test_intervals_are_drawn_before_and_after_calibration(iv: ucc.Intervals) -> 
     assert ax.get_xlabel() == "50 of 500 rows, by prediction"
 
 
-def test_intervals_stand_along_x_or_time_or_in_their_order(iv: ucc.Intervals) -> None:
+def test_intervals_stand_along_x_or_time(iv: ucc.Intervals) -> None:
     x = np.random.default_rng(0).permutation(500).astype(float)
     ax = plots.intervals(iv, x=x, most=500)
     assert_allclose(bars(ax, 0)[:, 0], iv.lower[np.argsort(x)])
     days = np.datetime64("2024-01-01") + np.arange(500)
     assert plots.intervals(iv, x=days).get_xlabel() == "100 of 500 rows, along x"
-    assert_allclose(bars(plots.intervals(iv, order="row", most=500), 0)[:, 1], iv.upper)
+    assert_allclose(bars(plots.intervals(iv, x=np.arange(500), most=500), 0)[:, 1], iv.upper)
 
 
-def test_intervals_refuse_an_x_of_another_length_and_an_unknown_order(iv: ucc.Intervals) -> None:
+def test_intervals_refuse_an_x_of_another_length(iv: ucc.Intervals) -> None:
     with pytest.raises(ValueError, match=r"`x` must have the shape of the intervals, \(500,\); got \(3,\)"):
         plots.intervals(iv, x=[1, 2, 3])
-    with pytest.raises(ValueError, match=r"`order` must be one of y_pred, row; got 'rows'\. Did you mean 'row'"):
-        plots.intervals(iv, order="rows")  # type: ignore[arg-type]  # what a person may type
-
-
-def test_a_forest_has_a_whisker_for_every_estimate() -> None:
-    ax = plots.gains({"A": {"p": (0.2, 0.1, 0.35), "q": (0.4, 0.3, 0.5)}, "B": {"p": (-0.1, -0.3, 0.05)}})
-    ends = sorted(tuple(segment[:, 0].round(9)) for c in ax.collections for segment in c.get_segments())  # type: ignore[attr-defined]
-    assert ends == [(-30, 5), (10, 35), (30, 50)]
-    assert labels(ax) == ["p", "q"]
-    assert words(ax) == ["20.0%", "-10.0%", "40.0%"]
-
-
-def test_the_number_of_a_gain_stands_beside_its_interval_and_not_on_it() -> None:
-    ax = plots.gains({"A": {"x": (0.1, -0.2, 0.4)}})
-    (number,) = ax.texts
-    ax.figure.canvas.draw()
-    box, edge = number.get_window_extent(), ax.get_window_extent().x1
-    assert ax.transData.transform((40, 0))[0] < edge < box.x0 < box.x1 < ax.get_figure(root=True).bbox.x1  # type: ignore[union-attr]
-
-
-def test_a_heat_map_shows_every_share_and_what_is_missing() -> None:
-    ax = plots.segments({"A": {"n": 0.913, "s": 0.6}, "B": {"s": float("nan")}}, marked=[("B", "s")], centre=0.9)
-    assert words(ax) == ["91", "–", "60", "–"]
-    assert lines_of(ax) == ["n", "s"]
-    (frame,) = ax.patches
-    assert frame.get_xy() == (0.5, 0.5)  # type: ignore[attr-defined]  # it is a rectangle
-    assert ax.images[0].get_array()[0, 0] == pytest.approx(1.3)  # type: ignore[index]  # beside the centre
-
-
-def test_calibration_has_one_line_per_model_with_an_interval_at_each_level() -> None:
-    levels = np.array([0.5, 0.8, 0.95])
-    observed = {"A": levels - 0.1, "B": levels + 0.02}
-    ax = plots.calibration({name: (levels, seen, seen - 0.03, seen + 0.02) for name, seen in observed.items()})
-    assert labels(ax) == ["calibrated", "A", "B"]
-    ends = [segment[:, 1] for c in ax.collections for segment in c.get_segments()]  # type: ignore[attr-defined]
-    expected = [(100 * (one - 0.03), 100 * (one + 0.02)) for seen in observed.values() for one in seen]
-    assert_allclose(ends, expected)
-
-
-def test_a_pit_histogram_marks_the_bins_outside_of_its_band() -> None:
-    heights, low, high = np.array([1.6, 0.9, 0.6, 0.9]), [0.7, 0.7, 0.5, 0.95], [1.3, 1.3, 1.3, 1.3]
-    ax = plots.pit(np.linspace(0, 1, 5), heights, band=(low, high), name="A")
-    assert_allclose([bar.get_height() for bar in ax.patches], heights)  # type: ignore[attr-defined]
-    colors = [bar.get_facecolor() for bar in ax.patches]
-    assert colors[0] == colors[3] != colors[1] == colors[2]
-    shade = ax.collections[0].get_paths()[0].vertices
-    assert {(0.5, 0.5), (0.75, 0.5), (0.75, 0.95)} <= {tuple(vertex) for vertex in np.asarray(shade).tolist()}
-    assert ax.get_title(loc="left") == "A"
-    plain = plots.pit(np.linspace(0, 1, 5), heights)
-    assert len({bar.get_facecolor() for bar in plain.patches}) == 1
-    assert not plain.collections
 
 
 # The waterfall
@@ -277,6 +222,81 @@ def test_segments_show_coverage_and_frame_what_fails() -> None:
     assert words(ax) == ["71", "92", "92", "–"]
     assert lines_of(ax) == ["hour north", "hour south"]
     assert len(ax.patches) == 1
+
+
+GAINS = ("gain_bandwidth_miss_rate", "gain_bandwidth_deficit", "gain_excess_deficit")
+
+
+def forest(*gains: tuple[float, float, float]) -> Any:
+    """The panel of gains of one model with these estimates and the ends of their intervals."""
+    ends: Any = {
+        f"{name}{end}": value
+        for name, gain in zip(GAINS, gains, strict=True)
+        for end, value in zip(("", "_low", "_high"), gain, strict=True)
+    }
+    (ax,) = plots.assessment(assessment([row(**ends)]), "gains").axes
+    return ax
+
+
+def test_a_forest_has_a_whisker_for_every_estimate() -> None:
+    ax = forest((0.2, 0.1, 0.35), (-0.1, -0.3, 0.05), (0.4, 0.3, 0.5))
+    ends = sorted(tuple(segment[:, 0].round(9)) for c in ax.collections for segment in c.get_segments())
+    assert ends == [(-30, 5), (10, 35), (30, 50)]
+    assert labels(ax) == ["miss rate vs. bandwidth", "deficit vs. bandwidth", "deficit vs. excess"]
+    assert words(ax) == ["20.0%", "-10.0%", "40.0%"]
+
+
+def test_the_number_of_a_gain_stands_beside_its_interval_and_not_on_it() -> None:
+    ax = forest(*[(0.1, -0.2, 0.4)] * 3)
+    number = ax.texts[0]
+    ax.figure.canvas.draw()
+    box, edge = number.get_window_extent(), ax.get_window_extent().x1
+    assert ax.transData.transform((40, 0))[0] < edge < box.x0 < box.x1 < ax.get_figure(root=True).bbox.x1
+
+
+def test_colours_of_segments_are_the_distance_to_what_was_promised() -> None:
+    found = [segment("north"), segment("south", fails=False), segment("north", "Mean8", fails=False)]
+    ax = plots.assessment(assessment([row(), mean8()], segments=found), "segments").axes[0]
+    distances: Any = ax.images[0].get_array()
+    assert_allclose(distances[:, 0], [100 * (one.coverage - 0.9) for one in found[:2]])
+    assert np.isnan(np.ma.getdata(distances)[1, 1])
+    (frame,) = ax.patches
+    assert frame.get_xy() == (-0.5, -0.5)  # type: ignore[attr-defined]  # it is a rectangle
+
+
+@pytest.fixture
+def of_levels() -> ucc.Assessment:
+    rng = np.random.default_rng(3)
+    y, zero = rng.normal(size=400), np.zeros(400)
+    normal = {0.5: 0.674, 0.8: 1.282, 0.95: 1.96}
+    factors = {"fits": dict.fromkeys(normal, 1.0), "narrow": {0.5: 0.4, 0.8: 0.8, 0.95: 1.2}}
+    models = {
+        name: {level: ucc.Intervals.from_bands(y, zero, np.full(400, factor[level] * z)) for level, z in normal.items()}
+        for name, factor in factors.items()
+    }
+    return ucc.assess(models, coverage=0.8)
+
+
+def test_calibration_has_one_line_per_model_with_an_interval_at_each_level(of_levels: ucc.Assessment) -> None:
+    (ax,) = of_levels.plot("calibration").axes
+    assert labels(ax) == ["calibrated", *(one.name for one in of_levels.ranking)]
+    ends = [segment[:, 1] for c in ax.collections for segment in c.get_segments()]
+    levels = [level for one in of_levels.ranking for level in one.levels]
+    assert_allclose(ends, [(100 * level.coverage_low, 100 * level.coverage_high) for level in levels])
+
+
+def test_a_pit_histogram_marks_the_bins_outside_of_its_band(of_levels: ucc.Assessment) -> None:
+    axs = of_levels.plot("pit").axes
+    assert [ax.get_title(loc="left") for ax in axs] == [one.name for one in of_levels.ranking]
+    for ax, one in zip(axs, of_levels.ranking, strict=True):
+        pit: Any = one.pit
+        assert_allclose([bar.get_height() for bar in ax.patches], pit.density)
+        outside = [not low <= x <= high for x, low, high in zip(pit.density, pit.low, pit.high, strict=True)]
+        assert any(outside) == (one.name == "narrow")
+        colors = {(out, bar.get_facecolor()) for out, bar in zip(outside, ax.patches, strict=True)}
+        assert len(colors) == len(set(outside))
+        shade = {tuple(vertex) for vertex in np.asarray(ax.collections[0].get_paths()[0].vertices).tolist()}
+        assert {(pit.edges[1], pit.low[0]), (pit.edges[1], pit.low[1])} <= shade
 
 
 def test_long_names_are_shortened_and_told_apart() -> None:

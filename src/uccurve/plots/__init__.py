@@ -1,6 +1,6 @@
-"""Plots: assessments, many curves, intervals before and after calibration, calibration, gains and segments."""
+"""Plots: assessments, the curves of several models, and intervals before and after calibration."""
 
-from .charts import calibration, curves, gains, intervals, pit, segments
+from .charts import curves, intervals
 from .figures import assessment
 
-__all__ = ["assessment", "calibration", "curves", "gains", "intervals", "pit", "segments"]
+__all__ = ["assessment", "curves", "intervals"]

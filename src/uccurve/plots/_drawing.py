@@ -20,6 +20,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's colours, which people with any colour vision tell apart, the darker ones first."""
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 """Line styles once the colours are used up."""
+DASHED = (0, (4, 2))
+"""Line style of what curves and estimates are compared with."""
 GREY = "#6E6E6E"
 CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurve-4"
 """How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
@@ -147,16 +149,6 @@ def view(axes: Axes, x: Array, y: Array, point: tuple[float, float] | None) -> t
     places = corner if point is None else point
     across, up = (max(end, place) if place <= NEAR * end else end for end, place in zip(corner, places, strict=True))
     return across, up
-
-
-def spoken(part: tuple[Metric, tuple[float, float]]) -> str:
-    """Range of a metric in words.
-
-    >>> spoken(("miss_rate", (0, 0.5)))
-    'miss rate 0 to 0.5'
-    """
-    name, (low, high) = part
-    return f"{name.replace('_', ' ')} {low:g} to {high:g}"
 
 
 def label_axes(ax: PlotAxes, axes: Axes, unit: str | float) -> None:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uccurve._checks import SUMMARY, Array
 from uccurve.compare._case import change, is_reachable
 from uccurve.compare._columns import filled
-from uccurve.compare._formats import coverage, number, share, short
+from uccurve.compare._formats import axes_in_words, coverage, number, percent, share, short
 
-from . import charts
-from ._drawing import GREY, PALETTE, beside, tidy
+from ._drawing import DASHED, GREY, PALETTE, beside, style, tidy
 from ._waterfall import Step, axis_end, waterfall
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from uccurve.compare.results import Assessment, ModelRow
 
@@ -31,16 +31,14 @@ MULTIPLES = 6
 LINES = 24
 """Segments that a panel has room for."""
 GOOD, BAD, TOTAL = PALETTE[2], PALETTE[1], "#9AA5B1"
-PLANES = (("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit"))
 
 
 def half_widths(found: Assessment, ax: PlotAxes) -> None:
     """Half-width at the target with its interval, best model first, and what brings each model there."""
     rows, target = found.ranking[:LISTED], coverage(found.settings.shown_coverage)
     for y, row in enumerate(rows):
-        span = (row.half_width, row.half_width_low, row.half_width_high)
         text = f"bands {change(row)}" if is_reachable(row) else f"nothing reaches {target}"
-        _estimate(ax, y, span, PALETTE[0] if row.name == found.verdict.model else GREY, text)
+        _estimate(ax, y, span(row, "half_width"), PALETTE[0] if row.name == found.verdict.model else GREY, text)
     ax.set_xlim(left=0)
     ax.set_xlabel(filled(f"half-width at {target}, {{unit}}", found.settings))
     _titled(ax, f"Half-width at {target} coverage", rows, found)
@@ -50,51 +48,59 @@ def calibration(found: Assessment, ax: PlotAxes) -> None:
     """Coverage as delivered with its interval, beside the coverage asked for."""
     rows, asked = found.ranking[:LISTED], found.settings.coverage
     for y, row in enumerate(rows):
-        span = [100 * end for end in (row.coverage, row.coverage_low, row.coverage_high)]
         color = GREY if row.promise is None else GOOD if row.promise == "kept" else BAD
-        _estimate(ax, y, span, color, f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}")
+        text = f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}"
+        _estimate(ax, y, 100 * span(row, "coverage"), color, text)
     if asked is not None:
-        ax.axvline(100 * asked, color="black", linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+        ax.axvline(100 * asked, color="black", linewidth=1.0, linestyle=DASHED, zorder=1)
     ax.set_xlabel("coverage as delivered, %")
     promised = "" if asked is None else f" (dashed: {coverage(asked)} promised)"
     _titled(ax, f"Calibration{promised}", rows, found)
 
 
 def levels(found: Assessment, ax: PlotAxes) -> None:
-    """Coverage as delivered at each level; as `calibration` where no model has several."""
+    """Coverage as delivered at each level, beside the diagonal; as `calibration` where no model has several."""
     rows, asked = found.ranking[:LISTED], found.settings.coverage
     if not any(row.levels for row in rows):
         calibration(found, ax)
         return
+    ax.axline((100, 100), slope=1, color=GREY, linewidth=1.2, linestyle=DASHED, label="calibrated")
     shown = [row for row in rows if row.levels or asked is not None]
-    names = _labels([row.name for row in shown])
-    charts.calibration({name: _reliability(row, asked) for name, row in zip(names, shown, strict=True)}, ax=ax)
+    for index, (name, row) in enumerate(zip(names_of(shown), shown, strict=True)):
+        promised = [100 * level.level for level in row.levels] or [100 * (asked or 0.0)]
+        seen, low, high = 100 * np.array([span(one, "coverage") for one in row.levels or (row,)]).T
+        reach = np.clip([seen - low, high - seen], 0, None)
+        ax.errorbar(promised, seen, yerr=reach, marker="o", markersize=5, capsize=3, label=name, **style(index))
+    ax.set(xlabel="level, %", ylabel="coverage as delivered, %")
+    tidy(ax)
+    outside: Any = {"bbox_to_anchor": (1.0, 1.0)} if len(shown) > 4 else {}
+    ax.legend(loc="upper left", frameon=False, fontsize="small", **outside)
     ax.set_title(f"Calibration{best_of(rows, found)}", loc="left", fontsize="medium")
 
 
-def _reliability(row: ModelRow, asked: float | None) -> charts.Reliability:
-    """Levels of a model, or the coverage that was asked of its one interval, and what they cover."""
-    promised = [level.level for level in row.levels] or [asked or 0.0]
-    observed, low, high = (
-        [getattr(one, name) for one in row.levels or (row,)] for name in ("coverage", "coverage_low", "coverage_high")
-    )
-    return promised, observed, low, high
-
-
 def pit(found: Assessment, figure: Figure) -> None:
-    """PIT histogram of each model of several levels, with the simultaneous band."""
+    """PIT histogram of each model of several levels; bins outside of the simultaneous band are coloured."""
     rows = [row for row in found.ranking if row.pit is not None][:MULTIPLES]
     if not rows:
         raise ValueError("there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels.")
-    grid: Any = figure.subplots(-(-len(rows) // 3), min(len(rows), 3), sharex=True, sharey=True, squeeze=False)
-    for ax, row in zip(grid.ravel(), rows, strict=False):
-        if row.pit is not None:
-            charts.pit(
-                row.pit.edges, row.pit.density, band=(row.pit.low, row.pit.high), name=short(row.name, NAME), ax=ax
-            )
-        ax.label_outer()
-    for ax in grid.ravel()[len(rows) :]:
-        ax.set_visible(False)
+    for ax, row, name in zip(multiples(figure, len(rows)), rows, names_of(rows), strict=True):
+        _histogram(ax, row.pit)
+        ax.set_title(name, loc="left", fontsize="small")
+    figure.supxlabel("PIT", fontsize="medium")
+    figure.supylabel("density", fontsize="medium")
+
+
+def _histogram(ax: PlotAxes, pit: Any) -> None:
+    edges, tall, low, high = map(np.array, (pit.edges, pit.density, pit.low, pit.high))
+    inside = ~((tall < low) | (tall > high))  # also where the band is not known
+    color = np.where(inside, PALETTE[0], PALETTE[1])
+    ax.bar(edges[:-1], tall, width=np.diff(edges), align="edge", color=color, edgecolor="white", alpha=0.85)
+    look: Any = {"step": "post", "color": GREY, "alpha": 0.3, "linewidth": 0, "zorder": 2.5}
+    ax.fill_between(edges, np.append(low, low[-1]), np.append(high, high[-1]), label="band if calibrated", **look)
+    ax.axhline(1, color="black", linewidth=1.0, linestyle=DASHED, label="calibrated")
+    ax.set(xlim=(edges[0], edges[-1]), ylim=(0, max(1.25 * tall.max(), 1.25, ax.get_ylim()[1])))
+    tidy(ax)
+    ax.legend(loc="upper center", frameon=False, fontsize="small", ncols=2)
 
 
 def decomposition(found: Assessment, ax: PlotAxes, *, most: int = 5) -> None:
@@ -110,30 +116,51 @@ def decomposition(found: Assessment, ax: PlotAxes, *, most: int = 5) -> None:
 
 
 def gains(found: Assessment, ax: PlotAxes) -> None:
-    """Gains over the constant band on three pairs of axes, with their intervals."""
+    """Gains over the constant band with their intervals: one row per model, one colour per pair of axes."""
     rows = found.ranking[:LISTED]
-    title = f"gain over the constant band{best_of(rows, found)}"
-    charts.gains(dict(zip(_labels([row.name for row in rows]), map(_gains, rows), strict=True)), title=title, ax=ax)
+    for index, (x, y) in enumerate(SUMMARY):
+        gain, low, high = 100 * np.array([span(row, f"gain_{x}_{y}") for row in rows]).T
+        places, color = np.arange(len(rows)) + (index - 1) * 0.27, style(index)["color"]
+        look: Any = {"fmt": "o", "color": color, "capsize": 3, "markersize": 5, "lw": 1.6}
+        reach = np.abs([gain - low, high - gain])
+        ax.errorbar(gain, places, xerr=reach, label=axes_in_words((x, y)), **look)
+        for place, value in zip(places, gain, strict=True):
+            beside(ax, place, percent(value / 100), color)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_xlabel(f"gain over the constant band{best_of(rows, found)}, %")
+    tidy(ax, lines=names_of(rows))
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=3)
 
 
 def segments(found: Assessment, ax: PlotAxes) -> None:
-    """Coverage as delivered by segment and model; frames mark what fails."""
+    """Heat map of coverage as delivered, one row per segment, one column per model; frames mark what fails."""
+    from matplotlib.patches import Rectangle
+
     if not found.segments:
         raise ValueError("there are no segments to draw. Hint: assess(..., by=...).")
-    names, titles = [row.name for row in found.ranking[:LISTED]], _worst_titles(found)
-    models, lines = (dict(zip(some, _labels(some), strict=True)) for some in (names, titles))
-    shown = [one for one in found.segments if one.model in models and one.title in lines]
-    asked = found.settings.coverage
-    values: dict[str, dict[str, float]] = {label: {} for label in models.values()}
-    for one in shown:
-        beside_it = found[one.model].coverage if asked is None else 0.0
-        values[models[one.model]][lines[one.title]] = one.coverage - beside_it
-    marked = [(models[one.model], lines[one.title]) for one in shown if one.fails]
+    rows, titles, asked = found.ranking[:LISTED], _worst_titles(found), found.settings.coverage
+    spots = {(one.title, one.model): one for one in found.segments}
+    cells = [[spots.get((title, row.name)) for row in rows] for title in titles]
+    covered = 100 * np.array([[np.nan if one is None else one.coverage for one in line] for line in cells])
+    far = covered - [100 * (row.coverage if asked is None else asked) for row in rows]
+    limit = float(np.nanmax(np.abs(far))) or 1.0
+    ax.imshow(far, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
+    for (y, x), value in np.ndenumerate(far if asked is None else covered):
+        text = f"{round(value) + 0.0:{'+.0f' if asked is None else '.0f'}}" if isfinite(value) else "–"
+        color = "white" if abs(far[y, x]) > 0.6 * limit else "black"
+        ax.text(x, y, text, ha="center", va="center", color=color, fontsize="small")
+        if (one := cells[y][x]) is not None and one.fails:
+            ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+    names = names_of(rows)
+    slanted: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 8 else {}
+    ax.set_xticks(range(len(rows)), names, fontsize="small", **slanted)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
+    ax.set_yticks(range(len(titles)), distinct(titles), fontsize="small")
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel("coverage minus that of all rows, %" if asked is None else "coverage as delivered, %")
     total = len({one.title for one in found.segments})
     rest = f", the worst {LINES} of {total}" if total > LINES else ""
-    label = "coverage minus that of all rows" if asked is None else "coverage as delivered"
-    heading = f"Coverage by segment{rest}; frames mark what fails"
-    charts.segments(values, marked=marked, centre=asked or 0.0, label=label, title=heading, ax=ax)
+    ax.set_title(f"Coverage by segment{rest}; frames mark what fails", loc="left", fontsize="medium")
 
 
 def _worst_titles(found: Assessment) -> list[str]:
@@ -143,7 +170,17 @@ def _worst_titles(found: Assessment) -> list[str]:
     return [one.title for one in own if one.title in worst]
 
 
-def _labels(names: Sequence[str]) -> list[str]:
+def span(row: Any, field: str) -> Array:
+    """A number of a row with the ends of its interval."""
+    return np.array([getattr(row, f"{field}{end}") for end in ("", "_low", "_high")], dtype=float)
+
+
+def names_of(rows: Sequence[ModelRow]) -> list[str]:
+    """Short names of models, different ones."""
+    return distinct([row.name for row in rows])
+
+
+def distinct(names: Sequence[str]) -> list[str]:
     """Short names, numbered where several look the same."""
     labels = [short(name, NAME) for name in names]
     return [
@@ -152,17 +189,21 @@ def _labels(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _gains(row: ModelRow) -> dict[str, charts.Span]:
-    spans = {
-        f"{y} vs. {x}".replace("_", " "): tuple(getattr(row, f"gain_{x}_{y}{end}") for end in ("", "_low", "_high"))
-        for x, y in PLANES
-    }
-    return {label: span for label, span in spans.items() if np.isfinite(span).all()}
+def multiples(figure: Figure | SubFigure, count: int) -> list[PlotAxes]:
+    """Axes of one scale for so many models, at most three in a row, with numbers at the outer edges only."""
+    columns = min(count, 3)
+    grid: Any = figure.subplots(-(-count // columns), columns, sharex=True, sharey=True, squeeze=False)
+    for ax in grid.flat:
+        ax.label_outer()
+    for place in range(count, grid.size):
+        grid.flat[place].set_visible(False)
+        grid.flat[place - columns].tick_params(labelbottom=True)
+    return list(grid.flat[:count])
 
 
-def _estimate(ax: PlotAxes, y: int, span: Sequence[float], color: str, text: str) -> None:
+def _estimate(ax: PlotAxes, y: int, ends: Array, color: str, text: str) -> None:
     """One estimate with its interval, and words to the right of the axes."""
-    value, low, high = span
+    value, low, high = ends
     if isfinite(value):
         ax.plot([low, high], [y, y], color=color, linewidth=2.2, solid_capstyle="butt", zorder=2)
         ax.plot([value], [y], marker="o", color=color, markersize=6, zorder=3)
@@ -176,16 +217,14 @@ def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
     ax.barh(y, high - low, left=low, height=0.16, color=color, zorder=2)
     inside = step.kind == "total" or high - low > 0.45 * right
     before = not inside and low > right - high
-    place: Any = {"xytext": (-4 if before else 4, 0), "ha": "right" if before else "left", "va": "center"}
-    text = f"{step.name} {number(step.size)}"
-    ax.annotate(
-        text, (low if inside or before else high, y), textcoords="offset points", fontsize=7.5, zorder=3, **place
-    )
+    look: Any = {"xytext": (-4 if before else 4, 0), "ha": "right" if before else "left", "va": "center"}
+    look |= {"textcoords": "offset points", "fontsize": 7.5, "zorder": 3}
+    ax.annotate(f"{step.name} {number(step.size)}", (low if inside or before else high, y), **look)
 
 
 def _titled(ax: PlotAxes, title: str, rows: Sequence[ModelRow], found: Assessment) -> None:
     """Name the models and the panel."""
-    tidy(ax, lines=_labels([row.name for row in rows]))
+    tidy(ax, lines=names_of(rows))
     ax.set_title(f"{title}{best_of(rows, found)}", loc="left", fontsize="medium")
 
 

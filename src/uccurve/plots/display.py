@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
+from uccurve._checks import HEADLINE, Array, Axes, Unit, Vary
 from uccurve.compare._formats import percent
 from uccurve.compare.band import ConfidenceBand, confidence_band
 from uccurve.curve import UCC
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-Part = tuple[Metric, Range]
 
 
 class UCCDisplay:
@@ -64,6 +62,11 @@ class UCCDisplay:
         self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
         points = ucc.points(axes=self.axes, unit=unit)
         self.x, self.y, self._t = points.x, points.y, positions(points)
+
+    @property
+    def path(self) -> tuple[Array, Array]:
+        """The line as it is drawn: with the steps of a miss rate, which keeps its value until it changes."""
+        return draw.path(self.axes, self.x, self.y, exact=is_exact(self.ucc))
 
     @classmethod
     def from_ucc(
@@ -150,24 +153,23 @@ class UCCDisplay:
         cost : float, optional
             Cost factor c: mark the cheapest point, with the line of all points that cost as much as it does.
         shade : bool
-            Shade the area under the curve; a range such as ``miss_rate=(0, 0.5)`` shades that part.
+            Shade the area under the curve.
         band : ConfidenceBand or float, optional
             A confidence band of the curve on the same axes; a number is the level of a pointwise one to be made.
         line
             Passed on to matplotlib's Line2D.
         """
-        part = checks.only("range", {name: line.pop(name) for name in checks.METRICS if name in line})
         self.ax_ = ax = draw.new_axes(ax)
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
         self.name = self.name if name is None else name
         if reference:
             self._draw_reference(ax)
-        self.line_ = self._draw_curve(ax, part, delivered, line)
+        self.line_ = self._draw_curve(ax, delivered, line)
         color = self.line_.get_color()
         if isinstance(self.ucc, Bracketed):
             self._shade_brackets(ax, self.ucc, color)
-        if shade or part:
-            self._shade(ax, part, color)
+        if shade:
+            self._shade(ax, color)
         if band is not None:
             self._draw_band(ax, band, color)
         if cost is not None:
@@ -179,13 +181,12 @@ class UCCDisplay:
             draw.legend(ax)
         return self
 
-    def _draw_curve(self, ax: PlotAxes, part: Part | None, delivered: bool, options: dict[str, Any]) -> Line2D:
-        gain = self.ucc.gain(axes=self.axes, unit=self.unit, **_ranges(part))
+    def _draw_curve(self, ax: PlotAxes, delivered: bool, options: dict[str, Any]) -> Line2D:
+        gain = self.ucc.gain(axes=self.axes, unit=self.unit)
         corner = draw.view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
-        note = "" if np.isnan(gain) else f"gain {percent(gain)}{f' at {draw.spoken(part)}' if part else ''}"
+        note = "" if np.isnan(gain) else f"gain {percent(gain)}"
         label = f"{self.name} ({note})" if self.name and note else self.name or note
-        x, y = draw.path(self.axes, self.x, self.y, exact=is_exact(self.ucc))
-        return draw.curve(ax, x, y, corner, **{"label": label, "zorder": 2.5, **options})
+        return draw.curve(ax, *self.path, corner, **{"label": label, "zorder": 2.5, **options})
 
     def _shade_brackets(self, ax: PlotAxes, ucc: Bracketed, color: Any) -> None:
         """Shade where the exact curve may run from each point to the next: every metric only rises or only falls."""
@@ -210,7 +211,7 @@ class UCCDisplay:
             return
         corner = draw.view(self.axes, constant.x, constant.y, None)
         label = f"constant band of {self.name}" if others else "constant band"
-        look: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": (0, (4, 2)), "zorder": 2.2}
+        look: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": draw.DASHED, "zorder": 2.2}
         draw.curve(ax, *draw.path(self.axes, constant.x, constant.y), corner, label=label, gid=identity, **look)
 
     def _draw_band(self, ax: PlotAxes, band: ConfidenceBand | float, color: Any) -> None:
@@ -224,31 +225,9 @@ class UCCDisplay:
         label = f"{100 * band.confidence_level:g}% {band.kind} band"
         ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
 
-    def _shade(self, ax: PlotAxes, part: Part | None, color: Any) -> None:
-        area = self.ucc.area(axes=self.axes, unit=self.unit, **_ranges(part))
-        label = f"area at {draw.spoken(part)}: {area:.4g}" if part else f"area {area:.4g}"
-        x, y = draw.path(self.axes, *(self._piece(*part) if part else (self.x, self.y)), exact=is_exact(self.ucc))
-        if part and part[0] == self.axes[0] == "miss_rate":
-            x = np.clip(x, *part[1])
-        ax.fill_between(*draw.visible(ax, x, y), color=color, alpha=0.15, linewidth=0, zorder=1.5, label=label)
-
-    def _piece(self, name: Metric, span: Range) -> tuple[Array, Array]:
-        """Vertices of the curve on which one metric lies in a range, with the range's ends."""
-        first, last = (self._reach(name, end) for end in sorted(span, reverse=name in FALLING))
-        inner = (self._t > first) & (self._t < last)
-        ends = [self._place(self.ucc.at(end, unit=self.unit)) for end in (first, last)]
-        columns = zip((self.x, self.y), *ends, strict=True)
-        x, y = (np.concatenate([[start], values[inner], [end]]) for values, start, end in columns)
-        return x, y
-
-    def _reach(self, name: Metric, target: float) -> float:
-        """Least scale or shift of the curve that reaches `target`; the curve's end where none does."""
-        try:
-            goal: dict[str, Any] = {name: target}
-            found = position(self.ucc.find(**goal, unit=self.unit), self.ucc)
-        except ValueError:
-            found = self._t[-1]
-        return float(np.clip(found, self._t[0], self._t[-1]))
+    def _shade(self, ax: PlotAxes, color: Any) -> None:
+        label = f"area {self.ucc.area(axes=self.axes, unit=self.unit):.4g}"
+        ax.fill_between(*draw.visible(ax, *self.path), color=color, alpha=0.15, linewidth=0, zorder=1.5, label=label)
 
     def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
@@ -269,10 +248,6 @@ class UCCDisplay:
 
     def _place(self, point: OperatingPoint) -> tuple[float, float]:
         return getattr(point, self.axes[0]), getattr(point, self.axes[1])
-
-
-def _ranges(part: Part | None) -> dict[str, Any]:
-    return dict([part] if part else [])
 
 
 def _look(color: Any) -> dict[str, Any]:

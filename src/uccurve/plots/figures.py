@@ -7,14 +7,14 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from uccurve import _checks as checks
-from uccurve._checks import Array, Axes
+from uccurve._checks import Axes
 from uccurve.compare._case import change
 from uccurve.compare._formats import coverage, short
 
 from . import _panels as panels
-from ._curves import constant_curve, delivered_at, is_exact, reached
-from ._drawing import GREY, mark_in_view, new_figure, path, style, tidy, title, view, visible
-from .charts import curves
+from ._curves import constant_curve, delivered_at, reached
+from ._drawing import DASHED, GREY, mark_in_view, new_figure, path, style, tidy, title, view, visible
+from .display import UCCDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from uccurve.compare.results import Assessment, ModelRow
 
-__all__ = ["assessment", "curves"]
-
-Line = tuple[Array, Array]
 Panel = Literal["half_width", "calibration", "curves", "decomposition", "segments", "gains", "pit"]
 DRAWN: Mapping[Panel, Callable[[Assessment, PlotAxes], None]] = {
     "half_width": panels.half_widths,
@@ -104,46 +101,33 @@ def _overview(found: Assessment, axes: Axes) -> Figure:
 def _small_multiples(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
     """Curves of the best models, each on axes of its own among the others in grey; the axes are shared."""
     rows, unit = found.ranking[: panels.MULTIPLES], found.settings.unit
-    columns = min(len(rows), 3)
-    grid: Any = figure.subplots(ceil(len(rows) / columns), columns, sharex=True, sharey=True, squeeze=False)
-    lines = _lines(found, grid[0, 0], axes)
-    for index, (ax, row) in enumerate(zip(grid.ravel(), rows, strict=False)):
-        for x, y in lines.values():
-            ax.plot(x, y, color="#D0D4D9", linewidth=1.0, zorder=1.5)
-        _highlight(found, row, ax, axes=axes, line=lines[row.name], color=style(index)["color"])
+    displays = [UCCDisplay(found.curves[row.name], axes=axes, unit=unit) for row in rows]
+    corners = [view(axes, one.x, one.y, None) for one in displays]
+    right, top = (max(ends) or 1.0 for ends in zip(*corners, strict=True))
+    multiples = panels.multiples(figure, len(rows))
+    multiples[0].set(xlim=(0, right), ylim=(0, 1.04 * top))
+    lines = [visible(multiples[0], *one.path) for one in displays]
+    for index, (ax, row, line) in enumerate(zip(multiples, rows, lines, strict=True)):
+        for other in lines:
+            ax.plot(*other, color="#D0D4D9", linewidth=1.0, zorder=1.5)
+        ax.plot(*line, color=style(index)["color"], linewidth=1.8, zorder=2.5)
+        _draw_points(found, row, ax, axes, style(index)["color"])
         tidy(ax)
-        ax.label_outer()
-    for place in range(len(rows), grid.size):
-        grid.flat[place].set_visible(False)
-        grid.flat[place - columns].tick_params(labelbottom=True)
     marks = f"dot: as delivered; diamond: {coverage(found.settings.shown_coverage)}; dashed: constant band"
     figure.suptitle(f"Curves{panels.best_of(rows, found)}\n{marks}", x=0.01, ha="left", fontsize="medium")
     figure.supxlabel(title(axes[0], unit), fontsize="medium")
     figure.supylabel(title(axes[1], unit), fontsize="medium")
 
 
-def _lines(found: Assessment, ax: PlotAxes, axes: Axes) -> dict[str, Line]:
-    """What is drawn of each curve, once the shared axes hold all of them."""
-    own = {row.name: found.curves[row.name] for row in found.ranking[: panels.MULTIPLES]}
-    points = {name: curve.points(axes=axes, unit=found.settings.unit) for name, curve in own.items()}
-    corners = [view(axes, one.x, one.y, None) for one in points.values()]
-    right, top = (max(ends) or 1.0 for ends in zip(*corners, strict=True))
-    ax.set(xlim=(0, right), ylim=(0, 1.04 * top))
-    paths = {name: path(axes, one.x, one.y, exact=is_exact(own[name])) for name, one in points.items()}
-    return {name: visible(ax, *line) for name, line in paths.items()}
-
-
-def _highlight(found: Assessment, row: ModelRow, ax: PlotAxes, *, axes: Axes, line: Line, color: str) -> None:
-    """One model's curve, its operating points and its constant band."""
-    settings, own = found.settings, found.curves[row.name]
-    unit = settings.unit
+def _draw_points(found: Assessment, row: ModelRow, ax: PlotAxes, axes: Axes, color: str) -> None:
+    """One model's name, its operating points and its constant band."""
+    own, unit = found.curves[row.name], found.settings.unit
     flat = constant_curve(own)
     if flat is not None:
         points = flat.points(axes=axes, unit=unit)
-        ax.plot(*visible(ax, *path(axes, points.x, points.y)), color=GREY, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.plot(*line, color=color, linewidth=1.8, zorder=2.5)
-    delivered, target = own.at(delivered_at(own, row.level), unit=unit), reached(own, settings.shown_coverage, unit)
-    for marker, point in (("o", delivered), ("D", target)):
+        ax.plot(*visible(ax, *path(axes, points.x, points.y)), color=GREY, linewidth=1.0, linestyle=DASHED)
+    delivered = own.at(delivered_at(own, row.level), unit=unit)
+    for marker, point in (("o", delivered), ("D", reached(own, found.settings.shown_coverage, unit))):
         if point is not None:
             look: Any = {"marker": marker, "color": color, "markersize": 6.5, "markeredgecolor": "white"}
             mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **look)
