@@ -4,7 +4,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +18,23 @@ pytest.importorskip("jinja2")
 
 from uccurve import UCC, Intervals, assess
 from uccurve.experiments import NAMES, load, run, store
-from uccurve.experiments.experiment import (
-    FIRST,
-    SECOND,
-    Drawing,
-    Experiment,
-    Findings,
-    Parts,
-    Reading,
-    Settings,
-    Work,
-    printed,
-)
+from uccurve.experiments.bands import BM, ED, flat, models_of
+from uccurve.experiments.experiment import FIRST, SECOND, Experiment, Parts, Reading, Settings, printed
 from uccurve.experiments.figures import canvas, draw_curves
+from uccurve.experiments.findings import DECOMPOSITION, SCORES, Findings
 from uccurve.experiments.markdown import BLOCK, refreshed
 from uccurve.experiments.results import as_text, claims, ours, result, rows, tables
-from uccurve.experiments.runner import chosen_seeds, run_all
+from uccurve.experiments.runner import run_all
 from uccurve.experiments.store import Arrays, Part, finished, packed, write_whole
 from uccurve.experiments.summary import (
-    BM,
-    ED,
     EXCESS,
     GAINS,
     SUMMARY,
     crossing,
-    flat,
-    models_of,
     squared_error,
     summary_cells,
     tuned,
 )
-from uccurve.experiments.today import DECOMPOSITION, SCORES, today
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -194,15 +181,11 @@ def test_a_part_replaces_a_link_instead_of_writing_through_it(tmp_path: Path) ->
     assert not path.is_symlink()
 
 
-def without_models(cells: Any, claims: Any = None) -> Findings:
-    return Findings(cells, claims or {}, {})
-
-
 def test_rows_carry_mean_spread_and_the_papers_value() -> None:
-    found = [without_models({("t", "A", "area"): v, ("t", "A", "extra"): np.inf}) for v in (1.0, 2.0, 6.0)]
-    area, extra = rows(SECOND, found, {("t", "A", "area"): 2.5})
+    found = [Findings({("t", "A", "area"): v, ("t", "A", "extra"): np.inf}, {}, {}) for v in (1.0, 2.0, 6.0)]
+    area, extra = rows(found, {("t", "A", "area"): 2.5})
     assert area["paper"] == 2.5
-    assert area["reading"] == SECOND
+    assert (area["table"], area["model"], area["measure"]) == ("t", "A", "area")
     assert_allclose([area["ours"]["mean"], area["ours"]["sd"]], [3.0, np.sqrt(7.0)])
     assert area["ours"]["values"] == [1.0, 2.0, 6.0]
     assert extra["ours"] == {"mean": None, "sd": None, "values": [None] * 3}
@@ -214,10 +197,12 @@ def test_one_seed_has_no_spread() -> None:
 
 
 def test_claims_count_the_seeds_in_which_they_hold() -> None:
-    found = [without_models({}, {"Sec. 1": {"a": holds}, "Sec. 2": {"b": True}}) for holds in (True, False, True)]
-    assert claims(FIRST, found) == [
-        {"reading": FIRST, "text": "a", "where": "Sec. 1", "holds": 2, "seeds": 3},
-        {"reading": FIRST, "text": "b", "where": "Sec. 2", "holds": 3, "seeds": 3},
+    found = [Findings({}, {"a": holds, "b": True}, {}, ranks={"A, B": not holds}) for holds in (True, False, True)]
+    said = {"Sec. 1": {"a": "A wins"}, "Sec. 2": {"b": "B wins"}}
+    assert list(claims(found, said)) == [
+        {"text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3},
+        {"text": "B wins", "where": "Sec. 2", "holds": 3, "seeds": 3},
+        {"text": "A, B", "where": SCORES, "holds": 1, "seeds": 3},
     ]
 
 
@@ -230,37 +215,40 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the paper of the toy experiment prints."""
     toy = {
         "title": "Toy",
-        "note": "Inferred.",
+        "seeds": 2,
+        "quick_seeds": [7],
+        "libraries": ["numpy"],
+        "settings": {"size": 2},
+        "quick": {"size": 1},
+        "second": {"note": "Inferred.", "seeds": 1, "settings": {"extra": 1}},
         "reasons": {"Sums": "Because."},
         "captions": {"toy-ucc": "A toy <curve>."},
+        "claims": {"Sec. 1": {"positive": "total is positive"}},
         "values": {"Sums": {"measures": ["total", "mean"], "A": [3.0, np.nan]}},
     }
     monkeypatch.setitem(printed(), "synthetic", toy)
 
 
-def toy(work: Callable[[int, Settings], Work]) -> Experiment:
+def toy(work: Callable[[str, int, Settings], Arrays]) -> Experiment:
     """An experiment in miniature: each part holds one number; the second reading uses the first seed only."""
 
     def judge(parts: Parts, seed: int) -> Findings:
         total = float(sum(float(parts[name]["value"]) for name in ("one", "two")))
         models = {"A": three_rows(), "Constant": flat(three_rows())}
-        claims = {"Sec. 1": {"total is positive": total > 0}}
-        return Findings({("Sums", "A", "total"): total + seed}, claims, models, orders=(("A", "Constant"),))
+        cells = {("Sums", "A", "total"): total + seed}
+        return Findings(cells, {"positive": total > 0}, models, orders=(("A", "Constant"),))
 
-    def draw(parts: Parts) -> Iterator[Drawing]:
+    def draw(parts: Parts) -> dict[str, Any]:
         figure, (ax,) = canvas(1)
         iv = three_rows(float(parts["one"]["value"]))
         draw_curves(ax, {"A": iv, "Constant": flat(iv)})
-        yield Drawing("toy-ucc", figure)
+        return {"toy-ucc": figure}
 
-    def further(seed: int, settings: Settings) -> Work:
-        return {"more": lambda: {"value": np.array(10 * settings["size"] + settings["extra"] + seed)}}
+    def more(seed: int, settings: Settings) -> Arrays:
+        return {"value": np.array(10 * settings["size"] + settings["extra"] + seed)}
 
-    return Experiment(
-        name="synthetic", draw=draw,
-        readings={FIRST: Reading(work, judge), SECOND: Reading(further, judge, {"extra": 1}, seeds=1)},
-        seeds=(0, 1), quick_seeds=(7,), settings={"size": 2}, quick_settings={"size": 1}, stack=("numpy",),
-    )  # fmt: skip
+    first = {name: partial(work, name) for name in ("one", "two")}
+    return Experiment("synthetic", {FIRST: Reading(first, judge), SECOND: Reading({"more": more}, judge)}, draw)
 
 
 @pytest.mark.usefixtures("words")
@@ -269,14 +257,11 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
     done: list[tuple[str, int]] = []
     broken = True
 
-    def work(seed: int, settings: Settings) -> Work:
-        def compute(name: str) -> Arrays:
-            if name == "two" and seed == 1 and broken:
-                raise KeyboardInterrupt
-            done.append((name, seed))
-            return {"value": np.array(settings["size"])}
-
-        return {name: lambda name=name: compute(name) for name in ("one", "two")}  # type: ignore[misc]
+    def work(name: str, seed: int, settings: Settings) -> Arrays:
+        if name == "two" and seed == 1 and broken:
+            raise KeyboardInterrupt
+        done.append((name, seed))
+        return {"value": np.array(settings["size"])}
 
     steps: list[tuple[int, int]] = []
     start: dict[str, Any] = {"quick": False, "seeds": None, "folder": tmp_path / "out"}
@@ -288,7 +273,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
     assert sorted(done) == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
     assert steps == [(i, 8) for i in range(9)]
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["index.html", "synthetic.json", "toy-ucc.png", "toy-ucc.svg"]
+    assert names == ["index.html", "synthetic.json", "toy-ucc.svg"]
     assert json.loads((tmp_path / "out" / "synthetic.json").read_text()) == found["synthetic"]
     page = (tmp_path / "out" / "index.html").read_text()
     assert "4.500 ± 0.707 (3.000)" in page
@@ -310,11 +295,12 @@ def test_the_page_keeps_the_results_of_earlier_runs(tmp_path: Path, monkeypatch:
     assert "An earlier wine" in (tmp_path / "index.html").read_text()
 
 
+@pytest.mark.usefixtures("words")
 def test_seeds_are_cut_or_continued() -> None:
     experiment = toy(lambda *_: {})
-    assert chosen_seeds(experiment, quick=False, seeds=None) == (0, 1)
-    assert chosen_seeds(experiment, quick=False, seeds=1) == (0,)
-    assert chosen_seeds(experiment, quick=True, seeds=3) == (7, 8, 9)
+    assert experiment.seeds() == (0, 1)
+    assert experiment.seeds(1) == (0,)
+    assert experiment.seeds(3, quick=True) == (7, 8, 9)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
@@ -332,15 +318,17 @@ def test_figures_are_the_same_for_the_same_data(tmp_path: Path, monkeypatch: pyt
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
 
 
-def test_operating_points_are_drawn_whole_or_not_at_all() -> None:
+def test_operating_points_are_rings_or_an_arrow_at_the_edge_of_the_view() -> None:
     iv = Intervals.from_bands([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
-    models, scales = {"A": iv, "B": iv.calibrated(scale=3.0)}, {"A": 4.0, "B": 2.0}  # bandwidths 4 and 6
-    for xmax, expected in ((None, 2), (5.0, 1), (3.0, 0)):
-        _, (ax,) = canvas(1)
-        draw_curves(ax, models, scales=scales, xmax=xmax)
-        rings = [line for line in ax.lines if line.get_marker() == "o"]
-        assert len(rings) == expected
-        assert not any(ring.get_clip_on() for ring in rings)
+    models, scales = {"A": iv, "Constant": iv.calibrated(scale=3.0)}, {"A": 4.0, "Constant": 2.0}  # bandwidths 4 and 6
+    _, (ax,) = canvas(1)
+    draw_curves(ax, models, scales=scales)
+    for xmax, expected in ((7.0, ["o", "o"]), (5.0, ["o", ">"]), (3.0, [">", ">"])):
+        ax.set_xlim(0, xmax)
+        points = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+        assert [line.get_marker() for line in points] == expected
+        assert_allclose([line.get_xdata() for line in points], [[min(4, xmax)], [min(6, xmax)]])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A (gain 0.0%)", "Constant"]
 
 
 def two_models() -> Arrays:
@@ -356,7 +344,7 @@ def test_summary_cells_follow_their_definitions() -> None:
     test, held_out = (models_of(two_models(), ("GBR", "Meta"), period) for period in ("test", "held out"))
     assert list(test) == ["GBR", "Constant", "Meta"]
     scales = tuned(held_out, BM, 2.0)
-    cells = summary_cells(test, scales, unit=2.0, error="squared")
+    cells = summary_cells(test, scales, squared_error, unit=2.0)
     error, active = np.array([1.0, 2.0, 0.5, 3.0]), np.array([2.0, 1.0, 1.0, 4.0])
     curve = UCC(test["GBR"])
     # critical scales 1/2, 2, 1/2, 3/4; bandwidth 7/4 at scale 1; miss rates 1/2, 1/4 and 0 after them
@@ -365,7 +353,7 @@ def test_summary_cells_follow_their_definitions() -> None:
     assert_allclose(scales["GBR"], (0.0, 0.5, 0.75, 2.0)[int(np.argmin(by_hand))])
     assert_allclose(cells[SUMMARY, "GBR", "BM area"], 1.75 / 2 * np.mean(error / active))
     assert_allclose(cells[SUMMARY, "GBR", "MAE"], np.mean((error - scales["GBR"] * active) ** 2))
-    assert_allclose(squared_error(test["GBR"], 0.0), np.mean(error**2))
+    assert_allclose(squared_error(curve, 0.0), np.mean(error**2))
     assert_allclose(cells[GAINS, "GBR", "ED"], 100 * curve.gain(axes=ED))
     assert (GAINS, "Constant", "ED") not in cells
 
@@ -403,14 +391,14 @@ def test_curves_cross_only_where_each_is_clearly_lower_somewhere() -> None:
 def test_scores_of_today_are_those_of_assess_and_check_the_papers_ranking() -> None:
     iv = three_rows()
     models = {"A": iv, "Constant": flat(iv)}
-    found = today(models, (("A", "Constant"), ("Constant", "A")), unit=2.0, block=None)
+    found = Findings({}, {}, models, unit=2.0, orders=(("A", "Constant"), ("Constant", "A"))).scored()
     row = assess(models, coverage=0.95, unit=2.0)["A"]
     assert found.cells[SCORES, "A", "score"] == row.score
     assert found.cells[SCORES, "A", "skill, %"] == 100 * UCC(iv).skill()
     parts = [found.cells[DECOMPOSITION, "A", part] for part in ("climatology", "- prediction", "- discrimination")]
     whole = parts[0] - parts[1] - parts[2] + found.cells[DECOMPOSITION, "A", "+ miscalibration"]
     assert_allclose(found.cells[DECOMPOSITION, "A", "score"], whole)
-    assert found.claims[SCORES] == {
+    assert found.ranks == {
         "The interval score at 95% ranks A, Constant": True,
         "The potential CRPS ranks A, Constant": True,
         "The interval score at 95% ranks Constant, A": False,
@@ -423,14 +411,15 @@ def test_scores_of_today_are_those_of_assess_and_check_the_papers_ranking() -> N
 def test_every_experiment_has_words_for_its_figures_and_readings(name: str) -> None:
     experiment = load(name)
     assert experiment.name == name
-    assert set(experiment.quick_settings) == set(experiment.settings)
-    assert json.loads(json.dumps(dict(experiment.settings)))
+    assert set(experiment.settings(quick=True)) == set(experiment.settings())
+    assert json.loads(json.dumps(dict(experiment.settings())))
     assert experiment.words["title"]
     assert experiment.words["captions"]
     if SECOND in experiment.readings:
-        assert "nferred" in experiment.words["note"]
-        assert "For it" in experiment.words["note"]
-        assert "Against it" in experiment.words["note"]
+        note = experiment.words["second"]["note"]
+        assert "nferred" in note
+        assert "For it" in note
+        assert "Against it" in note
 
 
 def test_the_page_shows_the_committed_results() -> None:
@@ -444,13 +433,12 @@ def test_the_page_shows_the_committed_results() -> None:
 @pytest.mark.usefixtures("words")
 def test_results_have_tables_per_reading_in_the_order_of_the_cells() -> None:
     cells = {("one", "A", "x"): 1.0, ("one", "B", "y"): 2.0, ("two", "A", "x"): 3.0}
-    first, second = without_models(cells), without_models({("one", "A", "x"): 5.0})
     first, second = (
-        Findings(one.cells, {}, {}, verdict={"model": "A", "decided": decided})
-        for one, decided in ((first, False), (second, True))
+        Findings(numbers, {"positive": True}, {}, verdict={"model": "A", "decided": decided})
+        for numbers, decided in ((cells, False), ({("one", "A", "x"): 5.0}, True))
     )
-    judged = [{FIRST: first, SECOND: second}, {FIRST: first}]
-    found = result(toy(lambda *_: {}), [0, 1], judged, [], quick=False)
+    judged = {0: {FIRST: first, SECOND: second}, 1: {FIRST: first}}
+    found = result(toy(lambda *_: {}), judged, quick=False)
     assert list(tables(found)) == ["one", "two", "claims", "verdicts"]
     assert tables(found)["one"] == [["", "x", "y"], ["A", "1.000 ± 0.000", ""], ["B", "", "2.000 ± 0.000"]]
     assert tables(found)["verdicts"][1:] == [["A", "2 of 2", "0 of 2"]]

@@ -17,9 +17,9 @@ from sklearn._loss import PinballLoss
 from sklearn.ensemble import GradientBoostingRegressor
 
 from uccurve.experiments import (
+    bands,
     bayes_net,
     bnn,
-    folds,
     gap,
     housing,
     seq2seq,
@@ -34,14 +34,14 @@ from uccurve.experiments import (
 
 def test_noise_around_the_sine_has_a_deviation_between_its_bounds() -> None:
     x, y = synthetic.noisy(np.random.default_rng(0), 200_000)
-    error = y - synthetic.truth(x)
+    error = y - synthetic.truth(x[:, 0])
     # A deviation 1.5 + U(0, 1) has the mean square 4 + 1/12.
     assert_allclose(error.std(), np.sqrt(4 + 1 / 12), rtol=0.01)
     assert 0 <= x.min() < x.max() <= 20
 
 
 def test_gap_points_lie_in_the_regions_and_on_one_function() -> None:
-    x, y, even, f = gap.sample(3, gap.SETTINGS)
+    x, y, even, f = gap.sample(3, gap.EXPERIMENT.settings())
     inside = np.any([(low <= x) & (x <= high) for low, high in gap.REGIONS], axis=0)
     assert inside.all()
     assert len(x) == 400
@@ -50,7 +50,7 @@ def test_gap_points_lie_in_the_regions_and_on_one_function() -> None:
 
 def test_folds_use_every_row_once_for_the_test_and_none_twice_in_a_fold() -> None:
     seen = []
-    for train, held_out, test in folds.splits(100, housing.SETTINGS, seed=0):
+    for train, held_out, test in tabular.splits(100, housing.EXPERIMENT.settings(), seed=0):
         assert_array_equal(np.sort(np.concatenate([train, held_out, test])), np.arange(100))
         assert len(held_out) == 9
         seen.append(test)
@@ -61,8 +61,9 @@ def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (4000, 1))
     y = 2 * X[:, 0] * rng.standard_normal(4000)
-    at = np.array([[0.02], [0.5], [0.95]]), np.array([[0.5]])
-    first, second = trees.half_widths(X, y, at, {"n_estimators": 50, "max_depth": 2}, share=0.5, seed=0)
+    new = {"three": (np.array([[0.02], [0.5], [0.95]]), y[:3]), "one": (np.array([[0.5]]), y[:1])}
+    found = trees.half_widths((X, y), new, {"n_estimators": 50, "max_depth": 2}, share=0.5, seed=0)
+    first, second = found["three"], found["one"]
     # The 0.95 quantile of |N(0, 2x)| is 1.96 * 2x.
     assert_allclose(first[1:], [1.96, 3.72], rtol=0.2)
     assert 0 <= first[0] < 0.5
@@ -72,11 +73,11 @@ def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
 def test_all_models_of_a_fold_share_one_prediction() -> None:
     rng = np.random.default_rng(0)
     X, size = rng.standard_normal((300, 2)), {"n_estimators": 5, "max_depth": 2}
-    settings = {**housing.SETTINGS, "folds": 3, "strong": size, "weak": size}
+    settings = {**housing.EXPERIMENT.settings(), "folds": 3, "strong": size, "weak": size}
     data = X, X[:, 0] + rng.standard_normal(300)
-    found = folds.pooled(lambda: data, folds.intervals, settings, seed=0)
+    found = tabular.pooled(lambda: data, tabular.intervals, 0, settings)
     for period in ("held out", "test"):
-        gbr, *others = (found[f"{period} {name}"] for name in housing.MODELS)
+        gbr, *others = (found[f"{period} {name}"] for name in tabular.MODELS)
         for other in others:
             assert_array_equal(other[:2], gbr[:2])
     y_true, y_pred, lower, upper = found["test Meta"]
@@ -88,7 +89,7 @@ def test_all_models_of_a_fold_share_one_prediction() -> None:
 def test_tiny_and_crossing_bands_are_repaired_in_several_ways() -> None:
     y_true, y_pred = np.array([1.0, 2.0]), np.array([0.0, 0.0])
     # The second prediction lies above its upper bound; the mean half-width is (6 + 2) / 2 / 2 = 2.
-    found = wine.repaired({"test GBR": np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]])}, "GBR")
+    found = wine.repairs({"test GBR": np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]])}, "GBR")
     assert_allclose([found[label].upper_band[1] for label in wine.FLOORS], [0.1, 0.2, 0.4])
     for iv in found.values():
         assert_allclose(iv.y_pred, y_pred)
@@ -109,10 +110,10 @@ def test_a_row_equal_to_its_prediction_counted_as_not_above() -> None:
 
 def test_without_ties_the_earlier_rule_changes_nothing() -> None:
     rng = np.random.default_rng(0)
-    X, size = rng.standard_normal((200, 2)), {"n_estimators": 5, "max_depth": 2}
+    X, sizes = rng.standard_normal((200, 2)), {key: {"n_estimators": 5, "max_depth": 2} for key in ("strong", "weak")}
     y = rng.standard_normal(200)
     first, rounded = (
-        [trees.bounds(X, target, (X,), size, seed=0, kind=kind)[0] for kind in kinds]
+        [trees.bounds((X, target), {"new": (X, y)}, sizes, seed=0, kind=kind)["new GBR"] for kind in kinds]
         for target in (y, np.round(y))
         for kinds in [(GradientBoostingRegressor, trees.EarlierBoosting)]
     )
@@ -151,11 +152,10 @@ def test_our_bands_follow_the_errors_of_rows_that_the_base_has_not_seen() -> Non
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (2000, 1))
     y = np.where(X[:, 0] > 0.5, 3.0, 0.3) * rng.standard_normal(2000)
-    ((found),) = trees.area_bands(
-        X, y, (np.array([[0.2], [0.8]]),), {"n_estimators": 20, "max_depth": 2}, folds=2, seed=0
-    )
-    assert set(found) == set(trees.OURS)
-    ratio = {name: band[1] / band[0] for name, band in found.items()}
+    new, size = {"new": (np.array([[0.2], [0.8]]), y[:2])}, {"n_estimators": 20, "max_depth": 2}
+    found = trees.area_bands((X, y), new, size, folds=2, seed=0)
+    assert set(found) == {f"new {name}" for name in bands.OURS}
+    ratio = {name.removeprefix("new "): band[1] / band[0] for name, band in found.items()}
     assert_allclose(ratio["Ours (ED)"], 10.0, rtol=0.25)  # the root mean square of the error
     assert_allclose(ratio["Ours (BM)"], np.sqrt(10.0), rtol=0.25)  # the root of its mean
 

@@ -56,14 +56,13 @@ def test_a_quick_run_writes_every_table_claim_and_figure(name: str, quick: tuple
     found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     assert found == results[name]
     assert found["quick"] is True
-    assert found["seeds"] == list(load(name).quick_seeds)
+    assert found["seeds"] == list(load(name).seeds(quick=True))
     for row in found["rows"]:
         mean = row["ours"]["mean"]
         assert mean is not None, row
         assert math.isfinite(mean), row
     for figure in found["figures"]:
         assert (folder / f"{figure['name']}.svg").read_bytes().startswith(b"<?xml")
-        assert (folder / f"{figure['name']}.png").read_bytes().startswith(b"\x89PNG")
     assert found["title"] in html.unescape((folder / "index.html").read_text(encoding="utf-8"))
     assert found["title"] in as_text(found)
 
@@ -90,8 +89,8 @@ def test_the_committed_results_are_those_of_the_full_run(name: str) -> None:
     found = json.loads((COMMITTED / f"{name}.json").read_text(encoding="utf-8"))
     experiment = load(name)
     assert found["quick"] is False
-    assert found["seeds"] == list(experiment.seeds)
-    assert found["settings"] == json.loads(json.dumps(dict(experiment.settings)))
+    assert found["seeds"] == list(experiment.seeds())
+    assert found["settings"] == json.loads(json.dumps(dict(experiment.settings())))
     assert {(r["table"], r["model"], r["measure"]) for r in found["rows"]} >= set(experiment.paper)
 
 

@@ -63,7 +63,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def publish(monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, url: str) -> None:
     """Make `content` the published version of a data set, found at `url`."""
-    source = loaders.Source("data.csv", url, ((len(content), hashlib.sha256(content).hexdigest()),))
+    source = loaders.Source("data.csv", url, {str(len(content)): hashlib.sha256(content).hexdigest()})
     monkeypatch.setitem(loaders.SOURCES, name, source)
 
 

@@ -25,9 +25,9 @@ from ._names import Progress
 from ._study_data import DATA, QUICK, Trial, trial
 from ._study_methods import COVERAGE, METHODS, Method, of_object
 from ._study_page import write
+from .bands import BM, ED, FLOOR
 from .results import Result, as_json, finite, ours
 from .store import Arrays, Part, cache_folder, finished, versions, write_whole
-from .summary import BM, ED, FLOOR
 
 RECIPE = 1
 """Raised where the code of a method or a data set changes, so that kept parts are computed anew."""

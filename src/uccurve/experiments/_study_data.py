@@ -9,7 +9,7 @@ import sklearn.datasets
 from sklearn.model_selection import GroupKFold
 
 from . import loaders
-from .experiment import Floats
+from .findings import Floats
 
 Index = np.ndarray[Any, np.dtype[np.intp]]
 FOLDS = 5

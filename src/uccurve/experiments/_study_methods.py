@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from uccurve import IntervalRegressor
 from uccurve.train import BandRegressor
 
-from .experiment import Floats
+from .findings import Floats
 
 Predict = Callable[[Floats], tuple[Floats, Floats, Floats]]
 """Returns predictions, lower and upper bounds of new rows."""

@@ -68,7 +68,7 @@ def saved(sets: Any, method: str) -> float | None:
 
 def rank_diagrams(result: Result) -> "Figure":
     """Return Demšar's critical-difference diagrams."""
-    figure, panels = canvas(2, width=6.2, height=3.2, rows=3)
+    figure, panels = canvas(2, rows=3, size=(6.2, 3.2))
     for ax, (group, measure, title) in zip(panels, PANELS, strict=True):
         ax.set_axis_off()
         ranks = result["ranks"][group]
@@ -103,7 +103,7 @@ def forest_plots(result: Result) -> "Figure":
     """Return skills of all methods with 95% intervals, a panel per data set."""
     sets, names = result["data"], list(result["methods"])
     columns = min(4, len(sets))
-    figure, panels = canvas(columns, width=3.1, height=3.0, rows=-(-len(sets) // columns))
+    figure, panels = canvas(columns, rows=-(-len(sets) // columns), size=(3.1, 3.0))
     for place, (ax, (title, one)) in enumerate(zip(panels, sets.items(), strict=False)):
         for y, name in enumerate(names):
             if found := one["results"].get(name):

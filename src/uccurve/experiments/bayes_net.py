@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from .experiment import Floats
+from .findings import Floats
 
 Weights = dict[str, Array]
 Factors = tuple[Weights, Weights]  # means and log standard deviations of the factorised posterior
@@ -78,24 +78,18 @@ def posterior_draws(x: Floats, y: Floats, settings: Settings, *, seed: int, kern
     keys = jax.random.split(jax.random.key(seed), settings.chains + 1)
     if kernel == "nuts":
         method = NUTS(potential_fn=potential, max_tree_depth=settings.tree_depth)
-        mcmc = MCMC(
-            method, num_warmup=settings.warmup, num_samples=settings.draws, num_chains=settings.chains,
-            chain_method="sequential", progress_bar=False,
-        )  # fmt: skip
+        length: dict[str, Any] = {"num_warmup": settings.warmup, "num_samples": settings.draws}
+        chains: dict[str, Any] = {"num_chains": settings.chains, "chain_method": "sequential"}
         start = jax.vmap(partial(fresh_weights, hidden=settings.hidden))(keys[1:])
         start = start if settings.chains > 1 else jax.tree.map(lambda a: a[0], start)
     else:
         # Without trajectory_length=None NumPyro keeps its default length of 2 pi and ignores num_steps.
-        method = HMC(
-            potential_fn=potential, step_size=settings.hmc_step, num_steps=settings.hmc_leapfrog,
-            trajectory_length=None, adapt_step_size=False, adapt_mass_matrix=False,
-        )  # fmt: skip
+        fixed: dict[str, Any] = {"trajectory_length": None, "adapt_step_size": False, "adapt_mass_matrix": False}
+        method = HMC(potential_fn=potential, step_size=settings.hmc_step, num_steps=settings.hmc_leapfrog, **fixed)
         kept = settings.hmc_iterations - settings.hmc_burn_in
-        mcmc = MCMC(
-            method, num_warmup=settings.hmc_burn_in, num_samples=kept, thinning=settings.hmc_thinning,
-            progress_bar=False,
-        )  # fmt: skip
+        length, chains = {"num_warmup": settings.hmc_burn_in, "num_samples": kept}, {"thinning": settings.hmc_thinning}
         start = fresh_weights(keys[1], settings.hidden)
+    mcmc = MCMC(method, **length, **chains, progress_bar=False)
     mcmc.run(keys[0], init_params=start)
     draws: Weights = mcmc.get_samples()
     return draws

@@ -1,20 +1,19 @@
 """The paper's drawings, computed from small data instead of drawn by hand (Figures 3, 4, 10 and 11)."""
 
-from collections.abc import Iterator
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from uccurve import UCC, Intervals
 from uccurve.plots._drawing import GREY, PALETTE
 
-from .experiment import FIRST, Drawing, Experiment, Findings, Parts, Reading, Settings, Work
-from .figures import canvas, draw_curve, draw_curves
+from .bands import BM, banded
+from .experiment import FIRST, Experiment, Parts, Reading, Settings
+from .figures import canvas, draw_curves, draw_fit
+from .findings import Findings, Models
 from .store import Arrays
-from .summary import BM, crossing, flat
-from .trees import banded
+from .summary import crossing
 
 OFFSET = "A constant band around two predictions"
-SETTINGS: Settings = {"rows": 600}
 FACTOR = 0.3
 
 
@@ -36,131 +35,104 @@ def small_data(seed: int, settings: Settings) -> Arrays:
     return {name: banded(y_true, y_pred, z) for name, z in bands.items()} | {"offset": offset}
 
 
-def work(seed: int, settings: Settings) -> Work:
-    """One small part."""
-    return {"small data": lambda: small_data(seed, settings)}
-
-
-def three_models(part: Arrays) -> dict[str, Intervals]:
+def three_models(part: Arrays) -> Models:
     """Return the three bands around one prediction."""
     return {name: Intervals.from_bounds(*part[name]) for name in "ABC"}
 
 
-def offset_models(part: Arrays) -> dict[str, Intervals]:
+def offset_models(part: Arrays) -> Models:
     """Return one constant band around a prediction that is off by a constant, and around one that is flat."""
     _, observed, *predictions = part["offset"]
     width = np.full_like(observed, 0.5)
     return {f"prediction {i}": Intervals.from_bands(observed, y, width) for i, y in enumerate(predictions, start=1)}
 
 
-def judge(parts: Parts, seed: int) -> Findings:
+def judge(parts: Parts, _seed: int) -> Findings:
     """Judge the drawings' own claims on the data they are drawn from."""
-    del seed
-    models = three_models(parts["small data"])
+    models, part = three_models(parts["small data"]), parts["small data"]
     area = {name: UCC(iv).area() for name, iv in models.items()}
     low, high = ({n: UCC(iv).find(miss_rate=m).bandwidth for n, iv in models.items()} for m in (0.05, 0.7))
-    offset = {name: UCC(iv) for name, iv in offset_models(parts["small data"]).items()}
     below = any(crossing(models["C"], models[n], axes=BM, margin=0.05) for n in "AB")
+    offset = {name: UCC(iv) for name, iv in offset_models(part).items()}
+    one, two = (curve.area() for curve in offset.values())
     cells = {(OFFSET, name, "BM gain, %"): 100 * curve.gain() for name, curve in offset.items()}
     cells |= {(OFFSET, name, "BM area"): curve.area() for name, curve in offset.items()}
     claims = {
-        "Figure 3": {
-            "C is inferior to A and B, nowhere clearly below them": area["C"] > max(area["A"], area["B"]) and not below,
-            "A is superior at low bandwidth, B at low miss rate": high["A"] < high["B"] and low["B"] < low["A"],
-            "The curves of A and B cross": crossing(models["A"], models["B"], axes=BM),
-        },
-        "Figure 11": {
-            "One constant band around two predictions gives two curves": (
-                abs(offset["prediction 1"].area() - offset["prediction 2"].area()) > 0.05
-            ),
-            "Both have a gain of 0": all(abs(curve.gain()) < 1e-12 for curve in offset.values()),
-        },
+        "C is inferior": area["C"] > max(area["A"], area["B"]) and not below,
+        "A and B are superior in turn": high["A"] < high["B"] and low["B"] < low["A"],
+        "A and B cross": crossing(models["A"], models["B"], axes=BM),
+        "two curves": abs(one - two) > 0.05,
+        "no gain": all(abs(curve.gain()) < 1e-12 for curve in offset.values()),
     }
     return Findings(cells, claims, models, orders=(("A", "C"), ("B", "C")))
 
 
-def three_figure(part: Arrays) -> Drawing:
+def three_figure(models: Models) -> Figure:
     """Draw three models around the same prediction."""
-    figure, (ax,) = canvas(1, width=5.2, height=3.6)
-    draw_curves(ax, {f"model {name}": iv for name, iv in three_models(part).items()}, xmax=5)
-    for height, text in ((0.9, "high miss rate"), (0.5, "middle"), (0.06, "low miss rate")):
-        ax.annotate(text, (4.9, height), ha="right", fontsize=8, color=GREY)
-    ax.legend(frameon=False, fontsize=8, loc="upper center")
-    return Drawing("concepts-three", figure)
+    figure, (ax,) = canvas(1)
+    draw_curves(ax, {f"model {name}": iv for name, iv in models.items()})
+    ax.set_xlim(0, 5)
+    for height, text in ((0.65, "high miss rate"), (0.4, "middle"), (0.08, "low miss rate")):
+        ax.annotate(text, (0.98, height), xycoords="axes fraction", ha="right", fontsize="small", color=GREY)
+    return figure
 
 
-def area_figure(part: Arrays) -> Drawing:
-    """Draw the area under a curve, isocost lines, and the operating point as delivered beside the cheapest."""
-    figure, (ax,) = canvas(1, width=5.2, height=3.6)
-    curve = draw_curve(ax, three_models(part)["A"].calibrated(scale=1.8), color=PALETTE[0], label="UCC")
-    points, area = curve.points(), f"area {curve.area():.2f}"
-    ax.fill_between(points.x, points.y, step="post", color=PALETTE[0], alpha=0.15, linewidth=0, label=area)
-    best = curve.cheapest(FACTOR)
-    for point, label, color in (
-        (curve.at(1.0), "as delivered", PALETTE[1]),
-        (best, f"cheapest, scale {best.scale:.2f}", PALETTE[2]),
-    ):
-        cost = curve.cost(FACTOR, at=point.scale)
-        ends = [0, cost / FACTOR], [cost / (1 - FACTOR), 0]
-        ax.plot(*ends, "--", color=color, linewidth=1, label=f"isocost {cost:.2f}")
-        ax.plot(point.bandwidth, point.miss_rate, "o", color=color, label=label)
-    ax.set(xlabel="bandwidth", ylabel="miss rate", xlim=(0, 3.5), ylim=(0, 1))
-    ax.legend(frameon=False, fontsize=8)
-    return Drawing("concepts-area", figure)
+def area_figure(iv: Intervals) -> Figure:
+    """Draw the area under a curve, and lines of equal cost through its operating point and through the cheapest one."""
+    figure, (ax,) = canvas(1)
+    curve = UCC(iv)
+    curve.plot(ax=ax, shade=True, cost=FACTOR, reference=False, label="UCC")
+    point, slope = curve.at(1.0), -FACTOR / (1 - FACTOR)
+    label = f"cost as delivered: {curve.cost(FACTOR):.4g}"
+    ax.axline((point.bandwidth, point.miss_rate), slope=slope, color=PALETTE[1], linestyle=":", label=label)
+    ax.set(xlim=(0, 3.5), ylim=(0, 1))
+    ax.legend(frameon=False)
+    return figure
 
 
-def metrics_figure() -> Drawing:
+def metrics_figure() -> Figure:
     """Draw bandwidth, excess and deficit of one covered and one missed observation."""
     iv = Intervals.from_bands([1.2, 3.4], [2.0, 2.0], [1.5, 1.0])
-    figure, (ax,) = canvas(1, width=5.6, height=3.2)
-    for x, (y, pred, low, high) in enumerate(zip(iv.y_true, iv.y_pred, iv.lower, iv.upper, strict=True)):
-        bars, names = (
-            [[pred - low], [high - pred]],
-            ("prediction and interval", "observation") if x == 0 else (None, None),
-        )
-        ax.errorbar(x, pred, yerr=bars, fmt="s", color=PALETTE[0], capsize=12, label=names[0])
-        ax.plot(x, y, "o", color=PALETTE[1], markersize=8, label=names[1])
-        near = low if abs(y - low) < abs(y - high) else high
-        metric = f"{'excess' if low <= y <= high else 'deficit'} {abs(y - near):.1f}"
-        ax.annotate("", (x + 0.12, y), (x + 0.12, near), arrowprops={"arrowstyle": "<->", "color": PALETTE[1]})
-        ax.text(x + 0.16, (y + near) / 2, metric, va="center")
-        ax.annotate("", (x - 0.15, pred), (x - 0.15, high), arrowprops={"arrowstyle": "<->", "color": PALETTE[0]})
-        ax.text(x - 0.19, (pred + high) / 2, f"band {high - pred:.1f}", va="center", ha="right")
+    figure, (ax,) = canvas(1, size=(5.6, 3.6))
+    at = range(len(iv))
+    ax.errorbar(at, iv.y_pred, iv.upper_band, fmt="s", color=PALETTE[0], capsize=12, label="prediction and interval")
+    ax.plot(at, iv.y_true, "o", color=PALETTE[1], markersize=8, label="observation")
+    for x, name, start, end, color, aside in (
+        (0, "band", 2.0, 3.5, PALETTE[0], -0.15),
+        (0, "excess", 0.5, 1.2, PALETTE[1], 0.15),
+        (1, "band", 2.0, 3.0, PALETTE[0], -0.15),
+        (1, "deficit", 3.0, 3.4, PALETTE[1], 0.15),
+    ):
+        ax.annotate("", (x + aside, start), (x + aside, end), arrowprops={"arrowstyle": "<->", "color": color})
+        side = "left" if aside > 0 else "right"
+        ax.text(x + 1.3 * aside, (start + end) / 2, f"{name} {end - start:.1f}", va="center", ha=side)
     point = UCC(iv).at(1.0)
-    metrics = "bandwidth", "excess", "deficit", "miss_rate"
-    title = ", ".join(f"{name.replace('_', ' ')} {getattr(point, name):.2f}" for name in metrics)
-    ax.set(xlim=(-0.7, 1.7), ylim=(0.2, 4.4), xticks=[0, 1], xticklabels=["covered", "missed"], ylabel="y")
-    ax.set_title(title, fontsize=10)
-    ax.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
-    return Drawing("concepts-metrics", figure)
+    ax.set(xlim=(-0.7, 1.7), ylim=(0.2, 4.9), xticks=at, xticklabels=["covered", "missed"], ylabel="y")
+    means = f"bandwidth {point.bandwidth:.2f}, excess {point.excess:.2f}, deficit {point.deficit:.2f}"
+    ax.set_title(f"{means}, miss rate {point.miss_rate:.2f}", fontsize="medium")
+    ax.legend(frameon=False, fontsize="small", loc="upper left", ncols=2)
+    return figure
 
 
-def offset_figure(part: Arrays) -> Drawing:
+def offset_figure(part: Arrays) -> Figure:
     """Draw one constant band around two predictions, and the two curves."""
-    figure, (left, right) = canvas(2, width=4.6)
+    figure, (left, right) = canvas(2)
     wave, observed, *_ = part["offset"]
-    models = offset_models(part)
-    left.plot(wave, observed, color="black", label="observation")
-    for color, (name, iv) in zip(PALETTE, models.items(), strict=False):
-        left.fill_between(wave, iv.lower, iv.upper, color=color, alpha=0.25, linewidth=0, label=name)
-        left.plot(wave, iv.y_pred, color=color, linewidth=1)
-    left.set(xlabel="x", ylabel="y", ylim=(-2.6, 2.2))
-    left.legend(frameon=False, fontsize=8, loc="upper right", ncols=3)
-    draw_curves(right, {name: flat(iv) for name, iv in models.items()})
-    return Drawing("concepts-predictions", figure)
+    draw_fit(left, wave, observed, offset_models(part))
+    draw_curves(right, offset_models(part))
+    return figure
 
 
-def draw(parts: Parts) -> Iterator[Drawing]:
-    """Yield all four drawings."""
+def draw(parts: Parts) -> dict[str, Figure]:
+    """Return all four drawings."""
     part = parts["small data"]
-    yield from (three_figure(part), area_figure(part), metrics_figure(), offset_figure(part))
+    models = three_models(part)
+    return {
+        "concepts-three": three_figure(models),
+        "concepts-area": area_figure(models["A"].calibrated(scale=1.8)),
+        "concepts-metrics": metrics_figure(),
+        "concepts-predictions": offset_figure(part),
+    }
 
 
-EXPERIMENT = Experiment(
-    name="concepts",
-    readings={FIRST: Reading(work, judge)},
-    draw=draw,
-    settings=SETTINGS,
-    quick_settings=SETTINGS,
-    stack=("numpy",),
-)
+EXPERIMENT = Experiment("concepts", {FIRST: Reading({"small data": small_data}, judge)}, draw)

@@ -2,125 +2,66 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from uccurve import Intervals
-
-from .store import Arrays, Part, versions
-from .today import today
+from .findings import Cells, Findings
+from .store import Arrays, Part, cache_folder, finished, versions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Settings = Mapping[str, Any]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Cell = tuple[str, str, str]
-"""Table, model and measure: the address of one number."""
-Claims = Mapping[str, Mapping[str, bool]]
-"""Where the paper says what, and whether one seed's numbers bear it out."""
 Parts = Mapping[str, Arrays]
-Work = dict[str, Callable[[], Arrays]]
-"""What has to be computed for a seed, by the name of the part."""
+Work = Mapping[str, Callable[[int, Settings], Arrays]]
+"""What computes each part of a seed."""
 
 FIRST, SECOND = "first", "second"
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What one seed says under one reading.
-
-    Attributes
-    ----------
-    cells : mapping
-        A number for each cell.
-    claims : mapping
-        The paper's claims.
-    models : mapping
-        The test intervals, for the scores of today.
-    unit : float
-        What these scores are divided by.
-    block : array, optional
-        One label per row where rows depend on each other.
-    orders : tuple of tuples of str
-        The paper's rankings of the models, the best first, to be checked by these scores.
-    verdict : mapping
-        What these scores decide, once they are taken.
-    """
-
-    cells: Mapping[Cell, float]
-    claims: Claims
-    models: Mapping[str, Intervals]
-    unit: float = 1.0
-    block: Floats | None = None
-    orders: tuple[tuple[str, ...], ...] = ()
-    verdict: Mapping[str, Any] = field(default_factory=dict)
-
-    def scored(self) -> "Findings":
-        """Return the same with the scores of today."""
-        found = today(self.models, self.orders, unit=self.unit, block=self.block)
-        cells, claims = {**self.cells, **found.cells}, {**self.claims, **found.claims}
-        return replace(self, cells=cells, claims=claims, verdict=found.verdict)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One way to read the paper's recipe.
 
-    `work` lists what has to be computed for a seed beyond the parts of earlier readings; `judge` reads all finished
-    parts of a seed. `more` settings are added to the experiment's; only seeds below `seeds` are used.
+    `work` computes what it needs beyond the parts of earlier readings, and `drawn` what only the seed that is drawn
+    needs; `judge` reads all parts of a seed.
     """
 
-    work: Callable[[int, Settings], Work]
+    work: Work
     judge: Callable[[Parts, int], Findings]
-    more: Settings = field(default_factory=dict)
-    seeds: int | None = None
-
-
-class Drawing(NamedTuple):
-    """A figure with its file name."""
-
-    name: str
-    figure: "Figure"
+    drawn: Work = field(default_factory=dict)
 
 
 @cache
 def printed() -> dict[str, Any]:
-    """Return what the paper prints, and our words on it, by experiment."""
+    """Return what `paper.toml` says of each experiment."""
     return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One experiment of the paper.
-
-    `seeds` and `settings` are those of the full run, the `quick_` ones those of the quick run. The parts depend on the
-    versions of the libraries in `stack`, and on their own code by `recipe`. `illustration` is the seed drawn.
-    """
+    """One experiment of the paper; `draw` returns figures by file name, and settings are added to the `defaults`."""
 
     name: str
     readings: Mapping[str, Reading]
-    draw: Callable[[Parts], Iterator[Drawing]]
-    settings: Settings
-    quick_settings: Settings
-    stack: tuple[str, ...]
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
-    quick_seeds: tuple[int, ...] = (0,)
-    recipe: int = 1
-    illustration: int = 0
+    draw: "Callable[[Parts], dict[str, Figure]]"
+    defaults: Settings = field(default_factory=dict)
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """Title, reasons under tables, captions of figures, and the note on a second reading."""
+        """What `paper.toml` says of the experiment."""
         return printed()[self.name]  # type: ignore[no-any-return]
 
     @property
-    def paper(self) -> dict[Cell, float]:
+    def illustration(self) -> int:
+        """The seed that is drawn."""
+        return int(self.words.get("illustration", 0))
+
+    @property
+    def paper(self) -> Cells:
         """The paper's values."""
         return {
             (table, model, measure): value
@@ -131,23 +72,39 @@ class Experiment:
             if not math.isnan(value)  # one that the paper does not print
         }
 
+    def seeds(self, count: int | None = None, *, quick: bool = False) -> tuple[int, ...]:
+        """Return the seeds of a full or a quick run, cut to a `count` or continued by the next integers."""
+        own = self.words.get("quick_seeds", [0]) if quick else range(self.words["seeds"])
+        return (*own, *range(max(own) + 1, max(own) + 1 + (count or 0)))[: count or len(own)]
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings of a full or a quick run."""
+        changed = self.words.get("quick", {}) if quick else {}
+        return {**self.defaults, **self.words.get("settings", {}), **changed}
+
     def parts(self, seed: int, *, quick: bool) -> dict[str, Part]:
         """Return the parts of a seed, each keyed by all it depends on: settings, seed, recipe and library versions."""
         found = {}
-        for reading in self.readings.values():
-            if reading.seeds is not None and seed >= reading.seeds:
+        common = {"seed": seed, "recipe": self.words.get("recipe", 1), "versions": versions(self.words["libraries"])}
+        for name, reading in self.readings.items():
+            about = self.words.get(name, {})
+            if seed >= about.get("seeds", math.inf):
                 continue
-            settings = {**(self.quick_settings if quick else self.settings), **reading.more}
-            depends = {"seed": seed, "recipe": self.recipe, "settings": settings, "versions": versions(self.stack)}
-            for name, compute in reading.work(seed, settings).items():
-                file = f"{name}-seed{seed}".replace(" ", "-")
-                found[name] = Part(self.name, file, {**depends, "part": name}, compute)
+            settings = {**self.settings(quick=quick), **about.get("settings", {})}
+            for part, compute in {**reading.work, **(reading.drawn if seed == self.illustration else {})}.items():
+                file, depends = f"{part}-seed{seed}".replace(" ", "-"), {**common, "settings": settings, "part": part}
+                found[part] = Part(self.name, file, depends, partial(compute, seed, settings))
+        return found
+
+    def computed(self, seed: int, *, quick: bool, step: Callable[[str], None] = lambda _: None) -> Parts:
+        """Return the arrays of a seed's parts, from the cache where they are kept; `step` hears what comes next."""
+        found = {}
+        for name, part in self.parts(seed, quick=quick).items():
+            step(f"{name}, seed {seed}")
+            found[name] = finished(part, cache_folder() / "parts")
         return found
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
         """Return what each reading whose parts are there says, with the scores of today."""
-        return {
-            name: reading.judge(parts, seed).scored()
-            for name, reading in self.readings.items()
-            if set(reading.work(seed, self.settings)) <= set(parts)
-        }
+        complete = {name: one for name, one in self.readings.items() if set(one.work) <= set(parts)}
+        return {name: one.judge(parts, seed).scored() for name, one in complete.items()}

@@ -1,92 +1,74 @@
-"""Drawing helpers of the experiments: curves, bands and files, without the global state of pyplot."""
+"""Drawing helpers of the experiments: curves and fits, without the global state of pyplot."""
 
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
+import matplotlib as mpl
+from matplotlib.axes import Axes as PlotAxes
+from matplotlib.figure import Figure
 
-from uccurve import UCC, Intervals
-from uccurve.plots._drawing import GREY, PALETTE
+from uccurve import UCC
+from uccurve._checks import Unit
+from uccurve.plots._drawing import GREY, PALETTE, REFERENCE, mark_in_view, tidy
+from uccurve.plots.display import UCCDisplay
 
-from .experiment import Floats
+from .bands import BM, Axes
+from .findings import Floats, Models
 from .store import write_whole
-from .summary import BM, Axes
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as PlotAxes
-    from matplotlib.figure import Figure
-
-LABELS = {"miss_rate": "miss rate", "overshoot": "excess (error's side)"}
-MOST_POINTS = 600
+Size = tuple[float, float]
+CONSTANT: dict[str, Any] = {"color": GREY, "linestyle": "--", "gid": REFERENCE, "label": "Constant"}
 
 
-def canvas(columns: int, *, width: float = 4.2, height: float = 3.4, rows: int = 1) -> tuple["Figure", Sequence[Any]]:
-    """Return a figure and its axes, row by row."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
-
-
-def vertices(curve: UCC, axes: Axes, unit: float) -> tuple[Floats, Floats]:
-    """Return the curve's vertices, thinned evenly along its length where there are more than a plot can show."""
-    points = curve.points(axes=axes, unit=unit)
-    if len(points.x) <= MOST_POINTS:
-        return points.x, points.y
-    steps = [np.diff(values, prepend=values[0]) / np.ptp(values) for values in (points.x, points.y)]
-    along = np.cumsum(np.hypot(*steps))
-    keep = np.unique(np.searchsorted(along, np.linspace(0, along[-1], MOST_POINTS)).clip(max=len(along) - 1))
-    return points.x[keep], points.y[keep]
-
-
-def draw_curve(ax: "PlotAxes", iv: Intervals, *, axes: Axes = BM, unit: float = 1.0, **line: Any) -> UCC:
-    """Draw one curve; a miss rate keeps its value between vertices, so it is drawn as steps."""
-    curve = UCC(iv)
-    x, y = vertices(curve, axes, unit)
-    drawstyle = "steps-post" if axes[1] == "miss_rate" else "default"
-    ax.plot(x, y, linewidth=1.6, drawstyle=drawstyle, **line)
-    return curve
+def canvas(columns: int, rows: int = 1, *, size: Size = (4.6, 3.6), **options: Any) -> tuple[Figure, Sequence[Any]]:
+    """Return a figure and its axes, each of a size in inches, row by row."""
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 
 def draw_curves(
-    ax: "PlotAxes", models: Mapping[str, Intervals], *, axes: Axes = BM, unit: float = 1.0, unit_name: str = "",
-    scales: Mapping[str, float] | None = None, xmax: float | None = None,
-) -> None:  # fmt: skip
-    """Draw curves of several models, the areas in the legend, with hollow circles at the given scales."""
-    palette = iter(PALETTE)
+    ax: PlotAxes,
+    models: Models,
+    *,
+    axes: Axes = BM,
+    unit: Unit = "raw",
+    scales: Mapping[str, float] | None = None,
+    title: str = "",
+) -> None:
+    """Draw curves of several models, the gains in the legend, with hollow circles at the given scales."""
     for name, iv in models.items():
-        color, style = (GREY, "--") if name == "Constant" else (next(palette), "-")
-        area = UCC(iv).area(axes=axes, unit=unit)
-        size = f"{area:,.0f}" if area >= 1000 else f"{area:.3g}"
-        curve = draw_curve(ax, iv, axes=axes, unit=unit, color=color, linestyle=style, label=f"{name} (area {size})")
+        look = CONSTANT if name == "Constant" else {}
+        options: Any = {"ax": ax, "reference": False, "delivered": False, **look}
+        display = UCCDisplay.from_ucc(UCC(iv), name=name, axes=axes, unit=unit, **options)
         if scales:
-            point = curve.at(scales[name], unit=unit)
-            place = getattr(point, axes[0]), getattr(point, axes[1])
-            if xmax is None or place[0] <= xmax:  # a circle on the axis itself is drawn whole
-                ax.plot(*place, "o", mfc="white", mec=color, markersize=7, zorder=4, clip_on=False)
-    suffix = f", {unit_name}" if unit_name else ""
-    ax.set_xlabel(LABELS.get(axes[0], axes[0]) + suffix)
-    ax.set_ylabel(LABELS.get(axes[1], axes[1]) + ("" if axes[1] == "miss_rate" else suffix))
-    ax.set(xlim=(0, xmax), ylim=(0, None))
-    ax.legend(frameon=False, fontsize=8)
+            point = display.ucc.at(scales[name], unit=unit)
+            ring: Any = {"marker": "o", "markersize": 7, "color": display.line_.get_color(), "markerfacecolor": "white"}
+            mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **ring)
+    ax.set_title(title, fontsize="medium")
 
 
-def draw_band(ax: "PlotAxes", x: Floats, iv: Intervals, *, color: str, label: str, line: bool = True) -> None:
-    """Draw an interval over ascending x, and its prediction as a line."""
-    ax.fill_between(x, iv.lower, iv.upper, color=color, alpha=0.4 if line else 0.25, linewidth=0, label=label)
-    if line:
-        ax.plot(x, iv.y_pred, color=color, linewidth=1.4, label="prediction")
+def draw_fit(ax: PlotAxes, x: Floats, truth: Floats, fits: Models, *, points: Any = None, title: str = "") -> None:
+    """Draw intervals over ascending x, each with its prediction as a line, the truth, and training points."""
+    if points is not None:
+        ax.plot(*points, ".", color=GREY, markersize=4, label="training points")
+    palette = iter(PALETTE)
+    for label, iv in fits.items():
+        color = GREY if "onstant" in label else next(palette)
+        ax.fill_between(x, iv.lower, iv.upper, color=color, alpha=0.3, linewidth=0, label=label)
+        ax.plot(x, iv.y_pred, color=color, linewidth=1)
+    ax.plot(x, truth, "--", color="black", linewidth=1.2, label="truth")
+    low, high = ax.get_ylim()
+    ax.set(xlabel="x", ylabel="y", xlim=(x[0], x[-1]), ylim=(low, high + 0.25 * (high - low)))
+    ax.set_title(title, fontsize="medium")
+    tidy(ax)
+    ax.legend(frameon=False, fontsize="small", loc="upper left", ncols=2)
 
 
-def save(figure: "Figure", path: Path) -> None:
-    """Write the figure as SVG and PNG, each whole or not at all and the same for the same data."""
-    import matplotlib as mpl
-
-    kinds: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 130}}
-    for kind, options in kinds.items():
-        buffer = io.BytesIO()
-        with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
-            figure.savefig(buffer, format=kind, **options)
-        write_whole(path.with_suffix(f".{kind}"), buffer.getvalue())
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure, whole or not at all and the same for the same data."""
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    write_whole(path.with_suffix(".svg"), buffer.getvalue())

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .experiment import FIRST, Drawing, Experiment, Findings
+from .experiment import FIRST, Experiment
+from .findings import SCORES, Cells, Findings
 from .store import versions
 
 Result = dict[str, Any]
@@ -33,65 +34,53 @@ def ours(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": mean, "sd": spread, "values": [finite(v) for v in values]}
 
 
-def rows(reading: str, found: Sequence[Findings], paper: Mapping[Any, float]) -> list[dict[str, Any]]:
-    """Return one row per cell, in the order in which the findings name them; seeds without the cell are left out."""
-    cells = list(dict.fromkeys(cell for one in found for cell in one.cells))
-    return [
-        {
-            "reading": reading,
-            "table": cell[0],
-            "model": cell[1],
-            "measure": cell[2],
-            "ours": ours([one.cells[cell] for one in found if cell in one.cells]),
-            "paper": finite(paper[cell]) if cell in paper else None,
-        }
-        for cell in cells
+def rows(found: Sequence[Findings], paper: Cells) -> Iterator[dict[str, Any]]:
+    """Yield one row per cell, in the order in which the findings name them; seeds without the cell are left out."""
+    for cell in dict.fromkeys(cell for one in found for cell in one.cells):
+        values = ours([one.cells[cell] for one in found if cell in one.cells])
+        known = finite(paper[cell]) if cell in paper else None
+        yield dict(zip(("table", "model", "measure"), cell, strict=True)) | {"ours": values, "paper": known}
+
+
+def claims(found: Sequence[Findings], said: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    """Yield each sentence of the paper, and each ranking by a score of today, with the seeds in which it holds."""
+    held = [
+        (text, where, [one.claims[key] for one in found])
+        for where, sentences in said.items()
+        for key, text in sentences.items()
     ]
+    held += [(text, SCORES, [one.ranks[text] for one in found]) for text in (found[0].ranks if found else {})]
+    for text, where, holds in held:
+        yield {"text": text, "where": where, "holds": sum(map(bool, holds)), "seeds": len(holds)}
 
 
-def claims(reading: str, found: Sequence[Findings]) -> list[dict[str, Any]]:
-    """Return each claim with the number of seeds in which it holds."""
-    held: dict[tuple[str, str], list[bool]] = {}
-    for one in found:
-        for where, said in one.claims.items():
-            for text, holds in said.items():
-                held.setdefault((text, where), []).append(bool(holds))
-    return [
-        {"reading": reading, "text": text, "where": where, "holds": sum(holds), "seeds": len(holds)}
-        for (text, where), holds in held.items()
-    ]
-
-
-def result(
-    experiment: Experiment,
-    seeds: Sequence[int],
-    judged: Sequence[Mapping[str, Findings]],
-    drawings: Sequence[Drawing],
-    *,
-    quick: bool,
-) -> Result:
+def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]], *, quick: bool) -> Result:
     """Return everything that a page or a test needs to know of an experiment, ready for JSON."""
     words = experiment.words
     found: Result = {
         "experiment": experiment.name,
         "title": words["title"],
         "quick": quick,
-        "seeds": list(seeds),
-        "settings": dict(experiment.quick_settings if quick else experiment.settings),
-        "versions": {"python": platform.python_version()} | versions((*LIBRARIES, *experiment.stack)),
+        "seeds": list(judged),
+        "settings": dict(experiment.settings(quick=quick)),
+        "versions": {"python": platform.python_version()} | versions((*LIBRARIES, *words["libraries"])),
         "readings": {},
         "rows": [],
         "claims": [],
         "verdicts": [],
-        "figures": [{"name": one.name, "caption": words["captions"][one.name]} for one in drawings],
+        "figures": [{"name": name, "caption": caption} for name, caption in words["captions"].items()],
         "reasons": words.get("reasons", {}),
     }
     for name in experiment.readings:
-        by_seed = {seed: one[name] for seed, one in zip(seeds, judged, strict=True) if name in one}
-        found["readings"][name] = {"seeds": list(by_seed), "note": "" if name == FIRST else words["note"]}
-        found["rows"] += rows(name, list(by_seed.values()), experiment.paper)
-        found["claims"] += claims(name, list(by_seed.values()))
-        found["verdicts"] += [{"reading": name, "seed": seed, **one.verdict} for seed, one in by_seed.items()]
+        by_seed = {seed: one[name] for seed, one in judged.items() if name in one}
+        found["readings"][name] = {"seeds": list(by_seed), "note": words.get(name, {}).get("note", "")}
+        lists = {
+            "rows": rows([*by_seed.values()], experiment.paper),
+            "claims": claims([*by_seed.values()], words["claims"]),
+            "verdicts": ({"seed": seed, **one.verdict} for seed, one in by_seed.items()),
+        }
+        for kind, entries in lists.items():
+            found[kind] += [{"reading": name, **entry} for entry in entries]
     return found
 
 
@@ -127,21 +116,20 @@ def shown(row: Mapping[str, Any] | None) -> str:
 
 def tables(found: Result, reading: str = FIRST) -> dict[str, Lines]:
     """Return the tables of a reading as lines of text, the heading first: numbers, claims and verdicts."""
-    by_table: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
-    for row in found["rows"]:
-        if row["reading"] == reading:
-            by_table.setdefault(row["table"], {})[row["model"], row["measure"]] = row
-    made = {name: list(number_lines(cells)) for name, cells in by_table.items()}
-    said = [one for one in found["claims"] if one["reading"] == reading]
-    chosen = [one for one in found["verdicts"] if one["reading"] == reading]
-    made["claims"] = [["holds in", "claim", "where"]]
-    made["claims"] += [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said]
-    made["verdicts"] = list(verdict_lines(chosen))
-    return made
+    numbers, said, chosen = (
+        [one for one in found[kind] if one["reading"] == reading] for kind in ("rows", "claims", "verdicts")
+    )
+    names = dict.fromkeys(row["table"] for row in numbers)
+    return {name: list(number_lines([row for row in numbers if row["table"] == name])) for name in names} | {
+        "claims": [["holds in", "claim", "where"]]
+        + [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said],
+        "verdicts": list(verdict_lines(chosen)),
+    }
 
 
-def number_lines(cells: Mapping[tuple[str, str], Mapping[str, Any]]) -> Iterator[list[str]]:
+def number_lines(table: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
     """Yield the lines of a table of numbers: a model per line, a measure per column."""
+    cells = {(row["model"], row["measure"]): row for row in table}
     measures = list(dict.fromkeys(measure for _, measure in cells))
     yield ["", *measures]
     for model in dict.fromkeys(model for model, _ in cells):
@@ -152,9 +140,8 @@ def verdict_lines(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
     """Yield which models the verdicts choose, in how many seeds, and in how many of these the runner-up is worse."""
     yield ["model to ship", "chosen in", "significantly better than the next in"]
     for model in dict.fromkeys(one["model"] for one in verdicts):
-        chosen = [one for one in verdicts if one["model"] == model]
-        decided = sum(one["decided"] for one in chosen)
-        yield [model, f"{len(chosen)} of {len(verdicts)}", f"{decided} of {len(chosen)}"]
+        decided = [one["decided"] for one in verdicts if one["model"] == model]
+        yield [model, f"{len(decided)} of {len(verdicts)}", f"{sum(decided)} of {len(decided)}"]
 
 
 def as_text(found: Result) -> str:

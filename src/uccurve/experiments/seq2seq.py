@@ -17,10 +17,14 @@ import numpy as np
 import optax
 from jax import Array
 
-from .experiment import Floats
+from .findings import Floats
 
 Kind = Literal["meta", "online", "variance", "dropout"]
-Params = dict[str, dict[str, Array]]
+Weights = dict[str, Array]
+Params = dict[str, Weights]
+State = tuple[Array, Array]
+"""Output and cell of an LSTM layer."""
+Fit = tuple[Params, optax.OptState]
 LOG_VARIANCE = (-9.0, 4.0)
 SMALLEST_BAND = 1e-3
 
@@ -59,25 +63,23 @@ class Masks(NamedTuple):
     output: Array | float = 1.0
 
 
-def lstm_weights(key: Array, inputs: int, hidden: int) -> dict[str, Array]:
+def lstm_weights(key: Array, inputs: int, hidden: int) -> Weights:
     """Return the weights of one LSTM layer; the forget gate starts open."""
     left, right = jax.random.split(key)
-    return {
-        "x": jax.random.normal(left, (inputs, 4 * hidden)) * (1.0 / inputs) ** 0.5,
-        "h": jax.random.normal(right, (hidden, 4 * hidden)) * (1.0 / hidden) ** 0.5,
-        "b": jnp.zeros(4 * hidden).at[hidden : 2 * hidden].set(1.0),
-    }
+    x = jax.random.normal(left, (inputs, 4 * hidden)) * (1.0 / inputs) ** 0.5
+    h = jax.random.normal(right, (hidden, 4 * hidden)) * (1.0 / hidden) ** 0.5
+    return {"x": x, "h": h, "b": jnp.zeros(4 * hidden).at[hidden : 2 * hidden].set(1.0)}
 
 
-def head_weights(key: Array, hidden: int) -> dict[str, Array]:
+def head_weights(key: Array, hidden: int) -> Weights:
     """Return the weights of one linear output."""
     return {"w": jax.random.normal(key, (hidden,)) * (1.0 / hidden) ** 0.5, "b": jnp.zeros(())}
 
 
-def initial(key: Array, kind: Kind, settings: Settings, *, past: int, calendar: int) -> Params:
-    """Return fresh weights of a forecaster for the given numbers of input columns."""
-    keys = jax.random.split(key, 5)
-    hidden = settings.hidden
+def initial(key: Array, kind: Kind, settings: Settings, windows: Windows) -> Params:
+    """Return fresh weights of a forecaster for windows like these."""
+    keys, hidden = jax.random.split(key, 5), settings.hidden
+    past, calendar = windows.past.shape[2], windows.calendar.shape[2]
     params = {
         "encoder": lstm_weights(keys[0], past, hidden),
         "decoder": lstm_weights(keys[1], calendar + 1, hidden),
@@ -92,43 +94,38 @@ def initial(key: Array, kind: Kind, settings: Settings, *, past: int, calendar: 
     return params
 
 
-def step(
-    weights: dict[str, Array], state: tuple[Array, Array], drive: Array, mask: Array | float
-) -> tuple[Array, Array]:
+def step(weights: Weights, state: State, drive: Array, mask: Array | float) -> State:
     """Take one LSTM step: `drive` is the input's share of the gates, `mask` acts on the recurrent state."""
     h, c = state
-    forget_in, forget, candidate, out = jnp.split(drive + (h * mask) @ weights["h"], 4, axis=-1)
-    c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(forget_in) * jnp.tanh(candidate)
+    take, forget, candidate, out = jnp.split(drive + (h * mask) @ weights["h"], 4, axis=-1)
+    c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(take) * jnp.tanh(candidate)
     return jax.nn.sigmoid(out) * jnp.tanh(c), c
 
 
-def run_lstm(weights: dict[str, Array], inputs: Array, mask: Array | float = 1.0) -> tuple[tuple[Array, Array], Array]:
+def run_lstm(weights: Weights, inputs: Array, mask: Array | float = 1.0) -> tuple[State, Array]:
     """Return the last state and all outputs (time first) of a layer over `inputs` (batch, time, columns)."""
     drive = jnp.swapaxes(inputs @ weights["x"] + weights["b"], 0, 1)
     zero = jnp.zeros((inputs.shape[0], weights["h"].shape[0]))
 
-    def tick(state: tuple[Array, Array], x: Array) -> tuple[tuple[Array, Array], Array]:
+    def tick(state: State, x: Array) -> tuple[State, Array]:
         state = step(weights, state, x, mask)
         return state, state[0]
 
     return jax.lax.scan(tick, (zero, zero), drive)
 
 
-def decode(
-    params: Params, state: tuple[Array, Array], last: Array, calendar: Array, masks: Masks
-) -> tuple[Array, Array]:
+def decode(params: Params, state: State, last: Array, calendar: Array, masks: Masks) -> tuple[Array, Array]:
     """Return outputs and predictions (time first); each step sees the calendar and the previous prediction."""
     weights, head = params["decoder"], params["mean"]
     drive = jnp.swapaxes((calendar * masks.calendar) @ weights["x"][:-1] + weights["b"], 0, 1)
 
-    def tick(carry: tuple[tuple[Array, Array], Array], x: Array) -> tuple[Any, tuple[Array, Array]]:
+    def tick(carry: tuple[State, Array], x: Array) -> tuple[Any, tuple[Array, Array]]:
         state, previous = carry
         state = step(weights, state, x + previous[:, None] * weights["x"][-1], masks.decoder)
         value = (state[0] * masks.output) @ head["w"] + head["b"]
         return (state, value), (state[0], value)
 
-    _, (outputs, values) = jax.lax.scan(tick, (state, last), drive)
-    return outputs, values
+    return jax.lax.scan(tick, (state, last), drive)[1]
 
 
 def previous_errors(windows: Windows, values: Array) -> Array:
@@ -147,8 +144,7 @@ def forecast(params: Params, windows: Windows, masks: Masks, kind: Kind) -> tupl
         band = jnp.exp(0.5 * jnp.clip(outputs @ head["w"] + head["b"], *LOG_VARIANCE)).T
     if kind in ("meta", "online"):
         seen = [jnp.swapaxes(outputs, 0, 1), windows.calendar, values[..., None]]
-        if kind == "online":
-            seen.append(previous_errors(windows, values)[..., None])
+        seen += [previous_errors(windows, values)[..., None]] if kind == "online" else []
         _, hidden = run_lstm(params["meta"], jnp.concatenate(seen, axis=-1))
         band = (jax.nn.softplus(hidden @ params["band"]["w"] + params["band"]["b"]) + SMALLEST_BAND).T
     return values, band
@@ -166,7 +162,7 @@ def draw_masks(key: Array, windows: Windows, settings: Settings) -> Masks:
 def row_loss(kind: Kind, target: Array, value: Array, band: Array | None) -> Array:
     """Return the loss of each hour; with a meta model the error over the band, plus the band's squared error."""
     error = target - value
-    if kind == "dropout" or band is None:
+    if band is None:
         return error**2
     if kind == "variance":
         return 0.5 * (error / band) ** 2 + jnp.log(band)
@@ -177,8 +173,7 @@ def row_loss(kind: Kind, target: Array, value: Array, band: Array | None) -> Arr
 def loss(params: Params, key: Array, windows: Windows, kind: Kind, settings: Settings) -> Array:
     """Return the mean loss over the observed hours of a batch."""
     masks = draw_masks(key, windows, settings) if kind == "dropout" else Masks()
-    value, band = forecast(params, windows, masks, kind)
-    rows = row_loss(kind, windows.target, value, band)
+    rows = row_loss(kind, windows.target, *forecast(params, windows, masks, kind))
     return jnp.sum(rows * windows.observed) / jnp.sum(windows.observed)
 
 
@@ -190,28 +185,22 @@ def optimiser(settings: Settings) -> optax.GradientTransformation:
 
 
 @partial(jax.jit, static_argnames=("kind", "settings"))
-def update(
-    params: Params, memory: optax.OptState, key: Array, windows: Windows, *, kind: Kind, settings: Settings
-) -> tuple[Params, optax.OptState, Array]:
+def update(fit: Fit, key: Array, windows: Windows, *, kind: Kind, settings: Settings) -> Fit:
     """Take one training step."""
-    value, slope = jax.value_and_grad(loss)(params, key, windows, kind, settings)
-    change, memory = optimiser(settings).update(slope, memory, params)
-    return optax.apply_updates(params, change), memory, value
+    params, memory = fit
+    change, memory = optimiser(settings).update(jax.grad(loss)(params, key, windows, kind, settings), memory, params)
+    return optax.apply_updates(params, change), memory
 
 
 def train(batches: Iterator[Windows], kind: Kind, settings: Settings, *, seed: int) -> Params:
     """Return the weights after `settings.updates` steps over `batches`."""
-    key = jax.random.key(seed)
-    first = next(batches)
-    params = initial(key, kind, settings, past=first.past.shape[2], calendar=first.calendar.shape[2])
-    memory = optimiser(settings).init(params)
-    windows = first
+    key, windows = jax.random.key(seed), next(batches)
+    params = initial(key, kind, settings, windows)
+    fit = params, optimiser(settings).init(params)
     for index in range(settings.updates):
-        params, memory, _ = update(
-            params, memory, jax.random.fold_in(key, index), windows, kind=kind, settings=settings
-        )
+        fit = update(fit, jax.random.fold_in(key, index), windows, kind=kind, settings=settings)
         windows = next(batches)
-    return params
+    return fit[0]
 
 
 @partial(jax.jit, static_argnames="settings")

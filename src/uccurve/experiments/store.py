@@ -30,9 +30,7 @@ LARGEST = 256 << 20
 def cache_folder() -> Path:
     """Return where downloads and finished parts are kept: `$UCCURVE_CACHE`, or `uccurve` in the user's cache folder."""
     named = os.environ.get("UCCURVE_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uccurve"
+    return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uccurve"
 
 
 def write_whole(path: Path, content: bytes, *, follow_links: bool = True) -> None:
@@ -66,14 +64,10 @@ class Part:
     depends: Mapping[str, Any]
     compute: Callable[[], Arrays]
 
-    def digest(self) -> str:
-        """Return a short name of everything the part depends on."""
-        text = json.dumps(dict(self.depends), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
     def path(self, folder: Path) -> Path:
-        """Return the part's file under `folder`."""
-        return folder / self.experiment / f"{self.name}-{self.digest()}.npz"
+        """Return the part's file under `folder`, whose name holds a digest of everything it depends on."""
+        digest = hashlib.sha256(json.dumps(dict(self.depends), sort_keys=True).encode()).hexdigest()
+        return folder / self.experiment / f"{self.name}-{digest[:16]}.npz"
 
 
 def packed(arrays: Arrays) -> bytes:
@@ -113,9 +107,9 @@ def array_of(kept: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> np.nd
             raise refused(path, f"holds {entry.filename[:40]!r}, which is not an array") from None
         if dtype.kind not in "biufU" or dtype.itemsize * math.prod(shape) != entry.file_size - stream.tell():
             raise refused(path, f"holds {entry.filename[:40]!r}, an array of another kind or size than it says")
-    with kept.open(entry) as stream:
+        stream.seek(0)
         array: np.ndarray[Any, Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+        return array
 
 
 def refused(path: Path, why: str) -> OSError:

@@ -1,29 +1,24 @@
 """x sin x with five kinds of bands around one target prediction (Section 4.1, Appendix, Synthetic Data)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from uccurve import UCC, Intervals
-from uccurve.plots._drawing import GREY, PALETTE
 
-from .experiment import FIRST, Drawing, Experiment, Findings, Floats, Parts, Reading, Settings, Work
-from .figures import canvas, draw_curves
+from .bands import BM, ED, PERFECT, all_models, banded, models_of
+from .experiment import FIRST, Experiment, Parts, Reading, Settings
+from .figures import canvas, draw_curves, draw_fit
+from .findings import Findings, Floats
 from .store import Arrays
-from .summary import BM, COST_FACTOR, ED, SUMMARY, all_differ, models_of, ranked, summary_cells, tuned
-from .trees import OURS, area_bands, banded, boosted, bounds, rows
+from .summary import COST_FACTOR, SUMMARY, absolute_error, all_differ, ranked, summary_cells, tuned
+from .trees import Data, area_bands, quantile_models
 
-SPAN, ZOOM = 20.0, (6.0, 10.0)
-STRONG = {"n_estimators": 500, "max_depth": 10}
-WEAK = {"n_estimators": 50, "max_depth": 3}
-MODELS = ("GBR", "GBR-Weak", "Random", "Eps-Perfect")
-QUANTILES = ("GBR", "GBR-Weak")
+SPAN, ZOOM = (0.0, 20.0), (6.0, 10.0)
+MODELS = ("GBR", "GBR-Weak", "Random", PERFECT)
 ORDER = ("GBR", "Constant", "GBR-Weak", "Random")
+RANKING = ("ED area", "ED optimal cost", "BM area", "BM optimal cost")
 REACH = "Where the curve meets the axis"
 CROSS_FITS = 5
-SETTINGS: Settings = {"train": 4000, "held_out": 1000, "test": 1000, "strong": STRONG, "weak": WEAK}
-QUICK: Settings = {**SETTINGS, "train": 2000, "strong": {"n_estimators": 200, "max_depth": 10}}
 
 
 def truth(x: Floats) -> Floats:
@@ -31,149 +26,92 @@ def truth(x: Floats) -> Floats:
     return x * np.sin(x)
 
 
-def noisy(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+def noisy(rng: np.random.Generator, n: int) -> Data:
     """Return random points and noisy values; the noise's standard deviation is itself random between 1.5 and 2.5."""
-    x = rng.uniform(0.0, SPAN, n)
-    return x, truth(x) + rng.normal(0.0, 1.5 + rng.uniform(0.0, 1.0, n))
+    x = rng.uniform(*SPAN, n)
+    return x[:, None], truth(x) + rng.normal(0.0, 1.5 + rng.uniform(0.0, 1.0, n))
 
 
-def sample(rng: np.random.Generator, settings: Settings) -> dict[str, tuple[Floats, Floats]]:
-    """Return noisy points to train on, noisy held-out points, and the noise-free function to test on."""
+def sample(rng: np.random.Generator, settings: Settings) -> tuple[Data, dict[str, Data]]:
+    """Return noisy points to train on, and new ones: noisy to be held out, and the noise-free function to test on."""
     train, held_out = (noisy(rng, settings[name]) for name in ("train", "held_out"))
-    even = np.linspace(0.0, SPAN, settings["test"])
-    return {"train": train, "held out": held_out, "test": (even, truth(even))}
+    even = np.linspace(*SPAN, settings["test"])
+    return train, {"held out": held_out, "test": (even[:, None], truth(even))}
 
 
 def intervals(seed: int, settings: Settings) -> Arrays:
     """Return the bands of all of the paper's models at the held-out and the test points."""
     rng = np.random.default_rng(seed)
-    sets = sample(rng, settings)
-    x, y = sets.pop("train")
-    at = [points[:, None] for points, _ in sets.values()]
-    target = boosted(settings["strong"], seed=seed).fit(x[:, None], y)
-    fits = {
-        name: bounds(x[:, None], y, at, settings[size], seed=seed)
-        for name, size in zip(QUANTILES, ("strong", "weak"), strict=True)
-    }
-    found: Arrays = {"x": sets["test"][0], "train": np.stack([x, y])}
-    for index, (period, (points, value)) in enumerate(sets.items()):
-        y_pred = target.predict(points[:, None])
-        for name, fit in fits.items():
-            found[f"{period} {name}"] = rows(value, y_pred, *fit[index])
+    train, new = sample(rng, settings)
+    found = quantile_models(train, new, settings, seed=seed)
+    for period in new:
+        y_true, y_pred, *_ = found[f"{period} GBR"]
         spread = np.std(y_pred)
-        random = rng.uniform(spread / 3, 3 * spread, len(points))
-        perfect = np.abs(value - y_pred) + rng.uniform(0.0, 0.05, len(points))
-        found[f"{period} Random"] = banded(value, y_pred, random)
-        found[f"{period} Eps-Perfect"] = banded(value, y_pred, perfect)
-    return found
+        random = rng.uniform(spread / 3, 3 * spread, len(y_pred))
+        perfect = np.abs(y_true - y_pred) + rng.uniform(0.0, 0.05, len(y_pred))
+        found[f"{period} Random"] = banded(y_true, y_pred, random)
+        found[f"{period} {PERFECT}"] = banded(y_true, y_pred, perfect)
+    return {"x": new["test"][0][:, 0], "train": np.column_stack(train).T, **found}
 
 
 def trained_bands(seed: int, settings: Settings) -> Arrays:
     """Return the bands of our own models at the held-out and the test points."""
-    sets = sample(np.random.default_rng(seed), settings)
-    x, y = sets.pop("train")
-    at = [points[:, None] for points, _ in sets.values()]
-    fitted = area_bands(x[:, None], y, at, settings["strong"], folds=CROSS_FITS, seed=seed)
-    return {
-        f"{period} {name}": band for period, bands in zip(sets, fitted, strict=True) for name, band in bands.items()
-    }
+    train, new = sample(np.random.default_rng(seed), settings)
+    return area_bands(train, new, settings["strong"], folds=CROSS_FITS, seed=seed)
 
 
-def work(seed: int, settings: Settings) -> Work:
-    """All of the paper's models share the target, so they are one part."""
-    return {"intervals": lambda: intervals(seed, settings), "area bands": lambda: trained_bands(seed, settings)}
+def costs_without_noise(parts: Parts, seed: int) -> dict[str, float]:
+    """Return ED costs on the test rows at scales tuned on held-out rows with noise-free targets."""
+    part = parts["intervals"]
+    test, held_out = (models_of(part, MODELS, period) for period in ("test", "held out"))
+    rng = np.random.default_rng(seed)
+    noisy(rng, part["train"].shape[1])
+    y = truth(noisy(rng, len(held_out["GBR"]))[0][:, 0])
+    clean = {n: Intervals.from_bounds(y, iv.y_pred, iv.lower, iv.upper) for n, iv in held_out.items() if n in ORDER}
+    return {n: UCC(test[n]).cost(COST_FACTOR, axes=ED, at=scale) for n, scale in tuned(clean, ED).items()}
 
 
-def all_models(parts: Parts, period: str) -> dict[str, Intervals]:
-    """Return the paper's models and ours around the same prediction."""
-    found = models_of(parts["intervals"], MODELS, period, floored=QUANTILES)
-    y_true, y_pred = found["GBR"].y_true, found["GBR"].y_pred
-    ours = parts["area bands"]
-    return found | {name: Intervals.from_bands(y_true, y_pred, ours[f"{period} {name}"]) for name in OURS}
-
-
-def without_noise(held_out: Mapping[str, Intervals], seed: int, settings: Settings) -> dict[str, Intervals]:
-    """Return the held-out rows of the models that do not look at y, with noise-free targets."""
-    x, _ = sample(np.random.default_rng(seed), settings)["held out"]
-    return {name: Intervals.from_bounds(truth(x), iv.y_pred, iv.lower, iv.upper) for name, iv in held_out.items()}
+def error_at_best(curve: UCC, _scale: float) -> float:
+    """Return the MAE at the scale that is cheapest on ED on the test rows themselves."""
+    return absolute_error(curve, curve.cheapest(COST_FACTOR, axes=ED).scale)
 
 
 def judge(parts: Parts, seed: int) -> Findings:
     """Judge the models at the scale that is cheapest on ED on the noisy held-out rows."""
-    part = parts["intervals"]
-    test, held_out = (all_models(parts, period) for period in ("test", "held out"))
-    cells = summary_cells(test, tuned(held_out, ED, 1.0), unit=1.0, error="absolute")
-    cells[REACH, "Eps-Perfect", "bandwidth at miss rate 0"] = UCC(test["Eps-Perfect"]).find(miss_rate=0).bandwidth
-    settings = SETTINGS if part["train"].shape[1] == SETTINGS["train"] else QUICK
-    clean = tuned(without_noise({name: held_out[name] for name in ORDER}, seed, settings), ED, 1.0)
-    cost = {name: UCC(test[name]).cost(COST_FACTOR, axes=ED, at=clean[name]) for name in ORDER}
+    test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
+    cells = summary_cells(test, tuned(held_out, ED), error_at_best)
+    cells[REACH, PERFECT, "bandwidth at miss rate 0"] = UCC(test[PERFECT]).find(miss_rate=0).bandwidth
     best = {name: cells[SUMMARY, name, "ED optimal cost"] for name in ORDER}
+    clean = costs_without_noise(parts, seed)
     claims = {
-        "Sec. 4.1": {
-            "GBR ranks best, then the constant band, the weak GBR and the random bands (BM area)": (
-                ranked(cells, "BM area", *ORDER)
-            ),
-            "All BM areas differ at p < 0.01, pairwise permutation test": (
-                all_differ({name: test[name] for name in (*ORDER, "Eps-Perfect")}, axes=BM, seed=seed)
-            ),
-            "Eps-Perfect is the best achievable curve (ED area)": ranked(cells, "ED area", "Eps-Perfect", "GBR"),
-        },
-        "App., Synthetic Data": {
-            "Areas and optimal costs of both axis pairs rank the four models alike": all(
-                ranked(cells, m, *ORDER) for m in ("ED area", "ED optimal cost", "BM area", "BM optimal cost")
-            ),
-            "GBR's BM area is below Eps-Perfect's, as in the paper's own table": (
-                ranked(cells, "BM area", "GBR", "Eps-Perfect")
-            ),
-            "Tuned on noisy rows, the ED cost is at least half again the optimal cost (GBR and constant)": all(
-                cells[SUMMARY, name, "ED cost"] > 1.5 * best[name] for name in ORDER[:2]
-            ),
-            "That gap disappears with noise-free held-out rows (within 5% of the optimal cost)": all(
-                cost[name] < 1.05 * best[name] for name in ORDER
-            ),
-        },
+        "order": ranked(cells, "BM area", *ORDER),
+        "all differ": all_differ({name: test[name] for name in (*ORDER, PERFECT)}, axes=BM, seed=seed),
+        "perfect is best": ranked(cells, "ED area", PERFECT, "GBR"),
+        "metrics agree": all(ranked(cells, measure, *ORDER) for measure in RANKING),
+        "perfect is not best on BM": ranked(cells, "BM area", "GBR", PERFECT),
+        "tuning on noise costs": all(cells[SUMMARY, name, "ED cost"] > 1.5 * best[name] for name in ORDER[:2]),
+        "noise is the reason": all(cost < 1.05 * best[name] for name, cost in clean.items()),
     }
-    deliverable = {name: iv for name, iv in test.items() if name != "Eps-Perfect"}  # which looks at y
-    return Findings(cells, claims, deliverable, orders=(ORDER,))
+    scored = {name: iv for name, iv in test.items() if name != PERFECT}  # it looks at y, so nobody could ship it
+    return Findings(cells, claims, scored, orders=(ORDER,))
 
 
-def draw_data(ax: Any, part: Arrays, shown: Intervals, span: tuple[float, float]) -> None:
-    """Draw a tenth of the training points, prediction, interval and truth over a stretch of x."""
-    points = part["train"][:, ::10]
-    points = points[:, (span[0] <= points[0]) & (points[0] <= span[1])]
-    at = slice(*np.searchsorted(part["x"], span))
-    x = part["x"][at]
-    label = "GBR interval, miss rate 5%"
-    ax.plot(*points, ".", color=GREY, alpha=0.6, markersize=4, label="training points (one in ten)")
-    ax.fill_between(x, shown.lower[at], shown.upper[at], color=PALETTE[0], alpha=0.4, linewidth=0, label=label)
-    ax.plot(x, shown.y_pred[at], color=PALETTE[0], linewidth=0.7, label="prediction")
-    ax.plot(x, shown.y_true[at], "--", color=PALETTE[1], linewidth=1.6, label="ground truth x sin x")
-    ax.set(xlabel="x", ylabel="y", xlim=span)
-
-
-def draw(parts: Parts) -> Iterator[Drawing]:
-    """Yield the data with 95% intervals, and the curves with operating points tuned on the held-out rows."""
+def draw(parts: Parts) -> dict[str, Figure]:
+    """Return the data with 95% intervals, and the curves with operating points tuned on the held-out rows."""
     part = parts["intervals"]
-    test, held_out = (models_of(part, MODELS, period, floored=QUANTILES) for period in ("test", "held out"))
-    iv = test["GBR"]
-    shown = iv.calibrated(scale=UCC(iv).find(miss_rate=0.05).scale)
-    figure, (left, right) = canvas(2, width=5.2, height=3.8)
-    draw_data(left, part, shown, (0.0, SPAN))
-    draw_data(right, part, shown, ZOOM)
-    left.legend(frameon=False, fontsize=8, loc="upper left")
-    right.set_title("zoomed in", fontsize=10)
-    yield Drawing("synthetic-data", figure)
-    figure, panels = canvas(2, width=5)
+    test, held_out = (models_of(part, MODELS, period) for period in ("test", "held out"))
+    scaled = test["GBR"].calibrated(scale=UCC(test["GBR"]).find(miss_rate=0.05).scale)
+    data, panels = canvas(2)
+    for ax, (low, high), title in zip(panels, (SPAN, ZOOM), ("", "zoomed in"), strict=True):
+        at = (low <= part["x"]) & (part["x"] <= high)
+        some = part["train"][:, ::10]
+        some = some[:, (low <= some[0]) & (some[0] <= high)]
+        draw_fit(ax, part["x"][at], scaled.y_true[at], {"GBR, miss rate 5%": scaled[at]}, points=some, title=title)
+    curves, panels = canvas(2)
     for ax, axes in zip(panels, (BM, ED), strict=True):
-        draw_curves(ax, test, axes=axes, scales=tuned(held_out, ED, 1.0), xmax=4.5)
-    yield Drawing("synthetic-ucc", figure)
+        draw_curves(ax, test, axes=axes, scales=tuned(held_out, ED))
+    return {"synthetic-data": data, "synthetic-ucc": curves}
 
 
-EXPERIMENT = Experiment(
-    name="synthetic",
-    readings={FIRST: Reading(work, judge)},
-    draw=draw,
-    settings=SETTINGS,
-    quick_settings=QUICK,
-    stack=("scikit-learn",),
-)
+WORK = {"intervals": intervals, "area bands": trained_bands}
+EXPERIMENT = Experiment("synthetic", {FIRST: Reading(WORK, judge)}, draw)

@@ -10,6 +10,7 @@ import polars as pl
 if TYPE_CHECKING:  # the study has this data without the networks
     from .seq2seq import Windows
 
+Array = np.ndarray[Any, Any]
 PAST, AHEAD = 72, 24
 WEEK = 7 * 24
 LONGEST_FILLED = 2
@@ -41,7 +42,7 @@ def hourly(raw: pl.DataFrame) -> pl.DataFrame:
     return grid.with_columns(short.alias("usable"))
 
 
-def calendar_columns(grid: pl.DataFrame) -> np.ndarray[Any, Any]:
+def calendar_columns(grid: pl.DataFrame) -> Array:
     """Return hour (two harmonics), weekday, holiday and season of each row."""
     time = grid["date_time"]
     hour = 2 * np.pi * time.dt.hour().to_numpy() / 24
@@ -51,24 +52,19 @@ def calendar_columns(grid: pl.DataFrame) -> np.ndarray[Any, Any]:
     return np.column_stack([*waves, weekday, grid["holiday"].to_numpy()])
 
 
-def standardised(values: np.ndarray[Any, Any], among: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return columns minus their mean, over their standard deviation, both of the rows `among`."""
-    return np.asarray((values - values[among].mean(axis=0)) / values[among].std(axis=0))
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Series:
     """The hourly arrays, the window starts of each period, and the unit of the volume."""
 
-    volume: np.ndarray[Any, Any]
-    past: np.ndarray[Any, Any]
-    calendar: np.ndarray[Any, Any]
-    observed: np.ndarray[Any, Any]
-    starts: dict[str, np.ndarray[Any, Any]]
+    volume: Array
+    past: Array
+    calendar: Array
+    observed: Array
+    starts: dict[str, Array]
     center: float
     unit: float
 
-    def windows(self, starts: np.ndarray[Any, Any]) -> "Windows":
+    def windows(self, starts: Array) -> "Windows":
         """Return the windows that begin at `starts`."""
         from .seq2seq import Windows
 
@@ -87,7 +83,7 @@ class Series:
                 yield self.windows(order[first : first + size])
 
 
-def window_starts(grid: pl.DataFrame) -> dict[str, np.ndarray[Any, Any]]:
+def window_starts(grid: pl.DataFrame) -> dict[str, Array]:
     """Return the starts of all windows without a long gap, by the period that holds all their predicted hours.
 
     Every tenth week of the training period is `inside`; `outside` are its windows that predict no hour of such a week.
@@ -97,15 +93,13 @@ def window_starts(grid: pl.DataFrame) -> dict[str, np.ndarray[Any, Any]]:
     starts = np.flatnonzero(usable[length:] - usable[:-length] == length)
     time = grid["date_time"].to_numpy()
     first, last = starts + PAST, starts + length - 1
-    train_end, held_out_end = SPLIT
-    train = time[last] < train_end
-    kept = [(hour // WEEK) % HELD_OUT_WEEK == 0 for hour in (first, last)]
+    train, (begins, ends) = time[last] < SPLIT[0], ((hour // WEEK) % HELD_OUT_WEEK == 0 for hour in (first, last))
     return {
         "train": starts[train],
-        "held out": starts[(time[first] >= train_end) & (time[last] < held_out_end)],
-        "test": starts[time[first] >= held_out_end],
-        "inside": starts[train & kept[0] & kept[1]],
-        "outside": starts[train & ~kept[0] & ~kept[1]],
+        "held out": starts[(time[first] >= SPLIT[0]) & (time[last] < SPLIT[1])],
+        "test": starts[time[first] >= SPLIT[1]],
+        "inside": starts[train & begins & ends],
+        "outside": starts[train & ~begins & ~ends],
     }
 
 
@@ -116,13 +110,7 @@ def series(raw: pl.DataFrame) -> Series:
     volume = grid["volume"].to_numpy()
     wet = np.log1p(grid.select("rain_1h", "snow_1h").to_numpy())
     weather = np.column_stack([volume, grid["temp"].to_numpy(), grid["clouds_all"].to_numpy(), wet])
-    calendar = calendar_columns(grid)
-    return Series(
-        volume=volume,
-        past=np.column_stack([standardised(weather, training), calendar]),
-        calendar=calendar,
-        observed=grid["observed"].to_numpy(),
-        starts=window_starts(grid),
-        center=float(volume[training].mean()),
-        unit=float(volume[training].std()),
-    )
+    scaled = (weather - weather[training].mean(axis=0)) / weather[training].std(axis=0)
+    calendar, starts, known = calendar_columns(grid), window_starts(grid), volume[training]
+    past, observed = np.column_stack([scaled, calendar]), grid["observed"].to_numpy()
+    return Series(volume, past, calendar, observed, starts, float(known.mean()), float(known.std()))
