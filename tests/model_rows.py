@@ -127,7 +127,7 @@ def segment(label: str, model: str = "OLS", *, fails: bool = True, **given: Any)
 def crossing(first: str, second: str, told: str) -> Crossings:
     """Crossings of two curves that say this."""
     vary: Any = ("scale", "scale")
-    return Crossings((first, second), ("bandwidth", "miss_rate"), vary, (), (), (), (), (0.5, 0.5), told)
+    return Crossings((first, second), ("bandwidth", "miss_rate"), vary, (), (), (0.5, 0.5), told)
 
 
 def assessment(

@@ -1,75 +1,199 @@
-"""Leads: which of two lines is lower by more than a negligible difference, over wide ranges of levels, in a sentence.
+"""Leads: two curves as functions of one metric, the level, and which is lower by more than a negligible difference.
 
-Two lines are sampled in the middle of `CELLS` cells of equal width that cover the levels. A difference is relative to
-the larger of the two values or, where that is larger, to the median over all levels of the smaller one: near a miss
-rate of 1 all half-widths are close to 0, and what they differ by matters to nobody.
+Curves are compared at the falling axis, against what it takes to reach each level. They are sampled in the middle of
+`CELLS` cells of equal width that cover the levels; where the leader changes is then found to the last bit. A difference
+is relative to the larger of the two values or, where that is larger, to the median over all levels of the smaller one:
+near a miss rate of 1 all half-widths are close to 0, and what they differ by matters to nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Flags
-from uccurve._checks import Array, Metric
-
-from ._lines import TIE, Line, Runs, rounded
+from uccurve._checks import FALLING, Array, Axes, Metric, Unit
+from uccurve.curve import UCC
 
 CELLS = 1000
 NEGLIGIBLE = 0.01
-"""Relative difference up to which two lines are practically equal at a level."""
+"""Relative difference up to which two curves are practically equal at a level."""
 MATERIAL = 0.002 * CELLS
 """Sum of relative differences over cells from which a lead counts: 2% at a tenth of the levels, 20% at a hundredth."""
 WIDE = CELLS // 20
 """Smallest number of cells in a range of practically equal levels."""
 SPIKES = 0.1
 """Sum of larger differences over `WIDE` cells that such a range tolerates."""
+TIE = 1e-12
+"""Share of the largest value below which two values are treated as equal."""
 
 Signs = npt.NDArray[np.int8]
-LEVELS: dict[Metric, str] = {"bandwidth": "half-width", "miss_rate": "miss rate"}
-LESS: dict[Metric, str] = {"bandwidth": "a smaller half-width", "miss_rate": "a lower miss rate"}
-MANY = 3
-"""Leads that a sentence lists at most."""
-
 Group = tuple[int, int, int]
 """A sign, the first cell that has it, and the first cell after these."""
 
 
+class Line(NamedTuple):
+    """A curve as a function of the level: its vertices by rising level, the metrics of level and value, and t."""
+
+    level: Array
+    value: Array
+    names: tuple[Metric, Metric]
+    t: Array
+    curve: UCC
+    unit: Unit = "raw"
+
+    @classmethod
+    def of(cls, curve: UCC, axes: Axes, unit: Unit) -> Self:
+        """Read a curve along its falling axis, the deficit where both fall, or x where none does."""
+        falling = [name for name in axes if name in FALLING]
+        level = falling[0] if len(falling) == 1 else "deficit" if falling else axes[0]
+        names = level, axes[1] if level == axes[0] else axes[0]
+        points = curve.points(axes=names, unit=unit)
+        t: Array = getattr(points, "scale" if points.shift is None else "shift")
+        rising = slice(None, None, -1 if falling else 1)
+        return cls(np.maximum.accumulate(points.x[rising]), points.y[rising], names, t[rising], curve, unit)
+
+    @property
+    def open(self) -> bool:
+        """Whether levels beyond the ends of a curve count: nothing reaches those below, no band at all those above."""
+        return self.names[0] in FALLING and self.names[1] not in FALLING
+
+    def at(self, level: Any) -> Any:
+        """Return the value at each level, the one just above where it jumps; infinite where nothing reaches it."""
+        vertex = np.searchsorted(self.level, level, side="right") - 1
+        if "miss_rate" in self.names:  # a miss rate is kept by the t that reached it until the next lower one is
+            place = vertex + (self.names[1] == "miss_rate")
+            value = self.value[np.clip(place, 0, len(self.value) - 1)]
+        else:
+            value = np.interp(level, self.level, self.value)
+        return np.where(vertex < 0, np.inf, value) if self.open else value
+
+    def t_at(self, level: float, value: float) -> float:
+        """Return the scale or shift that puts the curve at a point, which may lie past its end; infinite for none."""
+        if value > self.value.max():
+            return self._t_beyond(value)
+        lines = [
+            self._smallest_t(name, values, target)
+            for name, values, target in zip(self.names, (self.level, self.value), (level, value), strict=True)
+            if name != "miss_rate"
+        ]
+        return max(lines)  # where one of the two stays the same for a while, the other one tells
+
+    def _smallest_t(self, name: Metric, values: Array, target: float) -> float:
+        """Return the smallest t at which a metric that rises or falls with it has a value."""
+        sign = 1 if name in FALLING else -1
+        widest_first = slice(None, None, 1 if self.names[0] in FALLING else -1)
+        return float(np.interp(sign * target, sign * values[widest_first], self.t[widest_first]))
+
+    def _t_beyond(self, value: float) -> float:
+        """Return the t that has a value past the end of the curve, where wider bands gain nothing."""
+        target: dict[str, Any] = {self.names[1]: value}
+        try:
+            point = self.curve.find(**target, unit=self.unit)
+        except ValueError:  # all bands are 0, and stay so
+            return np.inf
+        return point.shift if self.curve.vary == "shift" else point.scale
+
+
+class Flip(NamedTuple):
+    """Neighbouring levels between which something changes."""
+
+    below: float
+    above: float
+
+    def value(self, one: Line, two: Line) -> float:
+        """Return the smallest value that both curves have there, between what they have below and above."""
+        return float(max(min(line.at(self.below), line.at(self.above)) for line in (one, two)))
+
+
 class Lead(NamedTuple):
-    """Levels at which the first line (-1), the second (1) or neither (0) is materially lower."""
+    """Levels at which the first curve (-1), the second (1) or neither (0) is materially lower."""
 
     sign: int
-    low: float
-    high: float
+    low: Flip
+    high: Flip
+    every: bool = True
+    """Whether it is the lower one in every cell of them."""
 
 
-def leads(one: Line, two: Line, found: Runs) -> list[Lead]:
-    """Return ranges of levels by who leads there, from the lowest to the highest level; neighbours differ."""
-    if not len(found.sign):
-        return []
-    edges = np.linspace(found.level[0], found.level[-1], CELLS + 1)
-    middle = (edges[1:] + edges[:-1]) / 2
-    difference = _relative(one.at(middle), two.at(middle), found.value_slack)
-    groups = [*_groups(_leaders(difference))]
-    ends = [_end(found, edges, difference, *pair) for pair in pairwise(groups)]
-    levels = pairwise([float(found.level[0]), *ends, float(found.level[-1])])
-    return [Lead(sign, *span) for (sign, _, _), span in zip(groups, levels, strict=True)]
+class Sampled:
+    """Two curves at the levels that count for both, and who leads where."""
 
+    def __init__(self, one: Line, two: Line) -> None:
+        self.one, self.two = one, two
+        levels = (line.level[np.isfinite(line.level)] for line in (one, two))
+        (first, last), (begin, end) = ((float(level[0]), float(level[-1])) for level in levels)
+        self.low, self.high = (min(first, begin), max(last, end)) if one.open else (max(first, begin), min(last, end))
+        self.both_whole = one.open or np.allclose((first, last), (begin, end), rtol=TIE, atol=0)
+        edges = np.linspace(self.low, self.high, CELLS + 1)
+        self._middle = edges[1:] / 2 + edges[:-1] / 2
+        self._slack = TIE * max(float(line.value.max(initial=0, where=np.isfinite(line.value))) for line in (one, two))
+        smaller = np.minimum(one.at(self._middle), two.at(self._middle))
+        reached = smaller[np.isfinite(smaller)]
+        self._usual = float(np.median(reached)) if len(reached) else 0.0
+        self.signs = np.sign(self._differences(self._middle, self._slack)[0])
+        self._groups = [*_groups(_leaders(self._relative(self._middle)))] if self.low < self.high else []
 
-def _relative(one: Array, two: Array, slack: float) -> Array:
-    """Difference of two values, from -1 to 1, 0 where it is negligible; a value is infinite at a level out of reach."""
-    larger, smaller = np.maximum(one, two), np.minimum(one, two)
-    reached = smaller[np.isfinite(smaller)]
-    usual = float(np.median(reached)) if len(reached) else 0.0
-    difference = rounded(one, two, slack)
-    out, finite = np.sign(difference), np.isfinite(difference) & (difference != 0)
-    out[finite] = difference[finite] / np.maximum(larger[finite], usual)
-    out[np.abs(out) <= NEGLIGIBLE] = 0.0
-    return out
+    def leads(self) -> list[Lead]:
+        """Return ranges of levels by who leads there, from the lowest to the highest level; neighbours differ."""
+        ends = [Flip(self.low, self.low), *map(self._end, self._groups, self._groups[1:]), Flip(self.high, self.high)]
+        return [
+            Lead(sign, low, high, every=bool(np.all(self.signs[self._inside(low, high)] == sign)))
+            for (sign, _, _), (low, high) in zip(self._groups, pairwise(ends), strict=False)
+        ]
+
+    def crossings(self) -> Iterator[Flip]:
+        """Return where the leader changes, whether or not curves are practically equal in between."""
+        leading = [group for group in self._groups if group[0]]
+        return (self._end(one, two) for one, two in pairwise(leading) if one[0] != two[0])
+
+    def _inside(self, low: Flip, high: Flip) -> Flags:
+        """Return the cells whose middle lies between two ends."""
+        return np.asarray((self._middle > low.above) & (self._middle < high.below))
+
+    def _end(self, one: Group, two: Group) -> Flip:
+        """Return where one group ends: at a crossing where both lead, else where a difference becomes negligible."""
+        (sign, start, stop), (other, begin, end) = one, two
+        if not (sign and other):
+            return self._flip(self._material_sign, stop - 1, begin)
+        last = start + np.flatnonzero(self.signs[start:stop] == sign)[-1]
+        return self._flip(self._sign, last, begin + np.flatnonzero(self.signs[begin:end] == other)[0])
+
+    def _flip(self, state: Callable[[Array], Array], first: int, last: int) -> Flip:
+        """Return where between the middles of two cells the state of the second begins."""
+        low, high = self._middle[first], self._middle[last]
+        goal = state(self._middle[last : last + 1])
+        for _ in range(7):
+            levels = np.linspace(low, high, CELLS + 1)
+            place = max(int(np.argmax(state(levels) == goal)), 1)
+            low, high = levels[place - 1], levels[place]
+        return Flip(float(low), float(high))
+
+    def _differences(self, level: Array, slack: float = 0.0) -> tuple[Array, Array]:
+        """Difference of the two values, 0 up to a slack or where neither is finite, and the larger one."""
+        one, two = self.one.at(level), self.two.at(level)
+        with np.errstate(invalid="ignore"):
+            difference = one - two
+        difference[~(np.abs(difference) > slack)] = 0.0
+        return difference, np.maximum(one, two)
+
+    def _sign(self, level: Array) -> Array:
+        return np.sign(self._differences(level)[0])
+
+    def _material_sign(self, level: Array) -> Array:
+        return np.sign(self._relative(level))
+
+    def _relative(self, level: Array) -> Array:
+        """Relative difference from -1 to 1, 0 where it is negligible."""
+        difference, larger = self._differences(level, self._slack)
+        out, finite = np.sign(difference), np.isfinite(difference) & (difference != 0)
+        out[finite] = difference[finite] / np.maximum(larger[finite], self._usual)
+        out[np.abs(out) <= NEGLIGIBLE] = 0.0
+        return out
 
 
 def _leaders(difference: Array) -> Signs:
@@ -126,116 +250,3 @@ def _groups(signs: Signs) -> Iterator[Group]:
     """Neighbouring cells of the same sign."""
     ends = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist(), len(signs)]
     return ((int(signs[start]), start, stop) for start, stop in pairwise(ends))
-
-
-def _end(found: Runs, edges: Array, difference: Array, one: Group, two: Group) -> float:
-    """Return the level that separates two groups: a crossing where both lead, else where a sign changes nearby."""
-    sign, cell, _ = two
-    first, last, candidates = edges[cell - 1], edges[cell + 1], found.level
-    if one[0] and sign:
-        ahead = cell + np.flatnonzero(np.sign(difference[cell:]) == sign)[0]
-        first, last = edges[cell - 1 : cell + 1].mean(), edges[ahead : ahead + 2].mean()
-        candidates = found.level[found.crossings]
-    near = candidates[(candidates >= first) & (candidates <= last)]
-    return float(near[np.argmin(np.abs(near - edges[cell]))] if len(near) else edges[cell])
-
-
-class Words(NamedTuple):
-    """What is said of the lower model, the name of a level, and which levels are meant."""
-
-    verb: str
-    level: str
-    both: str
-
-    @classmethod
-    def of(cls, one: Line, two: Line) -> Self:
-        """Words for two lines, which may be compared at some of their levels only."""
-        view, ends = one.view, [(line.level[0], line.level[-1]) for line in (one, two)]
-        whole = view.open or np.allclose(ends[0], ends[1], rtol=TIE, atol=0)
-        less = LESS.get(view.compared, f"less {view.compared}")
-        verb = f"{'needs' if view.open else 'has'} {less}"
-        return cls(verb, LEVELS.get(view.level, view.level), "" if whole else " that both have")
-
-    def share(self, share: float) -> str:
-        """Part of the levels, never all of them."""
-        percent = f"{min(share, 0.99):.0%}"
-        return (
-            f"at {percent} of miss rates" if self.level == "miss rate" else f"over {percent} of the {self.level} range"
-        )
-
-
-def verdict(found: Runs, leads: Sequence[Lead], names: tuple[str, str], words: Words) -> str:
-    """Return which model is materially lower where."""
-    leading = [lead for lead in leads if lead.sign]
-    if not leading:
-        return f"{names[0]} and {names[1]} {_alike(found, words)}"
-    return _summed_up(found, leading, names, words) if len(leading) > MANY else _listed(found, leads, names, words)
-
-
-def _alike(found: Runs, words: Words) -> str:
-    if found.sign.any():
-        return f"are practically equal at almost every {words.level}{words.both}"
-    if not words.both:
-        return "have the same curve"
-    return f"do not differ at any {words.level}{words.both}" if len(found.sign) else f"have no {words.level} in common"
-
-
-def _summed_up(found: Runs, leading: Sequence[Lead], names: tuple[str, str], words: Words) -> str:
-    """Return at how many levels one model is lower, and between which ones the order changes."""
-    changes = [(one.high, two.low) for one, two in pairwise(leading) if one.sign != two.sign]
-    if not changes:
-        share = sum(lead.high - lead.low for lead in leading) / float(found.level[-1] - found.level[0])
-        lower = names[leading[0].sign > 0]
-        return f"{lower} {words.verb} {words.share(share)}; practically equal elsewhere"
-    best = int(found.shares[1] > found.shares[0])
-    low, high = _number(changes[0][0]), _number(changes[-1][1])
-    span = f"at {low}" if low == high else f"between {low} and {high}"
-    often = " more than once" if len(changes) > 1 else ""
-    return f"{names[best]} {words.verb} {words.share(found.shares[best])}; the order changes{often} {span}"
-
-
-def _listed(found: Runs, leads: Sequence[Lead], names: tuple[str, str], words: Words) -> str:
-    """Return the levels of the model that leads at the lowest ones, then of the other, then where neither does."""
-    sign = next(lead.sign for lead in leads if lead.sign)
-    lower, other = names if sign < 0 else names[::-1]
-    mine, theirs, equal = _ranges(leads, [sign, -sign, 0])
-    every, differ = _every(found, leads, sign)
-    text = f"{lower} {words.verb} at {every} {words.level}{f' {mine}' if mine else ''}{words.both}{differ}"
-    text += f", {other} {theirs}" if theirs else ""
-    return text + (f"; practically equal {equal}" if equal else "")
-
-
-def _every(found: Runs, leads: Sequence[Lead], sign: int) -> tuple[str, str]:
-    """Return whether a model is lower at all levels of its leads, and what that leaves out."""
-    signs = {int(run) for lead in leads if lead.sign == sign for run in found.between(lead.low, lead.high)}
-    if len(leads) == 1 and signs == {sign, 0}:
-        return "every", " where the two differ"
-    return "every" if signs == {sign} else "almost every", ""
-
-
-def _ranges(leads: Sequence[Lead], signs: list[int]) -> list[str]:
-    """Return the levels of each sign, told in this order, so that a number just said need not be repeated."""
-    texts: dict[int, list[str]] = {sign: [] for sign in signs}
-    order, last = sorted(range(len(leads)), key=lambda i: signs.index(leads[i].sign)), ""
-    for i in order:
-        low, high = _number(leads[i].low) if i else "", _number(leads[i].high) if i < len(leads) - 1 else ""
-        texts[leads[i].sign].append(
-            "in between" if len(leads) == 3 and i == 1 == order[-1] else _range(low, high, last)
-        )
-        last = high or low
-    if len(texts[0]) > 1:
-        texts[0] = ["elsewhere"]
-    return [" and ".join(texts[sign]) for sign in signs]
-
-
-def _range(low: str, high: str, last: str) -> str:
-    if low and high:
-        return f"from {low} to {high}"
-    if low:
-        return "above" if low == last else f"above {low}"
-    return ("below" if high == last else f"below {high}") if high else ""
-
-
-def _number(level: float) -> str:
-    """Three significant digits, without an exponent below a billion."""
-    return f"{float(f'{level:.3g}'):,.9g}"

@@ -25,7 +25,7 @@ from ._evidence import ROUNDING, checked_level, holm, interval, paired_t_test
 from ._formats import alike, axes_in_words, counted
 from ._formats import coverage as percentage
 from ._influence import weights
-from ._lines import Line, View
+from ._leads import Line
 from ._model import Common, Model
 from ._models import curves_by_name
 from .bootstrap import bootstrap
@@ -141,7 +141,7 @@ def assess(
             flat_rows = found[-1].flat_rows if found and comparable else None
             found.append(_found(Model(name, curve, common, flat_rows=flat_rows), parts, settings, drawn_together))
             if drawn:
-                lines[name] = Line.of(curve, View.of(settings.axes), unit)
+                lines[name] = Line.of(curve, settings.axes, unit)
             if len(first.intervals) * len(curves) > KEPT_ROWS:
                 curve._forget_order()
             if tick is not None:
@@ -151,7 +151,7 @@ def assess(
     same_levels = len({curve.levels for curve in curves.values()}) == 1 and first.levels
     ranked = with_ranks([one.row for one in found], comparisons, settings)
     crossings = [
-        crossings_of_lines(lines[a], lines[b], names=(a, b))
+        crossings_of_lines(lines[a], lines[b], axes=settings.axes, names=(a, b))
         for a, b in combinations(lines, 2)
         if curves[a].vary == curves[b].vary
     ]

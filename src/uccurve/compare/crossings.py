@@ -1,4 +1,4 @@
-"""Crossings: where two curves cross, and which model is lower in between."""
+"""Crossings: where two curves cross, and which model is lower in between, without what is negligible."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Unit, Vary
+from uccurve._checks import FALLING, HEADLINE, Axes, Metric, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._formats import short
-from ._leads import Lead, Words, leads, verdict
-from ._lines import Line, Runs, View, shared
+from ._leads import Flip, Lead, Line, Sampled
 from ._models import curve_of, refuse_other_rows
+
+LEVELS: dict[Metric, str] = {"bandwidth": "half-width", "miss_rate": "miss rate"}
+LESS: dict[Metric, str] = {"bandwidth": "a smaller half-width", "miss_rate": "a lower miss rate"}
+MANY = 3
+"""Leads that a sentence lists at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,13 @@ class Crossings:
     vary : tuple of str
         What moves the bands of the first and of the second model.
     points : tuple of Crossing
-        All crossings, in the order in which the bands widen.
+        Where the lower model changes, in the order in which the bands widen.
     stretches : tuple of Stretch
-        What lies between them, in the same order.
-    material_points, material_stretches : tuple of Crossing, tuple of Stretch
-        The same without negligible differences; neither model is lower where the curves are practically equal.
+        Who is lower where, in the same order; neither model is where the curves are practically equal.
     shares : tuple of float
         Share of the levels at which the first and the second model are lower.
     verdict : str
-        The material stretches in a sentence.
+        The stretches in a sentence.
     """
 
     names: tuple[str, str]
@@ -68,8 +68,6 @@ class Crossings:
     vary: tuple[Vary, Vary]
     points: tuple[Crossing, ...]
     stretches: tuple[Stretch, ...]
-    material_points: tuple[Crossing, ...]
-    material_stretches: tuple[Stretch, ...]
     shares: tuple[float, float]
     verdict: str
 
@@ -78,7 +76,7 @@ class Crossings:
 
     @property
     def dominant(self) -> str | None:
-        """The model that is lower wherever the curves differ; None where each is somewhere, or neither."""
+        """The model that is lower wherever either is; None where each is somewhere, or neither."""
         lower = {stretch.lower for stretch in self.stretches} - {None}
         return lower.pop() if len(lower) == 1 else None
 
@@ -95,11 +93,11 @@ def crossings(
     names: tuple[str, str] = ("a", "b"),
     unit: Unit = "raw",
 ) -> Crossings:
-    """Operating points at which the curves of two models cross, exactly, and which model is lower in between.
+    """Operating points at which the curves of two models cross, and which model is lower in between.
 
     Curves are compared at each level of the falling axis: the lower one needs less of the other metric to get there.
     Steps are steps and lines are lines. Where neither axis falls they are compared at each x, and miss_rate and deficit
-    at each deficit. Positions that differ by less than 1e-12 of an axis are treated as one.
+    at each deficit. Values that differ by less than 1e-12 of the largest are treated as equal.
 
     Parameters
     ----------
@@ -114,10 +112,10 @@ def crossings(
 
     Notes
     -----
-    The verdict leaves out what is negligible. Two curves are practically equal at a level if they differ there by at
-    most 1% of the larger value, or of the median over all levels if that is larger. A change of the leader is material
-    if, on either side of it, differences of more than 1% average at least 0.2% over all levels: 2% at a tenth of them,
-    or 20% at a hundredth. `points`, `stretches` and `shares` leave out nothing.
+    What is negligible is left out. Two curves are practically equal at a level if they differ there by at most 1% of
+    the larger value, or of the median over all levels if that is larger. A change of the leader counts if, on either
+    side of it, differences of more than 1% average at least 0.2% over all levels: 2% at a tenth of them, or 20% at a
+    hundredth. Curves are compared at 1,000 levels; points and ends of stretches are then found to the last bit.
 
     Examples
     --------
@@ -138,47 +136,94 @@ def crossings(
     refuse_other_rows(*curves)
     lines = []
     for model, curve in zip((a, b), curves, strict=True):
-        lines.append(Line.of(curve, View.of(axes), unit))
+        lines.append(Line.of(curve, axes, unit))
         if model is not curve:
             curve._forget_order()  # one order is held at a time
-    return crossings_of_lines(*lines, names=names)
+    return crossings_of_lines(*lines, axes=axes, names=names)
 
 
-def crossings_of_lines(one: Line, two: Line, *, names: tuple[str, str]) -> Crossings:
+def crossings_of_lines(one: Line, two: Line, *, axes: Axes, names: tuple[str, str]) -> Crossings:
     """Crossings of two curves of the same rows whose vertices are in order already."""
-    view, found = one.view, Runs.of(one, two)
-    material, flips = leads(one, two, found), found.crossings
-    level, value = found.level[flips], found.value[flips]
-    at = list(zip(level.tolist(), value.tolist(), strict=True))[view.order]
-    places = ([line.place(*point, found.slack) for point in at] for line in (one, two))
-    points = tuple(Crossing(*point) for point in zip(*view.on_axes(level, value), *places, strict=True))
-    ends = np.array([*(lead.low for lead in material), *(lead.high for lead in material[-1:])])
-    values = shared(one, two, ends, found.slack)
+    found = Sampled(one, two)
+    leads, order = found.leads(), slice(None, None, -1 if one.names[0] in FALLING else 1)  # as the bands widen
+
+    def xy(flip: Flip) -> tuple[float, float]:
+        place = flip.above, flip.value(one, two)
+        return place if one.names[0] == axes[0] else place[::-1]
+
+    def crossing(flip: Flip) -> Crossing:
+        value = flip.value(one, two)
+        return Crossing(*xy(flip), one.t_at(flip.above, value), two.t_at(flip.above, value))
+
+    def stretch(lead: Lead) -> Stretch:
+        x, y = zip(*[xy(end) for end in (lead.low, lead.high)][order], strict=True)
+        return Stretch({-1: names[0], 0: None, 1: names[1]}[lead.sign], x, y)
+
     return Crossings(
         names=names,
-        axes=(view.level, view.compared) if view.level_is_x else (view.compared, view.level),
+        axes=axes,
         vary=(one.curve.vary, two.curve.vary),
-        points=points,
-        stretches=_stretches(view, found.level, found.value, found.sign.tolist(), names),
-        material_points=tuple(points[view.order][i] for i in _nearest(level, material))[view.order],
-        material_stretches=_stretches(view, ends, values, [lead.sign for lead in material], names),
-        shares=found.shares,
-        verdict=verdict(found, material, (short(names[0]), short(names[1])), Words.of(one, two)),
+        points=tuple(map(crossing, [*found.crossings()][order])),
+        stretches=tuple(map(stretch, leads[order])),
+        shares=(_share(leads, -1), _share(leads, 1)),
+        verdict=_verdict(found, leads, (short(names[0]), short(names[1]))),
     )
 
 
-def _stretches(
-    view: View, level: Array, value: Array, signs: Sequence[float], names: tuple[str, str]
-) -> tuple[Stretch, ...]:
-    """Stretches between ends, given by rising level, in the order in which the bands widen."""
-    x, y = view.on_axes(level, value)
-    lower = {-1: names[0], 0: None, 1: names[1]}
-    spans = zip(signs[view.order], pairwise(x), pairwise(y), strict=True)
-    return tuple(Stretch(lower[int(sign)], *span) for sign, *span in spans)
+def _share(leads: Sequence[Lead], sign: int) -> float:
+    """Part of the levels at which one of the curves leads."""
+    total = leads[-1].high.above - leads[0].low.above if leads else 1.0
+    return sum(lead.high.above - lead.low.above for lead in leads if lead.sign == sign) / total
 
 
-def _nearest(level: Array, leads: Sequence[Lead]) -> list[int]:
-    """Return for each change of the leader the crossing that is nearest to it."""
-    pairs = pairwise(lead for lead in leads if lead.sign)
-    middle = [(one.high + two.low) / 2 for one, two in pairs if one.sign != two.sign]
-    return [int(np.argmin(np.abs(level - place))) for place in middle if len(level)]
+def _verdict(found: Sampled, leads: Sequence[Lead], names: tuple[str, str]) -> str:
+    """Return which model is materially lower where, in a sentence."""
+    level, compared = found.one.names
+    name, leading = LEVELS.get(level, level), [lead for lead in leads if lead.sign]
+    verb = f"{'needs' if found.one.open else 'has'} {LESS.get(compared, f'less {compared}')}"
+    both = "" if found.both_whole else " that both have"
+    if not (leads and found.signs.any()):
+        differ = f"do not differ at any {name}{both}" if leads else f"have no {name} in common"
+        return f"{names[0]} and {names[1]} {differ if both else 'have the same curve'}"
+    if not leading:
+        return f"{names[0]} and {names[1]} are practically equal at almost every {name}{both}"
+    if len(leading) > MANY:
+        return _summed_up(leads, names, verb, name)
+    lower, other = names[leading[0].sign > 0], names[leading[0].sign < 0]
+    every = "every" if all(lead.every for lead in leading if lead.sign == leading[0].sign) else "almost every"
+    mine, theirs = (_ranges(leads, sign) for sign in (leading[0].sign, -leading[0].sign))
+    text = f"{lower} {verb} at {every} {name}{mine}{both}{f', {other}{theirs}' if theirs else ''}"
+    return text if len(leading) == len(leads) else f"{text}; practically equal elsewhere"
+
+
+def _ranges(leads: Sequence[Lead], sign: int) -> str:
+    """Return the levels at which one model leads; nothing where it does at all of them."""
+    first, last = leads[0], leads[-1]
+    texts = []
+    for lead in leads:
+        low, high = _number(lead.low.above), _number(lead.high.above)
+        if lead.sign == sign and first is not last:
+            texts.append(
+                f"below {high}" if lead is first else f"above {low}" if lead is last else f"from {low} to {high}"
+            )
+    return f" {' and '.join(texts)}" if texts else ""
+
+
+def _summed_up(leads: Sequence[Lead], names: tuple[str, str], verb: str, level: str) -> str:
+    """Return at how many levels one model is lower, and between which ones the order changes."""
+    leading = [lead for lead in leads if lead.sign]
+    shares = _share(leads, -1), _share(leads, 1)
+    best = int(shares[1] > shares[0])
+    percent = f"{min(shares[best], 0.99):.0%}"
+    where = f"at {percent} of miss rates" if level == "miss rate" else f"over {percent} of the {level} range"
+    changes = [(one.high.above, two.low.above) for one, two in pairwise(leading) if one.sign != two.sign]
+    if not changes:
+        return f"{names[best]} {verb} {where}; practically equal elsewhere"
+    low, high = _number(changes[0][0]), _number(changes[-1][1])
+    span = f"at {low}" if low == high else f"between {low} and {high}"
+    return f"{names[best]} {verb} {where}; the order changes{' more than once' if len(changes) > 1 else ''} {span}"
+
+
+def _number(level: float) -> str:
+    """Three significant digits, without an exponent below a billion."""
+    return f"{float(f'{level:.3g}'):,.9g}"

@@ -356,7 +356,7 @@ class Assessment:
             "verdict": asdict(self.verdict),
             "models": {row.name: record(row) for row in self.rows},
             "comparisons": [asdict(one) for one in self.comparisons],
-            "crossings": [_crossings(one) for one in self.crossings],
+            "crossings": [asdict(one) | {"dominant": one.dominant} for one in self.crossings],
             "segments": [asdict(one) for one in self.segments],
             "notes": self.notes,
             "settings": asdict(self.settings),
@@ -406,14 +406,6 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         return _tables.html(self)
-
-
-def _crossings(one: Crossings) -> dict[str, Any]:
-    """Where two curves cross as plain data; of points and stretches those that matter, which are few."""
-    kept: dict[str, tuple[Any, ...]] = {"points": one.material_points, "stretches": one.material_stretches}
-    plain_parts = {name: [asdict(part) for part in parts] for name, parts in kept.items()}
-    own = {name: getattr(one, name) for name in ("names", "axes", "vary", "shares", "verdict", "dominant")}
-    return own | plain_parts
 
 
 def segment_title(feature: str, label: str) -> str:
