@@ -31,7 +31,7 @@ from uccurve.experiments._study_methods import METHODS, learner
 
 pytestmark = pytest.mark.slow
 
-OWN_PREDICTION = {"CQR", "Quantile forest", "GP"}
+OWN_PREDICTION = {"CQR", "Quantile forest", "GP", "Ours (forest)"}
 FILES = ("study.md", "study/study.json", "study/ranks.svg", "study/skills.svg")
 
 
@@ -227,6 +227,7 @@ def test_a_method_that_is_not_on_all_data_sets_has_no_rank() -> None:
         ({"data": ["wien"]}, r"`data` must be one of housing, .*; got 'wien'\. Did you mean 'wine'\?"),
         ({"seeds": 0}, r"`seeds` must be at least 1; got 0\."),
         ({"own": {"Mine": learner(0)}}, "`own` must hold objects with fit and predict_interval: 'Mine' has no pred"),
+        ({"own": {"CQR": Ignorant()}}, r"`own` must not use a name of the study: 'CQR' is one of its methods\."),
         (
             {"own": {"Mine": Ignorant(0.1, 0.5, 0.9)}, "methods": [], "data": ["engel"]},
             r"predict_interval of 'Mine' must return lower and upper bounds, 47 finite numbers each\.",
@@ -255,6 +256,19 @@ def test_a_missing_library_is_named_with_its_extra_before_anything_is_computed(
     with pytest.raises(ImportError, match=sentence):
         study(methods=["Constant", "CQR"], data=["diabetes", "engel"], quick=True, out=tmp_path)
     assert not cache.exists()
+
+
+def test_a_data_set_with_too_many_rows_for_all_methods_is_refused(tmp_path: Path) -> None:
+    sentence = r"`methods` must hold one for many rows: 'friedman1' has 800 training rows\."
+    with pytest.raises(ValueError, match=sentence):
+        study(methods=["GP"], data=["friedman1"], seeds=1, out=tmp_path)
+
+
+@pytest.mark.usefixtures("cache")
+def test_one_method_alone_has_a_page_too(tmp_path: Path) -> None:
+    found = study(methods=["Meta"], data=["engel"], quick=True, out=tmp_path)
+    assert found["ranks"]["all"]["measures"]["score"]["mean_ranks"] == {"Meta": 1}
+    assert "use Meta**" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
 def test_without_scikit_learn_the_extra_is_named() -> None:

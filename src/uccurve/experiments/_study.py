@@ -90,6 +90,8 @@ def selected(argument: str, names: Iterable[str] | None, known: Mapping[str, Any
 
 def own_method(name: str, model: Any) -> Method:
     """Return a reader's object as a method; it is copied before each fit."""
+    if name in METHODS:
+        raise ValueError(f"`own` must not use a name of the study: {name!r} is one of its methods.")
     missing = [call for call in ("fit", "predict_interval") if not callable(getattr(model, call, None))]
     if missing:
         raise TypeError(f"`own` must hold objects with fit and predict_interval: {name!r} has no {missing[0]}.")
@@ -112,7 +114,7 @@ def finished_part(one: Trial, method: str, fit: Method, *, keep: bool) -> Arrays
         return {}
     packages = ("numpy", "scikit-learn", about("methods", method)["package"], about("data", one.data)["package"])
     depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
-    depends |= {"versions": versions(packages)}
+    depends["versions"] = versions(packages)
     file = re.sub(r"\W+", "-", f"{one.data} {method} seed{one.seed}")
     part = Part("study", file, depends, lambda: intervals(one, method, fit))
     return finished(part, cache_folder() / "parts") if keep else part.compute()
@@ -136,9 +138,11 @@ def intervals(one: Trial, method: str, fit: Method) -> Arrays:
 def alone() -> Iterator[None]:
     """Run on one thread, without the warnings and log messages of other libraries."""
     logging.disable(logging.INFO)  # MAPIE turns its own on
-    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
-        yield
-    logging.disable(logging.NOTSET)
+    try:
+        with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def checked(name: str, found: Any, n: int) -> Any:
@@ -152,7 +156,10 @@ def checked(name: str, found: Any, n: int) -> Any:
 
 def judge(trials: list[Trial], parts: list[dict[str, Arrays]]) -> dict[str, Any]:
     """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals."""
+    size = len(trials[0].folds[0][0])
     methods = [method for method, found in parts[0].items() if found]
+    if not methods:
+        raise ValueError(f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows.")
     models = {
         method: [banded(one, part[method]) for one, part in zip(trials, parts, strict=True)] for method in methods
     }
@@ -168,7 +175,7 @@ def judge(trials: list[Trial], parts: list[dict[str, Arrays]]) -> dict[str, Any]
             key: finite(round(value, DIGITS)) for key, value in skill.items()
         }
     rows, features = trials[0].table.X.shape
-    return {"rows": rows, "features": features, "training_rows": len(trials[0].folds[0][0]), "results": results}
+    return {"rows": rows, "features": features, "training_rows": size, "results": results}
 
 
 def banded(one: Trial, part: Arrays) -> Intervals:
@@ -179,9 +186,11 @@ def banded(one: Trial, part: Arrays) -> Intervals:
 def measures(iv: Intervals, arrays: Arrays, unit: float) -> dict[str, float]:
     """Return what the tables show of one seed; scores are in standard deviations of y."""
     curve, (_, *bounds), (fit_seconds, predict_seconds) = UCC(iv), arrays["rows"], arrays["seconds"]
+    split = curve.decompose(coverage=COVERAGE)
     found = {
         "score": interval_score(iv.y_true, *bounds, alpha=1 - COVERAGE) / unit,
-        "best_score": curve.decompose(coverage=COVERAGE).best_score / unit,
+        "best_score": split.best_score / unit,
+        "constant_score": split.uncertainty / unit,
         "skill": curve.skill(),
         "gain_BM": curve.gain(axes=BM),
         "gain_BD": curve.gain(axes=("bandwidth", "deficit")),
@@ -207,7 +216,7 @@ def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:
     results = [judged[name]["results"] for name in among]
     common = [method for method in results[0] if all(method in one for one in results)] if results else []
     k, n = len(common), len(results)
-    critical = studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n)) if k > 1 else np.nan
+    critical = studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n)) if k > 1 else 0.0
     found: dict[str, Any] = {"data": among, "critical_difference": finite(critical), "measures": {}}
     for measure, sign in RANKED.items() if common else ():
         values = np.array([[one[method][measure]["mean"] for method in common] for one in results])

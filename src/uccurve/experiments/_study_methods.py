@@ -76,11 +76,11 @@ def of_object(make: Callable[[int], Any]) -> Method:
     return method
 
 
-def cross_fitted(band: Callable[[int], Any]) -> Method:
-    """Return the learner with bands of a regressor of its absolute errors, cross-fitted and calibrated by us."""
+def cross_fitted(band: Callable[[int], Any], point: Callable[[int], Any] = learner) -> Method:
+    """Return a point prediction with bands of a regressor of its absolute errors, cross-fitted and calibrated by us."""
     return of_object(
         lambda seed: IntervalRegressor(
-            learner(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed
+            point(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed
         )
     )
 
@@ -153,10 +153,15 @@ def cv_plus(X: Floats, y: Floats, seed: int) -> Predict:
     return predict
 
 
+def forest_of(seed: int) -> Any:
+    """Return the forest that both forest methods use."""
+    return RandomForestRegressor(100, min_samples_leaf=3, max_features=0.5, random_state=seed)
+
+
 def quantile_forest(X: Floats, y: Floats, seed: int) -> Predict:
     """Fit Meinshausen's quantile forest: a leaf keeps one of its rows at random, all trees make the distribution."""
-    forest = RandomForestRegressor(100, min_samples_leaf=3, max_features=0.5, random_state=seed).fit(X, y)
-    leaves, trees, rng = forest.apply(X), np.arange(100), np.random.default_rng(seed)
+    forest = forest_of(seed).fit(X, y)
+    leaves, trees, rng = forest.apply(X), np.arange(len(forest)), np.random.default_rng(seed)
     kept = np.zeros((leaves.max() + 1, len(trees)))
     for tree in trees:
         rows = rng.permutation(len(y))
@@ -177,9 +182,9 @@ def gaussian_process(X: Floats, y: Floats, seed: int) -> Predict:
     return predict
 
 
-def area_bands(metric: Any) -> Method:
+def area_bands(metric: Any) -> Callable[[int], Any]:
     """Return bands trained for the area under a metric vs. bandwidth."""
-    return cross_fitted(lambda seed: BandRegressor(("bandwidth", metric), backend="lightgbm", random_state=seed))
+    return lambda seed: BandRegressor(("bandwidth", metric), backend="lightgbm", random_state=seed)
 
 
 METHODS: dict[str, Method] = {
@@ -192,8 +197,9 @@ METHODS: dict[str, Method] = {
     "Gaussian": gaussian_likelihood,
     "Quantile forest": quantile_forest,
     "GP": gaussian_process,
-    "Ours (BM)": area_bands("miss_rate"),
-    "Ours (BD)": area_bands("deficit"),
+    "Ours (BM)": cross_fitted(area_bands("miss_rate")),
+    "Ours (BD)": cross_fitted(area_bands("deficit")),
+    "Ours (forest)": cross_fitted(area_bands("deficit"), forest_of),
     "Ours (quantile)": cross_fitted(lambda seed: quantile(seed, COVERAGE)),
 }
 """What each is, and the package behind it, is in `study.toml`."""

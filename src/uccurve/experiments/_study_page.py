@@ -58,11 +58,11 @@ def best(results: Mapping[str, Any], measure: str, among: Any = None) -> Any:
     return min(names, key=lambda name: results[name][measure]["mean"], default=None)
 
 
-def saved(sets: Any, method: str) -> float | None:
-    """Return the median over data sets of the share of the constant band's score that a method saves, in percent."""
+def saved(sets: Any, method: str, measure: str = "score") -> float | None:
+    """Return the median over data sets of the share that a method saves of a score of the constant band, in percent."""
     if "Constant" not in sets[0]["results"]:
         return None
-    scores = [[one["results"][name]["score"]["mean"] for name in (method, "Constant")] for one in sets]
+    scores = [[one["results"][name][measure]["mean"] for name in (method, "Constant")] for one in sets]
     return float(100 * median(1 - own / constant for own, constant in scores))
 
 
