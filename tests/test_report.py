@@ -577,10 +577,15 @@ def test_the_map_has_every_segment_and_deepens_with_the_distance() -> None:
     assert shown.models == ["OLS", "Mean8"]
     assert shown.titles == ["hour a", "hour b"]
     assert ("hour a", "Mean8") not in shown.spots
-    low, near, high = (shown.spots[place] for place in (("hour a", "OLS"), ("hour b", "OLS"), ("hour b", "Mean8")))
-    assert (low.text, low.side, low.heat, low.fails) == ("71.0%", "below", 1.0, True)
-    assert (near.side, near.heat, near.fails) == ("below", 0.2, False)
-    assert (high.side, high.heat) == ("above", 0.4)
+    curves = {name: ucc.UCC(intervals()) for name in shown.models}
+    drawn = Parsed(page(assessment([row(), mean8()], segments=found, curves=curves)))
+    heats = [a for tag, a in drawn.elements if tag == "td" and "--heat" in (a.get("style") or "")]
+    assert [(one["class"], one["style"]) for one in heats] == [
+        ("below fails", "--heat: 1.0"),
+        ("below", "--heat: 0.2"),
+        ("above", "--heat: 0.4"),
+    ]
+    assert heats[0]["title"] == "OLS, hour a: 71.0% [60.0, 95.0], 83 rows"
 
 
 def test_many_models_get_colours_for_the_best_five_only() -> None:

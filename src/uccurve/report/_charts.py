@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WATERFALLS, DOTS = 8, 12
 """Models that are shown at once."""
+Bin = dict[str, float | str]
+"""A bar of a histogram and the band around its top, in percent of the picture."""
 
 
 class Bar(NamedTuple):
@@ -126,31 +128,18 @@ def _span(one: ModelRow | LevelRow, axis: Axis) -> Bar:
     return axis.bar(100 * low, 100 * high, kind, dot=100 * one.coverage)
 
 
-class Column(NamedTuple):
-    """A bar of a histogram and the band around its top, in percent of the picture."""
-
-    left: float
-    width: float
-    height: float
-    low: float
-    high: float
-    kind: str
-
-
-def pit(found: Assessment) -> list[tuple[str, list[Column]]]:
+def pit(found: Assessment) -> list[tuple[str, list[Bin]]]:
     """PIT histograms of the models that have several levels, best first, on one axis of densities."""
     shown = [(row.name, row.pit) for row in found.ranking if row.pit is not None][:DOTS]
-    top = 1.05 * max((max(*one.density, 1.2) for _, one in shown), default=1.0)
-    return [(name, [_column(one, i, top) for i in range(len(one.density))]) for name, one in shown]
+    axis = Axis(0.0, 1.05 * max((max(*one.density, 1.2) for _, one in shown), default=1.0))
+    return [(name, [_bin(one, i, axis) for i in range(len(one.density))]) for name, one in shown]
 
 
-def _column(one: PIT, i: int, top: float) -> Column:
+def _bin(one: PIT, i: int, axis: Axis) -> Bin:
+    """Return where a bar of a histogram lies, the band around its top, and whether it leaves it."""
     low, high = (end if isfinite(end) else 1.0 for end in (one.low[i], one.high[i]))
-    left, right = one.edges[i], one.edges[i + 1]
-    kind = "" if low <= one.density[i] <= high or not isfinite(one.low[i]) else "bad"
-    low, high = _percent(low / top), _percent(high / top)
-    return Column(_percent(left), _percent(right - left), _percent(one.density[i] / top), low, high, kind)
-
-
-def _percent(share: float) -> float:
-    return round(100 * min(share, 1.0), 3)
+    unit = Axis(0.0, 1.0)
+    places = {"left": unit.place(one.edges[i]), "width": unit.place(one.edges[i + 1] - one.edges[i])}
+    places |= {"height": axis.place(one.density[i]), "low": axis.place(low), "high": axis.place(high)}
+    inside = low <= one.density[i] <= high or not isfinite(one.low[i])
+    return {**places, "kind": "" if inside else "bad"}

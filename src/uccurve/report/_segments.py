@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uccurve.compare._case import change, fixed
 from uccurve.compare._columns import SEGMENTS, chosen
-from uccurve.compare._formats import coverage, share, short
+from uccurve.compare._formats import coverage, short
 from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
 
 if TYPE_CHECKING:
@@ -17,18 +17,6 @@ NAMED = 5
 """Models that a sentence names."""
 MAPPED = 12
 """Models that the map has room for."""
-STRONGEST = 0.15
-"""Distance from the target, as a share of rows, from which on colours do not deepen."""
-
-
-class Spot(NamedTuple):
-    """One cell of the map: a coverage, how strong its colour is, and on which side of the target it lies."""
-
-    text: str
-    heat: float
-    side: str
-    fails: bool
-    hover: str
 
 
 class Segments(NamedTuple):
@@ -39,7 +27,7 @@ class Segments(NamedTuple):
     full: Table
     titles: Sequence[str]
     models: Sequence[str]
-    spots: Mapping[tuple[str, str], Spot]
+    spots: Mapping[tuple[str, str], Segment]
 
 
 def segments(found: Assessment) -> Segments | None:
@@ -53,7 +41,7 @@ def segments(found: Assessment) -> Segments | None:
         Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, found.settings), every),
         list(dict.fromkeys(one.title for one in every)),
         [row.name for row in found.ranking[:MAPPED]],
-        {(one.title, one.model): _spot(found, one) for one in every},
+        {(one.title, one.model): one for one in every},
     )
 
 
@@ -82,10 +70,3 @@ def _worst(found: Assessment) -> Table:
     row = found[listed[0].model]
     title = f"{title}: {short(row.name)}, which needs bands {change(row)} as a whole"
     return Table(title, [column for column in columns if column.field != "model"], listed)
-
-
-def _spot(found: Assessment, one: Segment) -> Spot:
-    far = one.coverage - (found[one.model].coverage if one.target is None else one.target)
-    said = f"{short(one.model)}, {short(one.title)}: {share(one.coverage, one.coverage_low, one.coverage_high)}"
-    heat = round(min(abs(far) / STRONGEST, 1.0), 2)
-    return Spot(str(share(one.coverage)), heat, "below" if far < 0 else "above", one.fails, f"{said}, {one.n:,} rows")

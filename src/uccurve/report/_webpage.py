@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from uccurve.compare._formats import coverage, short
+from uccurve.compare._formats import coverage, share, short
 from uccurve.compare._tables import HOVER
 
 POLICY = (
@@ -39,8 +39,8 @@ def rendered(data: Mapping[str, Any], **context: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"short": short, "coverage": coverage, "sentence": sentence, "sortable": sortable}
-    environment.filters["hover"] = hover
+    environment.filters |= {"short": short, "coverage": coverage, "share": share}
+    environment.filters |= {"sentence": sentence, "sortable": sortable, "hover": hover}
 
     def sources(names: tuple[str, ...]) -> str:
         return "\n".join(loader.get_source(environment, name)[0].strip() for name in names)
