@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf, isnan
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +16,8 @@ from bin_edges import edges
 from oracle import FALLING, METRICS, PAIRS
 from strategies import Data, fractions, mixed, pairs
 from uccurve import _checks as checks
+from uccurve._checks import Metric
+from uccurve.sketch._area import between
 from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch.curve import SketchUCC
 from uccurve.sketch.sketch import UCCSketch
@@ -267,8 +269,8 @@ def test_a_gain_where_both_areas_are_zero_is_nan_whatever_rounding_does(error: f
 
 
 def test_a_metric_that_bins_do_not_know_is_not_answered_as_another() -> None:
-    binned: Any = curve(ROUNDED)._answers.binned
+    binned, unknown = curve(ROUNDED)._answers.binned, cast("Metric", "coverage")
     with pytest.raises(KeyError):
-        binned.values("coverage", np.array([1.0]))
+        binned.values(unknown, np.array([1.0]))
     with pytest.raises(KeyError):
-        binned.integral("coverage", 0.0, 1.0)
+        between(binned, (unknown, "deficit"), 0.0, 1.0)

@@ -17,7 +17,6 @@ from ._area import area, partial, reach
 from ._binned import Binned
 from ._brackets import Bracket, bracket, outward
 from ._rows import Sketched, State
-from ._scores import best_scale, best_score, interval_scores, potential_crps
 
 Reference = Intervals | UCC | Sketched
 
@@ -45,9 +44,8 @@ class Answers:
         return found
 
     def column(self, name: Metric, t: Array, unit: Unit) -> Array:
-        """Midpoints of a metric's brackets at scales t."""
-        found = self.binned.rounded(name, t).positive().over(self._unit(unit, name))
-        column: Array = np.where(found.low == found.high, found.low, found.low + (found.high - found.low) / 2)
+        """Midpoints of a metric's brackets at scales t, by the sums as they are."""
+        column = self.binned.values(name, t, rounded=True).positive().over(self._unit(unit, name)).middles
         column.setflags(write=False)
         return column
 
@@ -97,7 +95,7 @@ class Answers:
         rank = conformal_rank(n, as_written(target), confidence)
         if rank == 0:
             return bracket(0.0)
-        i = int(np.searchsorted(np.cumsum(found.mass.low), rank))
+        i = int(np.searchsorted(np.cumsum(found.mass), rank))
         if i == len(found.minimum):
             raise ValueError(
                 f"no scale reaches miss_rate={float(target):g} with conformal rank {rank} of {n}: "
@@ -152,7 +150,7 @@ class Answers:
         if self.state.weighted:
             raise ValueError("`concentration` counts rows, so a sketch needs equal weights. Hint: leave `weight` out.")
         other = axes[0] if axes[1] == "miss_rate" else axes[1]
-        return bracket(1.0) if self.binned.has_uncoverable_rows else self.binned.concentration(other, share)
+        return bracket(1.0) if self.binned.has_uncoverable_rows else rows_carrying(self.binned, other, share)
 
     # ---- costs
 
@@ -172,25 +170,24 @@ class Answers:
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         t = self.binned.breakpoints
         high = self.costs(c, axes, self.scales(), unit).high.min()
-        ends = []
-        for name in axes:
-            low = self.metrics(name, t, unit).low
-            # Bounds are straight lines between breakpoints, so the minimum is at one; a miss rate is a step inside.
-            stepped = np.append(low[1:], low[-1]) if "miss_rate" in axes and name in FALLING else low
-            ends.append(stepped)
-        return outward(Bracket(min((ends[0] * c + ends[1] * (1 - c)).min(), high), high))
+        lows = [self.metrics(name, t, unit).low for name in axes]
+        if "miss_rate" in axes:  # a step between breakpoints, where other bounds are straight lines
+            lows = [
+                np.append(low[1:], low[-1]) if name in FALLING else low for name, low in zip(axes, lows, strict=True)
+            ]
+        return outward(Bracket(min((lows[0] * c + lows[1] * (1 - c)).min(), high), high))
 
     # ---- scores
 
     def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> Bracket:
         """Interval score at one scale, by default as delivered."""
-        t = np.array([1.0 if at is None else checks.real("at", at, 0)])
-        found = interval_scores(self.binned, _penalty(coverage), t)
-        return outward(Bracket(found.low[0], found.high[0])).positive().over(self._unit(unit))
+        t = 1.0 if at is None else checks.real("at", at, 0)
+        found = self.binned.value("bandwidth", t) * 2.0 + self.binned.value("deficit", t) * _penalty(coverage)
+        return outward(found).over(self._unit(unit))
 
     def best_score(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
         """Minimum interval score over the scale."""
-        return best_score(self.binned, _penalty(coverage)).positive().over(self._unit(unit))
+        return best_score(self.binned, _penalty(coverage)).over(self._unit(unit))
 
     def best_scale(self, *, coverage: float) -> Bracket:
         """Smallest scale with the minimum interval score."""
@@ -198,7 +195,7 @@ class Answers:
 
     def uncertainty(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
         """Minimum interval score of the constant band."""
-        return best_score(self.constant, _penalty(coverage)).positive().over(self._unit(unit))
+        return best_score(self.constant, _penalty(coverage)).over(self._unit(unit))
 
     def miscalibration(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
         """Interval score as delivered minus the minimum."""
@@ -284,3 +281,76 @@ def _saved(mine: Bracket, theirs: Bracket) -> Bracket:
     low = 1 - mine.high / theirs.low if theirs.low > 0 else -np.inf
     high = 1 - mine.low / theirs.high if np.isfinite(mine.low) else -np.inf
     return outward(Bracket(low, high), 1.0)
+
+
+def best_score(binned: Binned, penalty: float) -> Bracket:
+    """Minimum over the scale of ``2 * bandwidth + penalty * deficit``, which is convex; the penalty is 2 / alpha.
+
+    Bounds of the deficit are straight lines between the ends and the mean of a bin.
+    """
+    t = np.concatenate([[0.0, 1.0], binned.active.breakpoints])
+    scores = binned.values("bandwidth", t) * 2.0 + binned.values("deficit", t).positive() * penalty
+    high = float(scores.high.min())
+    return outward(Bracket(min(float(scores.low.min()), high), high)).positive()
+
+
+def best_scale(binned: Binned, alpha: float) -> Bracket:
+    """Smallest scale with the minimum interval score: the first at which the mass beyond is at most ``alpha * b``."""
+    active, room = binned.active, 4 * binned.rounding
+    limit, beyond = alpha * binned.half_width * binned.total, active.remaining
+    starts, ends = np.append(0.0, active.minimum), np.append(0.0, active.maximum)
+    first, last = beyond <= limit * (1 + room), beyond <= limit * (1 - room)
+    return Bracket(starts[np.argmax(first)], ends[np.argmax(last) if last.any() else -1])
+
+
+def potential_crps(binned: Binned) -> Bracket:
+    """Integral over alpha from 0 to 1 of the minimum over the scale of ``alpha * bandwidth + deficit``.
+
+    The minimum for one alpha is the mean error of uncoverable rows plus the integral over the scale of ``min(alpha * b,
+    A)``, with b the mean half-width and A the mean active band of the rows beyond. Its integral over alpha is in
+    closed form (`_averaged`) and grows with A, so it is smallest where all mass of a bin is at its mean and largest
+    where it is at both ends.
+    """
+    masses, half_width = binned.active, binned.half_width
+    p, q, beyond = masses.minimum, masses.maximum, masses.remaining / binned.total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_maximum = np.where(q > p, np.clip((masses.moment - p * masses.mass) / (q - p), 0, masses.mass), 0.0)
+    low = np.sum(np.diff(masses.mean, prepend=0.0) * _averaged(beyond[:-1], half_width))
+    high = np.sum((p - np.append(0.0, q)[:-1]) * _averaged(beyond[:-1], half_width))
+    high += np.sum((q - p) * _averaged(beyond[1:] + at_maximum / binned.total, half_width))
+    error, room = binned.uncoverable_error / binned.total, 8 * binned.rounding
+    return Bracket((low + error) * (1 - room), (max(high, low) + error) * (1 + room))
+
+
+def _averaged(active: Array, half_width: float) -> Array:
+    """Integral of ``min(alpha * half_width, active)`` over alpha from 0 to 1."""
+    if half_width == 0:
+        return np.zeros(len(active))
+    ratio = np.minimum(active / half_width, 1.0)
+    return half_width * ratio * (1 - ratio / 2)
+
+
+def rows_carrying(binned: Binned, name: Metric, share: float) -> Bracket:
+    """Smallest number of rows that carry a share of the area between miss rate and another metric."""
+    rows = binned.weight.mass[::-1]
+    ends = [
+        binned.values(name, t) - binned.values(name, np.zeros(1))
+        for t in (binned.weight.minimum, binned.weight.maximum)
+    ]
+    if name == "deficit":
+        ends = [Bracket(-end.high, -end.low) for end in ends]
+    low, high = (np.maximum(part, 0)[::-1] for part in (ends[0].low, ends[1].high))
+    total = Bracket(np.sum(rows * low), np.sum(rows * high)) * share
+    fewest, most = _count(rows, high, total.low), _count(rows, low, total.high)
+    return Bracket(fewest if np.any(low > 0) else 0.0, most if np.any(high > 0) else 0.0)
+
+
+def _count(rows: Array, part: Array, need: float) -> float:
+    """Number of rows, bin after bin, whose parts add up to what is needed; from one to all."""
+    if need <= 0:
+        return 1.0
+    before = np.append(0.0, np.cumsum(rows * part))
+    i = int(np.searchsorted(before[1:], need))
+    if i == len(rows):
+        return float(rows.sum())
+    return float(rows[:i].sum() + np.ceil((need - before[i]) / part[i]))

@@ -1,20 +1,32 @@
 """Binned area: brackets of the area under a sketch's curve, on any axes and over any range.
 
-On all axes without miss rate or excess, integration by parts and ``overshoot - deficit = slope * scale - mean(error)``
-leave integrals over the scale, which the sums of the bins give exactly where bins end.
+Over a cell two metrics are straight lines X and Y plus remainders e and f that vanish at both ends, so
+``integral of y dx = integral of Y dX + integral of f dX - integral of e dY + integral of f de``. The first is a
+trapezoid, the next two follow from integrals of remainders over the scale, which the sums of the bins give exactly, and
+the last is at most the product of the largest remainders. It vanishes where both metrics have the same remainder, as on overshoot
+and deficit, or where one is a line, as the bandwidth is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from uccurve._arrays import Flags, Indices
 from uccurve._checks import FALLING, Array, Axes, Metric
 
-from ._binned import ULP, Binned, Term
-from ._brackets import Bracket, around, bracket
+from ._binned import Binned, Cells
+from ._brackets import EPS, Bracket, bracket
 
 Scales = tuple[float | None, float | None]
 """The smallest and the largest scale at which a target may be reached; None where it may be out of reach."""
+COMPONENTS: dict[Metric, dict[str, float]] = {
+    "bandwidth": {},
+    "miss_rate": {"missed": 1.0},
+    "deficit": {"ramps": 1.0},
+    "overshoot": {"ramps": 1.0},
+    "excess": {"ramps": 1.0, "surplus": -1.0},
+}
+"""What makes up the remainder of a metric inside a bin."""
 
 
 def area(binned: Binned, axes: Axes) -> Bracket:
@@ -34,28 +46,13 @@ def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[Bracket, Brack
             return bracket(0.0)
         if infinite and (last[0] is None or last[1] is None):
             return Bracket(np.inf if last[0] is None and first[1] is not None else 0.0, np.inf)
-        low, high = (float(end.low) for end in span)
-        return binned.level_drops(axes[1], low, high) if axes[1] != name else _levels(binned, low, high)
+        return between(binned, axes, 0.0, binned.end, levels=(float(span[0].low), float(span[1].low)))
     if name == "miss_rate":
         first, last = _around(first), _around(last)
     return Bracket(
         _over(binned, axes, (first[1], last[0]), infinite).low,
         _over(binned, axes, (first[0], last[1]), infinite).high,
     )
-
-
-def _around(scales: Scales) -> Scales:
-    first, last = scales
-    return None if first is None else around(first).low, None if last is None else around(last).high
-
-
-def _levels(binned: Binned, low: float, high: float) -> Bracket:
-    """Area of the miss rate over itself."""
-    start, end = binned.value("miss_rate", 0.0), binned.value("miss_rate", binned.end)
-    ends = [np.clip(np.array([low, high]), a, b) for a, b in zip(end.pair, start.pair, strict=True)]
-    squares = [(high_end**2 - low_end**2) / 2 for low_end, high_end in ends]
-    slack = 8 * ULP
-    return Bracket(max(min(squares) - slack, 0.0), max(squares) + slack)
 
 
 def _over(binned: Binned, axes: Axes, scales: Scales, infinite: bool) -> Bracket:
@@ -71,49 +68,73 @@ def _over(binned: Binned, axes: Axes, scales: Scales, infinite: bool) -> Bracket
     return between(binned, axes, first, last) if first < last else bracket(0.0)
 
 
-def between(binned: Binned, axes: Axes, first: float, last: float) -> Bracket:
-    """Area under the curve between two scales."""
-    x, y = axes
-    if x == y:
-        return _own(binned, x, first, last)
-    if x == "miss_rate":
-        return binned.drops(y, first, last)
-    if x == "bandwidth":
-        return binned.half_width * binned.integral(y, first, last)
-    if y in ("bandwidth", "miss_rate"):
-        swapped = (
-            binned.half_width * binned.integral(x, first, last) if y == "bandwidth" else binned.drops(x, first, last)
-        )
-        return _by_parts(binned, axes, swapped, first, last)
-    if y == "deficit" or (x, y) == ("excess", "overshoot"):
-        return _over_rising(binned, x, y, first, last)
-    return _by_parts(binned, axes, _over_rising(binned, y, x, first, last), first, last)
+def between(
+    binned: Binned, axes: Axes, first: float, last: float, *, levels: tuple[float, float] | None = None
+) -> Bracket:
+    """Area under the curve between two scales; `levels` cut the steps of a miss rate that is the x axis."""
+    cells = binned.cells([part for name in axes for part in COMPONENTS[name]])
+    used = np.flatnonzero((cells.stop >= first) & (cells.start <= last))
+    start, stop = np.clip(cells.start[used], first, last), np.clip(cells.stop[used], first, last)
+    grid = np.concatenate([[first], np.stack([start, stop], axis=1).ravel(), [last]])
+    x, y = (_at_grid(binned, name, grid) for name in axes)
+    whole = (start == cells.start[used]) & (stop == cells.stop[used])
+    if levels is not None:
+        cut = Bracket(np.clip(x.low, *levels), np.clip(x.high, *levels))
+        whole &= (cut.low == x.low)[1:-1:2] & (cut.low == x.low)[2::2]
+        x = cut
+    if axes[0] == axes[1]:
+        ends = [Bracket(x.low[i] ** 2, x.high[i] ** 2) * 0.5 for i in (0, -1)]
+        return (ends[0] - ends[1] if axes[0] in FALLING else ends[1] - ends[0]).positive()
+    dx, dy = np.diff(x.middles), np.diff(y.middles)
+    trapezoids = float(np.sum((y.middles[1:] + y.middles[:-1]) / 2 * dx))
+    room = _means(y.width) @ np.abs(dx) / 2 + _means(x.width) @ np.abs(dy) / 2
+    room += sum(float(y.high[i]) * float(x.width[i]) for i in (0, -1)) + 16 * EPS * abs(trapezoids)
+    inside = bracket(0.0)
+    if len(used):
+        inside = _inside(cells, axes, used, (dx[1::2], dy[1::2]), whole)
+    found = inside + trapezoids
+    found = Bracket(-found.high, -found.low) if axes[0] in FALLING else found
+    return Bracket(found.low - room, found.high + room).positive()
 
 
-def _own(binned: Binned, name: Metric, first: float, last: float) -> Bracket:
-    """Area of a metric over itself: half the difference of the squares."""
-    one, two = binned.value(name, first), binned.value(name, last)
-    big, small = (one, two) if name in FALLING else (two, one)
-    return ((big.squared() - small.squared()) * 0.5).positive()
+def _at_grid(binned: Binned, name: Metric, grid: Array) -> Bracket:
+    """Metric at the grid; before its steps where a cell begins."""
+    found = binned.values(name, grid).positive()
+    if name == "miss_rate":
+        for end in (found.low, found.high):
+            end[1:-1:2] = end[:-2:2]
+    return found
 
 
-def _over_rising(binned: Binned, x: Term, y: Term, first: float, last: float) -> Bracket:
-    """Integral of deficit over overshoot or excess, or of overshoot over excess."""
-    if y == "deficit":
-        whole = binned.slope * binned.integral("deficit", first, last) - _own(binned, "deficit", first, last)
-    else:
-        whole = _own(binned, "overshoot", first, last)
-    if x == "excess":
-        whole = whole - binned.surplus_integral("deficit" if y == "deficit" else "overshoot", first, last)
-    return whole.positive()
+def _inside(cells: Cells, axes: Axes, used: Indices, steps: tuple[Array, Array], whole: Flags) -> Bracket:
+    """What the trapezoids leave out of the cells in use; little is known of those that are cut."""
+    dx, dy = steps
+    low, high = -np.abs(dx * dy) / 2, np.abs(dx * dy) / 2
+    width = (cells.stop - cells.start)[used]
+    at = np.flatnonzero(whole)
+    slopes = [np.divide(step, width, out=np.zeros(len(used)), where=width > 0)[at] for step in steps]
+    total = bracket(np.zeros(len(at)))
+    for sign, slope, name in ((1.0, slopes[0], axes[1]), (-1.0, slopes[1], axes[0])):
+        for part, share in COMPONENTS[name].items():
+            bend = cells.bends[part]
+            total += Bracket(bend.low[used][at], bend.high[used][at]) * bracket(sign * share * slope)
+    for one in COMPONENTS[axes[0]]:
+        for other in COMPONENTS[axes[1]]:
+            if one != other:
+                product = (cells.gaps[one] * cells.gaps[other])[used][at]
+                total += Bracket(-product, product)
+    low[at], high[at] = total.low, total.high
+    return Bracket(float(low.sum()), float(high.sum()))
 
 
-def _by_parts(binned: Binned, axes: Axes, swapped: Bracket, first: float, last: float) -> Bracket:
-    """Area of y over x from that of x over y."""
-    products = [binned.value(axes[0], t) * binned.value(axes[1], t) for t in (first, last)]
-    falling = [name in FALLING for name in axes]
-    rise = products[0] - products[1] if falling[0] else products[1] - products[0]
-    return (rise + swapped if falling[0] != falling[1] else rise - swapped).positive()
+def _means(values: Array) -> Array:
+    return (values[1:] + values[:-1]) / 2
+
+
+def _around(scales: Scales) -> Scales:
+    """Allow for the rounding of positions and of the scales themselves."""
+    first, last = scales
+    return None if first is None else first * (1 - 8 * EPS), None if last is None else last * (1 + 8 * EPS)
 
 
 def reach(binned: Binned, name: Metric, target: Bracket) -> Scales:
@@ -121,18 +142,12 @@ def reach(binned: Binned, name: Metric, target: Bracket) -> Scales:
     if name == "miss_rate":
         return _first_bin(binned, float(target.high), surely=False), _first_bin(binned, float(target.low), surely=True)
     grid = np.unique(np.concatenate([[0.0], binned.active.breakpoints, binned.gap.breakpoints]))
-    values, slope = binned.rounded(name, grid), bracket(0.0)
+    end = max(float(grid[-1]), 1.0)
+    grid = np.append(grid, [end * (1 + 16 * EPS), 2 * end])  # all metrics are straight lines after the last
+    values = binned.values(name, grid)
     if name in FALLING:
         values, target = Bracket(-values.high, -values.low), Bracket(-target.high, -target.low)
-    elif name == "bandwidth":
-        slope = binned.half_width
-    else:
-        slope = binned.slope
-        if name == "excess":
-            gap = binned.gap.mass
-            slope = slope - Bracket(np.sum(gap.low), np.sum(gap.high)).over(binned.total)
-    first = _crossing(grid, values.high, float(target.low), float(slope.high))
-    last = _crossing(grid, values.low, float(target.high), float(slope.low))
+    first, last = _crossing(grid, values.high, float(target.low)), _crossing(grid, values.low, float(target.high))
     return _around((first, last))
 
 
@@ -148,13 +163,13 @@ def _first_bin(binned: Binned, level: float, *, surely: bool) -> float | None:
     return float((binned.weight.maximum if surely else binned.weight.minimum)[down[0] - 1])
 
 
-def _crossing(grid: Array, values: Array, target: float, slope: float) -> float | None:
-    """First place where a polyline, continued with a slope after its last vertex, is at its target or above."""
+def _crossing(grid: Array, values: Array, target: float) -> float | None:
+    """First place where a polyline, continued after its last vertex, is at its target or above."""
     above = np.flatnonzero(values >= target)
-    if not len(above):
-        return float(grid[-1] + (target - values[-1]) / slope) if slope > 0 else None
-    i = int(above[0])
+    i = int(above[0]) if len(above) else len(grid) - 1
     if i == 0:
         return float(grid[0])
-    share = (target - values[i - 1]) / (values[i] - values[i - 1])
-    return float(grid[i - 1] + share * (grid[i] - grid[i - 1]))
+    rise = values[i] - values[i - 1]
+    if not len(above) and rise <= 0:
+        return None
+    return float(grid[i - 1] + (target - values[i - 1]) / rise * (grid[i] - grid[i - 1]))

@@ -1,27 +1,131 @@
 """Binned: the metrics of a sketch at any scale, each as a bracket.
 
-Where the active band is the wider one there is a crossover: the scale from which the other bound is the nearer one.
-Overshoot minus excess, called the `surplus`, is a sum of ramps that begin there, as overshoot is one of ramps that
-begin at the critical scales; so every area of excess is one of overshoot minus one of the surplus. The gap between a
-row's bands is a difference of rounded numbers and may vanish in their rounding, but its error is smaller than that of
-the active band, which the bracket of overshoot allows for.
+A metric is made of sums over binned rows: of steps at the critical scales (the miss rate), of ramps that begin there
+(overshoot and deficit) or at the crossovers, from which a row's other bound is the nearer one (overshoot minus excess,
+called the surplus). Of each bin the minimum, the maximum and the mean position are known. Where bins end a sum is known
+exactly; inside a bin a sum of ramps is convex, so it lies below the chord and above the tangents at both ends, which
+meet at the mean (Jensen). Sums and positions are rounded; brackets allow for that by a share of what was summed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 
 from uccurve._checks import Array, Metric
 
-from ._bins import Histogram
-from ._brackets import NOTHING, Bracket, Masses, around, bracket, near
+from ._bins import Histogram, Integers
+from ._brackets import EPS, Bracket
 
-Term = Metric | Literal["surplus"]
-ULP = float(np.finfo(np.float64).eps)
+NOTHING = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """Binned masses at positions: extreme positions, mass, and mass times position and its square of each bin.
+
+    Bins ascend and do not overlap. `rounding` is the relative error of a sum over any of them.
+    """
+
+    bin: Integers
+    minimum: Array
+    maximum: Array
+    mass: Array
+    moment: Array
+    square: Array
+    rounding: float
+
+    @cached_property
+    def mean(self) -> Array:
+        """Mean position in each bin."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found: Array = self.moment / self.mass
+        return np.fmin(np.fmax(found, self.minimum), self.maximum)
+
+    @cached_property
+    def remaining(self) -> Array:
+        """Mass at or above each bin, and 0 above the last."""
+        return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
+
+    @property
+    def breakpoints(self) -> Array:
+        """Breakpoints of the bounds of `ramps`."""
+        return np.concatenate([self.minimum, self.mean, self.maximum])
+
+    def ramps(self, t: Array, *, rising: bool, rounded: bool = False) -> Bracket:
+        """Sum of ``mass * max(0, t - position)`` at each t, or of ``mass * max(0, position - t)``.
+
+        With `rounded` it is that of the sums and positions as they are, without room for their rounding.
+        """
+        if not len(self.mass):
+            return Bracket(np.zeros(len(t)), np.zeros(len(t)))
+        sign, j = (1.0 if rising else -1.0), np.minimum(np.searchsorted(self.maximum, t), len(self.mass) - 1)
+        whole = [_cumulated(sums, rising=rising)[j] for sums in (self.mass, self.moment)]
+        p, q, m, n = (values[j] for values in (self.minimum, self.maximum, self.mass, self.moment))
+        done, low = sign * (whole[0] * t - whole[1]), np.maximum(sign * (m * t - n), 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            chord = (t - p) / (q - p) * (q * m - n) if rising else (q - t) / (q - p) * (n - p * m)
+        high = np.where((p < t) & (t < q), np.maximum(chord, low), low)
+        room = 0.0 if rounded else np.where(rising | (t <= q * (1 + 8 * EPS)), self.rounding, 0.0)
+        slack = room * ((whole[0] + m) * t + whole[1] + n)
+        return Bracket(done + low - slack, done + high + slack)
+
+    def beyond(self, t: Array, *, exact: bool) -> Bracket:
+        """Mass at positions above t; a bin's mean limits how much of it can lie on one side (Markov)."""
+        i = np.searchsorted(self.minimum, t, side="right")
+        done = self.remaining[i]
+        low, high = np.zeros(len(t)), np.zeros(len(t))
+        j = np.maximum(i - 1, 0)
+        at = np.flatnonzero((i > 0) & (t < self.maximum[j])) if len(self.mass) else np.empty(0, np.intp)
+        p, q, m, n = (values[j[at]] for values in (self.minimum, self.maximum, self.mass, self.moment))
+        x, slack = t[at], self.rounding * (n + q * m)
+        with np.errstate(divide="ignore"):
+            low[at] = np.clip((n - x * m - slack) / (q - x), 0, m)
+            high[at] = np.minimum((n - p * m + slack) / (x - p), m)
+        room = 0.0 if exact else self.rounding * (done + high)
+        return Bracket(done + low - room, done + high + room)
+
+    def remainder(self, start: Array, stop: Array, *, steps: bool) -> tuple[Bracket, Array]:
+        """Return how far `ramps`, or the steps of `beyond`, lie off the straight line over cells that hold the bins.
+
+        The first is the integral of the remainder over each cell, the second bounds its size.
+        """
+        width, (mass, moment) = stop - start, (self.mass, self.moment)
+        if steps:
+            bend, size, gap = moment - mass * (start + stop) / 2, moment + mass * stop, mass
+        else:
+            edges, both = start * stop * mass, (start + stop) * moment
+            bend, size = (edges + self.square - both) / 2, edges + self.square + both
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gap = mass * (self.mean - start) * (stop - self.mean) / width + self.rounding * mass * stop
+            gap = np.fmin(gap, mass * width / 4)
+        slack = self.rounding * size
+        lowest, highest = -gap * width, gap * width * steps
+        return Bracket(np.clip(bend - slack, lowest, highest), np.clip(bend + slack, lowest, highest)), gap
+
+
+def _cumulated(values: Array, *, rising: bool) -> Array:
+    """Sum over the bins before each bin, or after it."""
+    if rising:
+        return np.append(0.0, np.cumsum(values)[:-1])
+    return np.append(np.cumsum(values[::-1])[::-1][1:], 0.0)
+
+
+class Cells(NamedTuple):
+    """Bins of all kinds together: where each begins and ends, and what is known of a component in between.
+
+    A metric is a straight line between its values at both ends plus a remainder, which is the sum of those of its
+    components. `bends` are the integrals of a component's remainder over the scale, and `gaps` bound its size.
+    """
+
+    start: Array
+    stop: Array
+    bends: dict[str, Bracket]
+    gaps: dict[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,36 +136,43 @@ class Binned:
     """
 
     total: float
-    half_width: Bracket
+    half_width: float
     weight: Masses
     active: Masses
     gap: Masses
-    uncoverable_weight: Bracket
-    uncoverable_error: Bracket
+    uncoverable_weight: float
+    uncoverable_error: float
+    weighted: bool
 
     @classmethod
     def of(cls, critical: Histogram, crossover: Histogram, *, weighted: bool) -> Binned:
         """Metrics of the rows of a sketch."""
-        rounding = critical.rounding * (1 + weighted)
         finite, uncoverable = critical.where(~critical.infinite), critical.where(critical.infinite)
-        total = critical.total("weight")
+        rounding, total = critical.rounding * (1 + weighted), critical.total("weight")
+        sums, wider = finite.sums, crossover.sums
         return cls(
             total,
-            _within(critical.total("width"), rounding).over(2 * total),
-            _masses(finite, ("weight", "scale", None), rounding, exact=not weighted),
-            _masses(finite, ("active", "error", "product"), rounding),
-            _gaps(crossover, crossover.rounding * (1 + weighted)),
-            _within(uncoverable.total("weight"), rounding * weighted),
-            _within(uncoverable.total("error"), rounding),
+            critical.total("width") / (2 * total),
+            _masses(finite, rounding, sums["weight"], sums["scale"]),
+            _masses(finite, rounding, sums["active"], sums["error"], sums["product"]),
+            _masses(crossover, rounding, wider["gap"], 2 * wider["error"], 2 * wider["product"]),
+            uncoverable.total("weight"),
+            uncoverable.total("error"),
+            weighted,
         )
 
     @classmethod
     def constant(cls, errors: Histogram, *, weighted: bool) -> Binned:
         """Metrics of the reference: the same errors with bands of 1 on both sides."""
-        rounding, total = errors.rounding * (1 + weighted), errors.total("weight")
-        masses = _masses(errors, ("weight", "error", "product"), rounding, exact=not weighted)
-        none = Masses(NOTHING, NOTHING, *[Bracket(NOTHING, NOTHING)] * 3)
-        return cls(total, bracket(1.0), masses, masses, none, bracket(0.0), bracket(0.0))
+        sums, rounding = errors.sums, errors.rounding * (1 + weighted)
+        masses = _masses(errors, rounding, sums["weight"], sums["error"], sums["product"])
+        nothing = _masses(Histogram.empty(()), rounding, NOTHING, NOTHING, NOTHING)
+        return cls(errors.total("weight"), 1.0, masses, masses, nothing, 0.0, 0.0, weighted)
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of the sums."""
+        return self.active.rounding
 
     @property
     def end(self) -> float:
@@ -71,164 +182,58 @@ class Binned:
     @property
     def has_uncoverable_rows(self) -> bool:
         """Whether an error lies on the side of a zero band, so that no scale covers its row."""
-        return float(self.uncoverable_weight.high) > 0
+        return self.uncoverable_weight > 0
 
-    @property
-    def slope(self) -> Bracket:
-        """Growth of overshoot minus deficit with the scale: the mean active band."""
-        return Bracket(self.active.mass.low.sum(), self.active.mass.high.sum()).over(self.total)
-
-    def values(self, name: Term, t: Array) -> Bracket:
+    def values(self, name: Metric, t: Array, *, rounded: bool = False) -> Bracket:
         """Metric at scales t; lower bounds may be negative by rounding."""
-        if name in ("bandwidth", "miss_rate"):
-            return self.rounded(name, t)
-        if name == "excess":
-            return self.values("overshoot", t) - self.values("surplus", t)
-        return near(lambda place: self.rounded(name, place), t, falling=name == "deficit")
-
-    def rounded(self, name: Term, t: Array) -> Bracket:
-        """Metric at scales t, with critical scales and crossovers as they were rounded."""
+        rounding = 0.0 if rounded else self.rounding
         if name == "bandwidth":
-            return self.half_width * Bracket(t, t)
+            return Bracket(self.half_width * t * (1 - rounding), self.half_width * t * (1 + rounding))
         if name == "miss_rate":
-            return (self.weight.beyond(t) + self.uncoverable_weight).over(self.total)
-        if name == "excess":
-            return self.rounded("overshoot", t) - self.rounded("surplus", t)
+            missed, uncoverable = self.weight.beyond(t, exact=rounded or not self.weighted), self.uncoverable_weight
+            room = rounding * uncoverable * self.weighted
+            return (missed + Bracket(uncoverable - room, uncoverable + room)).over(self.total)
         if name == "deficit":
-            return (self.active.falling(t) + self.uncoverable_error).over(self.total)
-        return {"surplus": self.gap, "overshoot": self.active}[name].rising(t).over(self.total)
+            error = Bracket(self.uncoverable_error * (1 - rounding), self.uncoverable_error * (1 + rounding))
+            return (self.active.ramps(t, rising=False, rounded=rounded) + error).over(self.total)
+        overshoot = self.active.ramps(t, rising=True, rounded=rounded)
+        if name == "excess":
+            overshoot -= self.gap.ramps(t, rising=True, rounded=rounded)
+        elif name != "overshoot":
+            raise KeyError(name)
+        return overshoot.over(self.total)
 
-    def value(self, name: Term, t: float) -> Bracket:
+    def value(self, name: Metric, t: float) -> Bracket:
         """Metric at one scale."""
         found = self.values(name, np.array([t])).positive()
         return Bracket(found.low[0], found.high[0])
 
-    def integral(self, name: Term, first: float, last: float) -> Bracket:
-        """Integral of a metric over the scales from `first` to `last`."""
-        t, start, stop = np.array([first, last]), around(first), around(last)
-        if name == "bandwidth":
-            return self.half_width * ((stop.squared() - start.squared()) * 0.5).positive()
-        if name == "excess":
-            return (self.integral("overshoot", first, last) - self.integral("surplus", first, last)).positive()
-        if name in ("miss_rate", "deficit"):
-            missed = name == "miss_rate"
-            ahead = near(self.weight.falling if missed else self.active.falling_integral, t, falling=True)
-            uncoverable = (self.uncoverable_weight if missed else self.uncoverable_error) * (stop - start).positive()
-            return (_step(ahead, 0, 1) + uncoverable).over(self.total).positive()
-        behind = near({"surplus": self.gap, "overshoot": self.active}[name].rising_integral, t)
-        return _step(behind, 1, 0).over(self.total).positive()
-
-    def drops(self, name: Term, first: float, last: float) -> Bracket:
-        """Sum of weight times metric over the rows whose critical scale lies after `first`, up to `last`."""
-        if name == "excess":
-            return (self.drops("overshoot", first, last) - self.drops("surplus", first, last)).positive()
-        p, q = self.weight[:2]
-        full = (p > first) & (q <= last)
-        cut = ~full & (q > first) & (p <= last)
-        sums = self.weight.sums(lambda t: self.values(name, t))
-        upper = self.weight.mass.high * self._upper(name, np.maximum(p, first), np.minimum(q, last))
-        found = Bracket(np.sum(sums.low[full]), np.sum(sums.high[full]) + np.sum(upper[cut]))
-        return found.over(self.total).positive()
-
-    def level_drops(self, name: Term, low: float, high: float) -> Bracket:
-        """Integral of a metric over miss rates: its value where each of them is reached first."""
-        if name == "excess":
-            return (self.level_drops("overshoot", low, high) - self.level_drops("surplus", low, high)).positive()
-        p, q = self.weight[:2]
-        after = self.values("miss_rate", q)
-        share = self.weight.mass.over(self.total)
-        inside = np.clip(np.minimum(high, after.high + share.high) - np.maximum(low, after.low), 0, share.high)
-        inside[q == 0] = 0
-        full = (after.low >= low) & (after.high + share.high <= high) & (p > 0)
-        sums = self.weight.sums(lambda t: self.values(name, t)).over(self.total)
-        lowest = np.minimum(self.values(name, p).low, self.values(name, q).low)
-        some = np.where(p > 0, inside - 8 * ULP - (share.high - share.low) - (after.high - after.low), 0)
-        lows = np.where(full, sums.low, np.maximum(some, 0) * np.maximum(lowest, 0))
-        highs = np.where(full, sums.high, (inside + 8 * ULP * (inside > 0)) * self._upper(name, p, q))
-        return Bracket(lows.sum(), highs.sum()).positive()
-
-    def surplus_integral(self, name: Literal["deficit", "overshoot"], first: float, last: float) -> Bracket:
-        """Integral of a metric over the surplus, from scale `first` to `last`."""
-
-        def ahead(t: Array) -> Bracket:
-            t, end = np.clip(t, first, last), np.full(len(t), last)
-            if name == "overshoot":
-                return near(self.active.rising_integral, end) - near(self.active.rising_integral, t)
-            rest = near(self.active.falling_integral, t, falling=True)
-            rest -= near(self.active.falling_integral, end, falling=True)
-            return rest + self.uncoverable_error * (around(last) - around(t)).positive()
-
-        p, q = self.gap[:2]
-        if not len(p):
-            return bracket(0.0)
-        sums = self.gap.sums(ahead, convex=name == "deficit")
-        cut = ((p < first) & (first < q)) | ((p < last) & (last < q) & (name == "overshoot"))
-        crude = self.gap.mass * Bracket(ahead(q).low, ahead(p).high)
-        low, high = np.where(cut, crude.low, sums.low), np.where(cut, crude.high, sums.high)
-        low[p >= last] = high[p >= last] = 0
-        return Bracket(low.sum(), high.sum()).over(self.total).over(self.total).positive()
-
-    def concentration(self, name: Metric, share: float) -> Bracket:
-        """Smallest number of rows that carry a share of the area between miss rate and another metric."""
-
-        def grown(t: Array) -> Bracket:
-            start = self.values(name, np.zeros(len(t)))
-            ahead = self.values(name, t)
-            return (start - ahead if name == "deficit" else ahead - start).positive()
-
-        rows = self.weight.mass.low[::-1]
-        each = Bracket(grown(self.weight.minimum).low[::-1], grown(self.weight.maximum).high[::-1])
-        total = Bracket(np.sum(rows * each.low), np.sum(rows * each.high)) * share
-        fewest, most = _count(rows, each.high, total.low), _count(rows, each.low, total.high)
-        return Bracket(fewest if np.any(each.low > 0) else 0.0, most if np.any(each.high > 0) else 0.0)
-
-    def _upper(self, name: Term, first: Array, last: Array) -> Array:
-        """Upper bound of a metric between two scales."""
-        upper: Array = np.maximum(self.values(name, first).high, self.values(name, last).high)
-        return np.maximum(upper, 0)
-
     @cached_property
     def breakpoints(self) -> Array:
         """Breakpoints of the bounds of all metrics, from 0 to the end."""
-        every = around(np.concatenate([self.active.breakpoints, self.weight[0], self.weight[1], self.gap.breakpoints]))
-        found = np.concatenate([[0.0, self.end], every.low, every.high])
+        every = [self.active.breakpoints, self.weight.minimum, self.weight.maximum, self.gap.breakpoints]
+        found = np.concatenate([[0.0, self.end], *every])
         return np.unique(found[found <= self.end])
 
-
-def _count(rows: Array, part: Array, need: float) -> float:
-    """Number of rows, bin after bin, whose parts add up to what is needed; from one to all."""
-    if need <= 0:
-        return 1.0
-    before = np.append(0.0, np.cumsum(rows * part))
-    i = int(np.searchsorted(before[1:], need))
-    if i == len(rows):
-        return float(rows.sum())
-    return float(rows[:i].sum() + np.ceil((need - before[i]) / part[i]))
-
-
-def _within(value: float, rounding: float) -> Bracket:
-    return Bracket(value * (1 - rounding), value * (1 + rounding))
-
-
-def _step(ends: Bracket, more: int, less: int) -> Bracket:
-    return Bracket(ends.low[more] - ends.high[less], ends.high[more] - ends.low[less])
-
-
-def _around(values: Array, slack: Array) -> Bracket:
-    return Bracket(np.maximum(values - slack, 0), values + slack)
+    def cells(self, components: Iterable[str]) -> Cells:
+        """Bins of the critical scales, and of the crossovers where the surplus is one of the components."""
+        parts = {"missed": self.weight, "ramps": self.active}
+        if "surplus" in components:
+            parts["surplus"] = self.gap
+        numbers = np.unique(np.concatenate([part.bin for part in parts.values()]))
+        cells = Cells(np.full(len(numbers), np.inf), np.zeros(len(numbers)), {}, {})
+        for part in parts.values():
+            at = np.searchsorted(numbers, part.bin)
+            cells.start[at] = np.minimum(cells.start[at], part.minimum)
+            cells.stop[at] = np.maximum(cells.stop[at], part.maximum)
+        for name, part in parts.items():
+            at = np.searchsorted(numbers, part.bin)
+            bend, gap = part.remainder(cells.start[at], cells.stop[at], steps=name == "missed")
+            low, high, cells.gaps[name] = (np.zeros(len(numbers)) for _ in range(3))
+            low[at], high[at], cells.gaps[name][at] = bend.low / self.total, bend.high / self.total, gap / self.total
+            cells.bends[name] = Bracket(low, high)
+        return cells
 
 
-def _masses(found: Histogram, names: tuple[str, str, str | None], rounding: float, *, exact: bool = False) -> Masses:
-    sums = [found.sums[name] if name else np.zeros(len(found.bin)) for name in names]
-    slack = [values * (0 if exact and not i else rounding) for i, values in enumerate(sums)]
-    return Masses(found.minimum, found.maximum, *map(_around, sums, slack))
-
-
-def _gaps(found: Histogram, rounding: float) -> Masses:
-    """Active minus other band at the crossovers: a difference of sums, off by a share of these."""
-    twice, width = 2 * found.sums["active"], found.sums["width"]
-    moment, square = 2 * found.sums["error"], 2 * found.sums["product"]
-    gap = _around(twice - width, rounding * (twice + width))
-    return Masses(
-        found.minimum, found.maximum, gap, _around(moment, rounding * moment), _around(square, rounding * square)
-    )
+def _masses(found: Histogram, rounding: float, mass: Array, moment: Array, square: Array = NOTHING) -> Masses:
+    return Masses(found.bin, found.minimum, found.maximum, mass, moment, square, rounding)

@@ -179,7 +179,10 @@ def _stacked(job: Job, numbers: Frame) -> Frame:
     """
     parts, groups = [], (*job.groups, "histogram")
     for i in range(len(NUMBERS)):
-        rows, values = _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")), _values(of_errors=i == 2)
+        rows, values = (
+            _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")),
+            _values(of_errors=i == 2, of_gaps=i == 1),
+        )
         parts.append(_prepared(rows, groups, {one: values[one] for one in job.sums}, job))
     return _summed(nw.concat(parts), groups, job.sums)
 
@@ -188,8 +191,12 @@ def _apart(job: Job, numbers: Frame) -> Frame:
     """Group the rows once for each histogram; the engine reads them once for all."""
     parts = []
     for i, name in enumerate(NUMBERS):
-        sums = job.sums if i == 0 else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ()))]
-        values, rows = _values(of_errors=i == 2), _of(job, numbers, i)
+        sums = (
+            job.sums
+            if i == 0
+            else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ("active",)))]
+        )
+        values, rows = _values(of_errors=i == 2, of_gaps=i == 1), _of(job, numbers, i)
         prepared = _prepared(rows, job.groups, {one: values[one] for one in sums}, job)
         grouped = _summed(prepared, job.groups, sums)
         absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
@@ -209,6 +216,7 @@ def _repeated(job: Job, numbers: Frame) -> Frame:
     kept = when(which == 1).then(GAP).otherwise(lit(1.0)) > 0
     repeated = numbers.join(three, how="cross").filter(kept).with_columns(number=number)
     sums, last = _values(), _values(of_errors=True)
+    sums["active"] = when(which == 1).then(GAP).otherwise(sums["active"])
     for one, errors in zip(Y_SUMS, (which == 2, which > 1), strict=True):  # DuckDB is slower if both ask the same
         sums[one] = when(errors).then(last[one]).otherwise(sums[one])
     sums = {one: sums[one] for one in job.sums}
@@ -216,12 +224,12 @@ def _repeated(job: Job, numbers: Frame) -> Frame:
     return _summed(_prepared(repeated, groups, sums, job), groups, job.sums)
 
 
-def _values(*, of_errors: bool = False) -> dict[str, nw.Expr]:
+def _values(*, of_errors: bool = False, of_gaps: bool = False) -> dict[str, nw.Expr]:
     """What is summed over the rows of a histogram."""
     y, number = col("y_true"), col("number")
     values = {name: col(name) for name in ("weight", "active", "width", "error", "raised")}
     values |= {"scale": number, "product": col("error") * number}
-    return values | {"active": y, "width": y * y} if of_errors else values
+    return values | {"active": y, "width": y * y} if of_errors else values | ({"active": GAP} if of_gaps else {})
 
 
 def _prepared(rows: Frame, groups: tuple[str, ...], columns: dict[str, nw.Expr], job: Job) -> Frame:
@@ -300,7 +308,12 @@ def _state(table: Table, job: Job) -> State:
     for i, (name, sums) in enumerate(SUMS.items()):
         chosen = good & (table["histogram"] == i)
         rows = table["rows"][chosen].astype(np.int64)
-        columns = {one: rows.astype(np.float64) if one not in table else table[one][chosen] for one in sums}
+        columns = {
+            one: rows.astype(np.float64)
+            if one == "weight" and one not in table
+            else table["active" if one == "gap" else one][chosen]
+            for one in sums
+        }
         found = Histogram.grouped(
             bin_of(table["mark"][chosen], job.resolution),
             rows,

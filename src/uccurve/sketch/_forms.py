@@ -79,8 +79,8 @@ class Forms:
 
     @cached_property
     def _score(self) -> Mix:
-        ends, width = _ends(self.binned), 2 * float(self.binned.half_width.middle)
-        scores = width * ends + 2 / self.alpha * _middle(self.binned.rounded("deficit", ends))
+        ends, width = _ends(self.binned), 2 * self.binned.half_width
+        scores = width * ends + 2 / self.alpha * self.binned.values("deficit", ends, rounded=True).middles
         best = float(ends[np.argmin(scores)])
         return Mix(2 * best, [best], [2 / self.alpha])
 
@@ -95,8 +95,7 @@ class Forms:
     @property
     def _symmetric(self) -> bool:
         """Whether all bands are symmetric, up to rounding."""
-        gap = 2 * self.state.crossover.total("active") - self.state.crossover.total("width")
-        return gap <= 1e-9 * self.state.critical.total("width")
+        return self.state.crossover.total("gap") <= 1e-9 * self.state.critical.total("width")
 
     def _scores(self, x: Numbers) -> tuple[Any, Any, Any]:
         """Interval score at the best scale, potential CRPS, and that of a constant band around the same predictions."""
@@ -220,12 +219,12 @@ class _Joined(NamedTuple):
 
 def _average(binned: Binned) -> Mix:
     """Potential CRPS: the shares of alpha for which each scale is the best, gathered at a few ends of bins."""
-    half_width = float(binned.half_width.middle)
+    half_width = binned.half_width
     if half_width == 0:
         return Mix(0.0, [0.0], [1.0])
-    beyond = np.append(1.0, np.minimum(_middle(binned.active.remaining) / (half_width * binned.total), 1.0))
+    beyond = np.append(1.0, np.minimum(binned.active.remaining / (half_width * binned.total), 1.0))
     shares, squares = beyond[:-1] - beyond[1:], (beyond[:-1] ** 2 - beyond[1:] ** 2) / 2
-    scales = np.append(0.0, _middle(binned.active.mean))
+    scales = np.append(0.0, binned.active.mean)
     size = np.cumsum(shares * np.sqrt(scales))
     group = np.minimum(np.floor((size - shares * np.sqrt(scales) / 2) / (size[-1] or 1.0) * KNOTS), KNOTS - 1)
     group = np.arange(len(scales)) if len(scales) <= KNOTS else group.astype(np.intp)

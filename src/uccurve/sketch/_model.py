@@ -87,7 +87,7 @@ class StreamedModel:
     def _place(self, share: Fraction) -> Place:
         """Smallest critical scale at and below which a share of the weight lies."""
         weight = self.answers.binned.weight
-        mass = (weight.mass.low + weight.mass.high) / 2
+        mass = weight.mass
         running, goal = np.cumsum(mass), float(share) * self.state.total
         goal = goal * (1 - 1e-14) if self.state.weighted else ceil(share * self.state.rows)
         i = int(np.searchsorted(running, goal))
@@ -180,7 +180,7 @@ class StreamedModel:
                 self._place(Fraction(max((first * n) // count, 1), n)).low if first else 0.0,
                 inf if last > count else self._place(Fraction(ceil(last * n / count), n)).high,
             )
-        width = self.answers.binned.half_width.middle / self.size
+        width = self.answers.binned.half_width / self.size
         widths = self._with_ends("half_width", Bracket(width * low, width * high), units, changes)
         widths["half_width"] = width * value if isfinite(value) else inf
         return {"scale": value, "scale_low": ends[0], "scale_high": ends[1], **widths}
@@ -203,8 +203,8 @@ class StreamedModel:
     @property
     def _asymmetry(self) -> float:
         """Mean difference between the two bands, as a share of the mean width."""
-        (active, width), wider = (self.state.critical.total(name) for name in ("active", "width")), self.state.crossover
-        gaps = 2 * wider.total("active") - wider.total("width")
+        active, width = (self.state.critical.total(name) for name in ("active", "width"))
+        gaps = self.state.crossover.total("gap")
         return (2 * gaps - (2 * active - width)) / width if width > 0 else 0.0
 
     # ---- segments
@@ -221,7 +221,7 @@ class StreamedModel:
             coverage_low=ends[0],
             coverage_high=ends[1],
             scale=scale,
-            half_width=self.answers.binned.half_width.middle / self.size * scale if isfinite(scale) else inf,
+            half_width=self.answers.binned.half_width / self.size * scale if isfinite(scale) else inf,
             score=self.answers.best_score(**self._options).middle,
             skill=self.answers.skill().middle,
             target=self.settings.coverage,

@@ -16,7 +16,7 @@ from ._bins import PER_OCTAVE, Histogram
 
 SUMS = {
     "critical": ("weight", "active", "width", "error", "scale", "product"),
-    "crossover": ("active", "width", "error", "product"),
+    "crossover": ("gap", "error", "product"),
     "errors": ("weight", "error", "product"),
 }
 """What each histogram sums, times the weights: `product` is the error times the number that is binned."""
@@ -123,12 +123,12 @@ class State:
         )
 
 
-def _histograms(columns: Mapping[str, Array], critical: Array, resolution: int) -> dict[str, Histogram]:
+def _histograms(columns: dict[str, Array], critical: Array, resolution: int) -> dict[str, Histogram]:
     gap, twice = 2 * columns["active"] - columns["width"], 2 * columns["error"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossover = twice / gap
     rows = np.flatnonzero((gap > 0) & np.isfinite(crossover))
-    wider = {name: column[rows] for name, column in columns.items()}
+    wider = {name: column[rows] for name, column in (columns | {"gap": gap}).items()}
     return {
         "critical": _histogram("critical", critical, columns, resolution),
         "crossover": _histogram("crossover", crossover[rows], wider, resolution),

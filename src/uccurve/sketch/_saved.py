@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from uccurve._checks import Array
 
-from ._bins import NOTHING, OCTAVES, RESOLUTIONS, Histogram, Integers, bins, bits, last
+from ._bins import OCTAVES, RESOLUTIONS, Histogram, Integers, bins, bits, last
 from ._rows import COUNTS, SUMS, TOTALS, State
 
 FORMAT = "uccurve sketch"
-VERSION = 1
+VERSION = 2
 HEAD = {"format": FORMAT, "version": VERSION, "octaves": OCTAVES}
 LONGEST = 2**27
 """Maximum number of characters that is read; the largest sketch has fewer."""
@@ -142,7 +142,7 @@ def _check(state: State) -> None:
     _between("errors.error", errors, errors.sums["weight"], errors.sums["error"])
     _between("errors.product", errors, errors.sums["error"], errors.sums["product"])
     sums = crossover.sums
-    _between("crossover.error", crossover, 2 * sums["active"] - sums["width"], 2 * sums["error"], 2 * sums["active"])
+    _between("crossover.error", crossover, sums["gap"], 2 * sums["error"])
     _between("crossover.product", crossover, sums["error"], sums["product"])
     if np.any(critical.sums["active"] > critical.sums["width"] * (1 + ROUNDING)):
         raise _refusal("`critical.active` must not exceed `critical.width`")
@@ -154,8 +154,8 @@ def _check(state: State) -> None:
             raise _refusal(f"all histograms must have the same total `{one}`")
 
 
-def _between(name: str, found: Histogram, mass: Array, moment: Array, size: Array = NOTHING) -> None:
+def _between(name: str, found: Histogram, mass: Array, moment: Array) -> None:
     """Refuse a moment that no mass between the extreme positions of its bin could have."""
-    slack = ROUNDING * (mass if len(size) != len(mass) else size + mass) * found.maximum
+    slack = ROUNDING * mass * found.maximum
     if np.any(moment < mass * found.minimum - slack) or np.any(moment > mass * found.maximum + slack):
         raise _refusal(f"`{name}` must fit the extremes of its bins")

@@ -43,7 +43,7 @@ class SketchUCC:
     Exact, that is to the rounding of float64 sums, which brackets allow for:
 
     - all metrics, costs and interval scores where a bin ends, so also at scale 1, as delivered;
-    - areas and gains on bandwidth with any metric, and on overshoot with deficit.
+    - areas and gains of miss_rate, deficit or overshoot vs. bandwidth, and of deficit vs. overshoot.
 
     Bracketed, because rows in the same bin (16 per factor of two) cannot be distinguished: metrics at other scales,
     `find`, other areas, partial areas, `cheapest`, the best score and scale, `potential_crps` and `skill`.
