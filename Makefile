@@ -1,7 +1,8 @@
 # Everything runs in .venv, which the first call sets up with the versions of constraints.txt; later calls install again
 # only after that file or pyproject.toml changed.
 #   make demo        the main job in seconds: a table in the terminal and a report beside it
-#   make test        all tests                       make test-fast   the core's tests only, under a minute
+#   make test        the tests, some minutes         make test-fast   the core's tests only, under a minute
+#   make test-all    also those marked `ci`: clusters and regressors once more, at length (.ci/run)
 #   make check       tests, ruff and mypy --strict   make format      let ruff put the code in order
 #   make bench       the benchmarks                  make docs        the site, in site/
 #   make paper       every table and figure of the paper, in docs/paper/
@@ -24,7 +25,7 @@ CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check lint types format bench docs paper dist lock newest clean
+.PHONY: help demo test test-all test-fast check lint types format bench docs paper dist lock newest clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -32,8 +33,14 @@ help:
 demo: $(VENV)/.installed-cli
 	$(BIN)/uccurve demo --force
 
+# One process per core, and one file of tests at a time for each, in the order of tests/conftest.py.
+EACH_CORE = --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
+	$(BIN)/python -m pytest $(EACH_CORE) -m "not ci" $(ARGS)
+
+test-all: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(EACH_CORE) $(ARGS)
 
 test-fast: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "not slow" $(FAST) $(ARGS)
@@ -75,7 +82,7 @@ lock:
 	build/newest/bin/python -m pip list --format=freeze --exclude-editable | grep -vE '^(pip|setuptools)=' > constraints.txt
 
 newest:
-	$(MAKE) VENV=build/newest CONSTRAINTS= test
+	$(MAKE) VENV=build/newest CONSTRAINTS= test-all
 
 clean:
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
+LONGEST = ("experiments_runs", "engines", "experiments_models", "streaming", "evidence_simulated", "notebooks")
+"""Files of tests by the time they take; notebooks come late, to find what the runs of the experiments have kept."""
 
 # Before any test module imports the library: plots need no screen, JAX looks for no accelerator, and trees grow in one
 # thread, because those of two test processes would wait for each other on two cores, busily.
@@ -37,6 +39,12 @@ def required(name: str) -> bool:
     return os.environ.get(f"UCCURVE_REQUIRE_{name.upper()}", "") not in ("", "0")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with what takes longest: with `--dist=loadfile` no process is left with it when the others are done."""
+    places = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a skipped browser or Spark test where it is required."""
@@ -62,6 +70,13 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
         report.outcome = "failed"
         report.longrepr = f"skipped although UCCURVE_REQUIRE_LIBRARIES is set: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for finished parts of experiments: no process of this run computes again what one has computed."""
+    own = tmp_path_factory.getbasetemp()
+    return (own if _WORKER == "alone" else own.parent) / "parts"
 
 
 @pytest.fixture(scope="session")

@@ -39,10 +39,12 @@ def test_a_notebook_is_stored_without_outputs(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_runs_from_top_to_bottom(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_notebook_runs_from_top_to_bottom(
+    name: str, parts: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     for library in ("nbclient", "ipykernel", "sklearn", "matplotlib", "jax", "numpyro"):
         pytest.importorskip(library)
-    environment = {**os.environ, "UCCURVE_CACHE": str(tmp_path / "cache")}
+    environment = {**os.environ, "UCCURVE_CACHE": str(parts)}
     if name in NEED_DATA:
         environment["UCCURVE_DATA"] = str(request.getfixturevalue("shared_data"))
     done = subprocess.run(

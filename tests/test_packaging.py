@@ -94,6 +94,7 @@ def test_the_sdist_can_be_tested_and_holds_no_data(dist: Path) -> None:
     assert not [name for name in names if name.endswith((".csv", ".gz", ".parquet", ".data"))]
 
 
+@pytest.mark.ci
 @pytest.mark.slow
 def test_the_wheel_answers_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     python = str(tmp_path / "bin" / "python")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,16 @@ FILES = [(engine, kind) for engine in ("polars", "duckdb", "dask") for kind in (
 
 @pytest.mark.parametrize(("engine", "kind"), [*FILES, SPARK])
 def test_every_engine_brackets_what_memory_says(run: Run, tmp_path: Path, engine: str, kind: str, request: Any) -> None:
+    alone: dict[str, Any] = {}
     if engine == "spark":
         request.getfixturevalue("java")
+        alone = {"stdin": subprocess.DEVNULL}  # a process of its own: a session would stay in that of the tests
     else:
         pytest.importorskip(engine)
     frame = models(200)
     (frame.write_csv if kind == "csv" else frame.write_parquet)(tmp_path / f"m.{kind}")
     options = ("--cost", "0.2", "--partial", "0.1:0.4", "--by", "site", "--coverage", "80%", "--engine", engine)
-    found = run("assess", f"m.{kind}", *options, "--json", "-")
+    found = run("assess", f"m.{kind}", *options, "--json", "-", **alone)
     assert found.returncode == 0, found.stderr
     answer = json.loads(found.stdout, parse_constant=pytest.fail)
     assert answer["engine"] == engine
