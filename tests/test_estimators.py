@@ -84,7 +84,7 @@ def test_scikit_learn_s_checks_pass(estimator: Any, check: Any) -> None:
 @pytest.mark.ci
 @pytest.mark.slow
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    [IntervalRegressor(), IntervalRegressor(LinearRegression(), band="quantile", miss_rate=0.3)]
+    [IntervalRegressor(), IntervalRegressor(LinearRegression(), band="quantile", coverage=0.7)]
 )
 def test_scikit_learn_s_checks_pass_as_it_comes(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -183,7 +183,7 @@ def test_new_rows_are_missed_about_as_often_as_asked(band: Any) -> None:
     X = rng.uniform(size=(1600, 1))
     y = np.sin(6 * X[:, 0]) + (0.1 + X[:, 0]) * rng.laplace(size=1600)
     base = BayesianRidge() if band == "own" else boosted()
-    model = IntervalRegressor(base, band=band, miss_rate=0.2, random_state=0)
+    model = IntervalRegressor(base, band=band, coverage=0.8, random_state=0)
     iv = from_estimator(model.fit(X[:800], y[:800]), X[800:], y[800:])
     # 4 standard errors: of 800 test rows, and of the 800 rows that calibrate
     assert_allclose(ucc.UCC(iv).at(1.0).miss_rate, 0.2, atol=4 * (2 * 0.16 / 800) ** 0.5)
@@ -345,12 +345,6 @@ def test_a_fitted_model_can_stay_as_it_is() -> None:
 
 def test_settings_that_do_not_fit_are_refused_in_a_sentence() -> None:
     refused("`band` must be one of area, quantile, own; got 'aera'. Did you mean 'area'?", light(band="aera").fit, X, y)
-    refused(
-        "give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1.",
-        light(coverage=0.9, miss_rate=0.1).fit,
-        X,
-        y,
-    )
     refused(
         "`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9.", light(coverage=90).fit, X, y
     )

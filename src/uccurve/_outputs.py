@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import glob
 import os
-import re
-import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,21 +29,19 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
     the same `path` is removed.
     """
     target = Path(path)
-    if target.is_symlink() and not follow_links:
-        with _beside(target, target.parent.resolve()) as name:
-            yield name
-            _settle(name, target, force=True)
-        return
-    check_target(target, force=force)
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+    replaces_link = target.is_symlink() and not follow_links
+    if target.is_symlink() and follow_links:
+        target = target.resolve()
+    check_target(target, force=force or replaces_link)
+    if target.exists() and not target.is_file() and not replaces_link:
         with tempfile.TemporaryDirectory() as folder:
             beside = Path(folder) / "output"
             yield beside
             target.write_bytes(beside.read_bytes())
         return
-    with _beside(target, target.resolve().parent) as name:
+    with _beside(target) as name:
         yield name
-        _settle(name, target.resolve() if target.is_symlink() else target, force=force)
+        _settle(name, target, force=force or replaces_link)
 
 
 def check_target(path: str | Path, *, force: bool) -> None:
@@ -105,25 +101,24 @@ def _same(one: str | Path, other: str | Path) -> bool:
 
 
 @contextmanager
-def _beside(target: Path, folder: Path) -> Iterator[Path]:
-    """Yield a temporary file for `target` in a `folder`, locked while this process lives."""
+def _beside(target: Path) -> Iterator[Path]:
+    """Yield a temporary file beside `target`, locked while this process lives."""
     prefix = f".{target.name[:40]}{UNFINISHED}"
-    _remove_leftovers(folder, prefix)
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=folder)
+    if fcntl is not None:
+        _remove_leftovers(target.parent, prefix)
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
     try:
         _locks(handle)
         yield Path(name)
     finally:
         os.close(handle)
-        with suppress(FileNotFoundError):
-            Path(name).unlink()
+        Path(name).unlink(missing_ok=True)
 
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:
     """Remove what killed runs left behind: unfinished files that no living process has locked."""
-    pattern = re.compile(rf"{re.escape(prefix)}[a-z0-9_]+(\..*)?")
-    for path in (one for one in folder.iterdir() if pattern.fullmatch(one.name)) if fcntl else ():
-        with contextlib.suppress(OSError):
+    for path in folder.glob(f"{glob.escape(prefix)}*"):
+        with suppress(OSError):
             handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 if _locks(handle):
@@ -133,14 +128,11 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def _locks(handle: int) -> bool:
-    """Lock an open file until it is closed; whether nobody else had."""
-    if fcntl is None:
-        return True
+    """Lock an open file until it is closed; whether nobody else had, as far as the file system knows."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: nothing is known of other processes
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         return False
     return True
 

@@ -24,8 +24,6 @@ from ._crossfitting import Data, own_bands, point, with_prediction
 from .calibrator import IntervalCalibrator
 
 BANDS = ("area", "quantile", "own")
-COVERAGE = 0.9
-"""What is promised where nothing is asked for."""
 
 
 class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -42,9 +40,8 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         seen, from the same features and the prediction. ``"area"`` is `uccurve.train.BandRegressor`, ``"quantile"``
         gradient boosting of the errors' quantile at the coverage. ``"own"`` takes the estimator's own intervals, from
         ``predict_interval`` or ``predict(X, return_std=True)``.
-    coverage, miss_rate : float, optional
-        Share of new observations that shall lie inside, or that may lie outside; one of the two. By default a coverage
-        of 0.9.
+    coverage : float
+        Share of new observations that shall lie inside.
     cv : int, splitter or list of splits
         Folds, shuffled where a number is given. Every row must be held out exactly once; for clustered rows pass
         ``list(GroupKFold(5).split(X, y, groups))``.
@@ -95,8 +92,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         estimator: Any = None,
         *,
         band: Literal["area", "quantile", "own"] | Any = "area",
-        coverage: float | None = None,
-        miss_rate: float | None = None,
+        coverage: float = 0.9,
         cv: Any = 5,
         min_band: float | str | None = "5%",
         random_state: Any = None,
@@ -104,7 +100,6 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         self.estimator = estimator
         self.band = band
         self.coverage = coverage
-        self.miss_rate = miss_rate
         self.cv = cv
         self.min_band = min_band
         self.random_state = random_state
@@ -121,8 +116,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         """
         if isinstance(self.band, str):
             checks.choice("band", self.band, BANDS)
-        target = self._target()
-        models = self._models(float(1 - checks.miss_rate_of(**target)))
+        calibrator, models = IntervalCalibrator(coverage=self.coverage), self._models()
         data = self._data(X, y, fit_params)
         if "band" in models:
             y_pred = data.cross_fitted("estimator", models["estimator"], point)
@@ -137,7 +131,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         half_width = max(float(np.mean(bands)), 0.0)
         self.min_band_ = None if self.min_band is None else checks.floor(self.min_band, half_width)
         unseen = Intervals.from_bands(data.y, y_pred, *bands, min_band=self.min_band_)
-        self.calibrator_ = IntervalCalibrator(**target).fit(unseen)
+        self.calibrator_ = calibrator.fit(unseen)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -173,19 +167,13 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         tags.input_tags.allow_nan = all(one.allow_nan for one in inputs)
         return tags
 
-    def _target(self) -> dict[str, Any]:
-        """Return the coverage or the miss rate, in the words it was given in."""
-        if self.coverage is None and self.miss_rate is None:
-            return {"coverage": COVERAGE}
-        return {"coverage": self.coverage, "miss_rate": self.miss_rate}
-
-    def _models(self, coverage: float = COVERAGE) -> dict[str, Any]:
+    def _models(self) -> dict[str, Any]:
         """Return the regressors by name, defaults filled in."""
         models = {"estimator": GradientBoostingRegressor() if self.estimator is None else self.estimator}
         if not isinstance(self.band, str):
             models["band"] = self.band
         elif self.band == "quantile":
-            models["band"] = GradientBoostingRegressor(loss="quantile", alpha=coverage)
+            models["band"] = GradientBoostingRegressor(loss="quantile", alpha=self.coverage)
         elif self.band == "area":
             models["band"] = BandRegressor()
         return models
