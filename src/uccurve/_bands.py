@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _arrays as arrays
-from ._arrays import Flags, blocks
+from ._arrays import blocks
 from ._checks import Array
 
 
@@ -32,17 +32,27 @@ def standard_deviation(y: Array, weight: Array) -> float:
     return float(np.ldexp(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)), exponent))
 
 
-def raise_to_minimum(
-    y: Array, p: Array, bounds: tuple[Array, Array], bands: tuple[Array, Array], minimum: float
-) -> int:
+def bounds(side: int, y: Array, p: Array, band: Array) -> Array:
+    """Lower (-1) or upper (1) bounds; one step of float64 away where rounding would cover another row than the band."""
+    with np.errstate(over="ignore"):
+        bound: Array = p + band if side > 0 else p - band
+    true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
+    for part in blocks(true.size):
+        error = side * (true[part] - pred[part])
+        covered = error <= width[part]
+        wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
+        if wrong.any():
+            observed = true[part][wrong]
+            edge[part][wrong] = np.where(covered[wrong], observed, np.nextafter(observed, -side * np.inf))
+    return bound
+
+
+def raise_to_minimum(side: int, y: Array, p: Array, bound: Array, band: Array, *, minimum: float) -> int:
     """Raise smaller bands to `minimum`, in place, and their bounds with them; return how many they were."""
-    small = (bands[0] < minimum, bands[1] < minimum)
-    for side, bound, band, low in zip((-1, 1), bounds, bands, small, strict=True):
-        band[low] = minimum
-        with np.errstate(over="ignore"):
-            bound[low] = p[low] + side * minimum
-        arrays.kept_in_range("min_band", bound)
-    follow(y, p, bounds, bands, small)
+    small = band < minimum
+    band[small] = minimum
+    bound[small] = bounds(side, y[small], p[small], band[small])
+    arrays.kept_in_range("min_band", bound)
     return int(np.count_nonzero(small))
 
 
@@ -59,27 +69,6 @@ def moved(y: Array, p: Array, side: int, band: Array, *, scale: Array | float, s
     missed = active & ~covered
     out[missed] = np.minimum(out, np.nextafter(error, 0))[missed]
     return out
-
-
-def follow(
-    y: Array,
-    p: Array,
-    bounds: tuple[Array, Array],
-    bands: tuple[Array, Array],
-    rows: tuple[Flags, Flags] | None = None,
-) -> None:
-    """Move a bound by one step of float64 where rounding left an observation on another side of it than of its band."""
-    for side, bound, band, some in zip((-1, 1), bounds, bands, rows or (None, None), strict=True):
-        true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
-        for part in blocks(true.size):
-            error = side * (true[part] - pred[part])
-            covered = error <= width[part]
-            wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
-            if some is not None:
-                wrong &= some.reshape(-1)[part]
-            if wrong.any():
-                observed = true[part][wrong]
-                edge[part][wrong] = np.where(covered[wrong], observed, np.nextafter(observed, -side * np.inf))
 
 
 def common_unit(*columns: Array) -> float:

@@ -181,15 +181,13 @@ def only(what: str, given: Mapping[str, Any], names: Sequence[str] = METRICS) ->
 
 def target(given: Mapping[str, Any]) -> tuple[Metric, Any]:
     """Return the one target that is given, as a metric and its value; a coverage is a miss rate, exactly."""
-    others = {name: value for name, value in given.items() if name != "coverage"}
-    coverage = given.get("coverage")
-    if coverage is not None:
-        only("target", {n: value for n, value in given.items() if n != "miss_rate"}, ("coverage", *METRICS))
-        others["miss_rate"] = miss_rate_of(coverage, others.get("miss_rate"))
-    found = only("target", others)
+    if given.get("coverage") is not None and given.get("miss_rate") is not None:
+        miss_rate_of(given["coverage"], given["miss_rate"])  # refuses both
+    found = only("target", given, ("coverage", *METRICS))
     if found is None:
         raise ValueError("give one target to find, such as coverage=0.9.")
-    return found
+    name, value = found
+    return ("miss_rate", miss_rate_of(value)) if name not in METRICS else (name, value)
 
 
 def as_written(value: float | Fraction) -> Fraction:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import floor
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -72,10 +74,18 @@ class UCC:
             )
         checks.choice("vary", vary, ("scale", "shift"))
         self._set(intervals=intervals, vary=vary, levels=(), _levels=())
+        self._forget_order()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a UCC is frozen; `{name}` cannot be set.")
 
     def _set(self, **values: Any) -> None:
-        for name, value in ({"_constant": None, "_ramps_of_path": None} | values).items():
+        for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def _forget_order(self) -> None:
+        """Free the memory of the sorted vertices; they are sorted again when asked for."""
+        self._set(_constant=None, _ramps_of_path=None)
 
     @classmethod
     def from_levels(cls, levels: Mapping[float, Intervals]) -> UCC:
@@ -96,21 +106,16 @@ class UCC:
         >>> curve.at(level=0.5).bandwidth, round(curve.at(level=0.7).bandwidth, 3), curve.at(1.0).level
         (1.0, 1.667, 0.9)
         """
-        checked = checked_levels(levels)
-        self = object.__new__(cls)
-        names, intervals = zip(*checked, strict=True)
-        self._set(intervals=intervals[-1], vary="levels", levels=names, _levels=intervals)
+        names, intervals = zip(*checked_levels(levels), strict=True)
+        self = cls(intervals[-1])
+        self._set(vary="levels", levels=names, _levels=intervals)
         return self
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a UCC is frozen; `{name}` cannot be set.")
-
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the data and sort again when asked."""
-        return {name: getattr(self, name) for name in ("intervals", "vary", "levels", "_levels")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)
+        if self.levels:
+            return UCC.from_levels, (dict(zip(self.levels, self._levels, strict=True)),)
+        return partial(UCC, vary=self.vary), (self.intervals,)
 
     def at(self, value: float | None = None, *, level: float | None = None, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point at one scale (or shift); the model as delivered is scale 1, shift 0. O(n).
@@ -251,8 +256,7 @@ class UCC:
         0.5
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        point = self.at(self._delivered if at is None else at, unit=unit)
-        return c * float(getattr(point, axes[0])) + (1 - c) * float(getattr(point, axes[1]))
+        return _cost(self.at(self._delivered if at is None else at, unit=unit), c, axes)
 
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point of minimum cost ``c * x + (1 - c) * y``; it lies on a vertex, so it is exact.
@@ -269,7 +273,8 @@ class UCC:
         path = self._path()
         sizes = self._sizes(path, axes, unit)
         t = self._ramps(path).minimum(*axes, (c * sizes[0], (1 - c) * sizes[1]))
-        return self._point(path, t, unit, cost=(c, axes))
+        point = self._point(path, t, unit)
+        return replace(point, cost=_cost(point, c, axes))
 
     def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> float:
         """Interval score at a coverage, ``2 * bandwidth + (2 / alpha) * deficit`` with alpha = 1 - coverage. O(n).
@@ -283,11 +288,8 @@ class UCC:
         8.0
         """
         alpha = float(checks.miss_rate_of(coverage))
-        if at is None:
-            curve = self._delivered_curve(coverage)
-            point = curve.at(curve._delivered, unit=unit)
-        else:
-            point = self.at(at, unit=unit)
+        curve = self._delivered_curve(coverage) if at is None else self
+        point = curve.at(self._delivered if at is None else at, unit=unit)
         return penalised(2 * point.bandwidth, point.deficit, alpha)
 
     def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:
@@ -456,12 +458,8 @@ class UCC:
     def _ramps(self, path: Path) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
         ramps = self._ramps_of_path or Ramps(path)
-        object.__setattr__(self, "_ramps_of_path", ramps)
+        self._set(_ramps_of_path=ramps)
         return ramps
-
-    def _forget_order(self) -> None:
-        """Free the memory of the sorted vertices; they are sorted again when asked for."""
-        self._set(**self.__getstate__())
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
@@ -502,7 +500,7 @@ class UCC:
     def _reference(self, reference: Intervals | Curve | None) -> Curve:
         if reference is None:
             constant = self._constant or UCC(self.intervals.constant(), vary=self._t_name)
-            object.__setattr__(self, "_constant", constant)
+            self._set(_constant=constant)
             return constant
         if isinstance(reference, Intervals):
             reference = UCC(reference, vary=self._t_name)
@@ -528,12 +526,11 @@ class UCC:
         size = path.unit / self._unit(unit)
         return tuple(1.0 if name == "miss_rate" else size for name in names)
 
-    def _point(self, path: Path, t: float, unit: Unit, cost: tuple[float, Axes] | None = None) -> OperatingPoint:
+    def _point(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
         sizes = dict(zip(checks.METRICS, self._sizes(path, checks.METRICS, unit), strict=True))
         values = {name: value * sizes[name] for name, value in path.at(t).items()}
         scale, shift = (1.0, t * path.unit) if self.vary == "shift" else (t, 0.0)
-        price = None if cost is None else cost[0] * values[cost[1][0]] + (1 - cost[0]) * values[cost[1][1]]
-        return OperatingPoint(scale=scale, shift=shift, cost=price, level=self._level_of(t), **values)
+        return OperatingPoint(scale=scale, shift=shift, level=self._level_of(t), **values)
 
     def _level_of(self, t: float) -> float | None:
         if not self.levels:
@@ -551,6 +548,11 @@ class UCC:
             f"no {self._t_name} reaches {name}={target:g}: the {word} is {limit * size:.4g}. "
             "Hint: raise zero bands by `min_band`."
         )
+
+
+def _cost(point: OperatingPoint, c: float, axes: Axes) -> float:
+    x, y = (float(getattr(point, name)) for name in axes)
+    return c * x + (1 - c) * y
 
 
 def rank_leaving(n: int, share: float | Fraction) -> int:

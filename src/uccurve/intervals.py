@@ -129,7 +129,8 @@ class Intervals:
             arrays.contained(p, lo, up, (below < 0) | (above < 0))
         else:
             minimum = checks.floor(min_band, bands.mean_half_width(below, above, w))
-            raised = bands.raise_to_minimum(y, p, (lo, up), (below, above), minimum)
+            for side, bound, band in ((-1, lo, below), (1, up, above)):
+                raised += bands.raise_to_minimum(side, y, p, bound, band, minimum=minimum)
         return cls._of(w, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
@@ -180,11 +181,10 @@ class Intervals:
         """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
         true, pred, low, high = names
         with np.errstate(over="ignore"):
-            lo, up = p - below, p + above
             arrays.within_range(y - p, **{true: y, pred: p})
+        lo, up = bands.bounds(-1, y, p, below), bands.bounds(1, y, p, above)
         arrays.within_range(lo, **{low: below, pred: p})
         arrays.within_range(up, **{high: above, pred: p})
-        bands.follow(y, p, (lo, up), (below, above))
         return cls._of(**facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
