@@ -17,6 +17,9 @@ from ._order import exact_sum
 from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unresolved
 from .intervals import Intervals
 
+STEEP = 1e3
+"""Growth of the mean half-width, in mean errors, beyond which rounding would show where slopes cancel each other."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelsPath(Path):
@@ -36,16 +39,18 @@ class LevelsPath(Path):
     def of(cls, levels: Sequence[Intervals], knots: Array) -> LevelsPath:
         """Bands and critical t of all rows, in the unit of the widest level. O(n) per level."""
         paths = [ScalePath.of(intervals) for intervals in levels]
-        widest, zero = paths[-1], np.zeros(len(paths[-1]))
-        actives = np.stack([zero, *(path.active * (path.unit / widest.unit) for path in paths)])
-        others = np.stack([zero, *(path.other * (path.unit / widest.unit) for path in paths)])
+        widest = paths[-1]
+        units = [path.unit / widest.unit for path in paths]
+        actives = others = _from_zero([path.active for path in paths], units)
         fields = {field.name: getattr(widest, field.name) for field in dataclass_fields(widest)}
         if any(path.above is not None for path in paths):
+            others = _from_zero([path.other for path in paths], units)
             fields["above"] = widest.above if widest.above is not None else np.ones(len(widest), np.bool_)
         fields["critical"] = _between_levels(widest.error, paths, knots, actives)
         path = cls(**fields, knots=knots, actives=actives, others=others)
-        steepest = max(float(slope.max()) for i in range(len(knots)) for slope in path.slopes(i))
-        refuse_unresolved(path, "a curve of levels needs", float(max(actives[-1].max(), others[-1].max())), steepest)
+        largest = float(max(actives[-1].max(), others[-1].max()))
+        growth = [np.max(np.diff(bands, axis=0), axis=1) / np.diff(knots) for bands in (actives, others)]
+        refuse_unresolved(path, "a curve of levels needs", largest, float(max(largest, *map(np.max, growth))))
         return path
 
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
@@ -88,24 +93,39 @@ class LevelsPath(Path):
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
         yield self._coverage()
-        limit = self.largest
+        limit, widths = self.largest, self.widths
+        growth = np.append(np.diff(widths) / np.diff(self.knots), widths[-1])
+        exact = bool(growth.max() > STEEP * self.mean(self.error))
         for i, knot in enumerate(self.knots.tolist()):
             if i == 0 or knot < limit:
-                yield self._change_at_knot(i, knot)
-                yield self._crossovers(i, limit)
+                yield self._change_at_knot(i, knot, float(np.diff(growth, prepend=0.0)[i]), exact=exact)
+                if self.above is not None:
+                    yield self._crossovers(i, limit)
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
-        masses = np.array([np.sum(mass * self._along(t, hat)) for hat in np.eye(len(self.knots))])
+        edges, count, moment = self._cumulated(t, mass)
+        masses, further = np.diff(count[edges]), np.diff(moment[edges]) / np.diff(self.knots, append=2.0)
+        masses[:-1] -= further[:-1]
+        masses += np.append(0.0, further[:-1])
+        masses[-1] += further[-1]
         widths: Array = (masses @ self.actives + masses @ self.others) / 2
         return widths
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
-        """Integral of each row's deficit."""
-        short = self.error * cumulated(mass)[place]
-        for active, hat in zip(self.actives[1:], np.eye(len(self.knots))[1:], strict=True):
-            short -= active * cumulated(mass * self._along(t, hat))[place]
+        """Integral of each row's deficit; the masses must not be negative."""
+        edges, count, moment = self._cumulated(t, mass)
+        missed, further = count[place], moment[place]
+        short = self.error * missed
+        for i, (first, last) in enumerate(pairwise(edges.tolist())):
+            short -= self.actives[i] * (np.clip(missed, count[first], count[last]) - count[first])
+            short -= self.slopes(i)[0] * (np.clip(further, moment[first], moment[last]) - moment[first])
         return short
+
+    def _cumulated(self, t: Array, mass: Array) -> tuple[Indices, Array, Array]:
+        """Where the knots lie among ascending t, and cumulated masses and moments around the knot before each t."""
+        edges = np.append(np.searchsorted(t, self.knots), len(t))
+        return edges, cumulated(mass), cumulated(mass * (t - np.repeat(self.knots, np.diff(edges))))
 
     def subset(self, rows: Part) -> LevelsPath:
         """Some of the rows."""
@@ -114,13 +134,14 @@ class LevelsPath(Path):
 
     def _coverage(self) -> Events:
         """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
-        rows = np.flatnonzero(np.isfinite(self.critical))
-        critical = self.critical[rows]
-        after = np.searchsorted(self.knots, critical, side="right") - 1
-        rising = self._active_slopes(rows, after)
+        rows: Part = np.flatnonzero(np.isfinite(self.critical)) if self.has_uncoverable_rows else ALL
+        numbers, critical = np.arange(len(self))[rows], self.critical[rows]
+        after = np.sum([critical >= knot for knot in self.knots[1:]], axis=0)
+        rising = nearer = self._active_slopes(numbers, after)
         falling, at_knot = rising.copy(), np.flatnonzero((self.knots[after] == critical) & (after > 0))
-        falling[at_knot] = self._active_slopes(rows[at_knot], after[at_knot] - 1)
-        nearer = np.where(critical > 0, rising, np.minimum(*self.slopes(0))[rows])
+        falling[at_knot] = self._active_slopes(numbers[at_knot], after[at_knot] - 1)
+        if self.above is not None:
+            nearer = np.where(critical > 0, rising, np.minimum(*self.slopes(0))[rows])
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
         return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()}, rows)
 
@@ -131,26 +152,31 @@ class LevelsPath(Path):
         slopes: Array = (self.actives[high, rows] - self.actives[low, rows]) / (self.knots[high] - self.knots[low])
         return slopes
 
-    def _change_at_knot(self, i: int, knot: float) -> Events:
-        """Sums over all rows of what the slopes of their metrics change by at a knot; exact, since slopes cancel."""
+    def _change_at_knot(self, i: int, knot: float, widening: float, *, exact: bool) -> Events:
+        """Sums over all rows of what the slopes of their metrics change by at a knot."""
+
+        def change(before: Array, after: Array) -> Array | tuple[Array, Array]:
+            if not exact:
+                return np.array([np.sum(self.weighted(after - before))])
+            high, low = exact_sum(np.append(self.weighted(after), -self.weighted(before)))
+            return np.array([high]), np.array([low])
+
         zero = np.zeros(len(self))
         (left, other_left), (right, other_right) = self.slopes(i - 1) if i else (zero, zero), self.slopes(i)
         covered, missed = self.critical < knot, (self.critical > knot) * (i > 0)
-        gap = self._gap(i)
-        nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
-        nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
-        changes: dict[Metric, tuple[Array, Array]] = {
-            "bandwidth": ((left + other_left) / 2, (right + other_right) / 2),
-            "overshoot": (left * covered, right * covered),
-            "deficit": (right * missed, left * missed),
-            "excess": (nearer_left * covered, nearer_right * covered),
+        rising = change(left * covered, right * covered)
+        changes: dict[Metric, Array | tuple[Array, Array]] = {
+            "bandwidth": np.array([widening * self.total]),
+            "overshoot": rising,
+            "deficit": change(right * missed, left * missed),
+            "excess": rising,
         }
-        sums = {name: self._exact_change(*pair) for name, pair in changes.items()}
-        return Events(np.array([knot]), sums, None)
-
-    def _exact_change(self, before: Array, after: Array) -> tuple[Array, Array]:
-        high, low = exact_sum(np.append(self.weighted(after), -self.weighted(before)))
-        return np.array([high]), np.array([low])
+        if self.above is not None:
+            gap = self._gap(i)
+            nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
+            nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
+            changes["excess"] = change(nearer_left * covered, nearer_right * covered)
+        return Events(np.array([knot]), changes, None)
 
     def _crossovers(self, i: int, limit: float) -> Events:
         """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly.
@@ -180,17 +206,22 @@ class LevelsPath(Path):
         return gap
 
 
+def _from_zero(bands: Sequence[Array], units: Sequence[float]) -> Array:
+    """Bands of 0, then those of each level in one unit, one line each."""
+    lines = np.zeros((len(bands) + 1, len(bands[0])))
+    for line, band, unit in zip(lines[1:], bands, units, strict=True):
+        np.multiply(band, unit, out=line)
+    return lines
+
+
 def _between_levels(error: Array, paths: Sequence[ScalePath], knots: Array, actives: Array) -> Array:
     """Smallest t that covers each row; the delivered bounds say between which levels it lies."""
-    covered = np.stack([path.critical <= 1 for path in paths])
-    critical, first = paths[-1].critical.copy(), covered.argmax(axis=0)
-    for i in range(len(paths)):
-        rows = np.flatnonzero(covered[i] & (first == i))
-        low, high, missed = actives[i, rows], actives[i + 1, rows], error[rows]
-        share = np.divide(missed - low, high - low, out=np.ones(len(rows)), where=high > low)
-        places = knots[i] + share * (knots[i + 1] - knots[i])
-        critical[rows] = np.where(missed > 0, np.clip(places, np.nextafter(knots[i], 1), knots[i + 1]), 0)
-    return critical
+    missed = np.sum([path.critical > 1 for path in paths], axis=0)
+    i, rows = np.minimum(missed, len(paths) - 1), np.arange(len(error))
+    low, high = actives[i, rows], actives[i + 1, rows]
+    share = np.divide(error - low, high - low, out=np.ones(len(rows)), where=high > low)
+    inside = np.clip(knots[i] + share * np.diff(knots)[i], np.nextafter(knots, 1)[i], knots[i + 1])
+    return np.where(missed == len(paths), paths[-1].critical, np.where(error > 0, inside, 0))
 
 
 def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Intervals]]:

@@ -49,10 +49,15 @@ def running_integral(slopes: Array, rest: Array | None, t: Array, *, divisor: fl
 
 
 def exact_sum(values: Array) -> tuple[float, float]:
-    """Sum in twice the precision of float64: rounded, and what rounding took off. O(n)."""
-    high, low = values.copy(), np.zeros(len(values))
-    _accumulate_exactly(high, low)
-    return float(high[-1]), float(low[-1])
+    """Sum in twice the precision of float64: rounded, and what rounding took off. O(n), halves added to each other."""
+    high, low = values, np.zeros(len(values))
+    while len(high) > 1:
+        half = (len(high) + 1) // 2
+        sums, lost = high[:half].copy(), low[:half].copy()
+        upper = slice(len(high) - half)
+        lost[upper] += low[half:] + _add_exactly(sums[upper], high[half:])
+        high, low = sums, lost
+    return float(high.sum()), float(low.sum())
 
 
 def _accumulate_exactly(high: Array, low: Array) -> None:

@@ -362,4 +362,6 @@ def refuse_unresolved(path: Path, who: str, largest: float, steepest: float) -> 
 
 def cumulated(mass: Array) -> Array:
     """Sums of the first 0, 1, 2, ... items."""
-    return np.append(0.0, np.cumsum(mass))
+    sums = np.zeros(len(mass) + 1)
+    np.cumsum(mass, out=sums[1:])
+    return sums

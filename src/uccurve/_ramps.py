@@ -39,12 +39,14 @@ class Ramps:
         self._distinct: Indices | slice = slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
         self.t = _frozen(t[self._distinct])
         self.end = int(np.searchsorted(self.t, path.end))
+        self.unit = path.unit
         self._rows, self._total = len(path), path.total
         self._coverable = ALL if critical.rows is None else critical.rows
         self._weight = None if path.weight is None else path.weight[self._coverable]
         uncoverable = np.isinf(path.critical)
         self._uncoverable_weight = float(np.sum(path.weighted(uncoverable.astype(float))))
         self._uncoverable_error = path.mean(path.error * uncoverable)
+        self._symmetric = path.above is None
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath):
@@ -53,7 +55,7 @@ class Ramps:
     @property
     def crosses_over(self) -> bool:
         """Whether some other bound becomes the nearer one, so that excess is not overshoot."""
-        return self._width is None or len(self._lengths) > 1
+        return not self._symmetric and (self._width is None or len(self._lengths) > 1)
 
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def values(self, name: Metric) -> Array:

@@ -363,10 +363,11 @@ class UCC:
         if i == 0:
             return outer.calibrated(scale=float(share))
         inner = self._levels[i - 1]
-        sides = (inner.lower_band, outer.lower_band), (inner.upper_band, outer.upper_band)
-        return Intervals.from_bands(
-            outer.y_true, outer.y_pred, *(low + share * (high - low) for low, high in sides), weight=outer._weight
-        )
+        below = inner.lower_band + share * (outer.lower_band - inner.lower_band)
+        above = inner.upper_band + share * (outer.upper_band - inner.upper_band)
+        symmetric = inner.symmetric and outer.symmetric
+        bands = (below, below if symmetric else above)
+        return Intervals._from_checked(outer.y_true, outer.y_pred, *bands, weight=outer._weight)
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -463,10 +464,8 @@ class UCC:
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
-        path = self._path()
-        sizes, t_unit = self._sizes(path, names, unit), path.t_unit
-        ramps = self._ramps(path)
-        del path  # a table needs its memory
+        ramps = self._ramps_of_path or self._ramps(self._path())
+        sizes, t_unit = self._sizes(ramps, names, unit), ramps.unit if self.vary == "shift" else 1.0
         kept = ramps.vertices(names)
         columns: dict[str, Array] = {self._t_name: _times(ramps.t[kept], t_unit)}
         for name in sorted(names, key=("bandwidth", "miss_rate").__contains__):
@@ -521,7 +520,7 @@ class UCC:
             raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {checks.shown(unit)}.")
         return value
 
-    def _sizes(self, path: Path, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
+    def _sizes(self, path: Path | Ramps, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
         """Return the factors that turn metrics of the path into the caller's unit."""
         size = path.unit / self._unit(unit)
         return tuple(1.0 if name == "miss_rate" else size for name in names)

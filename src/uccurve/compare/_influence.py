@@ -43,8 +43,10 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
     place = ramps.places()
     if corners is None:
         np.minimum(place, len(t), out=place)
-    else:  # sorted values are found faster than those of the rows
-        place = np.searchsorted(corners, np.arange(len(ramps.t) + 1))[place]
+    else:  # how many corners lie before
+        before = np.zeros(len(ramps.t) + 1, np.intp)
+        before[corners + 1] = 1
+        place = np.cumsum(before)[place]
     out = path.width_integrals(t, square)
     out += path.deficit_integrals(t, share, place)
     return out
@@ -62,17 +64,17 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
         return None
     if isinstance(path, ScalePath):
         return _scale_contributions(path, ramps, axes)
+    if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}):
+        return None
     t, place = ramps.t, ramps.places()
     x = ramps.values("bandwidth")
     if names == {"bandwidth", "miss_rate"}:
         y = ramps.values("miss_rate")[:-1]
         falling: Array = x[place] - x[0]
-    elif names == {"bandwidth", "deficit"}:
+    else:
         y = (ramps.values("deficit")[:-1] + ramps.values("deficit")[1:]) / 2
         steps = np.diff(x)
         falling = path.deficit_integrals(t, (np.append(0.0, steps) + np.append(steps, 0.0)) / 2, place)
-    else:
-        return None
     width_mass = np.append(0.0, y) - np.append(y, 0.0)  # summation by parts: y dh becomes h dy
     falling += path.width_integrals(t, width_mass)
     return falling

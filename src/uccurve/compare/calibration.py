@@ -13,7 +13,7 @@ import numpy as np
 from uccurve._arrays import Flags
 from uccurve._checks import Array, miss_rate_of
 from uccurve._distributions import order_statistic_ranks
-from uccurve._paths import ScalePath
+from uccurve._paths import ALL, ScalePath
 from uccurve._rowscores import WISRows, wis
 from uccurve._scoring import quantiles
 from uccurve.intervals import Intervals
@@ -92,23 +92,27 @@ def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: flo
     the confidence level of Šidák for all bins together.
     """
     ordered = [levels[level] for level in sorted(levels)]
-    first = ordered[0]
-    y, median, weight = (_flat(first, values) for values in (first.y_true, first.y_pred, first.weight))
+    first, count = ordered[0], len(ordered)
+    y, median = _flat(first, first.y_true), _flat(first, first.y_pred)
+    weight = None if first._weight is None else _flat(first, first._weight)
     below = np.sum([y < _flat(iv, iv.lower) for iv in ordered], axis=0)
     above = np.sum([y > _flat(iv, iv.upper) for iv in ordered], axis=0)
+    place, tied = np.where(y > median, count + 1 + above, count - below), y == median
     tails = [miss_rate_of(level) / 2 for level in sorted(levels, reverse=True)]
     edges = (0.0, *map(float, tails), 0.5, *(float(1 - tail) for tail in reversed(tails)), 1.0)
-    left, right = len(ordered) - below, len(ordered) + 1 + above  # the bin, seen from either side of the median
+    shares = np.bincount(place, weight, len(edges) - 1).astype(np.float64)
+    half = np.sum(tied if weight is None else weight[tied]) / 2
+    shares[count : count + 2] += -half, half
     each, bins = confidence_level ** (1 / (len(edges) - 1)), []
-    counts = np.bincount(left, weight * ((y < median) + (y == median) / 2), len(edges) - 1)
-    counts = counts + np.bincount(right, weight * ((y > median) + (y == median) / 2), len(edges) - 1)
     for i, (start, end) in enumerate(pairwise(edges)):
-        inside = (left == i) & (y <= median) | (right == i) & (y >= median)
-        bins.append((counts[i] / counts.sum() / (end - start), *_band(inside, weight, blocks, end - start, each)))
+        inside = (place == i) | tied if i == count + 1 else place == i
+        bins.append((shares[i] / shares.sum() / (end - start), *_band(inside, weight, blocks, end - start, each)))
     return PIT(edges, *(tuple(map(float, column)) for column in zip(*bins, strict=True)))
 
 
-def _band(inside: Flags, weight: Array, blocks: Blocks, width: float, confidence_level: float) -> tuple[float, float]:
+def _band(
+    inside: Flags, weight: Array | None, blocks: Blocks, width: float, confidence_level: float
+) -> tuple[float, float]:
     """Ends between which the density of one bin lies with this confidence, if its probability is right."""
     if blocks.count < 2:
         return nan, nan
@@ -138,10 +142,11 @@ def potential_wis(paths: Mapping[float, ScalePath]) -> float:
 
 def best_factor(path: ScalePath, alpha: float) -> float:
     """Factor with the smallest interval score: a quantile of the critical scales, weighted by the active band."""
-    rows = np.flatnonzero(path.active > 0)
-    share = 1 - alpha * path.mean_half_width / path.mean(path.active) if len(rows) else 0.0
+    active = path.mean(path.active)
+    share = 1 - alpha * path.mean_half_width / active if active else 0.0
     if share <= 0:
         return 0.0
+    rows = np.flatnonzero(path.active) if path.has_uncoverable_rows else ALL
     return quantiles(path.critical[rows], path.weighted(path.active[rows], rows), share)[0]
 
 
