@@ -50,7 +50,7 @@ def run(
     >>> run(["winee"])
     Traceback (most recent call last):
         ...
-    ValueError: `names` must be among concepts, synthetic, ... or all; got 'winee'. Did you mean 'wine'?
+    ValueError: `names` must be one of concepts, synthetic, ...; got 'winee'. Did you mean 'wine'?
     """
     wanted = list(names)
     found = [load(name) for name in (NAMES if "all" in wanted else wanted)]

@@ -1,9 +1,10 @@
 """Names of the experiments, and one of them by name."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from uccurve import _checks as checks
 
 if TYPE_CHECKING:
     from .experiment import Experiment
@@ -15,10 +16,7 @@ Progress = Callable[[str, int, int], None]
 
 def load(name: str) -> "Experiment":
     """Return one experiment by name."""
-    if name not in NAMES:
-        near = get_close_matches(name, NAMES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"`names` must be among {', '.join(NAMES)}, or all; got {name!r}.{hint}")
+    checks.choice("names", name, NAMES)
     try:
         found: Experiment = import_module(f".{name}", __package__).EXPERIMENT
     except ImportError as error:

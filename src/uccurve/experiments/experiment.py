@@ -105,6 +105,6 @@ class Experiment:
         return found
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
-        """Return what each reading whose parts are there says, with the scores of today."""
+        """Return what each reading whose parts are there says, with proper scores."""
         complete = {name: one for name, one in self.readings.items() if set(one.work) <= set(parts)}
         return {name: one.judge(parts, seed).scored() for name, one in complete.items()}

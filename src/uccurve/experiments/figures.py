@@ -19,6 +19,7 @@ from .findings import Floats, Models
 from .store import write_whole
 
 Size = tuple[float, float]
+Scales = Mapping[str, float] | None
 CONSTANT: dict[str, Any] = {"color": GREY, "linestyle": "--", "gid": REFERENCE, "label": "Constant"}
 
 
@@ -28,15 +29,7 @@ def canvas(columns: int, rows: int = 1, *, size: Size = (4.6, 3.6), **options: A
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 
-def draw_curves(
-    ax: PlotAxes,
-    models: Models,
-    *,
-    axes: Axes = BM,
-    unit: Unit = "raw",
-    scales: Mapping[str, float] | None = None,
-    title: str = "",
-) -> None:
+def draw_curves(ax: PlotAxes, models: Models, axes: Axes = BM, *, scales: Scales = None, unit: Unit = "raw") -> None:
     """Draw curves of several models, the gains in the legend, with hollow circles at the given scales."""
     for name, iv in models.items():
         look = CONSTANT if name == "Constant" else {}
@@ -46,7 +39,6 @@ def draw_curves(
             point = display.ucc.at(scales[name], unit=unit)
             ring: Any = {"marker": "o", "markersize": 7, "color": display.line_.get_color(), "markerfacecolor": "white"}
             mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **ring)
-    ax.set_title(title, fontsize="medium")
 
 
 def draw_fit(ax: PlotAxes, x: Floats, truth: Floats, fits: Models, *, points: Any = None, title: str = "") -> None:

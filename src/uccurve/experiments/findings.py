@@ -1,4 +1,4 @@
-"""What one seed says: the paper's numbers and claims, and the scores of today on the same intervals."""
+"""What one seed says: the paper's numbers and claims, and proper scores of the same intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ Claims = Mapping[str, bool]
 Models = dict[str, Intervals]
 
 COVERAGE = 0.95
-SCORES, DECOMPOSITION = "Scores of today", "Interval score as delivered"
+SCORES, DECOMPOSITION = "Proper scores", "Interval score as delivered"
 RANKED_BY = {"score": "interval score at 95%", "crps": "potential CRPS"}
 
 
@@ -42,7 +42,7 @@ class Findings:
     claims : mapping
         The paper's claims.
     models : mapping
-        The test intervals, for the scores of today.
+        The test intervals, for proper scores.
     unit : float
         What these scores are divided by.
     block : array, optional

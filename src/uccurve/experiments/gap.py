@@ -120,7 +120,8 @@ def draw(parts: Parts) -> dict[str, Figure]:
         draw_fit(data, x, truth, {}, points=part["train"], title=f"{reading} reading")
         for ax, below, (model, iv) in zip(panels, curve_panels[2 * place :], found.items(), strict=False):
             draw_fit(ax, x, truth, at_miss_rate(model, iv), title=f"{model}, miss rate 5%")
-            draw_curves(below, {model: iv, "Constant": iv.constant()}, title=f"{model}, {reading} reading")
+            draw_curves(below, {model: iv, "Constant": iv.constant()})
+            below.set_title(f"{reading} reading", fontsize="medium")
     return {"gap-fits": fits, "gap-ucc": curves}
 
 

@@ -18,8 +18,14 @@ LIBRARIES = ("uccurve", "numpy", "scikit-learn")
 
 
 def finite(value: float) -> float | None:
-    """Return the value as JSON can hold it: None where it is not finite."""
-    return float(f"{value:.8g}") if math.isfinite(value) else None
+    """Return the value as JSON can hold it: to eight digits, 0 where it is only rounding, None where it is not finite.
+
+    >>> finite(1 / 3), finite(-2e-14), finite(math.inf)
+    (0.33333333, 0.0, None)
+    """
+    if not math.isfinite(value):
+        return None
+    return float(f"{value:.8g}") if abs(value) > 1e-10 else 0.0
 
 
 def ours(values: Sequence[float]) -> dict[str, Any]:
@@ -43,7 +49,7 @@ def rows(found: Sequence[Findings], paper: Cells) -> Iterator[dict[str, Any]]:
 
 
 def claims(found: Sequence[Findings], said: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield each sentence of the paper, and each ranking by a score of today, with the seeds in which it holds."""
+    """Yield each sentence of the paper, and each ranking by a proper score, with the seeds in which it holds."""
     held = [
         (text, where, [one.claims[key] for one in found])
         for where, sentences in said.items()
@@ -108,7 +114,7 @@ def shown(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return ""
     mean, spread, digits = row["ours"]["mean"], row["ours"]["sd"], decimals(row)
-    text = "–" if mean is None else f"{mean:.{digits}f}"
+    text = "–" if mean is None else f"{round(mean, digits) + 0.0:.{digits}f}"
     if spread is not None:
         text += f" ± {spread:.{digits}f}"
     return text if row["paper"] is None else f"{text} ({row['paper']:.{digits}f})"

@@ -109,7 +109,7 @@ def draw(parts: Parts) -> dict[str, Figure]:
         draw_fit(ax, part["x"][at], scaled.y_true[at], {"GBR, miss rate 5%": scaled[at]}, points=some, title=title)
     curves, panels = canvas(2)
     for ax, axes in zip(panels, (BM, ED), strict=True):
-        draw_curves(ax, test, axes=axes, scales=tuned(held_out, ED))
+        draw_curves(ax, test, axes, scales=tuned(held_out, ED))
     return {"synthetic-data": data, "synthetic-ucc": curves}
 
 

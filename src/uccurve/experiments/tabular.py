@@ -141,5 +141,6 @@ def draw(name: str, parts: Parts) -> dict[str, Figure]:
     for place, ax in enumerate(panels):
         title, test, scales = shown[place // 2]
         models = {model: test[model] for model in ("Constant", *MODELS)}
-        draw_curves(ax, models, axes=(ED, BM)[place % 2], unit="std", scales=scales, title=title)
+        draw_curves(ax, models, (ED, BM)[place % 2], unit="std", scales=scales)
+        ax.set_title(title, fontsize="medium")
     return {name: figure}
