@@ -160,6 +160,20 @@ def test_it_says_which_columns_it_took(run: Run, csv: Path) -> None:
     assert "models.csv: b is b_pred, b_lower, b_upper; observed is y" in found.stderr
 
 
+def test_of_many_models_it_says_the_names_in_one_line(run: Run, tmp_path: Path) -> None:
+    frame = models()
+    for i in range(7):
+        frame = frame.with_columns(frame[f"a_{role}"].alias(f"m{i}_{role}") for role in ("pred", "lower", "upper"))
+    frame.drop("^[ab]_.*$").write_csv(tmp_path / "many.csv")
+    found = run("assess", "many.csv")
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == "many.csv: 7 models, m0, m1, m2, m3, m4, m5, m6; observed is y\n"
+
+
+def test_a_misspelt_column_is_answered_with_the_nearest(run: Run, csv: Path) -> None:
+    refused(run("assess", csv.name, "--by", "sit"), r"has no column sit; it has .* Did you mean 'site'\?")
+
+
 def at_a_terminal(
     folder: Path, *arguments: str, width: int = 80, command: tuple[str, ...] = (PROGRAM,)
 ) -> tuple[int, str]:

@@ -122,6 +122,17 @@ def test_one_file_may_hold_both_models(run: Run, tmp_path: Path) -> None:
     refused(run("gate", "base.csv", "both.csv", *ASKED), "which model is meant. There are a, b. Hint: --proposed NAME")
 
 
+def test_a_model_that_both_files_have_is_chosen_by_its_name_there(run: Run, tmp_path: Path) -> None:
+    both = rows().rename({"pred": "a_pred", "lower": "a_lower", "upper": "a_upper"})
+    both = both.with_columns(b_pred="a_pred", b_lower=pl.col("a_pred") - 0.05, b_upper=pl.col("a_pred") + 0.05)
+    for name in ("old.csv", "today.csv"):
+        both.write_csv(tmp_path / name)
+    found = run("gate", "old.csv", "today.csv", *ASKED, "--baseline", "a", "--proposed", "a")
+    assert found.returncode == 0, found.stderr
+    assert "baseline: old: a; proposed: today: a" in found.stderr
+    refused(run("gate", "old.csv", "today.csv", *ASKED, "--baseline", "a"), "which model is meant. There are today: a")
+
+
 def test_a_saved_assessment_is_a_baseline(run: Run, tmp_path: Path) -> None:
     assert run("assess", "base.csv", "--coverage", "90%", "--json", "accepted.json").returncode == 0
     for factor, code in ((1.0, 0), (0.1, 3), (3.0, 3)):

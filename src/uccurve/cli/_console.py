@@ -36,6 +36,7 @@ FLAGS = (
     ("put the rows of both in the same order", "put the rows of both in the same order, or match them by --on"),
     ("raise zero bands by `min_band`", "--min-band raises zero bands"),
     ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
+    ("or a larger miss_rate", "or promise a lower --coverage"),
 )
 """Hints of the library in the words of the command line."""
 

@@ -78,11 +78,10 @@ def _names(found: Sequence[Part], old: str | None, new: str | None) -> tuple[str
 
 
 def _chosen(part: Part, name: str | None, option: str) -> str:
-    """Return the model that is meant among those of a file."""
+    """Return the model that is meant among those of a file, also by its name there where both files have it."""
     models = list(part.models)
-    if name is None and len(models) == 1:
-        return models[0]
-    if name is None or name not in models:
-        what = "which model is meant?" if name is None else f"no model is called {name}."
+    meant = [one for one in models if name in (None, one, one.partition(": ")[2])]
+    if len(meant) != 1:
+        what = f"no model is called {name}." if name is not None and not meant else "which model is meant?"
         raise ValueError(f"{what} There are {listed(models)}. Hint: {option} NAME.")
-    return name
+    return meant[0]

@@ -20,6 +20,9 @@ from ._rows import complete_rows, matched_rows, refuse_other_rows
 from ._sources import Source
 from ._tables import Table, listed
 
+LISTED = 5
+"""Models whose columns are told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -30,16 +33,20 @@ class Part:
     models: Mapping[str, Columns]
 
     def said(self) -> Iterator[str]:
-        """Return what was recognised, one line per model."""
+        """Return what was recognised, one line per model; of many models, their names in one line."""
+        lines = [self._recognised(name, columns) for name, columns in self.models.items()]
+        if len(lines) > LISTED:
+            lines = [f"{len(lines)} models, {listed([*self.models])}"]
         observed = "" if self.y is None else f"observed is {short(self.y)}"
-        for name, columns in self.models.items():
-            model = "" if name == self.table.source.name else f"{short(name)} is "
-            levels = [str(coverage(float(level))) for level in columns.levels if level is not None]
-            told = f" ({', '.join(levels)})" if levels else ""
-            names = f"{len(columns.samples)} samples" if columns.samples else listed(columns.names)
-            yield f"{self.table.label}: {model}{names}{told}{'; ' if observed else ''}{observed}"
-        if not self.models:
-            yield f"{self.table.label}: {observed}"
+        for line in lines or [""]:
+            yield f"{self.table.label}: {'; '.join(filter(None, (line, observed)))}"
+
+    def _recognised(self, name: str, columns: Columns) -> str:
+        model = "" if name == self.table.source.name else f"{short(name)} is "
+        levels = [str(coverage(float(level))) for level in columns.levels if level is not None]
+        names = f"{len(columns.samples)} samples" if columns.samples else listed(columns.names)
+        told = f" ({', '.join(levels)})" if levels else ""
+        return f"{model}{names}{told}"
 
     def numbers(self, request: Request) -> list[str]:
         """Columns that must hold numbers."""

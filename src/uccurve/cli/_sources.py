@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from uccurve._outputs import shown_path
 from uccurve._unpacking import is_packed, unpacked
@@ -39,19 +39,21 @@ class Source:
     def of(cls, path: str) -> Source:
         """Source at `path`; ``-`` is standard input."""
         if path == "-":
-            return cls("standard input", "model", _plain("standard input", _piped("standard input", _standard_input())))
+            if sys.stdin is None:
+                raise OSError("standard input is closed. Hint: give the name of a file, or pipe one in.")
+            return cls("standard input", "model", _content("standard input", sys.stdin.buffer))
         place = Path(path)
         if place.is_dir() or (WILDCARD.search(path) and not place.exists()):
             return cls._of_many(path)
         label, kind = shown_path(path), place.stat().st_mode
         if not stat.S_ISREG(kind):
-            with place.open("rb", buffering=0) as stream:
-                _refuse_device(label, stream, kind)
-                return cls(label, "model", _plain(label, _piped(label, stream)))
+            with place.open("rb", buffering=0) as pipe:
+                _refuse_device(label, pipe, kind)
+                return cls(label, "model", _content(label, pipe))
         with place.open("rb") as stream:
             if is_packed(stream.read(4)):
                 stream.seek(0)
-                return cls(label, Path(place.stem).stem, _plain(label, _piped(label, stream)))
+                return cls(label, Path(place.stem).stem, _content(label, stream))
         return cls(label, place.stem, place)
 
     @classmethod
@@ -102,46 +104,31 @@ def refuse_two_readers(*paths: str) -> None:
         raise ValueError("standard input can be read once only. Hint: give - once.")
 
 
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise OSError("standard input is closed. Hint: give the name of a file, or pipe one in.")
-    return sys.stdin.buffer
-
-
-def _refuse_device(label: str, stream: io.RawIOBase | BinaryIO, kind: int) -> None:
+def _refuse_device(label: str, stream: io.RawIOBase, kind: int) -> None:
     """Refuse devices, some of which never end; terminals, pipes and sockets are read to their end."""
-    if stat.S_ISCHR(kind) and not stream.isatty() and label != "/dev/null":
-        raise ValueError(f"{label} is a device, not a file.")
-    if stat.S_ISBLK(kind):
+    endless = stat.S_ISCHR(kind) and not stream.isatty() and label != "/dev/null"
+    if endless or stat.S_ISBLK(kind):
         raise ValueError(f"{label} is a device, not a file.")
 
 
-def _piped(label: str, stream: BinaryIO | io.RawIOBase) -> bytes:
-    """Return all bytes of a stream; more than the memory can hold are refused."""
+def _content(label: str, stream: BinaryIO | io.RawIOBase) -> bytes:
+    """Return all bytes of a stream, unpacked; more than the memory can hold are refused."""
     free = room()
-    most = float("inf") if free is None else SHARE * free
+    most = None if free is None else int(SHARE * free)
     pieces, size = [], 0
     while piece := stream.read(PIECE):
         size += len(piece)
-        if size > most:
+        if most is not None and size > most:
             raise MemoryError(f"{label} is larger than half of the free memory. Hint: save it as a file, unpacked.")
         pieces.append(piece)
-    return b"".join(pieces)
+    return unpacked(b"".join(pieces), name=label, limit=most)
 
 
-def _plain(label: str, content: bytes) -> bytes:
-    free = room()
-    return unpacked(content, name=label, limit=None if free is None else int(SHARE * free))
-
-
-def is_open(stream: object) -> bool:
-    """Whether a standard stream can be written to: it is None where the shell has closed it."""
-    return stream is not None and not getattr(stream, "closed", False) and _has_file(stream)
-
-
-def _has_file(stream: object) -> bool:
+def is_open(stream: Any) -> bool:
+    """Whether a standard stream can be written to: it is None, or has no file, where the shell has closed it."""
     try:
-        os.fstat(stream.fileno())  # type: ignore[attr-defined]  # streams of tests have none
-    except (OSError, ValueError, AttributeError):
-        return hasattr(stream, "getvalue")
-    return True
+        return stream is not None and not stream.closed and os.fstat(stream.fileno()) is not None
+    except io.UnsupportedOperation:  # a stream of text in memory
+        return True
+    except (OSError, ValueError):
+        return False

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from uccurve._checks import nearest
 from uccurve.compare._formats import short
 
 from ._options import Dialect
@@ -67,7 +68,8 @@ class Table:
         counts = Counter(self.columns)
         for name in names:
             if not counts[name]:
-                raise ValueError(f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.")
+                near = nearest(name, self.columns)
+                raise ValueError(f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.{near}")
             if counts[name] > 1:
                 raise ValueError(f"{self.label} has {counts[name]} columns named {short(name)}: which one is meant?")
 

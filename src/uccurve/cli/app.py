@@ -210,8 +210,8 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Small data and models, few seeds.")] = False,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of seeds.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")] = Path("paper"),
-    method: Annotated[list[str] | None, option("--method", "NAME", "Of the study: only this; repeatable.")] = None,
-    data: Annotated[list[str] | None, option("--data", "NAME", "Of the study: only this data set; repeatable.")] = None,
+    method: Annotated[list[str] | None, option("--method", "Of the study: only this; repeatable.", "NAME")] = None,
+    data: Annotated[list[str] | None, option("--data", "Of the study: only this data set; repeatable.", "NAME")] = None,
 ) -> None:
     """Recompute tables and figures of the paper, or the study of interval methods: JSON, figures and a page."""
     from uccurve.experiments import run, study
@@ -221,13 +221,13 @@ def reproduce(
     if (method or data) and "study" not in names:
         raise typer.BadParameter("--method and --data are for the study.")
     stream = output()
-    options: Any = {"quick": quick, "seeds": seeds, "out": out}
+    asked: Any = {"quick": quick, "seeds": seeds, "out": out}
     try:
         with watched(watch(None), "experiments") as tick:
-            options["progress"] = tick and (lambda label, done, total: tick(done, total, label))
-            texts = list(map(as_text, run(of_paper, **options).values())) if of_paper else []
+            asked["progress"] = tick and (lambda label, done, total: tick(done, total, label))
+            texts = list(map(as_text, run(of_paper, **asked).values())) if of_paper else []
             if "study" in names:
-                study(methods=method or None, data=data or None, **options)
+                study(methods=method or None, data=data or None, **asked)
                 texts.append((out / "study.md").read_text(encoding="utf-8").partition("\n## ")[0])
     except KeyboardInterrupt:
         say("interrupted: finished parts are kept, so the same command resumes where this one stopped")
