@@ -9,6 +9,7 @@ import numpy as np
 from uccurve._arrays import Indices
 from uccurve._checks import FALLING, Array, Axes, Metric, Range
 from uccurve._ramps import _hull_corners, sum_error
+from uccurve._scoring import penalised
 
 
 class Places(NamedTuple):
@@ -37,19 +38,19 @@ class Curves(NamedTuple):
         """By how much a miss rate may be off by rounding."""
         return sum_error(self.rows)
 
-    def reaching(self, name: Metric, target: float) -> Places:
-        """Return where each curve first reaches a value of a metric; its last knot where it never does."""
-        values = self.metrics[name]
-        reached = values <= target + self._slack * (name == "miss_rate") if name in FALLING else values >= target
+    def reaching(self, miss_rate: float) -> Places:
+        """Return where each curve first reaches a miss rate; its last knot where it never does."""
+        values = self.metrics["miss_rate"]
+        reached = values <= miss_rate + self._slack
         none = ~reached[:, -1]
         knot = np.where(none, len(self.t) - 1, reached.argmax(axis=1))
         share = np.zeros(len(knot))
-        if name == "miss_rate" and self.is_every_vertex:
+        if self.is_every_vertex:
             return Places(knot, share)
         before = np.maximum(knot - 1, 0)
         start, stop = _at(values, before), _at(values, knot)
         between = ~none & (knot > 0) & (start != stop)
-        np.divide(target - start, stop - start, out=share, where=between)
+        np.divide(miss_rate - start, stop - start, out=share, where=between)
         between &= share < 1
         return Places(np.where(between, before, knot), np.where(between, np.maximum(share, 0), 0))
 
@@ -58,31 +59,30 @@ class Curves(NamedTuple):
         here = _at(values, place.knot)
         return here + place.share * (_at(values, np.minimum(place.knot + 1, len(self.t) - 1)) - here)
 
-    def area(self, axes: Axes, part: tuple[Metric, Range] | None = None) -> Array:
-        """Return the area of each curve, or that of its part on which a metric lies in a range."""
-        if part is not None and part[0] == axes[0] == "miss_rate":  # steps that leave the range are cut at its ends
-            missed, between = (np.clip(values, *part[1]) for values in (self.metrics["miss_rate"], self.between))
+    def area(self, axes: Axes, span: Range | None = None) -> Array:
+        """Return the area of each curve, or that of its part on which the miss rate lies in a range."""
+        if span is not None and axes[0] == "miss_rate":  # steps that leave the range are cut at its ends
+            missed, between = (np.clip(values, *span) for values in (self.metrics["miss_rate"], self.between))
             metrics = self.metrics | {"miss_rate": missed}
             area = np.abs(self._replace(metrics=metrics, between=between).area(axes))
         else:
             running = self._running(axes)
-            first, last = (self._until(running, axes, place) for place in self._ends(axes, part))
+            first, last = (self._until(running, axes, place) for place in self._ends(axes, span))
             area = np.abs(last - first)
-        if part is not None and part[0] == "miss_rate" and not FALLING.issuperset(axes):
-            area[self.metrics["miss_rate"][:, -1] > part[1][0] + self._slack] = np.inf
+        if span is not None and not FALLING.issuperset(axes):
+            area[self.metrics["miss_rate"][:, -1] > span[0] + self._slack] = np.inf
         return area
 
-    def minimum(self, prices: dict[Metric, float]) -> Array:
-        """Return the minimum of a weighted sum of metrics; it lies on a vertex."""
-        costs = np.sum([price * self.metrics[name] for name, price in prices.items()], axis=0)
-        return np.asarray(costs.min(axis=1))
+    def best_score(self, alpha: float) -> Array:
+        """Return the smallest interval score; it lies on a vertex."""
+        return np.asarray(penalised(2 * self.metrics["bandwidth"], self.metrics["deficit"], alpha).min(axis=1))
 
     def covering(self, alpha: float) -> tuple[Array, Array]:
         """Smallest t at which a miss rate is reached, infinite where none does, and the bandwidth there."""
-        place = self.reaching("miss_rate", alpha)
+        place = self.reaching(alpha)
         unreached = self.metrics["miss_rate"][:, -1] > alpha + self._slack
         t = self.line(np.broadcast_to(self.t, (len(place.knot), len(self.t))), place)
-        width = self.line(self.metrics["bandwidth"], place) if "bandwidth" in self.metrics else t
+        width = self.line(self.metrics["bandwidth"], place)
         return np.where(unreached, np.inf, t), np.where(unreached, np.inf, width)
 
     def potential_crps(self, *, convex: bool) -> Array:
@@ -96,18 +96,16 @@ class Curves(NamedTuple):
             found[i] = _under_hull(x[i : i + 1, corners], y[i : i + 1, corners])[0]
         return found
 
-    def _ends(self, axes: Axes, part: tuple[Metric, Range] | None) -> tuple[Places, Places]:
-        """Return where the part of each curve begins and ends; without a part, the curve."""
+    def _ends(self, axes: Axes, span: Range | None) -> tuple[Places, Places]:
+        """Return where the part of each curve begins and ends; without a range, the curve."""
+        if span is not None:
+            return self.reaching(span[1]), self.reaching(span[0])
         count = len(self.metrics[axes[0]])
-        zero, end = np.zeros(count, np.intp), np.full(count, len(self.t) - 1)
+        end = np.full(count, len(self.t) - 1)
         if not FALLING.intersection(axes):  # else nothing changes after a curve's last row is covered
             missed = self.metrics["miss_rate"]
             end = np.argmax(missed <= missed[:, -1:] + self._slack, axis=1)
-        if part is None:
-            return Places(zero, np.zeros(count)), Places(end, np.zeros(count))
-        name, (low, high) = part
-        first, last = (self.reaching(name, goal) for goal in ((high, low) if name in FALLING else (low, high)))
-        return _no_later(first, end), _no_later(last, end)
+        return Places(np.zeros(count, np.intp), np.zeros(count)), Places(end, np.zeros(count))
 
     def _running(self, axes: Axes) -> Array:
         """Integral of y dx from the first knot to each."""
@@ -142,11 +140,6 @@ class Curves(NamedTuple):
 def _at(values: Array, knot: Indices) -> Array:
     """Return values at one knot of each curve."""
     return np.asarray(values[np.arange(len(values)), knot])
-
-
-def _no_later(place: Places, end: Indices) -> Places:
-    beyond = place.knot >= end
-    return Places(np.where(beyond, end, place.knot), np.where(beyond, 0, place.share))
 
 
 def _under_hull(x: Array, y: Array) -> Array:

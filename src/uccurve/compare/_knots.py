@@ -13,7 +13,8 @@ import numpy as np
 
 from uccurve._arrays import Indices, blocks
 from uccurve._checks import FALLING, Array, Metric
-from uccurve._paths import Events, Path
+from uccurve._paths import Events, Path, ScalePath
+from uccurve._scoring import quantiles
 
 from ._curves import Curves
 
@@ -45,30 +46,40 @@ class Knots:
         if smooth:
             vertices = vertices[np.linspace(0, len(vertices) - 1, 2 * isqrt(len(vertices))).astype(np.intp)]
         elif not self.is_every_vertex:
-            focus = np.searchsorted(vertices, [_reaching(path, rate) for rate in (0, *miss_rates, 1)])
+            places = quantiles(path.critical, path.weight, *(1 - rate for rate in (0, *miss_rates)))
+            focus = np.searchsorted(vertices, [*places, path.start])
             vertices = vertices[_selected(last, focus)]
         self.t, self._path = np.union1d(vertices, corners), path
         self._corners = np.searchsorted(self.t, corners)
         self._hats = np.stack([np.interp(self.t, corners, hat) for hat in np.eye(len(corners))])
-        size = len(self.t)
-        self._columns: dict[Metric, slice] = {name: slice(i * size, (i + 1) * size) for i, name in enumerate(wanted)}
+        size, scaled = len(self.t), isinstance(path, ScalePath) and "bandwidth" in wanted
+        summed = [name for name in wanted if not (scaled and name == "bandwidth")]
+        self._columns: dict[Metric, slice] = {name: slice(i * size, (i + 1) * size) for i, name in enumerate(summed)}
         between = size - 1 if "miss_rate" in wanted and not self.is_every_vertex else 0
-        self._between = slice(len(wanted) * size, len(wanted) * size + between)
-        self.width = self._between.stop
+        self._between = slice(len(summed) * size, len(summed) * size + between)
+        self._half_width = slice(self._between.stop, self._between.stop + scaled)  # all that scaled bands need
 
-    def fill(self, out: Array, unit: Indices) -> None:
-        """Add the metrics of each unit at the knots, times its weight; `unit` has that of each row."""
+    def table(self, unit: Indices, count: int) -> Array:
+        """Weight and metrics at the knots of each of `count` units, times the weight; `unit` has that of each row."""
+        table, path = np.zeros((count, 1 + self._half_width.stop)), self._path
+        table[:, 0], out = np.bincount(unit, path.weight, count), table[:, 1:]
+        if self._half_width.start < self._half_width.stop:
+            half_width = path.active if path.above is None else path.lower_band / 2 + path.upper_band / 2
+            out[:, -1] = np.bincount(unit, path.weighted(half_width), count)
         metrics = {name: out[:, place] for name, place in self._columns.items()}
         if "miss_rate" in metrics:
             self._add_misses(metrics.pop("miss_rate"), out[:, self._between], unit)
-        for group in self._path.events() if metrics else ():
+        for group in path.events() if metrics else ():
             if group.rows is not None and metrics.keys() & group.changes.keys():
                 self._add_ramps(metrics, group, unit[group.rows])
         self._correct(metrics, unit)
+        return table
 
     def curves(self, means: Array) -> Curves:
         """Curves whose columns have these means: (curves, columns)."""
         metrics = {name: means[:, place] for name, place in self._columns.items()}
+        if self._half_width.start < self._half_width.stop:
+            metrics["bandwidth"] = means[:, self._half_width] * self.t
         between = means[:, self._between]
         if self.is_every_vertex and "miss_rate" in metrics:
             between = metrics["miss_rate"][:, :-1]
@@ -155,12 +166,3 @@ def _selected(last: Indices, focus: Indices) -> Indices:
     chosen = np.unique(np.searchsorted(last, ranks))
     heavy = chosen[np.diff(last, prepend=-1)[chosen] > n // MOST_VERTICES]  # a step begins at the vertex before it
     return np.union1d(chosen, np.maximum(heavy - 1, 0))
-
-
-def _reaching(path: Path, miss_rate: float) -> float:
-    """Return the critical t at which a miss rate is reached, up to a rank."""
-    if path.weight is None or miss_rate in (0, 1):
-        return path.critical_of_rank(int(len(path) * (1 - miss_rate)))
-    order = np.argsort(path.critical)
-    covered = np.cumsum(path.weight[order])
-    return float(path.critical[order[np.searchsorted(covered, (1 - miss_rate) * covered[-1])]])

@@ -1,9 +1,8 @@
-"""Resampling: how often rows are drawn with replacement, which are swapped, and what becomes of a statistic."""
+"""Resampling: how often rows are drawn with replacement, and which are swapped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from uccurve._checks import Array
 from uccurve._progress import Tick
 
 from ._blocks import Blocks
-from ._sums import RowSums, columns
 
 MOST = 1 << 12
 """Units that are drawn or swapped one by one; more are first put into this many groups at random."""
-BATCH, DEPTH, WIDTH = 64, 128, 32
+BATCH, DEPTH, WIDTH = 64, 512, 32
 """Resamples at a time, and units and columns of the blocks they are multiplied by: BLAS starts no threads for these."""
 
 
@@ -93,34 +91,16 @@ class Swaps:
         return (numbers[:, None] >> np.arange(self.units) & 1).astype(np.float64)
 
 
-class Replicates(NamedTuple):
-    """A statistic of resamples, with each unit (or block) left out, and of all rows, all by the same arithmetic."""
-
-    values: Array
-    left_out: Array
-    whole: float
-
-
-class Factor:
-    """Columns of sums that are multiplied by many counts or flags, in small blocks.
+def product(counts: Array, table: Array) -> Array:
+    """Sums of the lines of a table, each as often as it is counted, in small blocks: (resamples, columns).
 
     Threads of BLAS would cost more than they bring on a busy machine, and the last digits would depend on them.
     """
-
-    def __init__(self, table: Array) -> None:
-        units, self._width = table.shape
-        self._blocks = np.zeros((-(-units // DEPTH), -(-self._width // WIDTH), DEPTH, WIDTH))
-        for i, j in np.ndindex(self._blocks.shape[:2]):
-            block = table[i * DEPTH : (i + 1) * DEPTH, j * WIDTH : (j + 1) * WIDTH]
-            self._blocks[i, j, : block.shape[0], : block.shape[1]] = block
-
-    def sums(self, counts: Array) -> Array:
-        """Sums of the columns over units, each as often as it is counted: (resamples, columns)."""
-        out = np.zeros((self._blocks.shape[1], len(counts), WIDTH))
-        for i, block in enumerate(self._blocks):
-            some = counts[:, i * DEPTH : (i + 1) * DEPTH]
-            out += some @ block[:, : some.shape[1]]
-        return out.swapaxes(0, 1).reshape(len(counts), -1)[:, : self._width]
+    out = np.zeros((len(counts), table.shape[1]))
+    for rows in blocks(len(table), DEPTH):
+        for columns in blocks(table.shape[1], WIDTH):
+            out[:, columns] += counts[:, rows] @ table[rows, columns]
+    return out
 
 
 def batches(total: int, tick: Tick | None = None) -> Iterator[slice]:
@@ -129,32 +109,3 @@ def batches(total: int, tick: Tick | None = None) -> Iterator[slice]:
         yield part
         if tick:
             tick(part.stop, total)
-
-
-def replicates(sums: RowSums, resamples: Resamples, count: int, tick: Tick | None, *, estimate: float) -> Replicates:
-    """Statistic of `count` resamples, moved by what knots leave out of the `estimate` for all rows."""
-    table, values = columns(sums, resamples.of_row, resamples.units), np.empty(count)
-    parts, total = resamples.parts(table), table.sum(axis=0)
-    left_out = np.concatenate([sums.values(total - parts[some]) for some in batches(len(parts))])
-    factor = Factor(table)
-    for part in batches(count, tick):
-        values[part] = sums.values(factor.sums(resamples.counts(part.stop - part.start)))
-    missing = estimate - float(sums.values(total[None])[0])
-    values += missing if np.isfinite(missing) else 0.0
-    return Replicates(values, left_out, estimate)
-
-
-def contributions(sums: RowSums, value: float, of_row: Indices, units: int) -> Array:
-    """What each unit contributes to a statistic, whose `value` they add up to: its share of it, and its influence.
-
-    The influence is what leaving the unit out takes away (Tukey's pseudo-values). That is closer to what new rows would
-    change than the derivative is, where single rows matter much.
-    """
-    table = columns(sums, of_row, units)
-    total = table.sum(axis=0)
-    share = table[:, 0] / total[0]
-    whole, influence = sums.values(total[None])[0], np.empty(units)
-    for part in batches(units):
-        influence[part] = whole - sums.values(total - table[part])
-    influence = np.where(np.isfinite(influence), (1 - share) * influence, 0)
-    return np.asarray(share * (value - influence.sum()) + influence)

@@ -1,21 +1,21 @@
 """Sums: every statistic as a function of sums over rows, so that resampling and swapping rows need additions only.
 
-Metrics as delivered are one mean. Whole areas over the scale that have a closed form are products of a few means.
-Everything else is read off the metrics at the knots of the curve, which are means too. A share that is saved compares
-two such statistics, the model's and the constant band's.
+Whole areas over the scale that have a closed form are products of a few means. Everything else is read off the metrics
+at the knots of the curve, which are means too. A share that is saved compares two such statistics, the model's and the
+constant band's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from uccurve._areas import closed_axes
 from uccurve._arrays import Indices
-from uccurve._checks import FALLING, FLOOR_HINT, Array, Metric
+from uccurve._checks import FALLING, Array, Metric
 from uccurve._paths import Path, ScalePath
 
 from ._curves import Curves
@@ -27,117 +27,63 @@ ROUNDING = 1e-14
 """Share of two equal terms that their difference may be off; less is treated as 0."""
 
 
-class RowSums(Protocol):
-    """A statistic as a function of sums over rows."""
+class Summed(NamedTuple):
+    """Sums over the rows of each unit, (units, columns), and the statistic of sums over sets of units, (sets, columns).
 
-    width: int
-    """Number of columns that are summed."""
+    The first column is the weight.
+    """
 
-    def fill(self, out: Array, unit: Indices) -> None:
-        """Write the sums over the rows of each unit: (units, columns). `unit` has that of each row."""
-
-    def values(self, sums: Array) -> Array:
-        """Return the statistic for sums over several sets of units: (sets, columns)."""
+    table: Array
+    values: Callable[[Array], Array]
 
 
-def columns(sums: RowSums, unit: Indices, count: int) -> Array:
-    """Sums over the rows of each of `count` units: (units, columns). `unit` has that of each row."""
-    out = np.zeros((count, sums.width))
-    sums.fill(out, unit)
-    return out
-
-
-def row_sums(path: Path, statistic: Statistic, *, smooth: bool = False) -> RowSums:
-    """Return what a statistic of the rows of a path is computed from; where `smooth`, approximately but smoothly."""
+def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool = False) -> Summed:
+    """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""
     if statistic.relative:
-        own = replace(statistic, asked="area" if statistic.asked == "gain" else "crps")
-        constant = path.constant()
-        mine, theirs = (row_sums(one, own, smooth=smooth) for one in (path, constant))
-        nothing = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
-        return Saved(mine, theirs, nothing)
-    if statistic.as_delivered:
-        return Moments(path, [path.contributions(path.delivered, statistic.prices(path))], lambda mean: mean)
-    return _closed_form(path, statistic) or OverKnots(path, statistic, smooth=smooth)
+        return _saved(path, statistic, unit, count, smooth=smooth)
+    closed = _closed_form(path, statistic)
+    if closed is not None:
+        columns = [path.weight, *(path.weighted(column) for column in closed[0])]
+        table = np.stack([np.bincount(unit, column, count) for column in columns], axis=1).astype(np.float64)
+        return Summed(table, lambda sums: closed[1](*means(sums).T))
+    knots = knots_for(path, statistic, smooth=smooth)
+    return Summed(knots.table(unit, count), lambda sums: _of_curves(knots.curves(means(sums)), path, statistic))
 
 
-class Moments:
-    """A function of the means of some columns: of what each row costs, or of what makes up a closed form of an area."""
-
-    def __init__(self, path: Path, columns: list[Array], function: Callable[..., Array]) -> None:
-        self._path, self._columns, self._function = path, columns, function
-        self.width = 1 + len(columns)
-
-    def fill(self, out: Array, unit: Indices) -> None:
-        """Write the sums over the rows of each unit."""
-        _fill(out, self._path, unit, self._columns)
-
-    def values(self, sums: Array) -> Array:
-        """Return the statistic."""
-        return self._function(*_means(sums).T)
+def means(sums: Array) -> Array:
+    """Means from sums of which the first is the weight."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample of rows without weight has no mean
+        return np.asarray(sums[:, 1:] / sums[:, :1])
 
 
-class OverKnots:
-    """Any statistic of the curve, from its metrics at knots."""
-
-    def __init__(self, path: Path, statistic: Statistic, *, smooth: bool = False) -> None:
-        part, alpha, names = statistic.part, statistic.alpha, _needed(statistic)
-        _refuse_uncoverable(path, statistic)
-        if "excess" in names and path.above is not None:
-            _refuse_unequal_bands(path)
-        self._path, self._statistic = path, statistic
-        ends = part[1] if part and part[0] == "miss_rate" else (float(alpha),) if alpha else ()
-        self._knots = Knots(path, names, ends, smooth=smooth and len(ends) > 0)
-        self.width = 1 + self._knots.width
-
-    def fill(self, out: Array, unit: Indices) -> None:
-        """Write the sums over the rows of each unit."""
-        _fill(out[:, :1], self._path, unit, [])
-        self._knots.fill(out[:, 1:], unit)
-
-    def curves(self, sums: Array) -> Curves:
-        """Return the curves of several sets of units."""
-        return self._knots.curves(_means(sums))
-
-    def values(self, sums: Array) -> Array:
-        """Return the statistic."""
-        path, statistic, curves = self._path, self._statistic, self.curves(sums)
-        if statistic.asked == "area":
-            part = statistic.part
-            if part is not None:
-                size = statistic.size(path, part[0])
-                part = part[0], (part[1][0] / size, part[1][1] / size)
-            return curves.area(statistic.axes, part) * statistic.size(path, *statistic.axes)
-        if statistic.asked == "crps":
-            return curves.potential_crps(convex=path.vary == "scale") * statistic.size(path, "deficit")
-        if statistic.asked in ("cheapest", "score"):
-            return curves.minimum(statistic.prices(path))
-        t, width = curves.covering(float(statistic.alpha or 0))
-        return t if statistic.asked == "scale" else width * statistic.size(path, "bandwidth")
+def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knots:
+    """Knots for the metrics that a statistic of the curve is computed from."""
+    names, alpha = _needed(statistic), statistic.alpha
+    if "excess" in names and path.above is not None:
+        _refuse_unequal_bands(path)
+    ends = statistic.span or ((float(alpha),) if alpha else ())
+    return Knots(path, names, ends, smooth=smooth and len(ends) > 0)
 
 
-class Saved:
-    """Share of the constant band's area or potential CRPS that is saved."""
+def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool) -> Summed:
+    """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
+    own, constant = replace(statistic, asked="area" if statistic.asked == "gain" else "crps"), path.constant()
+    mine, theirs = (summed(one, own, unit, count, smooth=smooth) for one in (path, constant))
+    nothing = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
+    width = mine.table.shape[1]
 
-    def __init__(self, own: RowSums, reference: RowSums, nothing: float) -> None:
-        self._own, self._reference, self._nothing = own, reference, nothing
-        self.width = own.width + reference.width
-
-    def fill(self, out: Array, unit: Indices) -> None:
-        """Write the sums over the rows of each unit."""
-        self._own.fill(out[:, : self._own.width], unit)
-        self._reference.fill(out[:, self._own.width :], unit)
-
-    def values(self, sums: Array) -> Array:
-        """Return the shares; nan where both are 0, so that there is nothing to compare."""
-        mine, theirs = self._own.values(sums[:, : self._own.width]), self._reference.values(sums[:, self._own.width :])
-        zero = theirs <= self._nothing
+    def values(sums: Array) -> Array:
+        area, reference = mine.values(sums[:, :width]), theirs.values(sums[:, width:])
+        undefined = np.where(area <= nothing, np.nan, -np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(zero, np.where(mine <= self._nothing, np.nan, -np.inf), (theirs - mine) / theirs)
+            return np.where(reference <= nothing, undefined, (reference - area) / reference)
+
+    return Summed(np.hstack([mine.table, theirs.table]), values)
 
 
-def _closed_form(path: Path, statistic: Statistic) -> Moments | None:
-    """Whole area over the scale that is a product of means; None where there is none."""
-    if statistic.asked != "area" or statistic.part or not isinstance(path, ScalePath) or path.has_uncoverable_rows:
+def _closed_form(path: Path, statistic: Statistic) -> tuple[list[Array], Callable[..., Array]] | None:
+    """Columns whose means make up a whole area over the scale, and how; None where there is no closed form."""
+    if statistic.asked != "area" or statistic.span or not isinstance(path, ScalePath) or path.has_uncoverable_rows:
         return None
     asymmetric = set(statistic.axes) == {"excess", "deficit"} and path.above is not None
     names = closed_axes(statistic.axes, crosses_over=asymmetric and len(path.crossovers()[0]) > 0)
@@ -147,8 +93,8 @@ def _closed_form(path: Path, statistic: Statistic) -> Moments | None:
     size = statistic.size(path, *statistic.axes)
     if "bandwidth" in names:
         half_width = path.active if path.above is None else (path.active + path.other) / 2
-        return Moments(path, [half_width, falling], lambda band, rest: size * band * rest)
-    return Moments(path, [path.active, falling, path.error], lambda *means: size * _spread(*means))
+        return [half_width, falling], lambda band, rest: size * band * rest
+    return [path.active, falling, path.error], lambda *columns: size * _spread(*columns)
 
 
 def _spread(band: Array, falling: Array, error: Array) -> Array:
@@ -157,24 +103,29 @@ def _spread(band: Array, falling: Array, error: Array) -> Array:
     return np.where(area > half_square * (1 + ROUNDING), area - half_square, 0)
 
 
+def _of_curves(curves: Curves, path: Path, statistic: Statistic) -> Array:
+    """Return the statistic of several curves."""
+    size, alpha = statistic.size(path, "bandwidth"), float(statistic.alpha or 0)
+    if statistic.asked == "area":
+        return curves.area(statistic.axes, statistic.span) * statistic.size(path, *statistic.axes)
+    if statistic.asked == "crps":
+        return curves.potential_crps(convex=path.vary == "scale") * size
+    if statistic.asked == "score":
+        return curves.best_score(alpha) * size
+    t, width = curves.covering(alpha)
+    return t if statistic.asked == "scale" else width * size
+
+
 def _needed(statistic: Statistic) -> list[Metric]:
     """Metrics that a statistic of the curve is computed from."""
-    if statistic.asked in ("area", "cheapest"):
-        names = [*statistic.axes, *([statistic.part[0]] if statistic.part else [])]
-        rising = not FALLING.intersection(statistic.axes)
-        return [*names, "miss_rate"] if rising and statistic.asked == "area" else names  # it tells where a curve ends
-    if statistic.asked == "scale":
-        return ["miss_rate"]
-    return ["bandwidth", "miss_rate"] if statistic.asked == "half_width" else ["bandwidth", "deficit"]
-
-
-def _refuse_uncoverable(path: Path, statistic: Statistic) -> None:
-    part = statistic.part
-    if part and part[0] != "miss_rate" and path.has_uncoverable_rows:
-        raise ValueError(
-            f"`{part[0]}` as a range needs rows that some {path.vary} covers: {int(np.isinf(path.critical).sum())} of "
-            f"{len(path)} rows have an error on the side of a zero band. Hint: {FLOOR_HINT}."
-        )
+    if statistic.asked == "area":
+        names = list(statistic.axes)
+        if statistic.span or not FALLING.intersection(names):
+            names.append("miss_rate")  # it tells where a part, or a curve, ends
+        return names
+    if statistic.asked in ("scale", "half_width"):
+        return ["bandwidth", "miss_rate"]
+    return ["bandwidth", "deficit"]
 
 
 def _refuse_unequal_bands(path: Path) -> None:
@@ -186,16 +137,3 @@ def _refuse_unequal_bands(path: Path) -> None:
             f"{band * path.unit:.3g}, the largest mean excess {excess * path.unit:.3g}, which float64 cannot add. "
             "Hint: cap such bands, or use overshoot or bandwidth instead."
         )
-
-
-def _fill(out: Array, path: Path, unit: Indices, columns: list[Array]) -> None:
-    """Write the weight of each unit, and the weighted sums of some columns over it."""
-    out[:, 0] = np.bincount(unit, path.weight, len(out))
-    for i, column in enumerate(columns, 1):
-        out[:, i] = np.bincount(unit, path.weighted(column), len(out))
-
-
-def _means(sums: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):  # a resample of rows without weight has no mean
-        means: Array = sums[:, 1:] / sums[:, :1]
-    return means

@@ -17,9 +17,9 @@ from uccurve.intervals import Intervals
 from ._blocks import Blocks, generator, positive
 from ._evidence import checked_level
 from ._models import curve_of
-from ._resampling import Factor, Resamples, batches
+from ._resampling import Resamples, batches, product
 from ._statistics import Statistic
-from ._sums import OverKnots, columns
+from ._sums import knots_for, means
 from .bootstrap import TIE, Seed
 
 Kind = Literal["pointwise", "simultaneous"]
@@ -134,11 +134,10 @@ def _curves(
 ) -> npt.NDArray[np.float64]:
     """Return y of each resampled curve (lines) at the places."""
     path = curve._path()
-    sums, sizes = OverKnots(path, asked), [asked.size(path, name) for name in asked.axes]
-    factor = Factor(columns(sums, resamples.of_row, resamples.units))
-    out = np.empty((count, len(x)))
+    knots, sizes = knots_for(path, asked), [asked.size(path, name) for name in asked.axes]
+    table, out = knots.table(resamples.of_row, resamples.units), np.empty((count, len(x)))
     for part in batches(count, tick):
-        curves = sums.curves(factor.sums(resamples.counts(part.stop - part.start)))
+        curves = knots.curves(means(product(resamples.counts(part.stop - part.start), table)))
         xs, ys = (curves.metrics[name] * size for name, size in zip(asked.axes, sizes, strict=True))
         for i in range(len(xs)):
             out[part.start + i] = _at(xs[i], ys[i], x, asked.axes, steps=curves.is_every_vertex)

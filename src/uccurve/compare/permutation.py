@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import Array, Vary
+from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._paths import Path
 from uccurve._progress import Progress, Tick, watched
 from uccurve.curve import UCC
@@ -20,9 +20,9 @@ from ._blocks import Blocks, generator, positive
 from ._influence import size_of_area
 from ._models import curve_of, refuse_other_rows
 from ._pool import alike, pooled
-from ._resampling import Factor, Swaps, batches, contributions
-from ._statistics import Asked, Options, Statistic
-from ._sums import columns, row_sums
+from ._resampling import Swaps, batches, product
+from ._statistics import Asked, Statistic
+from ._sums import Summed, summed
 from .bootstrap import TIE, Seed
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -71,13 +71,16 @@ def permutation_test(
     b: Intervals | UCC,
     *,
     statistic: Asked = "area",
+    axes: Axes = HEADLINE,
+    miss_rate: Range | None = None,
+    coverage: float | None = None,
+    unit: Unit = "raw",
     vary: Vary | None = None,
     n_resamples: int = 9999,
     alternative: Alternative = "two-sided",
     seed: Seed = None,
     block: int | npt.ArrayLike | None = None,
     progress: Progress = None,
-    **options: Unpack[Options],
 ) -> PermutationTest:
     """Test whether two models' intervals for the same rows differ by more than chance.
 
@@ -90,14 +93,12 @@ def permutation_test(
         Two models for the same rows: same ``y_true``, same weights. A UCC says how its bands move: by a factor, by an
         amount, or through a model's levels.
     statistic : str or callable
-        Of the curve: ``"area"`` or ``"gain"`` over the constant band, partial with a range such as
-        ``miss_rate=(0, 0.5)``; ``"crps"``, the potential CRPS, or ``"skill"``; ``"cheapest"``, the minimum cost (needs
-        `c`); ``"score"``, the best interval score, and ``"scale"`` and ``"half_width"``, the smallest that reach a
-        coverage on these rows (need `coverage`). Of the intervals as delivered: ``"cost"`` (needs `c`),
-        ``"interval_score"`` (needs `coverage`), or one of the five metrics by name. Or any function that
-        takes Intervals and returns a number; it is called for each swap.
-    axes, unit, c, miss_rate, bandwidth, excess, deficit, overshoot
-        As in `UCC.area`, `UCC.gain`, `UCC.cost` and `UCC.cheapest`; ranges and costs are in `unit`.
+        ``"area"`` or ``"gain"`` over the constant band, partial with a range such as ``miss_rate=(0, 0.5)``;
+        ``"crps"``, the potential CRPS, or ``"skill"``; ``"score"``, the best interval score, and ``"scale"`` and
+        ``"half_width"``, the smallest that reach a coverage on these rows (need `coverage`). Or any function that takes
+        Intervals and returns a number; it is called for each swap.
+    axes, unit, miss_rate
+        As in `UCC.area` and `UCC.gain`.
     vary : {"scale", "shift"}, optional
         How the bands of Intervals move, by default by a factor; a UCC knows.
     coverage : float, optional
@@ -124,8 +125,8 @@ def permutation_test(
     Notes
     -----
     Curves do not depend on the scale of a model's bands but a mixture of two models does, so for statistics of the
-    curve both are brought to one mean half-width before rows are swapped (over the shift, by an offset). Costs as
-    delivered, interval scores, metrics, ``"scale"`` and callables do depend on it and are compared as they are.
+    curve both are brought to one mean half-width before rows are swapped (over the shift, by an offset). ``"scale"``
+    and callables do depend on it and are compared as they are.
 
     Swapping is not exact even where every swap is tried, because the common half-width itself depends on which rows are
     whose; it is valid for equal population values in large samples. Where ``y_pred`` differ it would mix two sizes of
@@ -151,24 +152,23 @@ def permutation_test(
     one, two = curve_of("a", a, vary), curve_of("b", b, vary)
     refuse_other_rows(one, two)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
-    asked = Statistic.of(one, statistic, **options)
+    asked = Statistic.of(one, statistic, axes=axes, miss_rate=miss_rate, coverage=coverage, unit=unit)
     rows = Blocks.of(one.intervals, block)
     rows.require_two("a permutation test")
     swaps = Swaps(rows, positive("n_resamples", n_resamples), generator(seed))
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
         one, two = alike(asked.curve(one), asked.curve(two))
-        data, paths = (one.intervals, two.intervals), [one._path(), two._path()]
         first = asked.finite_value(one, "a")
-        del one  # what a curve sorts for its value takes memory
+        one._forget_order()  # what a curve sorts for its value takes memory
         second = asked.finite_value(two, "b")
-        del two
+        two._forget_order()
         if callable(asked.asked):
-            null = _called(asked.asked, data, rows, swaps, tick)
+            null = _called(asked.asked, (one.intervals, two.intervals), rows, swaps, tick)
         elif asked.relative and not same_predictions:
-            null = _flipped(paths, asked, (first, second), swaps, tick)
+            null = _flipped((one, two), asked, (first, second), swaps, tick)
         else:
-            null = _swapped(paths, asked, swaps, tick)
+            null = _swapped(pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps, tick)
     null.values.setflags(write=False)
     return PermutationTest(
         statistic=first - second,
@@ -210,40 +210,50 @@ class _Null(NamedTuple):
         return count / len(extreme) if every else (count + 1) / (len(extreme) + 1)
 
 
-def _swapped(paths: list[Path], asked: Statistic, swaps: Swaps, tick: Tick | None) -> _Null:
+def _swapped(pool: Path, asked: Statistic, swaps: Swaps, tick: Tick | None) -> _Null:
     """Differences of the two halves into which swaps split the rows of both models."""
     size = 1.0 if asked.relative else 0.0
-    if asked.as_delivered:
-        parts = [row_sums(path, asked) for path in paths]
-        sums, tables = parts[0], [columns(part, swaps.of_row, swaps.units) for part in parts]
-    else:
-        pool = pooled(paths.pop(0), paths.pop(0), same_pace=not asked.depends_on_scale)
-        if asked.asked == "area":
-            size = size_of_area(pool, asked.axes) * asked.size(pool, *asked.axes)
-        sums = row_sums(pool, asked)
-        unit = np.concatenate([swaps.of_row, swaps.of_row + swaps.units])
-        tables = np.split(columns(sums, unit, 2 * swaps.units), 2)
-    one, two = (table.sum(axis=0) for table in tables)
-    change, values = Factor(tables[1] - tables[0]), np.empty(swaps.count)
+    if asked.asked == "area":
+        size = size_of_area(pool, asked.axes) * asked.size(pool, *asked.axes)
+    unit = np.concatenate([swaps.of_row, swaps.of_row + swaps.units])
+    table, value = summed(pool, asked, unit, 2 * swaps.units)
+    halves = np.split(table, 2)
+    one, two = (half.sum(axis=0) for half in halves)
+    change, values = halves[1] - halves[0], np.empty(swaps.count)
     for part in batches(swaps.count, tick):
-        moved = change.sums(swaps.flags(part.stop - part.start))
-        values[part] = sums.values(one + moved) - sums.values(two - moved)
-    first, second = sums.values(np.stack([one, two]))
+        moved = product(swaps.flags(part.stop - part.start), change)
+        values[part] = value(one + moved) - value(two - moved)
+    first, second = value(np.stack([one, two]))
     return _Null(values, float(first - second), float(abs(first) + abs(second)) + size)
 
 
 def _flipped(
-    paths: list[Path], asked: Statistic, statistics: tuple[float, float], swaps: Swaps, tick: Tick | None
+    curves: tuple[UCC, UCC], asked: Statistic, statistics: tuple[float, float], swaps: Swaps, tick: Tick | None
 ) -> _Null:
     """Sums of what each unit contributes to the difference, with the signs of some flipped."""
     own, other = (
-        contributions(row_sums(path, asked, smooth=True), value, swaps.of_row, swaps.units)
-        for path, value in zip(paths, statistics, strict=True)
+        _contributions(summed(curve._path(), asked, swaps.of_row, swaps.units, smooth=True), value)
+        for curve, value in zip(curves, statistics, strict=True)
     )
     difference, values = own - other, np.empty(swaps.count)
     for part in batches(swaps.count, tick):
         values[part] = difference.sum() - 2 * (swaps.flags(part.stop - part.start) @ difference)
     return _Null(values, float(difference.sum()), 1 + float(np.abs(difference).sum()))
+
+
+def _contributions(sums: Summed, value: float) -> Array:
+    """What each unit contributes to a statistic, whose `value` they add up to: its share of it, and its influence.
+
+    The influence is what leaving the unit out takes away (Tukey's pseudo-values). That is closer to what new rows would
+    change than the derivative is, where single rows matter much.
+    """
+    total = sums.table.sum(axis=0)
+    share = sums.table[:, 0] / total[0]
+    whole, influence = sums.values(total[None])[0], np.empty(len(share))
+    for part in batches(len(share)):
+        influence[part] = whole - sums.values(total - sums.table[part])
+    influence = np.where(np.isfinite(influence), (1 - share) * influence, 0)
+    return np.asarray(share * (value - influence.sum()) + influence)
 
 
 def _called(
