@@ -141,6 +141,7 @@ def test_long_doubles_that_float64_would_round_are_refused() -> None:
         [0.0, None, 9.0],
         np.ma.array([0.0, 7.0, 9.0], mask=[False, True, False]),
         np.ma.array([0, ODD, 9], mask=[False, True, False]),
+        [0.0, np.ma.masked, 9.0],
     ],
 )
 def test_missing_values_of_lists_and_masked_arrays_are_refused_or_dropped(column: Any) -> None:
@@ -148,6 +149,13 @@ def test_missing_values_of_lists_and_masked_arrays_are_refused_or_dropped(column
     with pytest.warns(ucc.DroppedRowsWarning):
         kept = bounds(y_true=column, missing="drop")
     assert (kept.y_true.tolist(), kept.y_pred.tolist(), kept.dropped) == ([0.0, 9.0], [0.0, 2.0], 1)
+
+
+def test_what_a_library_says_of_data_it_cannot_convert_is_part_of_the_sentence() -> None:
+    pl = pytest.importorskip("polars")
+    what = "cannot convert i128 to NumPy, which has no 128-bit integer types"
+    wide = pl.Series([1, 2, 3], dtype=pl.Int128)
+    refused(f"`y_true` must be an array of numbers: {what}. {CONVERT}", bounds, y_true=wide, error=TypeError)
 
 
 def test_a_list_of_masked_rows_keeps_its_mask() -> None:

@@ -404,3 +404,28 @@ def test_infinite_is_said_of_what_lies_beyond_float64_and_of_nothing_else() -> N
     assert curve.at(8.0, unit=2.0).bandwidth == 2 * curve.at(2.0).bandwidth
     assert curve.area(axes=("bandwidth", "deficit")) == np.inf
     assert np.isfinite(curve.area(axes=("bandwidth", "deficit"), unit=2.0**1000))
+
+
+@pytest.mark.parametrize("power", [-1000, -540, 520, 1000])
+def test_an_assessment_says_the_same_of_rows_at_the_ends_of_float64(power: int) -> None:
+    rng = np.random.default_rng(1)
+    error, bands, others = rng.normal(size=40), *np.exp(rng.normal(size=(2, 40)))
+
+    def assessed(unit: float) -> ucc.Assessment:
+        models = {name: unit * band for name, band in {"A": bands, "B": others}.items()}
+        data = {name: ucc.Intervals.from_bands(unit * error, np.zeros(40), band) for name, band in models.items()}
+        return ucc.assess(data, coverage=0.8, by=np.arange(40) % 2)
+
+    far, here = assessed(2.0**power), assessed(1.0)
+    assert 0.1 < here.comparisons[0].pvalue < 0.9
+    assert_allclose(far.comparisons[0].pvalue, here.comparisons[0].pvalue, rtol=DIGITS)
+    for mine, theirs in zip(here.rows, far.rows, strict=True):
+        for name in ("score", "score_low", "score_high", "crps_low", "half_width_high"):
+            assert_allclose(getattr(theirs, name), 2.0**power * getattr(mine, name), rtol=DIGITS)
+        for name in ("coverage_low", "scale_high", "skill_low", "gain_bandwidth_deficit_high"):
+            assert_allclose(getattr(theirs, name), getattr(mine, name), rtol=DIGITS)
+
+
+def test_an_assessment_of_the_largest_numbers_warns_of_nothing() -> None:
+    iv = ucc.Intervals.from_bands([1e308, -1e308, 3e307], [0, 0, 0], [1e308, 1e307, 1e308])
+    assert ucc.assess({"A": iv, "B": iv.calibrated(scale=0.5)}, coverage=0.5).verdict.model == "A"

@@ -243,6 +243,17 @@ def test_a_score_needs_its_coverage() -> None:
     refused(sentence, ucc.UCC(bounds()).interval_score, coverage=None, error=TypeError)
 
 
+@pytest.mark.parametrize("kind", [float, np.float32, np.float16, np.longdouble, str])
+def test_a_coverage_is_the_decimal_that_was_written_in_any_precision(kind: Any) -> None:
+    error = np.arange(1.0, 11.0)
+    c = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(10), np.ones(10)))
+    share: Any = Fraction if kind is str else kind
+    assert c.find(coverage=share(kind("0.8"))).miss_rate == 0.2
+    assert c.find(miss_rate=share(kind("0.3"))).miss_rate == 0.3
+    levels = ucc.UCC.from_levels({0.5: c.intervals, 0.8: c.intervals.calibrated(scale=2)})
+    assert levels.decompose(coverage=share(kind("0.8"))) == levels.decompose(coverage=0.8)
+
+
 def test_a_coverage_beside_another_target_is_refused() -> None:
     c = ucc.UCC(bounds())
     sentence = "give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1."

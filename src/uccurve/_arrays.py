@@ -93,7 +93,7 @@ def numbers(name: str, value: Any) -> Array:
 def floats(name: str, value: Any) -> Array:
     """Copy `value` into a float64 array; refuse what is no number or does not fit exactly; masked values become NaN."""
     if isinstance(value, list | tuple) and any(isinstance(item, np.ma.MaskedArray) for item in value):
-        value = np.ma.array(value)
+        value = np.ma.array([np.nan if item is np.ma.masked else item for item in value])
     mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
     raw = _raw(name, value if mask is None else value.filled(0))
     if raw.dtype.kind == "O":
@@ -119,7 +119,7 @@ def _raw(name: str, value: Any) -> npt.NDArray[Any]:
         raise ValueError(
             f"`{name}` must be a regular array of numbers: {what}. Hint: give every row as many outputs as the others."
         ) from None
-    except (TypeError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001  # whatever the library behind the value raises
         raise TypeError(f"`{name}` must be an array of numbers: {str(error).rstrip('.')}. {CONVERT}") from None
     if raw.ndim == 0 and raw.dtype.kind == "O":
         hint = "Hint: pass a list or an array."

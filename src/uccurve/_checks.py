@@ -191,15 +191,16 @@ def target(given: Mapping[str, Any]) -> tuple[Metric, Any]:
 
 
 def as_written(value: float | Fraction) -> Fraction:
-    """Return the fraction a person meant by a float: 0.07 is 7/100 and 1/3 is a third.
+    """Return the fraction a person meant by a float of any precision: 0.07 is 7/100 and 1/3 is a third.
 
-    >>> as_written(0.07), as_written(1 / 3)
-    (Fraction(7, 100), Fraction(1, 3))
+    >>> as_written(0.07), as_written(1 / 3), as_written(np.float32(0.8))
+    (Fraction(7, 100), Fraction(1, 3), Fraction(4, 5))
     """
     if isinstance(value, Fraction):
         return value
-    simple = Fraction(float(value)).limit_denominator(10**6)
-    return simple if float(simple) == value else Fraction(repr(float(value)))
+    number = float(str(value) if isinstance(value, np.float16 | np.float32) else value)
+    simple = Fraction(number).limit_denominator(10**6)
+    return simple if float(simple) == number else Fraction(repr(number))
 
 
 def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
@@ -213,7 +214,8 @@ def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
     name, value = ("coverage", coverage) if miss_rate is None else ("miss_rate", miss_rate)
     hint = " Hint: 90% is 0.9." if name == "coverage" else " Hint: 10% is 0.1."
     try:
-        number = value if isinstance(value, Fraction) else as_written(_float(value))
+        _float(value)
+        number = as_written(value)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be a number between 0 and 1; got {shown(value)}.{hint}") from None
     if not 0 < number < 1:

@@ -287,10 +287,10 @@ class UCC:
         >>> UCC(Intervals.from_bands([1, 5], y_pred=[0, 0], lower_band=[2, 4])).interval_score(coverage=0.5)
         8.0
         """
-        alpha = float(checks.miss_rate_of(coverage))
-        curve = self._delivered_curve(coverage) if at is None else self
+        alpha = checks.miss_rate_of(coverage)
+        curve = self._delivered_curve(1 - alpha) if at is None else self
         point = curve.at(self._delivered if at is None else at, unit=unit)
-        return penalised(2 * point.bandwidth, point.deficit, alpha)
+        return penalised(2 * point.bandwidth, point.deficit, float(alpha))
 
     def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:
         """Split the interval score at a coverage into predictions, bands and calibration. O(n log n).
@@ -306,7 +306,7 @@ class UCC:
             uncertainty=2, prediction=6, climatology=8)
         """
         alpha = checks.miss_rate_of(coverage)
-        curve = self._delivered_curve(coverage)
+        curve = self._delivered_curve(1 - alpha)
         path = curve._path()
         t = curve._ramps(path).lower_hull().best_t(float(alpha))
         return decomposition(path, self.intervals, alpha, t, self._unit(unit))
@@ -431,7 +431,7 @@ class UCC:
     def _delivered(self) -> float:
         return 0.0 if self.vary == "shift" else 1.0
 
-    def _delivered_curve(self, coverage: float | Fraction) -> UCC:
+    def _delivered_curve(self, coverage: Fraction) -> UCC:
         """The curve of what is delivered at a coverage: of a model with levels, its interval of that level, scaled."""
         if not self.levels:
             return self

@@ -54,8 +54,9 @@ def variance(influence: Array, blocks: Blocks) -> float:
 
 
 def standard_error(influence: Array, blocks: Blocks) -> float:
-    """Return the square root of the variance."""
-    return sqrt(variance(influence, blocks))
+    """Return the square root of the variance; influences whose squares leave float64 are no exception."""
+    exponent = int(np.frexp(np.abs(influence).max())[1])
+    return float(np.ldexp(sqrt(variance(np.ldexp(influence, -exponent), blocks)), exponent))
 
 
 def interval(

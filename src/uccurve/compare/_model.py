@@ -185,7 +185,7 @@ class Model:
     def _areas(self, axes: Axes) -> dict[str, float]:
         """One of the paper's areas and its gain over the constant band, with their intervals."""
         path, ramps, name = self._whole_path, self._whole_ramps, "_".join(axes)
-        size = (path.unit / self.unit) ** sum(metric != "miss_rate" for metric in axes)
+        size = float(np.power(path.unit / self.unit, sum(metric != "miss_rate" for metric in axes)))
         area = influence.whole_area(path, ramps, axes)
         own = self._log_influence(influence.area_contributions(path, ramps, axes), 2)
         rows = influence.constant_area_contributions(path, axes)

@@ -43,6 +43,7 @@ FEW_BLOCKS = 8
 ONE_BLOCK = "all rows form one block, so nothing can be said about chance; use shorter blocks, or more rows"
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what lies beyond float64 is infinite, a difference of two such nan
 def assess(
     models: Models,
     *,
