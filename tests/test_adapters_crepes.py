@@ -56,7 +56,7 @@ def test_too_few_calibration_rows_are_explained() -> None:
 
 
 def test_one_column_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"`intervals` must have two columns, as predict_int returns them; .* \(3,\)"):
+    with pytest.raises(ValueError, match=r"intervals of crepes must be two columns, lower and upper; .* \(3,\)"):
         from_crepes([1, 2, 3], [1, 2, 3], np.ones(3))
     with pytest.raises(ValueError, match="`intervals` must lie between 0 and 1, both excluded; got 90"):
         levels_from_crepes([1.0], [1.0], {90: [[0.0, 2.0]]})

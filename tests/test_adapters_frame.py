@@ -144,7 +144,7 @@ def test_a_forecast_that_lacks_a_quantile_is_refused_or_dropped() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"output_type_id": ["1.5"] * 200}, "`quantile` must lie between 0 and 1, both excluded; got '1.5'"),
+        ({"output_type_id": ["1.5"] * 200}, "`quantile` must lie between 0 and 1, both excluded; got 1.5"),
         ({"output_type_id": ["low"] * 200}, "`quantile` must be a number between 0 and 1; got 'low'"),
         (
             {"output_type_id": ["0.5"] * 200},

@@ -101,24 +101,12 @@ def test_levels_of_a_distribution_make_a_curve() -> None:
     assert_allclose(curve.at(level=0.95).miss_rate, 0.05, atol=4 * (0.05 * 0.95 / 2000) ** 0.5)
 
 
-def test_a_skewed_mean_may_lie_outside() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    dist = stats.lognorm(s=np.array([2.0, 2.0]))
-    assert_same(
-        from_scipy([1.0, 2.0], dist, level=0.9, y_pred="mean"), [1.0, 2.0], dist.mean(), dist.ppf(0.05), dist.ppf(0.95)
-    )
-    with pytest.raises(ValueError, match="`y_pred` must lie between `lower` and `upper`"):
-        from_scipy([1.0, 2.0], dist, level=0.5, y_pred="mean")
-
-
 def test_what_is_not_frozen_row_by_row_is_refused() -> None:
     stats = pytest.importorskip("scipy.stats")
     with pytest.raises(ValueError, match=r"one set of parameters per row: \(\) against \(2,\)"):
         from_scipy([1.0, 2.0], stats.norm)
     with pytest.raises(TypeError, match="`dist` must be a frozen distribution with ppf or icdf; got list"):
         from_scipy([1.0, 2.0], [1, 2])
-    with pytest.raises(ValueError, match="`y_pred` must be one of median, mean; got 'mode'"):
-        from_scipy([1.0], stats.norm(loc=[1.0]), y_pred="mode")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"`level` must lie between 0 and 1|`levels` must lie between 0 and 1"):
         from_scipy([1.0], stats.norm(loc=[1.0]), level=90)
 
@@ -179,5 +167,5 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
         def predict_interval(self, X: Any) -> Any:
             return np.zeros((len(X), 3))
 
-    with pytest.raises(ValueError, match=r"predict_interval must return \(lower, upper\) or two columns.*\(142, 3\)"):
+    with pytest.raises(ValueError, match=r"intervals of Three must be two columns, lower and upper; .*\(142, 3\)"):
         from_estimator(Three(), X_new, y_new)

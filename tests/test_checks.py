@@ -267,9 +267,9 @@ def test_a_confidence_without_a_conformal_target_is_refused() -> None:
     for target in targets:
         refused("`confidence` needs conformal=True: it is about new rows.", c.find, **target, confidence=0.9)
     rule = "`confidence` must"
-    refused(f"{rule} lie between 0 and 1, both excluded; got 1.", c.find, coverage=0.5, conformal=True, confidence=1)
-    refused(f"{rule} lie between 0 and 1, both excluded; got 0.", c.find, coverage=0.5, conformal=True, confidence=0)
-    refused(f"{rule} be a finite number from 0 to 1; got 90.", c.find, coverage=0.5, conformal=True, confidence=90)
+    for number in (0, 1, 90):
+        sentence = f"{rule} lie between 0 and 1, both excluded; got {number}. Hint: 90% is 0.9."
+        refused(sentence, c.find, coverage=0.5, conformal=True, confidence=number)
     sentence = f"{rule} be a number; got '90%'."
     refused(sentence, c.find, coverage=0.5, conformal=True, confidence="90%", error=TypeError)
     sentence = (

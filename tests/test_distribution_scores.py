@@ -358,6 +358,7 @@ def test_a_quantile_is_a_number() -> None:
 @pytest.mark.parametrize("level", [0, 1, 90, float("nan")])
 def test_levels_of_0_or_1_or_beyond_are_refused(level: float) -> None:
     sentence = f"`levels` must lie between 0 and 1, both excluded; got {level:g}. Hint: 90% is 0.9."
+    sentence = "`levels` must be a finite number; got nan." if np.isnan(level) else sentence
     refused(sentence, wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.5, level])
     sentence = sentence.replace("levels", "quantile_levels")
     refused(sentence, crps_score, Y, DRAWS[:2], quantile_levels=[0.5, level])

@@ -297,7 +297,7 @@ def test_levels_that_are_none_are_refused() -> None:
     with pytest.raises(TypeError, match=r"level 0\.9 holds list"):
         ucc.UCC.from_levels({0.9: [1, 2]})  # type: ignore[dict-item]
     with pytest.raises(
-        ValueError, match=r"a level must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9"
+        ValueError, match=r"`level` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9"
     ):
         ucc.UCC.from_levels({90: iv})
 

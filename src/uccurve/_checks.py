@@ -150,6 +150,14 @@ def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> f
     return number
 
 
+def inside_unit(name: str, value: Any, hint: str = "90% is 0.9") -> float:
+    """Return one number between 0 and 1, both excluded."""
+    number = real(name, value)
+    if not 0 < number < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {number:g}. Hint: {hint}.")
+    return number
+
+
 def _float(value: Any) -> float:
     """Return one number as a float; text, booleans and arrays are none."""
     if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):

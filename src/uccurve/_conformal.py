@@ -35,9 +35,7 @@ def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None) -> 
     if confidence is None:
         rank, needed = ceil((n + 1) * (1 - alpha)), ceil(1 / alpha) - 1
     else:
-        confidence = checks.real("confidence", confidence, 0, 1)
-        if confidence in (0, 1):
-            raise ValueError(f"`confidence` must lie between 0 and 1, both excluded; got {confidence:g}.")
+        confidence = checks.inside_unit("confidence", confidence)
         rank = beta_rank(n, 1 - alpha, confidence) or n + 1
         needed = ceil(log1p(-confidence) / log(float(1 - alpha))) if alpha < 1 else 1
     if rank > n:

@@ -63,8 +63,7 @@ def pinball_score(
     >>> pinball_score([1, 5], y_quantile=[3, 4], quantile=0.75)  # 0.25 x 2 and 0.75 x 1
     0.625
     """
-    level = checks.real("quantile", quantile)
-    _inside_unit("quantile", level)
+    level = checks.inside_unit("quantile", quantile)
     (y, predicted), weight = data_columns(sample_weight, y_true=y_true, y_quantile=y_quantile)
     with np.errstate(over="ignore"):
         error = y - predicted
@@ -189,11 +188,7 @@ def wis_decomposition(
 
 
 def _wis_rows(
-    y_true: npt.ArrayLike,
-    median: npt.ArrayLike,
-    bounds: tuple[npt.ArrayLike, npt.ArrayLike],
-    levels: npt.ArrayLike,
-    sample_weight: npt.ArrayLike | None,
+    y_true: Any, median: Any, bounds: tuple[Any, Any], levels: Any, sample_weight: Any
 ) -> tuple[rowscores.WISRows, Array | None]:
     """Parts of each row's score, and the weights of the rows."""
     (y, middle), weight = data_columns(sample_weight, y_true=y_true, median=median)
@@ -240,13 +235,8 @@ def _levels(name: str, value: npt.ArrayLike) -> Array:
     if levels.ndim != 1 or not len(levels):
         raise ValueError(f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}.")
     for level in levels.tolist():
-        _inside_unit(name, level)
+        checks.inside_unit(name, level)
     return levels
-
-
-def _inside_unit(name: str, number: float) -> None:
-    if not 0 < number < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {number:g}. Hint: 90% is 0.9.")
 
 
 def refuse_crossing(names: str, quantiles: Sequence[Array], hint: str = "sort the quantiles of each row first") -> None:

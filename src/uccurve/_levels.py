@@ -231,8 +231,7 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
     for level, intervals in levels.items():
         if not isinstance(intervals, Intervals):
             raise TypeError(f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}.")
-        if not 0 < checks.real("level", level) < 1:
-            raise ValueError(f"a level must lie between 0 and 1, both excluded; got {level!r}. Hint: 90% is 0.9.")
+        checks.inside_unit("level", level)
     ordered = sorted(((float(level), intervals) for level, intervals in levels.items()), key=lambda pair: pair[0])
     for (inner_level, inner), (outer_level, outer) in pairwise(ordered):
         _refuse_other_rows(inner, outer, f"level {inner_level:g} and level {outer_level:g}")

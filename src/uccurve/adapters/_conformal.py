@@ -82,7 +82,7 @@ def from_crepes(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, intervals: Any, **
     >>> from_crepes([1.5, 3.0], y_pred=[1.0, 2.0], intervals=[[0.0, 3.0], [1.0, 2.5]]).upper.tolist()
     [3.0, 2.5]
     """
-    return Intervals.from_bounds(y_true, y_pred, *_two_columns(intervals), **options)
+    return Intervals.from_bounds(y_true, y_pred, *two_columns(intervals, "crepes"), **options)
 
 
 def levels_from_crepes(
@@ -96,7 +96,7 @@ def levels_from_crepes(
     >>> {level: iv.upper.tolist() for level, iv in found.items()}
     {0.5: [2.0], 0.9: [3.0]}
     """
-    bounds = {level_of(level, "intervals"): _two_columns(one) for level, one in intervals.items()}
+    bounds = {level_of(level, "intervals"): two_columns(one, "crepes") for level, one in intervals.items()}
     return bounded(y_true, y_pred, bounds, options)
 
 
@@ -116,19 +116,20 @@ def _parts(prediction: Any) -> tuple[Array, Array]:
     return y_pred, bounds
 
 
-def _two_columns(intervals: Any) -> tuple[Array, Array]:
+def two_columns(intervals: Any, source: str) -> tuple[Array, Array]:
+    """Return lower and upper bounds from two columns."""
     both = np.asarray(intervals)
     if both.ndim != 2 or both.shape[1] != 2:
-        raise ValueError(f"`intervals` must have two columns, as predict_int returns them; its shape is {both.shape}.")
-    _refuse_infinite(both, "crepes")
+        raise ValueError(f"intervals of {source} must be two columns, lower and upper; their shape is {both.shape}.")
+    _refuse_infinite(both, source)
     return both[:, 0], both[:, 1]
 
 
-def _refuse_infinite(bounds: Array, library: str) -> None:
-    """Refuse the infinite bounds that both libraries give where their calibration rows are too few."""
+def _refuse_infinite(bounds: Array, source: str) -> None:
+    """Refuse the infinite bounds that conformal predictors give where their calibration rows are too few."""
     infinite: Flags = np.logical_or.reduce(np.isinf(bounds.reshape(len(bounds), -1)), axis=1)
     if infinite.any():
         raise ValueError(
-            f"{library} gave infinite bounds in {int(infinite.sum())} of {len(infinite)} rows: its calibration rows "
+            f"{source} gave infinite bounds in {int(infinite.sum())} of {len(infinite)} rows: its calibration rows "
             "are too few for this level. Hint: use more of them or a lower level."
         )

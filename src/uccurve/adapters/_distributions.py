@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
 from uccurve._arrays import first_axis
 from uccurve._checks import Array
 from uccurve.intervals import Intervals, Options, draw_quantiles
@@ -83,15 +82,8 @@ def levels_from_posterior(
     return bounded(observed, found[count], bounds, options)
 
 
-def from_scipy(
-    y_true: npt.ArrayLike,
-    dist: Any,
-    *,
-    level: float = 0.9,
-    y_pred: Literal["median", "mean"] = "median",
-    **options: Unpack[Options],
-) -> Intervals:
-    """Central intervals of frozen distributions such as ``scipy.stats.norm(loc=mean, scale=std)``.
+def from_scipy(y_true: npt.ArrayLike, dist: Any, *, level: float = 0.9, **options: Unpack[Options]) -> Intervals:
+    """Central intervals of frozen distributions such as ``scipy.stats.norm(loc=mean, scale=std)``, around the median.
 
     Parameters
     ----------
@@ -101,8 +93,6 @@ def from_scipy(
         `y_true`.
     level : float
         Probability between the two quantiles.
-    y_pred : {"median", "mean"}
-        The mean of a skewed distribution may lie outside a narrow interval.
     **options
         `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
 
@@ -113,24 +103,18 @@ def from_scipy(
     >>> iv.lower.tolist(), iv.y_pred.tolist(), iv.upper.tolist()
     ([2.5, 7.5], [5.0, 10.0], [7.5, 12.5])
     """
-    (found,) = levels_from_scipy(y_true, dist, levels=[level], y_pred=y_pred, **options).values()
+    (found,) = levels_from_scipy(y_true, dist, levels=[level], **options).values()
     return found
 
 
 def levels_from_scipy(
-    y_true: npt.ArrayLike,
-    dist: Any,
-    *,
-    levels: Sequence[float] = DECILES,
-    y_pred: Literal["median", "mean"] = "median",
-    **options: Unpack[Options],
+    y_true: npt.ArrayLike, dist: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
 ) -> dict[float, Intervals]:
     """Central intervals of frozen distributions at each of the `levels`; parameters as in `from_scipy`."""
     quantile = getattr(dist, "ppf", None) or getattr(dist, "icdf", None)
     if quantile is None:
         raise TypeError(f"`dist` must be a frozen distribution with ppf or icdf; got {type(dist).__name__}.")
-    checks.choice("y_pred", y_pred, ("median", "mean"))
-    point = np.asarray(dist.mean() if y_pred == "mean" else quantile(0.5))
+    point = np.asarray(quantile(0.5))
     if point.shape != np.shape(y_true):
         raise ValueError(
             f"`dist` must be frozen with one set of parameters per row: {point.shape} against {np.shape(y_true)}. "

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from uccurve.intervals import Intervals, Options
 
-from ._conformal import from_mapie
+from ._conformal import from_mapie, two_columns
 from ._levels import level_of, tails
 
 
@@ -52,9 +52,11 @@ def from_estimator(
                 "own. Hint: leave it out, and set the level where the estimator is made."
             )
         found = estimator.predict_interval(X)
-        if isinstance(found, tuple) and len(found) == 2 and np.ndim(found[1]) == 3:
+        is_pair = isinstance(found, tuple) and len(found) == 2
+        if is_pair and np.ndim(found[1]) == 3:
             return from_mapie(y_true, found, **options)
-        return Intervals.from_bounds(y_true, estimator.predict(X), *_bounds(found), **options)
+        bounds = found if is_pair else two_columns(found, type(estimator).__name__)
+        return Intervals.from_bounds(y_true, estimator.predict(X), *bounds, **options)
     if "return_std" in inspect.signature(estimator.predict).parameters:
         mean, std = estimator.predict(X, return_std=True)
         deviations = NormalDist().inv_cdf(tails(0.9 if level is None else level_of(level))[1])
@@ -74,15 +76,3 @@ def _last(estimator: Any, X: Any) -> tuple[Any, Any]:
     if not hasattr(estimator, "predict"):
         raise TypeError(f"`estimator` must have predict; {type(estimator).__name__} has none.")
     return estimator, X
-
-
-def _bounds(found: Any) -> tuple[Any, Any]:
-    """Return lower and upper from a pair, or from two columns."""
-    if isinstance(found, tuple) and len(found) == 2:
-        return found
-    both = np.asarray(found)
-    if both.ndim != 2 or both.shape[1] != 2:
-        raise ValueError(
-            f"predict_interval must return (lower, upper) or two columns; it returned an array of shape {both.shape}."
-        )
-    return both[:, 0], both[:, 1]

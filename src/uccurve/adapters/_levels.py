@@ -38,9 +38,7 @@ def level_of(value: Any, name: str = "level") -> float:
         level = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a number between 0 and 1; got {value!r}.") from None
-    if not 0 < level < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {value!r}. Hint: 90% is 0.9.")
-    return float(as_written(level))
+    return float(as_written(checks.inside_unit(name, level)))
 
 
 def tails(level: float) -> tuple[float, float]:

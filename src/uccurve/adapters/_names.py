@@ -7,7 +7,7 @@ matter. Nothing is guessed where two columns could be meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ HUB = frozenset((*KIND, "output_type_id", "target_end_date"))
 _TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
 _SIDE = "|".join(word for words in SIDES.values() for word in words)
 _LEVEL = re.compile(rf"({_SIDE})_(\d+(?:\.\d+)?)%?|(\d+(?:\.\d+)?)%?_({_SIDE})")
-_QUANTILE = re.compile(r"(?:q|p|ql|quantile)_?(\d+)(\.\d+)?|(0)(\.\d+)|(\d+(?:\.\d+)?)%")
+_QUANTILE = re.compile(r"(?:q|p|ql|quantile)_?(\d+(?:\.\d+)?)|(0\.\d+)|(\d+(?:\.\d+)?)%")
 _SAMPLE = re.compile(r"(?:sample|draw|boot)_?\d+")
 _BothSides = tuple[list[str], list[str]]
 
@@ -206,8 +206,11 @@ def _columns(model: str, roles: Mapping[str, _Role], names: Sequence[str], hint:
     if not pairs or not centres:
         samples = tuple(name for name, role in roles.items() if role.kind == "sample")
         return Columns("", (), samples=samples) if len(samples) > 1 else None
-    for group in _rivals(pairs, centres):
-        raise ValueError(f"{_listed(group)} could all belong to {model}. Hint: {hint.format(model=model)}.")
+    groups = [centres, *(side for both in pairs.values() for side in both)]
+    if len(pairs) > 1 and None in pairs:
+        groups = [[name for both in pairs.values() for side in both for name in side]]
+    if rivals := [group for group in groups if len(group) > 1]:
+        raise ValueError(f"{_listed(rivals[0])} could all belong to {model}. Hint: {hint.format(model=model)}.")
     bounds = [Bounds(lower[0], upper[0], level) for level, (lower, upper) in pairs.items()]
     return Columns(centres[0], tuple(sorted(bounds, key=lambda one: one.level or Fraction(0))), median)
 
@@ -232,15 +235,6 @@ def _refuse_incomplete(
             f"levels of {model} must have both bounds: `{(lower or upper)[0]}` has no {'upper' if lower else 'lower'} "
             "bound. Hint: add the other side, or drop this one."
         )
-
-
-def _rivals(pairs: Mapping[Fraction | None, _BothSides], centres: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Return columns of which only one can be meant."""
-    if len(pairs) > 1 and None in pairs:
-        yield [name for both in pairs.values() for side in both for name in side]
-    for group in (centres, *(side for both in pairs.values() for side in both)):
-        if len(group) > 1:
-            yield group
 
 
 def _sides(roles: Mapping[str, _Role]) -> dict[Fraction | None, _BothSides]:
@@ -304,14 +298,11 @@ def _quantile(text: str) -> Fraction | None:
     match = _QUANTILE.fullmatch(text)
     if not match:
         return None
-    if match[5]:
-        return Fraction(match[5]) / 100
-    whole, decimals = match[1] or match[3], match[2] or match[4] or ""
-    if decimals and int(whole) == 0:
-        return Fraction(whole + decimals)
-    if decimals or len(whole) < 3 or int(whole) == 100:
-        return Fraction(whole + decimals) / 100
-    return Fraction(f"0.{whole}")
+    number = match[1] or match[2] or match[3]
+    if number.startswith("0.") and not match[3]:
+        return Fraction(number)
+    percent = match[3] or "." in number or len(number) < 3 or number == "100"
+    return Fraction(number) / 100 if percent else Fraction(f"0.{number}")
 
 
 def _tokens(name: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uccurve._checks import Array, as_written, real, shown
+from uccurve._checks import Array, as_written, inside_unit
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
 
 from ._blocks import Blocks, Flags
@@ -33,9 +33,7 @@ class CoverageInterval(NamedTuple):
 
 def checked_level(level: float, name: str = "confidence_level") -> float:
     """Return a confidence level between 0 and 1."""
-    if not 0 < real(name, level) < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(level)}. Hint: 95% is 0.95.")
-    return float(level)
+    return inside_unit(name, level, "95% is 0.95")
 
 
 def variance(influence: Array, blocks: Blocks) -> float:
