@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from uccurve._checks import Array, Unit
+from uccurve._checks import Unit
 from uccurve.curve import UCC
-from uccurve.points import CurvePoints, OperatingPoint
+from uccurve.points import OperatingPoint
 from uccurve.protocol import Curve
 
 Knob = Literal["scale", "shift"]
@@ -49,13 +49,6 @@ def reached(curve: Curve, coverage: float, unit: Unit = "raw") -> OperatingPoint
 def position(point: OperatingPoint, curve: Curve) -> float:
     """Scale (or shift) of an operating point."""
     return point.shift if curve.vary == "shift" else point.scale
-
-
-def positions(points: CurvePoints) -> Array:
-    """Scale (or shift) of each vertex."""
-    found = points.shift if points.scale is None else points.scale
-    assert found is not None  # noqa: S101  # points have one of the two
-    return found
 
 
 def constant_curve(curve: Curve) -> UCC | None:

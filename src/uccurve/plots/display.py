@@ -17,7 +17,7 @@ from uccurve.points import OperatingPoint
 from uccurve.protocol import Curve
 
 from . import _drawing as draw
-from ._curves import Bracketed, constant_curve, delivered_at, is_exact, knob, position, positions
+from ._curves import Bracketed, constant_curve, delivered_at, is_exact, knob, position
 from ._drawing import GREY
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class UCCDisplay:
     def __init__(self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
         self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
         points = ucc.points(axes=self.axes, unit=unit)
-        self.x, self.y, self._t = points.x, points.y, positions(points)
+        self.x, self.y = points.x, points.y
 
     @property
     def path(self) -> tuple[Array, Array]:
@@ -192,7 +192,8 @@ class UCCDisplay:
         """Shade where the exact curve may run from each point to the next: every metric only rises or only falls."""
         from matplotlib.collections import PolyCollection
 
-        ends = np.array([[ucc.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in self._t.tolist()])
+        places = self.ucc.table()[knob(self.ucc)].tolist()
+        ends = np.array([[ucc.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places])
         low, high = np.minimum(ends[1:, :, 0], ends[:-1, :, 0]), np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
         right, left = np.column_stack([high[:, 0], low[:, 1]]), np.column_stack([low[:, 0], high[:, 1]])
         look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}

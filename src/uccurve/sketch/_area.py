@@ -3,8 +3,8 @@
 Over a cell two metrics are straight lines X and Y plus remainders e and f that vanish at both ends, so
 ``integral of y dx = integral of Y dX + integral of f dX - integral of e dY + integral of f de``. The first is a
 trapezoid, the next two follow from integrals of remainders over the scale, which the sums of the bins give exactly, and
-the last is at most the product of the largest remainders. It vanishes where both metrics have the same remainder, as on overshoot
-and deficit, or where one is a line, as the bandwidth is.
+the last is at most the product of the largest remainders. It vanishes where both metrics have the same remainder, as on
+overshoot and deficit, or where one is a line, as the bandwidth is.
 """
 
 from __future__ import annotations
