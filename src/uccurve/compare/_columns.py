@@ -90,38 +90,24 @@ class Column:
 
 
 NEW_ROW = "they cover a new row with probability {coverage} (split conformal prediction)."
+KEPT = "Kept where the {level} confidence interval of the coverage contains {coverage}."
+HALF_WIDTH = "Mean half-width (bandwidth) of the intervals to ship, {unit}."
+SCORE = "Interval score at its best scale, {unit}. Lower is better."
+CRPS = "CRPS with each level at its best scale, {unit}. Lower is better."
 SKILL = "How much lower the potential CRPS is than that of a constant band around the same predictions."
+SHIPPED = "Score with the factor for {coverage}, as it would be shipped."
+DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is better."
+SHORT = "Probability of so low a coverage by chance, as shipped where one is promised; adjusted for all segments."
 NAME = Column("name", "model", words, "Name of the model.")
 _VERDICT = (
     NAME,
     Column("coverage", "coverage as delivered", share, "Share of the rows inside their interval, as delivered."),
-    Column(
-        "promise", "promise", words, "Kept where the {level} confidence interval of the coverage contains {coverage}."
-    ),
+    Column("promise", "promise", words, KEPT),
     Column("scale", "factor for {coverage}", factor, f"Multiply the bands by this and {NEW_ROW}", brief=True),
     Column("shift", "shift for {coverage}", amount, f"Add this to the bands and {NEW_ROW}"),
-    Column(
-        "half_width",
-        "half-width at {coverage}",
-        number,
-        "Mean half-width (bandwidth) of the intervals to ship, {unit}.",
-    ),
-    Column(
-        "score",
-        "score at {coverage}",
-        number,
-        "Interval score at its best scale, {unit}. Lower is better.",
-        "scores",
-        brief=True,
-    ),
-    Column(
-        "crps",
-        "potential CRPS",
-        number,
-        "CRPS with each level at its best scale, {unit}. Lower is better.",
-        "areas",
-        brief=True,
-    ),
+    Column("half_width", "half-width at {coverage}", number, HALF_WIDTH),
+    Column("score", "score at {coverage}", number, SCORE, "scores", brief=True),
+    Column("crps", "potential CRPS", number, CRPS, "areas", brief=True),
     Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model, adjusted for all pairs (Holm)."),
     Column("skill", "skill", percent, SKILL),
 )
@@ -137,9 +123,6 @@ _SCORES = tuple(
         ("miscalibration", "wrong scale costs", "What the delivered scale costs over the best one."),
         ("score", "as delivered", "Score as delivered. Lower is better."),
     )
-)
-_SHIPPED = Column(
-    "shipped_score", "as shipped", number, "Score with the factor for {coverage}, as it would be shipped.", "scores"
 )
 _DELIVERED = tuple(
     Column(field, heading, form, meaning, "delivered")
@@ -166,7 +149,7 @@ def _planes(kind: str, form: Format, meaning: str, group: Group) -> tuple[Column
 MODELS: tuple[Column, ...] = (
     *_VERDICT,
     *_SCORES,
-    _SHIPPED,
+    Column("shipped_score", "as shipped", number, SHIPPED, "scores"),
     *_DELIVERED,
     *_planes("area", number, "Area under this curve. Lower is better.", "areas"),
     *_planes("gain", percent, "Share of the constant band's area saved.", "gains"),
@@ -191,7 +174,7 @@ PAIRS: tuple[Column, ...] = (
         "difference",
         "difference in {ranks}",
         lambda ends: number(*ends),
-        "First minus second, with its {level} confidence interval. Lower is better.",
+        DIFFERENCE,
         value=lambda one: (one.difference, one.low, one.high),
     ),
     Column("pvalue", "p", pvalue, "Paired t test."),
@@ -221,12 +204,7 @@ SEGMENTS: tuple[Column, ...] = (
     Column("scale", "factor for {coverage}", factor, "What this segment alone would need."),
     Column("shift", "shift for {coverage}", amount, "What this segment alone would need."),
     Column("skill", "skill", percent, SKILL),
-    Column(
-        "short_pvalue",
-        "adjusted p",
-        pvalue,
-        "Probability of so low a coverage by chance, as shipped where one is promised; adjusted for all segments.",
-    ),
+    Column("short_pvalue", "adjusted p", pvalue, SHORT),
 )
 """Columns of `Segment`."""
 
