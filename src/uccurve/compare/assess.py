@@ -177,26 +177,20 @@ def asked_settings(
     axes: Axes,
     partial: Range | None,
     c: float | None,
-    unit: Unit,
     confidence_level: float,
-    n_resamples: int | None = None,
-    seed: int | None = None,
-    block: str | None = None,
+    **others: Any,
 ) -> AssessmentSettings:
-    """Return what is asked for, checked."""
+    """Return what is asked for, checked; `others` are fields of the settings."""
     alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
     return AssessmentSettings(
         coverage=None if coverage is None else float(1 - alpha),
         axes=checks.axes(axes),
         partial=None if partial is None else checks.span("partial", partial),
         c=None if c is None else checks.real("c", c, 0, 1),
-        unit=unit,
         confidence_level=checked_level(confidence_level),
-        n_resamples=n_resamples,
-        seed=seed,
-        block=block,
         ranked_by="crps" if coverage is None else "score",
         shown_coverage=float(1 - alpha),
+        **others,
     )
 
 

@@ -231,11 +231,11 @@ class AssessmentSettings:
     c: float | None
     unit: Unit
     confidence_level: float
-    n_resamples: int | None
-    seed: int | None
-    block: str | None
     ranked_by: RankedBy
     shown_coverage: float
+    n_resamples: int | None = None
+    seed: int | None = None
+    block: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,14 +376,11 @@ class Assessment:
 
     def segments_frame(self, backend: Any = None) -> Any:
         """Data frame with one row per model and segment."""
-        names = [field.name for field in fields(Segment)]
-        return _tables.frame({name: [getattr(one, name) for one in self.segments] for name in names}, backend)
+        return _tables.frame(_columns_of(Segment, self.segments), backend)
 
     def levels_frame(self, backend: Any = None) -> Any:
         """Data frame with one row per model and level: nominal and observed coverage, misses, factor."""
-        levels = [level for row in self.rows for level in row.levels]
-        names = [field.name for field in fields(LevelRow)]
-        return _tables.frame({name: [getattr(one, name) for one in levels] for name in names}, backend)
+        return _tables.frame(_columns_of(LevelRow, [level for row in self.rows for level in row.levels]), backend)
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the verdict and tables as text; `full` adds reasons, decomposition, the paper's numbers, all pairs."""
@@ -406,6 +403,11 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         return _tables.html(self)
+
+
+def _columns_of(kind: type[Segment | LevelRow], rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return the fields of rows of one kind as columns."""
+    return {field.name: [getattr(row, field.name) for row in rows] for field in fields(kind)}
 
 
 def segment_title(feature: str, label: str) -> str:
