@@ -256,6 +256,16 @@ def test_steep_slopes_between_close_levels_leave_nothing_behind() -> None:
         close(curve.table()[name][-1], oracle.value(name, oracle.end))
 
 
+def test_no_digits_are_lost_far_above_close_levels() -> None:
+    error = [3e-12, 4e-15, -900.0, 2e-15]
+    inner = data(error, [1e-8, 6e-7, 6e-9, 9e-10], [1e-8, 6e-7, 6e-9, 9e-10])
+    outer = data(error, [1.3e-8, 6e-7, 2.2e-8, 1.6e-8], [2e-6, 6e-7, 6e-9, 1e-5])
+    levels = Nested((0.5, 0.50000001), (inner, outer))
+    curve, oracle = levels.curve(), levels.oracle()
+    for name in METRICS:
+        close(curve.table()[name][-1], oracle.value(name, oracle.end))
+
+
 # ---- nothing to compare
 
 

@@ -18,7 +18,8 @@ from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unreso
 from .intervals import Intervals
 
 STEEP = 1e3
-"""Growth of the mean half-width, in mean errors, beyond which rounding would show where slopes cancel each other."""
+"""Growth of the mean half-width, in mean errors or in its growth above the widest level, beyond which rounding would
+show where slopes cancel each other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +96,7 @@ class LevelsPath(Path):
         yield self._coverage()
         limit, widths = self.largest, self.widths
         growth = np.append(np.diff(widths) / np.diff(self.knots), widths[-1])
-        exact = bool(growth.max() > STEEP * self.mean(self.error))
+        exact = bool(growth.max() > STEEP * min(self.mean(self.error), growth[-1]))
         for i, knot in enumerate(self.knots.tolist()):
             if i == 0 or knot < limit:
                 yield self._change_at_knot(i, knot, float(np.diff(growth, prepend=0.0)[i]), exact=exact)
