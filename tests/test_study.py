@@ -1,6 +1,7 @@
 """The study of interval methods: its folds, its methods, its ranks, its page, and what it refuses."""
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -24,13 +25,15 @@ pytest.importorskip("statsmodels")
 pytest.importorskip("typer")
 
 import program
-from pages import ROOT
+from pages import DOCS, ROOT
 from uccurve.experiments import NAMES, _study, study
 from uccurve.experiments._study_data import DATA, QUICK, trial
 from uccurve.experiments._study_methods import METHODS, learner
+from uccurve.experiments._study_page import write
 
 pytestmark = pytest.mark.slow
 
+COMMITTED = DOCS / "study" / "study.json"
 OWN_PREDICTION = {"CQR", "Quantile forest", "GP", "Ours (forest)"}
 FILES = ("study.md", "study/study.json", "study/ranks.svg", "study/skills.svg")
 
@@ -304,11 +307,12 @@ def test_the_study_s_own_options_need_the_study(tmp_path: Path) -> None:
     assert "--method and --data are for the study" in found.stderr
 
 
-def test_the_example_adds_a_method_in_ten_lines(
+def test_the_example_adds_a_method_in_ten_lines_and_the_page_shows_it(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = ROOT / "examples" / "own_method.py"
     code = path.read_text(encoding="utf-8")
+    assert f"```python\n{code}```" in (DOCS / "study.md").read_text(encoding="utf-8")
     own = code[code.index("class ") :]
     assert len([line for line in own.splitlines() if line.strip()]) <= 10
     monkeypatch.chdir(tmp_path)
@@ -316,3 +320,20 @@ def test_the_example_adds_a_method_in_ten_lines(
     assert "'Neighbours': " in capsys.readouterr().out
     assert "| Neighbours | a method of your own | uccurve " in (tmp_path / "study.md").read_text(encoding="utf-8")
     assert not list(cache.glob("*Neighbours*"))
+
+
+def test_the_committed_study_is_whole_and_its_page_is_made_from_it(tmp_path: Path) -> None:
+    found = json.loads(COMMITTED.read_text(encoding="utf-8"))
+    assert (found["quick"], found["seeds"]) == (False, [0, 1, 2, 3, 4])
+    assert list(found["data"]) == list(DATA)
+    assert list(found["methods"]) == list(METHODS)
+    write(found, tmp_path)
+    assert (tmp_path / "study.md").read_text(encoding="utf-8") == (DOCS / "study.md").read_text(encoding="utf-8")
+
+
+def test_the_page_answers_in_its_first_lines() -> None:
+    first = " ".join((DOCS / "study.md").read_text(encoding="utf-8").splitlines()[2:8])
+    assert re.match(
+        r"- \*\*On tabular data of 500 to 40,000 training rows use [^*]+\*\*: .* It costs [\d.]+ seconds", first
+    )
+    assert re.search(r"- \*\*Below 500 training rows use [^*]+\*\*: ", first)

@@ -228,7 +228,7 @@ def reproduce(
             texts = list(map(as_text, run(of_paper, **asked).values())) if of_paper else []
             if "study" in names:
                 study(methods=method or None, data=data or None, **asked)
-                texts.append((out / "study.md").read_text(encoding="utf-8").partition("\n## ")[0])
+                texts.append((out / "study.md").read_text(encoding="utf-8").partition("\n## How")[0])
     except KeyboardInterrupt:
         say("interrupted: finished parts are kept, so the same command resumes where this one stopped")
         raise typer.Exit(130) from None

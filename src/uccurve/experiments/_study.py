@@ -203,9 +203,13 @@ def measures(iv: Intervals, arrays: Arrays, unit: float) -> dict[str, float]:
 
 
 def groups(judged: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return names of data sets: all, large ones and small ones."""
-    small = [name for name, one in judged.items() if one["training_rows"] < SMALL]
-    return {"all": list(judged), "large": [name for name in judged if name not in small], "small": small}
+    """Return names of data sets: all, large ones, small ones and real ones."""
+    return {
+        "all": list(judged),
+        "large": [name for name, one in judged.items() if one["training_rows"] >= SMALL],
+        "small": [name for name, one in judged.items() if one["training_rows"] < SMALL],
+        "real": [name for name, one in judged.items() if "synthetic" not in one],
+    }
 
 
 def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:

@@ -41,15 +41,15 @@ def write(result: Result, folder: Path) -> None:
 
 
 def answer(result: Result, group: str) -> dict[str, Any]:
-    """Return which method has the best mean rank by the score as delivered, what else is as good, and what it costs."""
+    """Return methods by mean rank of the score as delivered, which are worse than the first, and what they cost."""
     ranks = result["ranks"][group]
     mean = ranks["measures"]["score"]["mean_ranks"]
     order = sorted(mean, key=mean.__getitem__)
     sets = [result["data"][name] for name in ranks["data"]]
     largest = max(sets, key=lambda one: one["training_rows"])
     seconds = {method: largest["results"][method]["fit_seconds"]["mean"] for method in order}
-    close = [method for method in order[1:] if mean[method] - mean[order[0]] <= ranks["critical_difference"]]
-    return {"order": order, "close": close, "seconds": seconds, "largest": largest, "sets": sets}
+    worse = [method for method in order if mean[method] - mean[order[0]] > ranks["critical_difference"]]
+    return {"order": order, "worse": worse, "seconds": seconds, "largest": largest, "sets": sets}
 
 
 def best(results: Mapping[str, Any], measure: str, among: Any = None) -> Any:
