@@ -78,16 +78,19 @@ def levels(found: Assessment, ax: PlotAxes) -> None:
     ax.set_title(f"Calibration{best_of(rows, found)}", loc="left", fontsize="medium")
 
 
-def pit(found: Assessment, figure: Figure) -> None:
-    """PIT histogram of each model of several levels; bins outside of the simultaneous band are coloured."""
-    rows = [row for row in found.ranking if row.pit is not None][:MULTIPLES]
+def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
+    """PIT histogram of each model of several levels, or of the best on `ax`; bins outside of the band are coloured."""
+    rows = [row for row in found.ranking if row.pit is not None][: 1 if ax else MULTIPLES]
     if not rows:
         raise ValueError("there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels.")
-    for ax, row, name in zip(multiples(figure, len(rows)), rows, names_of(rows), strict=True):
-        _histogram(ax, row.pit)
-        ax.set_title(name, loc="left", fontsize="small")
-    figure.supxlabel("PIT", fontsize="medium")
-    figure.supylabel("density", fontsize="medium")
+    for one, row, name in zip([ax] if ax else multiples(figure, len(rows)), rows, names_of(rows), strict=True):
+        _histogram(one, row.pit)
+        one.set_title(name, loc="left", fontsize="small")
+    if ax:
+        ax.set(xlabel="PIT", ylabel="density")
+    else:
+        figure.supxlabel("PIT", fontsize="medium")
+        figure.supylabel("density", fontsize="medium")
 
 
 def _histogram(ax: PlotAxes, pit: Any) -> None:

@@ -34,7 +34,9 @@ WIDE, HIGH = 12.0, 8.0
 """Inches of the largest picture."""
 
 
-def assessment(found: Assessment, panel: Panel | None = None, *, axes: Axes | None = None) -> Figure:
+def assessment(
+    found: Assessment, panel: Panel | None = None, *, axes: Axes | None = None, ax: PlotAxes | None = None
+) -> Figure:
     """Draw an assessment in one figure of at most 12 x 8 inches, or one of its panels alone.
 
     Parameters
@@ -44,6 +46,8 @@ def assessment(found: Assessment, panel: Panel | None = None, *, axes: Axes | No
         decomposition of the best models.
     axes : tuple of str, optional
         Of the curves; by default those of the assessment.
+    ax : matplotlib Axes, optional
+        Where to draw a panel other than the curves; of PIT histograms that of the best model.
 
     Examples
     --------
@@ -54,17 +58,20 @@ def assessment(found: Assessment, panel: Panel | None = None, *, axes: Axes | No
     'coverage as delivered, %'
     """
     chosen = checks.axes(found.settings.axes if axes is None else axes)
+    if ax is not None and panel in (None, "curves"):
+        raise ValueError('`ax` takes one panel of an assessment, such as "calibration"; this picture needs several.')
     if panel is None:
         return _overview(found, chosen)
     checks.choice("panel", panel, get_args(Panel))
-    figure = new_figure(_size(found, panel))
+    figure: Any = new_figure(_size(found, panel)) if ax is None else ax.get_figure()
     if panel == "curves":
         _small_multiples(found, figure, chosen)
     elif panel == "pit":
-        panels.pit(found, figure)
+        panels.pit(found, figure, ax)
     else:
-        DRAWN[panel](found, figure.add_subplot())
-    return figure
+        DRAWN[panel](found, ax or figure.add_subplot())
+    drawn: Figure = figure
+    return drawn
 
 
 def _size(found: Assessment, panel: Panel) -> tuple[float, float]:
