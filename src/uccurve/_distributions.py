@@ -153,6 +153,7 @@ def _hypergeometric_mass(count: int, segment: int, successes: int, total: int) -
     return inside * outside / _mass(segment, total - segment, x, y, 0.0)
 
 
+@lru_cache(maxsize=256)
 def _rank(n: int, share: float, error: float) -> int:
     """Smallest j with P(at least j successes in n) <= error, at most n + 1; searched from the normal approximation."""
 

@@ -50,7 +50,8 @@ class LevelsPath(Path):
         fields["critical"] = _between_levels(widest.error, paths, knots, actives)
         path = cls(**fields, knots=knots, actives=actives, others=others)
         largest = float(max(actives[-1].max(), others[-1].max()))
-        growth = [np.max(np.diff(bands, axis=0), axis=1) / np.diff(knots) for bands in (actives, others)]
+        sides = (actives,) if others is actives else (actives, others)
+        growth = [np.max(np.diff(bands, axis=0), axis=1) / np.diff(knots) for bands in sides]
         refuse_unresolved(path, "a curve of levels needs", largest, float(max(largest, *map(np.max, growth))))
         return path
 
@@ -68,6 +69,8 @@ class LevelsPath(Path):
     @property
     def widths(self) -> Array:
         """Mean half-width at each knot."""
+        if self.above is None:
+            return np.array([self.mean(band) for band in self.actives])
         return np.array([self.mean((a + o) / 2) for a, o in zip(self.actives, self.others, strict=True)])
 
     def half_width(self, t: Array) -> Array:
@@ -89,7 +92,8 @@ class LevelsPath(Path):
         if i == len(self.knots) - 1:
             return self.actives[-1], self.others[-1]
         step = self.knots[i + 1] - self.knots[i]
-        return (self.actives[i + 1] - self.actives[i]) / step, (self.others[i + 1] - self.others[i]) / step
+        active = (self.actives[i + 1] - self.actives[i]) / step
+        return active, active if self.above is None else (self.others[i + 1] - self.others[i]) / step
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
@@ -110,8 +114,8 @@ class LevelsPath(Path):
         masses[:-1] -= further[:-1]
         masses += np.append(0.0, further[:-1])
         masses[-1] += further[-1]
-        widths: Array = (masses @ self.actives + masses @ self.others) / 2
-        return widths
+        widths: Array = masses @ self.actives
+        return widths if self.above is None else (widths + masses @ self.others) / 2
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit; the masses must not be negative."""

@@ -44,11 +44,15 @@ def average(values: npt.NDArray[Any], weight: Array | None) -> float:
 
 def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tuple[Array, Array, Array]:
     """Width of each interval, and the distances by which an observation lies below it and above it."""
-    with np.errstate(over="ignore"):
-        width, below, above = upper - lower, np.maximum(lower - y, 0), np.maximum(y - upper, 0)
+    width, below, above = _distances(y, lower, upper)
     within_range(width, upper=upper, lower=lower)
     within_range(below + above, **{"y_true": y, name: lower})
     return width, below, above
+
+
+@np.errstate(over="ignore")
+def _distances(y: Array, lower: Array, upper: Array) -> tuple[Array, Array, Array]:
+    return upper - lower, np.maximum(lower - y, 0), np.maximum(y - upper, 0)
 
 
 def wis(y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array], alpha: Sequence[float]) -> WISRows:
@@ -58,14 +62,19 @@ def wis(y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array],
     median is an interval of alpha = 1 and width 0 that counts half.
     """
     share = 1 / (len(alpha) + 0.5)  # into each term, so that no sum leaves float64
-    _, below, above = distances(y, median, median, "median")
+    _, below, above = _distances(y, median, median)
     dispersion, under, over = np.zeros_like(y), above * (share / 2), below * (share / 2)
     for low, high, a in zip(lower, upper, alpha, strict=True):
-        width, below, above = distances(y, low, high)
+        width, below, above = _distances(y, low, high)
         dispersion += width * (share * a / 2)
         under += above * share
         over += below * share
-    return WISRows(dispersion, under, over)
+    found = WISRows(dispersion, under, over)
+    if not np.isfinite(found.score).all():
+        distances(y, median, median, "median")  # these refuse what leaves float64
+        for low, high in zip(lower, upper, strict=True):
+            distances(y, low, high)
+    return found
 
 
 def pinball(error: Array, level: float) -> Array:
