@@ -92,7 +92,7 @@ def opened(
     """Load a report in a page, whatever was in it before."""
     page = tab.page
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    page.emulate_media(media="screen", color_scheme=scheme)
+    page.emulate_media(media="null", color_scheme=scheme)  # the medium as it is: a screen, or paper for `pdf`
     page.mouse.move(0, 0)
     page.goto("about:blank")
     tab.requests.clear()
