@@ -142,6 +142,8 @@ def test_the_coverage_of_most_calibration_sets_lies_in_the_range(options: dict[s
 def test_the_range_of_the_documentation() -> None:
     low, high = IntervalCalibrator(miss_rate=0.05).coverage_range(200)
     assert_allclose([1 - high, 1 - low], [0.024, 0.084], atol=5e-4)
+    with pytest.raises(ValueError, match="`coverage_range` needs a coverage as the target"):
+        IntervalCalibrator(bandwidth=1).coverage_range(200)
 
 
 # ---- what is learnt is what the curve finds
@@ -154,7 +156,13 @@ def test_targets_are_those_of_the_curve(data: Data, vary: Any) -> None:
     learnt = [
         (IntervalCalibrator(miss_rate=0.5, vary=vary), curve.find(miss_rate=0.5, conformal=True)),
         (IntervalCalibrator(miss_rate=0.3, vary=vary, conformal=False), curve.find(miss_rate=0.3)),
+        (
+            IntervalCalibrator(cost=0.1, axes=("excess", "deficit"), vary=vary),
+            curve.cheapest(0.1, axes=("excess", "deficit")),
+        ),
     ]
+    if iv.lower_band.any() or iv.upper_band.any():
+        learnt.append((IntervalCalibrator(bandwidth=2.0, vary=vary), curve.find(bandwidth=2.0)))
     for calibrator, point in learnt:
         assert calibrator.fit(iv).calibrations_[None].point == point
         assert (calibrator.scale_, calibrator.shift_) == (point.scale, point.shift)
@@ -263,6 +271,8 @@ def test_a_calibration_comes_back_exactly(groups: list[Any] | None) -> None:
     for options in (
         {"miss_rate": 0.1},
         {"miss_rate": 1 / 3, "conformal": False, "vary": "shift"},
+        {"bandwidth": 0.7},
+        {"cost": 0.25, "axes": ("excess", "deficit")},
         {"coverage": 0.9, "confidence": 0.9},
         {"coverage": 0.8, "tails": "separate", "confidence": 0.6},
         {"coverage": 0.7, "tails": "separate", "vary": "shift", "fallback": "pooled"},
@@ -301,7 +311,9 @@ HOSTILE = {
     "an unknown setting": (changed(settings__code="x"), "`settings` has unknown `code`"),
     "a lacking setting": (changed(settings__vary=...), "`settings` lacks `vary`"),
     "two targets": (changed(settings__coverage=0.9), "not both"),
-    "no target": (changed(settings__miss_rate=None), "`coverage` must be a number between 0 and 1; got None"),
+    "two kinds of target": (changed(settings__bandwidth=1.0), "give one target only"),
+    "no target": (changed(settings__miss_rate=None), "give one target to calibrate for"),
+    "odd axes": (changed(settings__axes=["bandwidth", 3]), "got 3"),
     "a target in words": (changed(settings__miss_rate="0.1"), "`miss_rate` must be a number"),
     "a target out of range": (changed(settings__miss_rate=2), "must lie between 0 and 1"),
     "another vary": (changed(settings__vary="level"), "`vary` must be one of scale, shift"),
@@ -368,8 +380,10 @@ def test_a_repeated_group_is_refused() -> None:
 
 
 def test_one_target_and_one_only() -> None:
-    with pytest.raises(TypeError, match="`coverage` must be a number between 0 and 1; got None"):
+    with pytest.raises(ValueError, match="give one target to calibrate for"):
         IntervalCalibrator()
+    with pytest.raises(ValueError, match="give one target only; got `miss_rate` and `cost`"):
+        IntervalCalibrator(miss_rate=0.1, cost=0.1)
     with pytest.raises(ValueError, match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is"):
         IntervalCalibrator(miss_rate=5)
     with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"):
@@ -379,6 +393,9 @@ def test_one_target_and_one_only() -> None:
 
 
 def test_choices_that_do_not_go_together_are_refused() -> None:
+    for options in ({"confidence": 0.9}, {"tails": "separate"}):
+        with pytest.raises(ValueError, match=f"`{next(iter(options))}` needs a coverage as the target"):
+            IntervalCalibrator(bandwidth=1, **options)
     with pytest.raises(ValueError, match="`confidence` needs conformal=True"):
         IntervalCalibrator(coverage=0.9, confidence=0.9, conformal=False)
     with pytest.raises(ValueError, match=r"`tails` must be one of joint, separate; got 'seperate'\. Did you mean"):

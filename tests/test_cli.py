@@ -376,6 +376,7 @@ def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
         (["assess", "x.csv", "--missing", "guess"], "--missing"),
         (["calibrate", "x.csv", "y.csv", "--coverage", "0.9"], "give NEW and --out, or --save, or all three"),
         (["calibrate", "x.csv", "-o", "z.csv", "--coverage", "0.9"], "give NEW and --out, or --save, or all three"),
+        (["calibrate", "x.csv", "--save", "c.json", "--coverage", "90%", "--miss-rate", "10%"], "not both"),
         (["calibrate", "x.csv", "--coverage", "90%"], "give NEW and --out, or --save, or all three"),
         (["apply", "c.json", "y.csv"], "Missing option '--out'"),
         (["gate", "x.csv", "y.csv", "--margin", "-1"], "write a number in units of y, or a percentage"),

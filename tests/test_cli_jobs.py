@@ -55,7 +55,7 @@ def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path
 def test_calibrate_knows_parquet_groups_and_shifts(run: Run, tmp_path: Path) -> None:
     models(200).write_parquet(tmp_path / "cal.parquet")
     models(50, seed=9).write_parquet(tmp_path / "new.parquet")
-    options = ("--model", "A=a_pred,a_lower,a_upper", "--by", "site", "--vary", "shift", "--coverage", "0.9")
+    options = ("--model", "A=a_pred,a_lower,a_upper", "--by", "site", "--vary", "shift", "--miss-rate", "10%")
     found = run("calibrate", "cal.parquet", "new.parquet", "-o", "out.parquet", *options)
     assert found.returncode == 0, found.stderr
     before, after = models(50, seed=9), pl.read_parquet(tmp_path / "out.parquet")

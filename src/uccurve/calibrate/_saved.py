@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from uccurve._checks import METRICS
+from uccurve._checks import HEADLINE, METRICS
 from uccurve._shapes import ANY, COUNT, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
 from uccurve.points import OperatingPoint
 
@@ -17,6 +17,9 @@ HEAD = {"kind": "uccurve.IntervalCalibrator", "version": 3}
 SETTINGS: Mapping[str, Any] = {
     "coverage": None,
     "miss_rate": None,
+    "bandwidth": None,
+    "cost": None,
+    "axes": HEADLINE,
     "conformal": True,
     "confidence": None,
     "vary": "scale",
@@ -30,6 +33,7 @@ CALIBRATION: dict[str, Any] = {
     "rows": COUNT,
     "moves": [NUMBER],
     **dict.fromkeys(METRICS, SIZE),
+    "cost": or_null(SIZE),
 }
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},
@@ -71,7 +75,7 @@ def write(settings: Mapping[str, Any], keys: Keys, calibrations: Calibrations) -
     learnt = [
         {"group": label if label is None or isinstance(label, tuple) else [label], "rows": one.rows}
         | {"moves": one.moves(settings["vary"])}
-        | {name: getattr(one.point, name) for name in METRICS}
+        | {name: getattr(one.point, name) for name in (*METRICS, "cost")}
         for label, one in calibrations.items()
     ]
     return json.dumps({**HEAD, "settings": settings, "keys": keys, "calibrations": learnt}, allow_nan=False)
@@ -106,5 +110,6 @@ def _calibration(one: dict[str, Any], settings: dict[str, Any]) -> Calibration:
     if vary != "shift" and min(moves) < 0:
         raise ValueError("a scale must not be negative")
     moved = {} if separate else {vary: float(moves[0])}
-    point = OperatingPoint(**{"scale": 1.0, "shift": 0.0} | moved | {name: float(one[name]) for name in METRICS})
+    metrics = {name: float(one[name]) for name in METRICS} | {"cost": one["cost"]}
+    point = OperatingPoint(**{"scale": 1.0, "shift": 0.0} | moved | metrics)
     return Calibration(one["rows"], point, (float(moves[0]), float(moves[1])) if separate else None)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import Array, Vary
+from uccurve._checks import HEADLINE, Array, Axes, Vary
 from uccurve._conformal import conformal_rank
 from uccurve._distributions import clopper_pearson
 from uccurve.compare._formats import counted
@@ -29,14 +29,22 @@ Labels = npt.ArrayLike | Mapping[Any, Any]
 
 
 class IntervalCalibrator:
-    """Learn the scale or shift that brings intervals to a coverage, on rows the model has not seen.
+    """Learn the scale or shift that brings intervals to a target, on rows the model has not seen.
+
+    Give exactly one target: a coverage (or miss rate), a half-width, or a cost.
 
     Parameters
     ----------
-    coverage, miss_rate : float
+    coverage, miss_rate : float, optional
         Share of new observations that shall lie inside, or that may lie outside; one of the two.
+    bandwidth : float, optional
+        Half the mean width, in units of ``y_true``.
+    cost : float, optional
+        The c of ``c * x + (1 - c) * y`` on `axes`; the scale of minimum cost is chosen.
+    axes : tuple of two metrics
+        For `cost` only.
     conformal : bool
-        Reach the coverage for new rows, with a guarantee, rather than for the calibration rows.
+        For a coverage only: reach it for new rows, with a guarantee, rather than for the calibration rows.
     confidence : float, optional
         Reach at least the coverage in this share of all calibration sets, rather than on average over them.
     vary : {"scale", "shift"}
@@ -87,20 +95,34 @@ class IntervalCalibrator:
     """
 
     __slots__ = ("_alpha", "_keys", "_learnt", *SETTINGS)
+    coverage: float | None
+    miss_rate: float | None
+    bandwidth: float | None
+    cost: float | None
 
     def __init__(
         self,
         *,
         coverage: float | None = None,
         miss_rate: float | None = None,
+        bandwidth: float | None = None,
+        cost: float | None = None,
+        axes: Axes = HEADLINE,
         conformal: bool = True,
         confidence: float | None = None,
         vary: Vary = "scale",
         tails: Tails = "joint",
         fallback: Fallback | None = None,
     ) -> None:
-        self._alpha = checks.miss_rate_of(coverage, miss_rate)
-        self.coverage, self.miss_rate = (None if share is None else float(share) for share in (coverage, miss_rate))
+        given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
+        self._alpha = None if coverage is miss_rate is None else checks.miss_rate_of(coverage, miss_rate)
+        target = checks.only("target", given, tuple(given))
+        if target is None:
+            raise ValueError("give one target to calibrate for: coverage=, miss_rate=, bandwidth= or cost=.")
+        number = checks.real(*target, 0, np.inf if bandwidth is not None else 1)
+        for name in given:
+            setattr(self, name, number if name == target[0] else None)
+        self.axes = checks.axes(axes)
         checks.choice("vary", vary, ("scale", "shift"))
         checks.choice("tails", tails, ("joint", "separate"))
         if fallback is not None:
@@ -108,6 +130,9 @@ class IntervalCalibrator:
         self.vary, self.tails, self.fallback = vary, tails, fallback
         self.conformal = checks.flag("conformal", conformal)
         self.confidence = None if confidence is None else checks.real("confidence", confidence, 0, 1)
+        for option, asked in (("confidence", confidence is not None), ("tails", tails == "separate")):
+            if asked and self._alpha is None:
+                raise ValueError(f"`{option}` needs a coverage as the target.")
         if confidence is not None and not conformal:
             raise ValueError("`confidence` needs conformal=True: it is about new rows.")
         self._learnt: Calibrations = {}
@@ -223,7 +248,9 @@ class IntervalCalibrator:
         >>> [round(end, 3) for end in IntervalCalibrator(coverage=0.95).coverage_range(200)]
         [0.916, 0.976]
         """
-        alpha, confidence = self._per_tail
+        if self._alpha is None:
+            raise ValueError("`coverage_range` needs a coverage as the target.")
+        alpha, confidence = self._per_tail(self._alpha)
         rank = conformal_rank(rows, alpha, confidence) if self.conformal else rank_leaving(rows, alpha)
         if self.tails == "separate":
             rank = 2 * rank - rows - 1  # of the interval between two order statistics
@@ -276,12 +303,11 @@ class IntervalCalibrator:
             raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
         return self._learnt
 
-    @property
-    def _per_tail(self) -> tuple[Fraction, float | None]:
-        """The miss rate and the confidence of each tail; half of what may go wrong where there are two."""
+    def _per_tail(self, alpha: Fraction) -> tuple[Fraction, float | None]:
+        """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
         if self.tails == "joint":
-            return self._alpha, self.confidence
-        return self._alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
+            return alpha, self.confidence
+        return alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
 
     def _single(self) -> Calibration:
         calibrations = self.calibrations_
@@ -294,7 +320,7 @@ class IntervalCalibrator:
         intervals = curve.intervals
         if intervals._weight is not None and not intervals._weight.any():
             raise ValueError("`weight` must not be zero in every row.")
-        if self.conformal and intervals.y_true.ndim == 2:
+        if self.conformal and self._alpha is not None and intervals.y_true.ndim == 2:
             raise ValueError(
                 "`conformal` counts exchangeable rows, and the outputs of one row are not. "
                 "Hint: calibrate each output by itself, or pass conformal=False."
@@ -309,7 +335,11 @@ class IntervalCalibrator:
         return Calibration(len(intervals), UCC(moved).at(1.0), (lower, upper))
 
     def _find(self, curve: UCC) -> OperatingPoint:
-        miss_rate, confidence = self._per_tail
+        if self.cost is not None:
+            return curve.cheapest(self.cost, axes=self.axes)
+        if self._alpha is None:
+            return curve.find(bandwidth=self.bandwidth)
+        miss_rate, confidence = self._per_tail(self._alpha)
         return curve.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence)
 
     def _moves(self, groups: Labels | None, intervals: Intervals) -> tuple[Any, Any]:

@@ -162,6 +162,7 @@ def calibrate(
     out: Out = None,
     save: Annotated[Path | None, option("--save", "Keep what was learnt, for apply.", "CAL.json")] = None,
     coverage: options.Coverage = None,
+    miss_rate: Annotated[Any, option("--miss-rate", "1 minus the coverage, 0.1 or 10%.", "M", options.share)] = None,
     confidence: Annotated[
         Any, option("--confidence", "Reach the coverage in this share of calibration sets.", "P", options.share)
     ] = None,
@@ -181,10 +182,13 @@ def calibrate(
         raise typer.BadParameter(
             "a percentage depends on the rows: give a number in units of y.", param_hint="--min-band"
         )
+    if coverage is not None and miss_rate is not None:
+        raise typer.BadParameter("give --coverage or --miss-rate, not both: a coverage of 90% is a miss rate of 10%.")
+    target = coverage if miss_rate is None else 1 - miss_rate
     asked: Any = {"vary": vary, "tails": tails, "fallback": fallback}
     asked |= {"confidence": None if confidence is None else float(confidence)}
     outputs = Outputs({"--out": out, "--save": save}, force)
-    calibrate_files(calibration, new, request, outputs, target=coverage, **asked)
+    calibrate_files(calibration, new, request, outputs, target=target, **asked)
 
 
 @app.command("apply")
