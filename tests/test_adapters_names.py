@@ -225,3 +225,22 @@ def test_series_times_and_horizons_are_keys() -> None:
 )
 def test_a_quantile_is_told_by_the_end_of_its_name(name: str, level: str | None) -> None:
     assert told_quantile(name) == (None if level is None else Fraction(level))
+
+
+@pytest.mark.parametrize(
+    ("own", "sentence"),
+    [
+        (("net_pred", "net_lower", "net_uper"), "net has no upper bound: `net_uper` is not recognised"),
+        (("net_prd", "net_lower", "net_upper"), "net has no prediction: `net_prd` is not recognised"),
+        (("net_pred", "net_lowr", "net_uper"), "no lower bound and upper bound: `net_lowr`, `net_uper` are not"),
+        (("net_pred", "net_upper"), "net has no lower bound. Hint: rename or drop its columns"),
+    ],
+)
+def test_a_misspelt_column_does_not_drop_its_model_silently(own: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        model_columns(["y", "flat_pred", "flat_lower", "flat_upper", *own], y="y")
+
+
+def test_columns_that_only_look_like_a_part_of_a_model_are_left_alone() -> None:
+    names = ["y", "pred", "lower", "upper", "lower_house", "upper_house", "house_age", "point_pred"]
+    assert list(model_columns(names, y="y")) == ["model"]

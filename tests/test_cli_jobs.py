@@ -78,9 +78,7 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
         run("calibrate", "cal.csv", "part.csv", *out, "0.9"),
         "both files must have the same models and levels: a, b in the first, a in",
     )
-    refused(
-        run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"), "do not tell their coverage.* Hint: --coverage 90%"
-    )
+    refused(run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"), "do not state a coverage.* Hint: --coverage 90%")
     refused(run("calibrate", "new.csv", "cal.csv", *out, "0.9"), "new.csv has no column for the observation")
     refused(run("calibrate", "-", "-", *out, "0.9"), "standard input can be read once only")
     (tmp_path / "out.csv").write_text("mine")
@@ -174,6 +172,14 @@ def test_each_level_is_calibrated_to_its_own_promise(run: Run, tmp_path: Path) -
         assert f"m {level}%" in found.stdout
     sentence = "--coverage is one promise, and m has 2 levels. Hint: leave it out"
     refused(run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", "--coverage", "90%"), sentence)
+    mixed = pl.read_csv(tmp_path / "levels.csv").with_columns(
+        pl.col("m").alias("flat_pred"), (pl.col("m") - 1).alias("flat_lower"), (pl.col("m") + 1).alias("flat_upper")
+    )
+    mixed.write_csv(tmp_path / "mixed.csv")
+    both = run("calibrate", "mixed.csv", "--save", "mixed.json", "--coverage", "90%")
+    assert both.returncode == 0, both.stderr
+    assert {"m 80%", "m 95%"} <= {line[:5] for line in both.stdout.splitlines()}
+    assert "Promise: 90% of new rows" in both.stdout  # of flat, whose names tell no coverage
     chosen = ("--coverage", "90%", "--model", "m=m,m-lo-95,m-hi-95")
     assert run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", *chosen).returncode == 0
 

@@ -6,6 +6,7 @@ matter. Nothing is guessed where two columns could be meant.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -143,6 +144,9 @@ def model_columns(
     if PROPHET.issubset(map(plain_name, names)):
         roles = {model: own for model, own in roles.items() if not model or any(role.level for role in own.values())}
     found = {model or nameless: _columns(model or nameless, own, names, hint) for model, own in roles.items()}
+    for model, own in roles.items():
+        if model and found[model] is None:
+            _refuse_misspelt(model, own, names)
     return {model: columns for model, columns in found.items() if columns is not None}
 
 
@@ -235,6 +239,17 @@ def _refuse_incomplete(
             f"levels of {model} must have both bounds: `{(lower or upper)[0]}` has no {'upper' if lower else 'lower'} "
             "bound. Hint: add the other side, or drop this one."
         )
+
+
+def _refuse_misspelt(model: str, roles: Mapping[str, _Role], names: Sequence[str]) -> None:
+    """Refuse a model that has a prediction and one bound, or a column whose name is nearly one that is missing."""
+    missing = [kind for kind in ("pred", "lower", "upper") if kind not in {role.kind for role in roles.values()}]
+    rest = {name: plain_name(name[len(model) :]) for name in names if name.startswith(model) and name not in roles}
+    near = [name for name, word in rest.items() if difflib.get_close_matches(word, missing, n=1, cutoff=0.75)]
+    if near or missing in (["lower"], ["upper"]):
+        lacks = " and ".join({"pred": "prediction"}.get(kind, f"{kind} bound") for kind in missing)
+        seen = f": {_listed(near)} {'is' if len(near) == 1 else 'are'} not recognised" if near else ""
+        raise ValueError(f"{model} has no {lacks}{seen}. Hint: rename or drop its columns.")
 
 
 def _sides(roles: Mapping[str, _Role]) -> dict[Fraction | None, _BothSides]:

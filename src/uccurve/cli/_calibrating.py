@@ -64,23 +64,26 @@ def _learnt(found: Part, request: Request, target: Fraction | None, options: Map
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
     frames = read_frames([found], request)
     groups = group_labels(frames[0], request.labels)
-    models = []
-    for name, model in models_of([found], frames, request).items():
+    models, given = [], models_of([found], frames, request)
+    untold = any(found.models[name].levels == (None,) for name in given)  # whose promise --coverage is, if only theirs
+    for name, model in given.items():
         columns = found.models[name]
         levels = list(model.values()) if isinstance(model, dict) else [model]
         calibrators = [
             IntervalCalibrator(coverage=float(one), **options).fit(intervals, groups=groups)
-            for one, intervals in zip(_targets(name, columns, target), levels, strict=True)
+            for one, intervals in zip(_targets(name, columns, target, untold=untold), levels, strict=True)
         ]
         models.append(SavedModel(name, columns, tuple(calibrators)))
     band = request.min_band if isinstance(request.min_band, float) else None
     return SavedCalibration(tuple(models), tuple(request.labels), band, request.sort_crossing)
 
 
-def _targets(name: str, columns: Columns, target: Fraction | None) -> list[Fraction]:
-    """Return the coverage to promise of each pair of bounds."""
+def _targets(name: str, columns: Columns, target: Fraction | None, *, untold: bool) -> list[Fraction]:
+    """Return the coverage to promise of each pair of bounds; several levels keep their own beside a model of one."""
     if columns.samples:
         raise ValueError(f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles.")
+    if len(columns.bounds) > 1 and untold:
+        target = None
     if target is not None and len(columns.bounds) > 1:
         raise ValueError(
             f"--coverage is one promise, and {short(name)} has {len(columns.bounds)} levels. Hint: leave it out, so "
@@ -88,9 +91,7 @@ def _targets(name: str, columns: Columns, target: Fraction | None) -> list[Fract
         )
     told = [level for level in columns.levels if level is not None] if target is None else [target]
     if not told:
-        raise ValueError(
-            f"the bounds of {short(name)} do not tell their coverage by their names. Hint: --coverage 90%."
-        )
+        raise ValueError(f"the column names of {short(name)} do not state a coverage. Hint: --coverage 90%.")
     return told
 
 
