@@ -384,6 +384,10 @@ def test_one_target_and_one_only() -> None:
         IntervalCalibrator()
     with pytest.raises(ValueError, match="give one target only; got `miss_rate` and `cost`"):
         IntervalCalibrator(miss_rate=0.1, cost=0.1)
+    with pytest.raises(ValueError, match="`axes` needs a cost as the target"):
+        IntervalCalibrator(coverage=0.9, axes=("excess", "deficit"))
+    single = IntervalCalibrator(coverage=np.float32(0.8)).fit(made(20))  # type: ignore[arg-type]
+    assert single.coverage == IntervalCalibrator.from_json(single.to_json()).coverage == 0.8
     with pytest.raises(ValueError, match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is"):
         IntervalCalibrator(miss_rate=5)
     with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"):

@@ -261,7 +261,7 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
         (saved(models="[1]"), "`models` must be an object; got 1"),
         (saved(models=f"[{MODEL.replace(LEVEL, '1')}]"), "`levels` must be an object"),
         (saved(models=f"[{MODEL.replace(LEVEL, LEVEL.replace('0.9', 'true'))}]"), "`level` must be a finite number"),
-        (saved(), "`text` must be a calibration written by to_json: it must be an object; got None"),
+        (saved(), "in a `calibrator`, it must be an object; got None"),
         (saved(by="[1]"), "`by` must be a list of names"),
         (saved(min_band="-1"), "`min_band` must be a finite number of at least 0, or null"),
         (saved(by='[], "by": []'), "a name is repeated"),

@@ -325,3 +325,9 @@ def test_a_level_beyond_the_widest_is_refused() -> None:
     for call in (curve.at, curve.intervals_at):
         with pytest.raises(ValueError, match="give one scale, or one level"):
             call()
+
+
+def test_levels_in_float32_are_the_decimals_that_they_show() -> None:
+    iv = ucc.Intervals.from_bands([1.0, 2.0, 4.0], [0.0] * 3, [1.0, 2.0, 3.0])
+    curve = ucc.UCC.from_levels({np.float32(0.5): iv.calibrated(scale=0.5), np.float32(0.8): iv})  # type: ignore[dict-item]
+    assert curve.levels == (0.5, 0.8)

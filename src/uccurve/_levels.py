@@ -237,7 +237,9 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
         if not isinstance(intervals, Intervals):
             raise TypeError(f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}.")
         checks.inside_unit("level", level)
-    ordered = sorted(((float(level), intervals) for level, intervals in levels.items()), key=lambda pair: pair[0])
+    ordered = sorted(
+        ((float(checks.as_written(level)), intervals) for level, intervals in levels.items()), key=lambda pair: pair[0]
+    )
     for (inner_level, inner), (outer_level, outer) in pairwise(ordered):
         _refuse_other_rows(inner, outer, f"level {inner_level:g} and level {outer_level:g}")
         _refuse_crossing(inner, outer, inner_level, outer_level)

@@ -120,9 +120,13 @@ class IntervalCalibrator:
         if target is None:
             raise ValueError("give one target to calibrate for: coverage=, miss_rate=, bandwidth= or cost=.")
         number = checks.real(*target, 0, np.inf if bandwidth is not None else 1)
+        if self._alpha is not None:  # the decimal that was meant, also by a float32
+            number = float(self._alpha if coverage is None else 1 - self._alpha)
         for name in given:
             setattr(self, name, number if name == target[0] else None)
         self.axes = checks.axes(axes)
+        if cost is None and self.axes != HEADLINE:
+            raise ValueError("`axes` needs a cost as the target.")
         checks.choice("vary", vary, ("scale", "shift"))
         checks.choice("tails", tails, ("joint", "separate"))
         if fallback is not None:
@@ -357,7 +361,7 @@ class IntervalCalibrator:
         if unseen and None not in self._learnt:
             raise ValueError(
                 f"`groups` must have been seen at fit: {len(unseen)} of {len(parts)} were not, first {unseen[0]!r}. "
-                f'Seen: {checks.shown([*learnt])}. Hint: fallback="pooled" takes all rows for them.'
+                f'Seen: {checks.shown([*learnt])}. Hint: fallback="pooled" uses all rows for them.'
             )
         lower, upper = np.empty((2, len(intervals), *[1] * (intervals.y_true.ndim - 1)))
         for label, rows in parts.items():

@@ -116,6 +116,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         """
         if isinstance(self.band, str):
             checks.choice("band", self.band, BANDS)
+        checks.miss_rate_of(self.coverage)
         calibrator, models = IntervalCalibrator(coverage=self.coverage), self._models()
         data = self._data(X, y, fit_params)
         if "band" in models:

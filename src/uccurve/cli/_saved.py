@@ -89,5 +89,8 @@ def _model(one: dict[str, Any]) -> SavedModel:
         Bounds(level["lower"], level["upper"], None if level["level"] is None else as_written(level["level"]))
         for level in one["levels"]
     )
-    calibrators = tuple(IntervalCalibrator.from_json(json.dumps(level["calibrator"])) for level in one["levels"])
+    try:
+        calibrators = tuple(IntervalCalibrator.from_json(json.dumps(level["calibrator"])) for level in one["levels"])
+    except ValueError as error:
+        raise ValueError(f"in a `calibrator`, {str(error).partition('to_json: ')[2]}") from None
     return SavedModel(one["name"], Columns(one["pred"], bounds, median=one["median"]), calibrators)

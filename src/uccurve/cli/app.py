@@ -170,7 +170,9 @@ def calibrate(
     tails: Annotated[
         Literal["joint", "separate"], option("--tails", "One factor for both sides, or one each.")
     ] = "joint",
-    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "What calibrates groups never seen.")] = None,
+    fallback: Annotated[
+        Literal["pooled"] | None, option("--fallback", "What to use for groups not seen in CALIBRATION.")
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""

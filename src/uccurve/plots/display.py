@@ -159,6 +159,8 @@ class UCCDisplay:
         line
             Passed on to matplotlib's Line2D.
         """
+        if metric := next((name for name in checks.METRICS if name in line), None):
+            raise TypeError(f"`{metric}` as a range goes with `UCC.area` and `UCC.gain`; a plot shows the whole curve.")
         self.ax_ = ax = draw.new_axes(ax)
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
         self.name = self.name if name is None else name

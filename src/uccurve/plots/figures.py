@@ -63,7 +63,7 @@ def assessment(
     if panel is None:
         return _overview(found, chosen)
     checks.choice("panel", panel, get_args(Panel))
-    figure: Any = new_figure(_size(found, panel)) if ax is None else ax.get_figure()
+    figure: Any = new_figure(_size(found, panel)) if ax is None else ax.get_figure(root=True)
     if panel == "curves":
         _small_multiples(found, figure, chosen)
     elif panel == "pit":

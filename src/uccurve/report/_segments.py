@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uccurve.compare._case import change, fixed
 from uccurve.compare._columns import SEGMENTS, chosen
-from uccurve.compare._formats import coverage, short
+from uccurve.compare._formats import counted, coverage, short
 from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def _sentences(found: Assessment) -> list[str]:
     short_of = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
     short = f"{count} segments {'falls' if left < 2 else 'fall'} short of {short_of} by more than chance explains."
     fixes = [sentence for row in found.ranking if (sentence := fixed(row, found.segments))]
-    more = [f"Factors fix failing segments of {len(fixes) - NAMED} more models."] if len(fixes) > NAMED else []
+    more = (
+        [f"Factors fix failing segments of {counted(len(fixes) - NAMED, 'more model')}."] if len(fixes) > NAMED else []
+    )
     return [short, *fixes[:NAMED], *more]
 
 

@@ -84,9 +84,9 @@ def boosted_trees(rows: Rows, held_out: Rows | None, settings: Settings) -> Tree
         trees.append(tree)
         unseen += settings.learning_rate * tree.predict(held_out.X, check_input=False)
         areas.append(held_out_area(held_out, unseen))
-        if len(trees) - np.argmin(areas) >= settings.n_iter_no_change:
+        if len(trees) - np.nanargmin(areas) >= settings.n_iter_no_change:
             break
-    return TreeEnsemble(trees[: int(np.argmin(areas))], settings.learning_rate)
+    return TreeEnsemble(trees[: int(np.nanargmin(areas))], settings.learning_rate)
 
 
 def _newton_step(rows: Rows, raw: Array, settings: Settings, random: Any) -> DecisionTreeRegressor:

@@ -210,6 +210,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         check_consistent_length(X, errors)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         counted = weight > 0
+        if not counted.any():
+            raise ValueError("`sample_weight` must not be zero in every row.")
         if not counted.all():
             X, errors, weight = X[counted], errors[counted], weight[counted]
         return X, errors, weight / weight.mean()
