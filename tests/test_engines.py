@@ -17,7 +17,7 @@ import pytest
 
 import uccurve as ucc
 from refusal import CONVERT, DROP, FLOOR, UNIT, refused
-from uccurve.sketch._rows import OVERFLOW
+from uccurve.sketch._state import OVERFLOW
 from uccurve.sketch.sketch import UCCSketch
 
 pl = pytest.importorskip("polars")

@@ -164,7 +164,9 @@ def test_a_higher_resolution_narrows_brackets_and_intervals() -> None:
         assert np.ptp(fine.brackets[one.name]["scale"]) < np.ptp(coarse.brackets[one.name]["scale"]) / 4
         assert np.ptp(fine.brackets[one.name]["score"]) < np.ptp(coarse.brackets[one.name]["score"]) / 4
         assert two.scale_high - two.scale_low < one.scale_high - one.scale_low
-    exact = ucc.assess({name: intervals(ROWS, name) for name in MODELS}, coverage=0.9)
+    many = data(1, n=60_000)
+    fine = ucc.assess_frame(pl.LazyFrame(many), MODELS, coverage=0.9, resolution=128)
+    exact = ucc.assess({name: intervals(many, name) for name in MODELS}, coverage=0.9)
     for row, same in zip(fine.rows, exact.rows, strict=True):
         assert_allclose([row.scale, row.score, row.crps], [same.scale, same.score, same.crps], rtol=3e-4)
 
@@ -205,6 +207,96 @@ def test_raised_bands_are_raised_in_both_passes() -> None:
         coverage=0.9,
     )
     compare(ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, min_band="60%"), exact)
+
+
+@pytest.mark.parametrize("tails", ["normal", "standard_t", "exponential", "lognormal", "poisson"])
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_three_scales_stand_for_all_in_the_standard_error_of_the_crps(tails: str, asymmetric: bool) -> None:
+    rng, n = np.random.default_rng(8), 20_000
+    spread = np.exp(0.7 * rng.normal(size=n))
+    error = spread * getattr(rng, tails)(*({"standard_t": (3,), "poisson": (0.7,)}.get(tails, ())), size=n)
+    below, above = (np.sqrt(spread) * np.exp(0.4 * rng.normal(size=n)) for _ in range(2))
+    rows = {"y_true": error, "y_pred": 0 * error, "lower": -below, "upper": above if asymmetric else below}
+    found = ucc.assess_frame(pl.LazyFrame(rows), {"a": ("y_pred", "lower", "upper")}, resolution=128)
+    exact = ucc.assess({"a": ucc.Intervals.from_bounds(*rows.values())})
+    for name, off in (("crps", 0.003), ("skill", 0.025)):
+        lengths = [getattr(one["a"], f"{name}_high") - getattr(one["a"], f"{name}_low") for one in (found, exact)]
+        assert_allclose(lengths[0] - np.ptp(found.brackets["a"][name]), lengths[1], rtol=off)
+
+
+# ---- levels
+
+
+def with_levels(rows: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Two models of three levels: their columns, what names these, and the same in memory."""
+    rows, names, models = dict(rows), {}, {}
+    weight = rows["w"]
+    for name, size in (("sharp", 1.0), ("vague", 1.3)):
+        columns: dict[float, tuple[str, str]] = {}
+        for level, factor in ((0.5, 0.35), (0.8, 0.7), (0.95, 1.4)):
+            columns[level] = f"{name}_lower_{level}", f"{name}_upper_{level}"
+            for end, column in zip(("lower", "upper"), columns[level], strict=True):
+                rows[column] = rows["y_pred"] + size * factor * (rows[f"{name}_{end}"] - rows["y_pred"])
+        names[name] = ("y_pred", columns)
+        models[name] = {
+            level: (rows["y_true"], rows["y_pred"], rows[low], rows[high], weight)
+            for level, (low, high) in columns.items()
+        }
+    return rows, names, models
+
+
+@pytest.mark.parametrize("block", [None, "day"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_levels_of_a_frame_are_those_of_its_rows(block: str | None, weight: str | None) -> None:
+    y_true = np.round(ROWS["y_true"], 1)
+    rows, names, given = with_levels(ROWS | {"y_true": np.where(ROWS["day"] == 3, ROWS["y_pred"], y_true)})  # some ties
+    models = {
+        name: {
+            level: ucc.Intervals.from_bounds(*columns[:4], weight=columns[4] if weight else None)
+            for level, columns in levels.items()
+        }
+        for name, levels in given.items()
+    }
+    exact = ucc.assess(models, coverage=0.9, block=None if block is None else rows[block])
+    found = ucc.assess_frame(pl.LazyFrame(rows), names, coverage=0.9, block=block, weight=weight)
+    for row, same in zip(found.rows, exact.rows, strict=True):
+        for name in ("wis", "wis_dispersion", "wis_underprediction", "wis_overprediction", "wis_low", "wis_high"):
+            assert_allclose(getattr(row, name), getattr(same, name), rtol=1e-6)
+        low, high = found.brackets[row.name]["potential_wis"]
+        assert low <= same.potential_wis <= high
+        assert low <= row.potential_wis <= high < low * 1.002
+        assert row.pit is not None
+        assert same.pit is not None
+        for name in ("edges", "density", "low", "high"):
+            assert_allclose(getattr(row.pit, name), getattr(same.pit, name), rtol=1e-9)
+        for one, two in zip(row.levels, same.levels, strict=True):
+            assert (one.model, one.promise) == (two.model, two.promise)
+            ends = ("coverage", "coverage_low", "coverage_high", "missed_above", "missed_below", "half_width")
+            assert_allclose([getattr(one, name) for name in ends], [getattr(two, name) for name in ends], rtol=1e-9)
+            assert_allclose(one.scale, two.scale, rtol=0.02)
+    for pair, other in zip(found.wis_comparisons, exact.wis_comparisons, strict=True):
+        assert_allclose([pair.difference, pair.low, pair.high], [other.difference, other.low, other.high], rtol=1e-6)
+        assert_allclose(pair.pvalue, other.pvalue, rtol=1e-6, atol=1e-12)
+
+
+def test_levels_that_cross_are_refused_as_in_memory() -> None:
+    rows, names, _ = with_levels(ROWS)
+    rows["vague_lower_0.5"] = np.where(np.arange(N) < 2, rows["vague_lower_0.8"] - 1, rows["vague_lower_0.5"])
+    sentence = rf"^vague: `levels` must be nested in their lower bounds: 2 of {N} rows are not\. Hint: sort crossing"
+    with pytest.raises(ValueError, match=sentence):
+        ucc.assess_frame(pl.LazyFrame(rows), names)
+
+
+# ---- the factor to ship
+
+
+def test_a_factor_between_tied_scales_covers_what_it_promises() -> None:
+    error = np.repeat([0.2, 1.0, 1.01, 3.0], [500, 390, 20, 90])  # two ties in one bin; the target lies on the lower
+    rows = {"y_true": error, "y_pred": 0 * error, "lower": 0 * error - 1, "upper": 0 * error + 1}
+    for coverage in (0.7, 0.8, 0.89):
+        row = ucc.assess_frame(pl.LazyFrame(rows), {"a": ("y_pred", "lower", "upper")}, coverage=coverage)["a"]
+        assert np.mean(error <= row.scale) >= coverage
+        assert row.scale <= 1.01
 
 
 # ---- how often it holds

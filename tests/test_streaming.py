@@ -214,6 +214,7 @@ def test_features_combine_and_levels_have_their_own_scores_while_streamed(run: R
     for level, other in zip(row["levels"], same["levels"], strict=True):
         assert level["promise"] == other["promise"]
         known = level.keys() - {"model", "promise", "scale"}
+        assert_allclose(level["scale"], other["scale"], rtol=0.02)
         assert_allclose([level[name] for name in known], [other[name] for name in known])
     segments = {(one["feature"], one["label"]): one["coverage"] for one in streamed["segments"]}
     assert segments == pytest.approx({(one["feature"], one["label"]): one["coverage"] for one in exact["segments"]})

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from uccurve.compare.results import AssessmentSettings
+from uccurve.sketch import _findings as frames
 from uccurve.sketch._bins import PER_OCTAVE
-from uccurve.sketch._findings import Findings
 from uccurve.sketch.assess import StreamedAssessment, assessed
 
 from ._loading import Part
@@ -40,10 +40,8 @@ def _refuse_what_needs_rows(found: Sequence[Part], request: Request, engine: Eng
         )
 
 
-def _findings(part: Part, request: Request, engine: Engine, settings: AssessmentSettings) -> Findings:
+def _findings(part: Part, request: Request, engine: Engine, settings: AssessmentSettings) -> frames.Findings:
     """Assess the models of one file."""
-    from uccurve.sketch._question import Question
-
     models: dict[str, Any] = {}
     for name, columns in part.models.items():
         bounds = {float(one.level or 0): (one.lower, one.upper) for one in columns.bounds}
@@ -53,9 +51,7 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
     except NotImplementedError as error:  # PyArrow's, for types that it cannot read
         why = str(error).rpartition(": ")[2]
         raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
-    question = Question(
-        models,
-        y_true=str(part.y),
+    asked = frames.Request(
         weight=request.weight,
         block=request.block if isinstance(request.block, str) else None,
         features=request.by or (),
@@ -63,7 +59,7 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
         missing=request.missing,
         resolution=PER_OCTAVE,
     )
-    return question.findings(_sorted(rows, part) if request.sort_crossing else rows, settings)
+    return frames.findings(_sorted(rows, part) if request.sort_crossing else rows, models, str(part.y), asked, settings)
 
 
 def _sorted(rows: Any, part: Part) -> Any:

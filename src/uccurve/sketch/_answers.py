@@ -16,7 +16,7 @@ from uccurve.intervals import Intervals
 from ._area import area, partial, reach
 from ._binned import Binned
 from ._brackets import Bracket, bracket, outward
-from ._rows import Sketched, State
+from ._state import Sketched, State
 
 Reference = Intervals | UCC | Sketched
 
@@ -32,8 +32,8 @@ class Answers:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.binned = Binned.of(state.critical, state.crossover, weighted=state.weighted)
-        self.constant = Binned.constant(state.errors, weighted=state.weighted)
+        self.binned = Binned.of(state)
+        self.constant = Binned.constant(state)
 
     # ---- the curve
 

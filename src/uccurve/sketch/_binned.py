@@ -9,8 +9,8 @@ meet at the mean (Jensen). Sums and positions are rounded; brackets allow for th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,10 +18,9 @@ import numpy as np
 
 from uccurve._checks import Array, Metric
 
-from ._bins import Histogram, Integers
+from ._bins import NOTHING, Histogram, Integers, lower_ends
 from ._brackets import EPS, Bracket
-
-NOTHING = np.empty(0)
+from ._state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +75,14 @@ class Masses:
 
     def beyond(self, t: Array, *, exact: bool) -> Bracket:
         """Mass at positions above t; a bin's mean limits how much of it can lie on one side (Markov)."""
-        i = np.searchsorted(self.minimum, t, side="right")
-        done = self.remaining[i]
+        j = np.searchsorted(self.maximum, t, side="right")
+        cut = np.append(self.minimum, np.inf)[j] < t
+        done, at = self.remaining[j + cut], np.flatnonzero(cut)
         low, high = np.zeros(len(t)), np.zeros(len(t))
-        j = np.maximum(i - 1, 0)
-        at = np.flatnonzero((i > 0) & (t < self.maximum[j])) if len(self.mass) else np.empty(0, np.intp)
-        p, q, m, n = (values[j[at]] for values in (self.minimum, self.maximum, self.mass, self.moment))
-        x, slack = t[at], self.rounding * (n + q * m)
-        with np.errstate(divide="ignore"):
-            low[at] = np.clip((n - x * m - slack) / (q - x), 0, m)
-            high[at] = np.minimum((n - p * m + slack) / (x - p), m)
+        x, (p, q, m, n) = t[at], (values[j[at]] for values in (self.minimum, self.maximum, self.mass, self.moment))
+        slack = self.rounding * (n + q * m)
+        low[at] = np.clip((n - x * m - slack) / (q - x), 0, m)
+        high[at] = np.minimum((n - p * m + slack) / (x - p), m)
         room = 0.0 if exact else self.rounding * (done + high)
         return Bracket(done + low - room, done + high + room)
 
@@ -145,29 +142,30 @@ class Binned:
     weighted: bool
 
     @classmethod
-    def of(cls, critical: Histogram, crossover: Histogram, *, weighted: bool) -> Binned:
+    def of(cls, state: State) -> Binned:
         """Metrics of the rows of a sketch."""
+        critical, wider = state.critical, state.crossover.sums
         finite, uncoverable = critical.where(~critical.infinite), critical.where(critical.infinite)
-        rounding, total = critical.rounding * (1 + weighted), critical.total("weight")
-        sums, wider = finite.sums, crossover.sums
+        sums, total, rounding = finite.sums, state.total, critical.rounding * (1 + state.weighted)
+        masses = _masses(finite, state, rounding, [sums[name] for name in ("active", "error", "product")])
         return cls(
             total,
             critical.total("width") / (2 * total),
-            _masses(finite, rounding, sums["weight"], sums["scale"]),
-            _masses(finite, rounding, sums["active"], sums["error"], sums["product"]),
-            _masses(crossover, rounding, wider["gap"], 2 * wider["error"], 2 * wider["product"]),
+            replace(masses, mass=sums["weight"], moment=sums["scale"]),
+            masses,
+            _masses(state.crossover, state, rounding, [wider["gap"], 2 * wider["error"], 2 * wider["product"]]),
             uncoverable.total("weight"),
             uncoverable.total("error"),
-            weighted,
+            state.weighted,
         )
 
     @classmethod
-    def constant(cls, errors: Histogram, *, weighted: bool) -> Binned:
+    def constant(cls, state: State) -> Binned:
         """Metrics of the reference: the same errors with bands of 1 on both sides."""
-        sums, rounding = errors.sums, errors.rounding * (1 + weighted)
-        masses = _masses(errors, rounding, sums["weight"], sums["error"], sums["product"])
-        nothing = _masses(Histogram.empty(()), rounding, NOTHING, NOTHING, NOTHING)
-        return cls(errors.total("weight"), 1.0, masses, masses, nothing, 0.0, 0.0, weighted)
+        sums, rounding = state.errors.sums, state.errors.rounding * (1 + state.weighted)
+        masses = _masses(state.errors, state, rounding, [sums[name] for name in ("weight", "error", "product")])
+        nothing = _masses(Histogram.empty(()), state, rounding, [NOTHING] * 3)
+        return cls(state.errors.total("weight"), 1.0, masses, masses, nothing, 0.0, 0.0, state.weighted)
 
     @property
     def rounding(self) -> float:
@@ -235,5 +233,15 @@ class Binned:
         return cells
 
 
-def _masses(found: Histogram, rounding: float, mass: Array, moment: Array, square: Array = NOTHING) -> Masses:
-    return Masses(found.bin, found.minimum, found.maximum, mass, moment, square, rounding)
+def _masses(found: Histogram, state: State, rounding: float, sums: Sequence[Array]) -> Masses:
+    """Masses, moments and squares in the bins of a histogram, with bounds for the minima of these.
+
+    A single row is the minimum itself, and tied rows are recognised by a mean that is the maximum.
+    """
+    low = np.maximum(lower_ends(found.bin, state.resolution), np.append(0.0, found.maximum)[:-1])
+    if "weight" in found.sums and not state.weighted:
+        mean = found.sums["scale" if "scale" in found.sums else "error"] / found.rows
+        low = np.maximum(low, found.maximum - found.rows * (found.maximum * (1 + rounding) - mean))
+    minimum = np.where(found.rows == 1, found.maximum, np.minimum(low, found.maximum))
+    mass, moment, square = sums
+    return Masses(found.bin, minimum, found.maximum, mass, moment, square, rounding)

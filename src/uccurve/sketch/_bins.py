@@ -83,30 +83,42 @@ def bins(numbers: Array, resolution: int = PER_OCTAVE) -> Integers:
         return bin_of(mark(numbers, resolution), resolution)
 
 
+def lower_ends(bin: Integers, resolution: int = PER_OCTAVE) -> Array:  # noqa: A002
+    """Largest number below each bin; 0 for those that take everything down to it.
+
+    >>> lower_ends(np.array([1, 17])).tolist(), lower_ends(bins(np.array([0.0, 1e-200]))).tolist()
+    ([0.5, 1.0], [0.0, 0.0])
+    """
+    octave, part = np.divmod(bin - 1, resolution)
+    ends = np.ldexp((2.0 * (resolution + part) + 1) / (4 * resolution) / (1 + 2.0 ** -bits(resolution)), octave)
+    for _ in range(2):  # the last digit is left to the bins themselves
+        ends = np.where(bins(ends, resolution) < bin, ends, np.nextafter(ends, 0.0))
+        more = np.nextafter(ends, np.inf)
+        ends = np.where(bins(more, resolution) < bin, more, ends)
+    return np.where(bin <= -last(resolution), 0.0, ends)
+
+
 def sums_by(group: Indices, values: Array, count: int = 0) -> Array:
     """Sum of the values in each group."""
     return np.bincount(group, values, count).astype(np.float64, copy=False)
 
 
-@dataclass(frozen=True, slots=False, eq=False)
+@dataclass(frozen=True, eq=False)
 class Histogram:
-    """Number of rows, minimum, maximum and some sums of each nonempty bin."""
+    """Number of rows, maximum and some sums of each nonempty bin."""
 
     bin: Integers
     rows: Integers
-    minimum: Array
     maximum: Array
     sums: Mapping[str, Array]
 
     @classmethod
-    def empty(cls, names: tuple[str, ...]) -> Self:
+    def empty(cls, names: Sequence[str]) -> Self:
         """No rows yet."""
-        return cls(
-            np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0), dict.fromkeys(names, NOTHING)
-        )
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), dict.fromkeys(names, NOTHING))
 
     @classmethod
-    def grouped(cls, bin: Integers, rows: Integers, minimum: Array, maximum: Array, sums: Mapping[str, Array]) -> Self:  # noqa: A002
+    def grouped(cls, bin: Integers, rows: Integers, maximum: Array, sums: Mapping[str, Array]) -> Self:  # noqa: A002
         """Combine the entries of each bin. O(n)."""
         order = np.argsort(bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable")
         chosen = bin[order]
@@ -116,7 +128,6 @@ class Histogram:
         return cls(
             chosen[starts],
             np.add.reduceat(rows[order], starts),
-            np.minimum.reduceat(minimum[order], starts),
             np.maximum.reduceat(maximum[order], starts),
             {name: np.add.reduceat(values[order], starts) for name, values in sums.items()},
         )
@@ -124,27 +135,29 @@ class Histogram:
     @classmethod
     def of_rows(cls, numbers: Array, sums: Mapping[str, Array], resolution: int = PER_OCTAVE) -> Self:
         """Put single rows into their bins."""
-        return cls.grouped(bins(numbers, resolution), np.ones(len(numbers), np.int64), numbers, numbers, sums)
+        return cls.grouped(bins(numbers, resolution), np.ones(len(numbers), np.int64), numbers, sums)
 
     @classmethod
     def union(cls, parts: Sequence[Self]) -> Self:
         """Rows of all parts."""
-
-        def joined(name: str) -> npt.NDArray[Any]:
-            return np.concatenate([getattr(part, name) for part in parts])
-
+        bin_, rows, maximum = (np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS)
         sums = {name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums}
-        return cls.grouped(joined("bin"), joined("rows"), joined("minimum"), joined("maximum"), sums)
+        return cls.grouped(bin_, rows, maximum, sums)
 
     @property
     def infinite(self) -> Flags:
         """Which bin is that of infinity."""
-        return np.isinf(self.minimum)
+        return np.isinf(self.maximum)
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All arrays by name."""
+        return {name: getattr(self, name) for name in ARRAYS} | dict(self.sums)
 
     def where(self, keep: Flags) -> Self:
         """Only some bins."""
         sums = {name: values[keep] for name, values in self.sums.items()}
-        return type(self)(self.bin[keep], self.rows[keep], self.minimum[keep], self.maximum[keep], sums)
+        return type(self)(self.bin[keep], self.rows[keep], self.maximum[keep], sums)
 
     def total(self, name: str) -> float:
         """Sum over all bins."""
@@ -156,18 +169,12 @@ class Histogram:
         return float((int(self.rows.max(initial=0)) + len(self.rows) + 64) * np.finfo(np.float64).eps)
 
     def agrees(self, other: Histogram) -> bool:
-        """Whether bins, counts and extremes are equal, and sums equal up to the order of summation."""
-        names = ("bin", "rows", "minimum", "maximum")
-        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names):
+        """Whether bins, counts and maxima are equal, and sums equal up to the order of summation."""
+        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS):
             return False
         slack = (self.rows + 64) * np.finfo(np.float64).eps
         return all(bool(np.all(np.abs(v - other.sums[n]) <= slack * np.abs(v))) for n, v in self.sums.items())
 
-    @property
-    def nbytes(self) -> int:
-        """Size of all arrays."""
-        arrays = (self.bin, self.rows, self.minimum, self.maximum, *self.sums.values())
-        return sum(array.nbytes for array in arrays)
 
-
+ARRAYS = ("bin", "rows", "maximum")
 NOTHING = np.empty(0)

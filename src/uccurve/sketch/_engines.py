@@ -1,16 +1,19 @@
-"""Engines: the bins of a sketch from any data frame, by one aggregation that narwhals passes to the frame's engine.
+"""Engines: the bins of sketches from any data frame, by one aggregation that narwhals passes to the frame's engine.
 
-Every step is plain arithmetic, so all engines assign a row to the same bin. Rows that `Intervals` would refuse get a
-negative number instead of a critical scale, or make a sum infinite or NaN; only where there are any does a second
-aggregation count them by rule.
+Every step is plain arithmetic, so all engines assign a row to the same bin. A row goes into up to three histograms of
+each model, so it is repeated, each time with the number that is binned, and all are grouped once. The key of a group is
+one float: its leading bits mark the bin, later ones say which histogram of which model it belongs to. Rows that
+`Intervals` would refuse get a huge number instead of a critical scale, or make a sum infinite or NaN; only where there
+are any does a second aggregation count them by rule.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -19,105 +22,165 @@ import numpy.typing as npt
 from uccurve import _arrays as arrays
 from uccurve import _checks as checks
 from uccurve._checks import DroppedRowsWarning
-from uccurve._frames import opened
 
-from ._bins import Histogram, bin_of, checked, mark
-from ._engine_checks import NESTED, Frame, acceptable, all_finite, floats, is_finite, refuse, refuse_nested
-from ._rows import SUMS, State, tidy
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
+from ._bins import Histogram, bins, bits, checked, mark
+from ._engine_checks import NESTED, Frame, acceptable, all_finite, broken_rule, floats, is_finite, refuse_nested
+from ._state import OVERFLOW, SUMS, TOTALS, State, tidy
 
 Table = dict[str, npt.NDArray[Any]]
-REFUSED, MISSING, WEIGHTLESS = -1.0, -2.0, -4.0
+Group = tuple[Any, ...]
+ROLES = ("y_pred", "lower", "upper")
+TINY, HUGE = 2.0**-900, 2.0**900
+"""What stands for zero and infinity, which have no leading bits."""
+REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
 """Codes in place of the critical scale of rows that have none."""
 NEXT = 1 + 2.0**-52
 """Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding."""
-Y_SUMS = {"active": "y_sum", "width": "y_squares"}
-"""Sums that the histogram of the errors does not need, and what it sums in their place: every sum costs time."""
+STEP = 2.0**-20
+"""By what share of its mark a key is larger than that of the same bin in the histogram before."""
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
-"""Engines that would read the rows again for each grouping, so rows are repeated instead."""
+"""Engines that would read the rows again for each repetition, so these come from a join."""
 col, lit, when = nw.col, nw.lit, nw.when
-GAP = col("active") + col("active") - col("width")
-NUMBERS = {"critical": col("critical"), "crossover": (col("error") + col("error")) / GAP, "errors": col("error")}
-"""The number by which each histogram bins the rows; those without a gap have no crossover."""
+
+
+class Columns(NamedTuple):
+    """Columns of the intervals of a model, at one level or as delivered, and the histograms that its rows go into.
+
+    `lower` and `upper` are None where the intervals lie between those at two other places, by a `share` of the way.
+    """
+
+    model: str
+    y_pred: str
+    lower: str | None
+    upper: str | None
+    histograms: tuple[str, ...] = tuple(SUMS)
+    between: tuple[int | None, int, float] = (None, 0, 1.0)
+    """Places of the inner intervals (None: the prediction) and of the outer ones, and the share."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """What the engine is asked for; `rows` have a column per role and per group key."""
+class Scan:
+    """Rows of a frame with the columns y_true, weight, labels, and y_pred_i, lower_i and upper_i of intervals i."""
 
     rows: Frame
-    roles: tuple[str, ...]
-    groups: tuple[str, ...]
+    intervals: Sequence[Columns]
+    numbers: Sequence[str]
+    """Columns that must be finite."""
+    wide: Sequence[str]
+    """Columns that say whether an integer does not fit float64."""
+    groups: Sequence[str]
+    min_band: float | str | None
     drop: bool
     resolution: int
-    floor: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        native: Any,
+        intervals: Sequence[Columns],
+        y_true: str,
+        weight: str | None,
+        labels: Mapping[str, str],
+        *,
+        min_band: float | str | None,
+        missing: str,
+        resolution: int,
+    ) -> Scan:
+        """Choose columns of a frame; `labels` (new to old name) that begin with ``by`` make groups."""
+        checks.choice("missing", missing, ("raise", "drop"))
+        schema = native.collect_schema()
+        refuse_nested(schema, labels.values())
+        numbers = {"y_true": y_true} | ({} if weight is None else {"weight": weight})
+        given = {f"{role}_{i}": getattr(one, role) for i, one in enumerate(intervals) for role in ROLES}
+        numbers |= {name: column for name, column in given.items() if column is not None}
+        columns = floats(schema, numbers)
+        rows = native.select(**columns, **{key: col(name) for key, name in labels.items()}).lazy()
+        for i, one in enumerate(intervals):
+            if one.lower is None:
+                rows = rows.with_columns(**_between(i, *one.between))
+        wide, groups = (
+            [name for name in columns if name not in numbers],
+            [key for key in labels if key.startswith("by")],
+        )
+        return cls(rows, intervals, list(numbers), wide, groups, min_band, missing == "drop", checked(resolution))
 
     @property
     def weighted(self) -> bool:
         """Whether rows have weights."""
-        return "weight" in self.roles
+        return "weight" in self.numbers
+
+    @cached_property
+    def histograms(self) -> list[tuple[int, str]]:
+        """Intervals and names of all histograms to fill; equal predictions share that of their errors."""
+        every = [(i, name) for i, one in enumerate(self.intervals) for name in one.histograms]
+        return [(i, name) for i, name in every if name != "errors" or self.errors_of(i) == i]
+
+    def errors_of(self, i: int) -> int:
+        """First intervals around the same predictions that have a histogram of errors."""
+        same = (j for j, one in enumerate(self.intervals) if one.y_pred == self.intervals[i].y_pred)
+        return next(j for j in same if "errors" in self.intervals[j].histograms)
 
     @property
     def kept(self) -> Frame:
         """Rows that are not dropped."""
-        return self.rows.filter(all_finite(self.roles)) if self.drop else self.rows
+        return self.rows.filter(all_finite(self.numbers)) if self.drop else self.rows
 
-    @property
-    def sums(self) -> tuple[str, ...]:
-        """What is summed for the histogram with the most sums."""
-        raised = () if self.floor is None else ("raised",)
-        return (*(name for name in SUMS["critical"] if self.weighted or name != "weight"), *raised)
+    def refuse(self) -> NoReturn:
+        """Refuse the first intervals with rows that `Intervals` would refuse, in its words."""
+        several = len({one.model for one in self.intervals}) > 1
+        for i, one in enumerate(self.intervals):
+            if sentence := broken_rule(
+                self.kept, [*self.numbers, *self.wide], f"_{i}", floored=self.min_band is not None
+            ):
+                raise ValueError(f"{one.model}: {sentence}" if several else sentence)
+        raise ValueError(OVERFLOW)
 
-
-def job(
-    frame: IntoFrame,
-    names: Mapping[str, str | None],
-    *,
-    by: Sequence[str] = (),
-    min_band: float | str | None,
-    missing: str,
-    resolution: int,
-) -> Job:
-    """Return what the engine is asked for, with the columns that hold the roles and the group keys."""
-    checks.choice("missing", missing, ("raise", "drop"))
-    given = {role: name for role, name in names.items() if name is not None}
-    native = opened(frame, given | {f"by[{i}]" if len(by) > 1 else "by": key for i, key in enumerate(by)})
-    schema = native.collect_schema()
-    refuse_nested(schema, by)
-    columns = floats(schema, given) | {f"by_{i}": col(key) for i, key in enumerate(by)}
-    keys = tuple(f"by_{i}" for i in range(len(by)))
-    found = Job(native.select(**columns).lazy(), tuple(given), keys, missing == "drop", checked(resolution))
-    return found if min_band is None else replace(found, floor=_floor(found, min_band))
-
-
-def states(job: Job) -> dict[tuple[Any, ...], State]:
-    """Return the state of each group; under the empty tuple where there are none."""
-    engine = job.rows.implementation
-    way = _stacked if engine.is_polars() else _repeated if engine in SQL else _apart
-    table = collected(way(job, _numbers(job)))
-    _check(table, job)
-    return {group: _state(part, job) for group, part in _parts(table, job.groups)}
+    @cached_property
+    def floors(self) -> list[float | None]:
+        """Minimum band of each of the intervals; a share of the mean half-width takes an extra pass over the rows."""
+        if self.min_band is None:
+            return [None] * len(self.intervals)
+        fixed = checks.floor(self.min_band, 0.0)
+        if not isinstance(self.min_band, str):
+            return [fixed] * len(self.intervals)
+        weight = col("weight") if self.weighted else lit(1.0)
+        places = range(len(self.intervals))
+        halves = {f"half_{i}": (col(f"upper_{i}") / 2 - col(f"lower_{i}") / 2) * weight for i in places}
+        rows = self.kept.select(**halves, weight=weight + 0 * col("upper_0"))
+        sums = {name: float(value[0]) for name, value in collected(rows.select(nw.all().sum())).items()}
+        if not all(0 <= sums[name] < np.inf for name in halves) or not np.isfinite(sums["weight"]):
+            self.refuse()
+        total = sums["weight"]
+        return [checks.floor(self.min_band, sums[name] / total) if total > 0 else fixed for name in halves]
 
 
-def _floor(job: Job, min_band: float | str) -> float:
-    """Return the minimum band; a share of the mean half-width takes an extra pass over the rows."""
-    floor = checks.floor(min_band, 0.0)
-    if not isinstance(min_band, str):
-        return floor
-    weight = col("weight") if job.weighted else lit(1.0)
-    halves = job.kept.select(half=(col("upper") / 2 - col("lower") / 2) * weight, weight=weight + 0 * col("upper"))
-    sums = collected(halves.select(col("half").sum(), col("weight").sum()))
-    half, total = float(sums["half"][0]), float(sums["weight"][0])
-    if not (0 <= half < np.inf and np.isfinite(total)):
-        refuse(job.kept, job.roles, floored=True)
-    return checks.floor(min_band, half / total) if total > 0 else floor
+def _between(i: int, inner: int | None, outer: int, share: float) -> dict[str, nw.Expr]:
+    """Bounds on straight lines from the inner intervals, or the prediction, to the outer ones."""
+    found = {}
+    for end in ("lower", "upper"):
+        low, high = col(f"y_pred_{i}" if inner is None else f"{end}_{inner}"), col(f"{end}_{outer}")
+        found[f"{end}_{i}"] = low + (high - low) * share
+    return found
 
 
-def bands(rows: Frame, floor: float | None, of: str = "") -> Frame:
+def states(scan: Scan) -> list[dict[Group, State]]:
+    """Return the states of all intervals by group; under the empty tuple where there are no groups."""
+    places = range(len(scan.intervals))
+    if scan.rows.implementation in SQL:
+        tables = [collected(_summed(_joined(scan, i), scan)) for i in places]
+    else:
+        tables = [collected(_summed(_stacked(scan), scan))]
+    parts = {one: part for table in tables for one, part in _by_histogram(table, scan) if len(part["rows"])}
+    _check(parts, scan)
+    return [_states(scan, parts, i) for i in places]
+
+
+# ---- rows
+
+
+def bands(rows: Frame, floor: float | None, of: str) -> Frame:
     """Add the size of the error, the band on its side and the width of each row; `of` ends the names of a model."""
-    y, (p, lower, upper) = col("y_true"), (col(f"{name}{of}") for name in ("y_pred", "lower", "upper"))
+    y, (p, lower, upper) = col("y_true"), (col(f"{name}{of}") for name in ROLES)
     error, below, above = (col(f"{name}{of}") for name in ("error", "below", "above"))
     rows = rows.with_columns(**{f"error{of}": y - p, f"below{of}": p - lower, f"above{of}": upper - p})
     rows = rows if floor is None else _raised(rows, floor, of)
@@ -128,6 +191,13 @@ def bands(rows: Frame, floor: float | None, of: str = "") -> Frame:
         up = (error >= 0).cast(nw.Float64)
         active = above * up + below * (1 - up)
     return rows.with_columns(**{f"error{of}": error.abs(), f"active{of}": active, f"width{of}": below + above})
+
+
+def flag(rows: Frame, condition: nw.Expr) -> nw.Expr:
+    """Return 1 where a condition holds and 0 elsewhere, in the way that is fastest for an engine."""
+    if rows.implementation.is_polars():
+        return when(condition).then(lit(1.0)).otherwise(lit(0.0))
+    return condition.cast(nw.Float64)
 
 
 def _raised(rows: Frame, floor: float, of: str) -> Frame:
@@ -144,117 +214,128 @@ def _raised(rows: Frame, floor: float, of: str) -> Frame:
     return rows.with_columns(**{f"{name}{of}": value for name, value in changed.items()})
 
 
-def _numbers(job: Job) -> Frame:
-    """Errors and bands of each row, and its critical scale."""
-    y, lower, upper, error, active = (col(name) for name in ("y_true", "lower", "upper", "error", "active"))
-    rows = job.rows.with_columns(complete=all_finite(job.roles)) if job.drop else job.rows
-    rows = bands(rows, job.floor)
-    ratio, outside = error / active, (y > upper) | (y < lower)
-    rare = when(active == 0).then(lit(0.0)).otherwise(when(outside).then(lit(NEXT)).otherwise(lit(1.0)))
-    fine = acceptable(job.roles, rows.collect_schema().names(), floored=job.floor is not None)
-    size = col("width") + error
-    if job.weighted:  # the width of rows without weight does not matter
-        parts = col("below") / 4 + col("above") / 4 + error / 4
-        size = when(col("weight") == 0).then(parts).otherwise(size)
-    good = fine & is_finite(size)
-    usual = (good if job.drop else fine) & ((error - active).abs() > 0)  # NaN passes only where sums show it
-    if job.weighted:
+def _with_criticals(scan: Scan, models: Sequence[int]) -> Frame:
+    """Add the errors, bands and critical scales of some models."""
+    rows = scan.rows.with_columns(complete=all_finite(scan.numbers)) if scan.drop else scan.rows
+    for i in models:
+        rows = bands(rows, scan.floors[i], f"_{i}")
+        rows = rows.with_columns(_critical(scan, i).alias(f"critical_{i}"))
+    return rows
+
+
+def _critical(scan: Scan, i: int) -> nw.Expr:
+    """Critical scale of each row, or the code of rows that have none."""
+    names = "lower", "upper", "below", "above", "error", "active", "width"
+    y, lower, upper, below, above, error, active, width = (col("y_true"), *(col(f"{name}_{i}") for name in names))
+    outside = (y > upper) | (y < lower)
+    rare = when(outside).then(lit(NEXT)).otherwise(lit(1.0))
+    rare = when(active > 0).then(rare).otherwise(when(error > 0).then(lit(HUGE)).otherwise(lit(TINY)))
+    fine = acceptable([*scan.wide, *(["weight"] if scan.weighted else [])], f"_{i}", floored=scan.min_band is not None)
+    size = width + error
+    if scan.weighted:  # the width of rows without weight does not matter
+        size = when(col("weight") == 0).then(below / 4 + above / 4 + error / 4).otherwise(size)
+    good = fine & is_finite(size) & col("complete") if scan.drop else fine & is_finite(size)
+    usual = (good if scan.drop else fine) & (error != active) & (active > 0)  # sums show NaN
+    if scan.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
-    other = when(col("complete")).then(lit(REFUSED)).otherwise(lit(MISSING)) if job.drop else lit(REFUSED)
-    return rows.with_columns(critical=when(usual).then(ratio).otherwise(when(good).then(rare).otherwise(other)))
+    other = when(col("complete")).then(lit(REFUSED)).otherwise(lit(MISSING)) if scan.drop else lit(REFUSED)
+    return when(usual).then(error / active + TINY).otherwise(when(good).then(rare).otherwise(other))
 
 
-def _of(job: Job, numbers: Frame, i: int) -> Frame:
-    """Rows of a histogram, and the number they are binned by; the first takes all, to find those that are refused."""
-    rows = numbers.filter(GAP > 0) if i == 1 else numbers
-    rows = rows.filter(col("critical") >= 0) if i and (job.weighted or job.drop) else rows
-    return rows.with_columns(number=list(NUMBERS.values())[i])
+# ---- repetitions
 
 
-def _stacked(job: Job, numbers: Frame) -> Frame:
-    """Stack the rows of all histograms and group once.
+def _gap(i: int) -> nw.Expr:
+    return col(f"active_{i}") + col(f"active_{i}") - col(f"width_{i}")
+
+
+def _values(scan: Scan, i: int, name: str) -> dict[str, nw.Expr]:
+    """Return the number by which a histogram bins the rows of intervals i, and what it sums that others do not."""
+    y, error, active, width = col("y_true"), *(col(f"{part}_{i}") for part in ("error", "active", "width"))
+    found = {
+        "critical": {"number": col(f"critical_{i}"), "active": active, "width": width},
+        "crossover": {"number": (error + error) / _gap(i) + TINY, "active": _gap(i), "width": width},
+        "errors": {"number": error + TINY, "active": y, "width": y * y},
+    }[name]
+    if scan.min_band is not None:
+        found["raised"] = col(f"raised_{i}") if name == "critical" else lit(0.0)
+    return found
+
+
+def _used(scan: Scan, i: int, name: str) -> nw.Expr | None:
+    """Return what is positive where a histogram takes a row; None for all, as the first does to find the refused."""
+    accepted = REFUSED - col(f"critical_{i}") if scan.weighted or scan.drop else None
+    if name != "crossover":
+        return None if name == "critical" else accepted
+    crosses = _gap(i) * HUGE - (col(f"error_{i}") + col(f"error_{i}"))
+    return crosses if accepted is None else when(accepted > 0).then(crosses).otherwise(lit(0.0))
+
+
+def _stacked(scan: Scan) -> Frame:
+    """Rows of all histograms of all intervals.
 
     Polars would run several groupings one after the other and keep all rows in memory for them; stacked rows stream.
     """
-    parts, groups = [], (*job.groups, "histogram")
-    for i in range(len(NUMBERS)):
-        rows, values = (
-            _of(job, numbers, i).with_columns(lit(i, nw.Int8).alias("histogram")),
-            _values(of_errors=i == 2, of_gaps=i == 1),
-        )
-        parts.append(_prepared(rows, groups, {one: values[one] for one in job.sums}, job))
-    return _summed(nw.concat(parts), groups, job.sums)
-
-
-def _apart(job: Job, numbers: Frame) -> Frame:
-    """Group the rows once for each histogram; the engine reads them once for all."""
-    parts = []
-    for i, name in enumerate(NUMBERS):
-        sums = (
-            job.sums
-            if i == 0
-            else [one for one in job.sums if one in (*SUMS[name], *(Y_SUMS if i == 2 else ("active",)))]
-        )
-        values, rows = _values(of_errors=i == 2, of_gaps=i == 1), _of(job, numbers, i)
-        prepared = _prepared(rows, job.groups, {one: values[one] for one in sums}, job)
-        grouped = _summed(prepared, job.groups, sums)
-        absent = (lit(0.0).alias(one) for one in job.sums if one not in sums)
-        grouped = grouped.with_columns(lit(i, nw.Int8).alias("histogram"), *absent)
-        parts.append(grouped.select(*job.groups, "histogram", "mark", "rows", "minimum", "maximum", *job.sums))
+    rows, parts = _with_criticals(scan, range(len(scan.intervals))), []
+    for place, (i, name) in enumerate(scan.histograms):
+        used, values = _used(scan, i, name), _values(scan, i, name)
+        chosen = rows if used is None else rows.filter(used > 0)
+        parts.append(_prepared(chosen.with_columns(number=values.pop("number")), scan, i, values, 1 + place * STEP))
     return nw.concat(parts)
 
 
-def _repeated(job: Job, numbers: Frame) -> Frame:
-    """Repeat each row for each histogram and group once."""
-    which, (critical, crossover, error) = col("histogram"), NUMBERS.values()
-    three = nw.concat([job.rows.head(1).select(lit(i, nw.Int8).alias("histogram")) for i in range(len(NUMBERS))])
-    number = when(which == 1).then(crossover).otherwise(error)
-    if job.weighted or job.drop:
-        number = when(critical < 0).then(critical).otherwise(number)
-    number = when(which == 0).then(critical).otherwise(number)
-    kept = when(which == 1).then(GAP).otherwise(lit(1.0)) > 0
-    repeated = numbers.join(three, how="cross").filter(kept).with_columns(number=number)
-    sums, last = _values(), _values(of_errors=True)
-    sums["active"] = when(which == 1).then(GAP).otherwise(sums["active"])
-    for one, errors in zip(Y_SUMS, (which == 2, which > 1), strict=True):  # DuckDB is slower if both ask the same
-        sums[one] = when(errors).then(last[one]).otherwise(sums[one])
-    sums = {one: sums[one] for one in job.sums}
-    groups = (*job.groups, "histogram")
-    return _summed(_prepared(repeated, groups, sums, job), groups, job.sums)
+def _joined(scan: Scan, i: int) -> Frame:
+    """Rows of some intervals, repeated for their histograms."""
+    rows, which = _with_criticals(scan, [i]), col("histogram")
+    places = {name: place for place, (j, name) in enumerate(scan.histograms) if j == i}
+    one = scan.rows.head(1)
+    factors = [
+        one.select(lit(k, nw.Int8).alias("histogram"), lit(1 + place * STEP).alias("factor"))
+        for k, place in enumerate(places.values())
+    ]
+    rows, values = rows.join(nw.concat(factors), how="cross"), _values(scan, i, "critical")
+    for k, name in enumerate(places):
+        used = _used(scan, i, name)
+        if used is not None:  # DuckDB takes longer over alternatives
+            rows = rows.filter(when(which == k).then(used).otherwise(lit(1.0)) > 0)
+        for slot, value in _values(scan, i, name).items():
+            if k and not (name == "crossover" and slot == "width"):
+                values[slot] = when(which == k).then(value).otherwise(values[slot])
+    return _prepared(rows.with_columns(number=values.pop("number")), scan, i, values, col("factor"))
 
 
-def _values(*, of_errors: bool = False, of_gaps: bool = False) -> dict[str, nw.Expr]:
-    """What is summed over the rows of a histogram."""
-    y, number = col("y_true"), col("number")
-    values = {name: col(name) for name in ("weight", "active", "width", "error", "raised")}
-    values |= {"scale": number, "product": col("error") * number}
-    return values | {"active": y, "width": y * y} if of_errors else values | ({"active": GAP} if of_gaps else {})
-
-
-def _prepared(rows: Frame, groups: tuple[str, ...], columns: dict[str, nw.Expr], job: Job) -> Frame:
-    """Rows with the mark of their bin and what is summed."""
-    if job.weighted:
-        plain = ("weight", "raised")
-        columns = {name: value if name in plain else value * col("weight") for name, value in columns.items()}
-    marks = mark(col("number"), job.resolution)
-    return rows.select(*groups, "number", mark=marks, **{f"of_{k}": v for k, v in columns.items()})
-
-
-def _summed(prepared: Frame, groups: tuple[str, ...], sums: Iterable[str]) -> Frame:
-    """Count and sum the rows of each bin."""
-    return prepared.group_by(*groups, "mark").agg(
-        nw.len().alias("rows"),
-        col("number").min().alias("minimum"),
-        col("number").max().alias("maximum"),
-        *(col(f"of_{name}").sum().alias(name) for name in sums),
+def _prepared(rows: Frame, scan: Scan, i: int, values: Mapping[str, nw.Expr], factor: Any) -> Frame:
+    """Rows with the key of their group and what is summed."""
+    number, error = col("number"), col(f"error_{i}")
+    sums = {"scale": number, "error": error, "product": error * number, **values}
+    if scan.weighted:
+        sums = {name: value if name == "raised" else value * col("weight") for name, value in sums.items()}
+        sums["weight"] = col("weight")
+    key = mark(number, scan.resolution)
+    return rows.select(
+        *scan.groups, "number", key=key if isinstance(factor, float) and factor == 1 else key * factor, **sums
     )
 
 
-def collected(frame: Frame) -> Table:
-    """Run the engine; only its answer comes back."""
+def _summed(rows: Frame, scan: Scan) -> Frame:
+    """Count and sum the rows of each bin."""
+    names = ["scale", "active", "error", "width", "product"]
+    names += ["weight"] * scan.weighted + ["raised"] * (scan.min_band is not None)
+    sums = [col("number").max().alias("maximum"), *(col(name).sum() for name in names)]
+    return rows.group_by(*scan.groups, "key").agg(nw.len().alias("rows"), *sums)
+
+
+def collected(frame: Frame, *, chunk: int | None = None) -> Table:
+    """Run the engine; only its answer comes back. Polars takes `chunk` rows at a time, which then stay in the cache."""
     try:
-        found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+        if frame.implementation.is_polars():
+            from polars import Config
+
+            with Config(streaming_chunk_size=chunk):
+                found = frame.collect(engine="streaming")
+        else:
+            found = frame.collect()
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
@@ -262,17 +343,30 @@ def collected(frame: Frame) -> Table:
     return {name: found[name].to_numpy() for name in found.columns}
 
 
-def _check(table: Table, job: Job) -> None:
+# ---- answers
+
+
+def _by_histogram(table: Table, scan: Scan) -> Iterator[tuple[tuple[int, str], Table]]:
+    """Split an answer by what the keys say, with zero and infinity in place of what stood for them."""
+    head = np.frexp(np.where(np.isfinite(table["key"]), table["key"], 1.0))[0] * 2 ** bits(scan.resolution)
+    place = np.rint((head / np.floor(head) - 1) / STEP)
+    ends = [table["maximum"] <= TINY, (table["maximum"] >= HUGE) & (table["maximum"] < REFUSED)]
+    table["maximum"] = np.select(ends, [0.0, np.inf], table["maximum"])
+    table |= {name: np.where(ends[0], 0.0, table[name]) for name in ("scale", "product")}
+    for i, one in enumerate(scan.histograms):
+        yield one, {name: column[place == i] for name, column in table.items()}
+
+
+def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
     """Refuse rows that `Intervals` would refuse, in its words; warn of rows that were dropped."""
-    first = table["histogram"] == 0
-    total, code = int(table["rows"][first].sum()), table["minimum"]
-    used = first & ~(code < 0)
-    if not total:
+    if not parts:
         raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
-    sums = (table[name][used] for name in ("active", "width", "error"))
-    if np.any(code[first] == REFUSED) or np.isnan(code[used]).any() or not all(np.isfinite(x).all() for x in sums):
-        refuse(job.kept, job.roles, floored=job.floor is not None)
-    dropped, weightless = (int(table["rows"][first & (code == one)].sum()) for one in (MISSING, WEIGHTLESS))
+    for table in (parts[i, "critical"] for i in range(len(scan.intervals))):
+        sums = (table[name][~_is_code(table)] for name in ("key", "active", "width", "error"))
+        if np.any(table["maximum"] == REFUSED) or not all(np.isfinite(values).all() for values in sums):
+            scan.refuse()
+    rows, code = (parts[0, "critical"][name] for name in ("rows", "maximum"))
+    total, dropped, weightless = (int(found.sum()) for found in (rows, rows[code == MISSING], rows[code == WEIGHTLESS]))
     if dropped == total:
         raise ValueError(
             f"`missing` must leave at least one row: all {total} have a missing or infinite value. "
@@ -287,9 +381,24 @@ def _check(table: Table, job: Job) -> None:
         warnings.warn(message, DroppedRowsWarning, stacklevel=arrays.outside())
 
 
-def _parts(table: Table, groups: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], Table]]:
-    """Rows of the table by group."""
-    places: dict[tuple[Any, ...], list[int]] = {}
+def _is_code(table: Table) -> npt.NDArray[np.bool_]:
+    """Whether what is binned is a code, not a number."""
+    return np.isin(table["maximum"], (REFUSED, MISSING, WEIGHTLESS))
+
+
+def _states(scan: Scan, parts: Mapping[tuple[int, str], Table], i: int) -> dict[Group, State]:
+    """States of some intervals by group."""
+    own = {name: (scan.errors_of(i) if name == "errors" else i, name) for name in scan.intervals[i].histograms}
+    split = {name: dict(_by_group(parts[one], scan.groups)) for name, one in own.items() if one in parts}
+    return {
+        group: _state(scan, {name: found[group] for name, found in split.items() if group in found})
+        for group in split["critical"]
+    }
+
+
+def _by_group(table: Table, groups: Sequence[str]) -> Iterator[tuple[Group, Table]]:
+    """Split an answer by its keys; a missing key is None."""
+    places: dict[Group, list[int]] = {}
     if not groups:
         yield (), table
         return
@@ -300,31 +409,22 @@ def _parts(table: Table, groups: tuple[str, ...]) -> Iterator[tuple[tuple[Any, .
         yield key, {name: column[rows] for name, column in table.items()}
 
 
-def _state(table: Table, job: Job) -> State:
-    """State of one group."""
-    first = table["histogram"] == 0
-    good = ~(table["minimum"] < 0)
-    parts: dict[str, Any] = {"weighted": job.weighted, "resolution": job.resolution}
-    for i, (name, sums) in enumerate(SUMS.items()):
-        chosen = good & (table["histogram"] == i)
-        rows = table["rows"][chosen].astype(np.int64)
-        columns = {
-            one: rows.astype(np.float64)
-            if one == "weight" and one not in table
-            else table["active" if one == "gap" else one][chosen]
-            for one in sums
+def _state(scan: Scan, parts: Mapping[str, Table]) -> State:
+    """State of one group of rows."""
+    found: dict[str, Any] = {name: _histogram(scan, name, table) for name, table in parts.items()}
+    critical, missing = parts["critical"], parts["critical"]["maximum"] == MISSING
+    found["dropped"] = int(critical["rows"][missing].sum())
+    found["raised"] = int(critical["raised"][~missing].sum()) if "raised" in critical else 0
+    if "errors" in parts:
+        found |= {
+            name: float(parts["errors"][slot].sum()) for name, slot in zip(TOTALS, ("active", "width"), strict=True)
         }
-        found = Histogram.grouped(
-            bin_of(table["mark"][chosen], job.resolution),
-            rows,
-            table["minimum"][chosen],
-            table["maximum"][chosen],
-            columns,
-        )
-        parts[name] = tidy(found.where(~found.infinite) if name == "crossover" else found)
-    last = good & (table["histogram"] == len(NUMBERS) - 1)
-    parts |= {name: float(table[place][last].sum()) for place, name in Y_SUMS.items()}
-    parts["dropped"] = int(table["rows"][first & (table["minimum"] == MISSING)].sum())
-    if "raised" in table:
-        parts["raised"] = int(table["raised"][first & (table["minimum"] != MISSING)].sum())
-    return State(**parts)
+    return State(weighted=scan.weighted, resolution=scan.resolution, **found)
+
+
+def _histogram(scan: Scan, name: str, table: Table) -> Histogram:
+    good = ~_is_code(table)
+    rows, maximum = table["rows"][good].astype(np.int64), table["maximum"][good]
+    columns = {"gap": table["active"], "weight": table["rows"].astype(np.float64)} | table
+    sums = {one: columns[one][good] for one in SUMS[name]}
+    return tidy(Histogram.grouped(bins(maximum, scan.resolution), rows, maximum, sums))

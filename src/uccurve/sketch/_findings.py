@@ -1,17 +1,34 @@
-"""Findings: what the passes over one frame, or kept sketches, say about its models."""
+"""Findings: what two passes over a frame, or kept sketches, say about the models whose intervals they hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from math import inf, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from uccurve import _checks as checks
 from uccurve._checks import Array
-from uccurve.compare.results import Segment
+from uccurve._distributions import binomial_tail, hypergeometric_tail
+from uccurve._frames import opened
+from uccurve.compare.results import AssessmentSettings, Segment
+from uccurve.compare.segments import adjusted_segments
+from uccurve.intervals import Missing
 
+from ._evidence import Changes, Groups, Units, joined_label, lower_share_test
 from ._model import StreamedModel
-from ._units import Changes, Evidence
+from ._state import SUMS, State
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+    from ._engines import Columns
+
+Pairs = Mapping[tuple[int, int], Array]
+"""Influence on the difference of two models."""
+Bounds = Sequence[Any]
+"""Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,18 +36,238 @@ class Findings:
     """Models on the same rows, with what is known about chance."""
 
     models: Sequence[StreamedModel]
-    evidence: Evidence
+    units: Units
+    changes: Sequence[Changes]
+    above: Sequence[float]
+    """Share of the rows above their interval, for each model."""
+    labels: Sequence[Any] | None = None
+    """Labels of the blocks; None where rows are independent."""
+    pairs: Mapping[str, Pairs] = field(default_factory=dict)
+    """By statistic, for independent rows; those of blocks follow from their changes."""
     segments: Sequence[Segment] = ()
-    levels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    levels: Sequence[Mapping[str, Any]] = ()
     """What the levels of models that have several add to their rows."""
     engine: str | None = None
 
+    @classmethod
+    def joined(cls, parts: Sequence[Findings]) -> Findings:
+        """Join models of several frames; rows are paired where they have the same blocks."""
+        first, *others = parts
+        if not others:
+            return first
+        every: dict[str, Any] = {
+            name: [one for part in parts for one in getattr(part, name)]
+            for name in ("models", "above", "segments", "levels")
+        }
+        changes = [change for part in parts for change in part._in_order(first.labels)]
+        return replace(first, changes=changes, pairs={}, **every)
 
-def pairs_of(models: Sequence[StreamedModel], changes: Sequence[Changes]) -> dict[tuple[int, int], Array]:
-    """Influence of the blocks on the difference of what ranks two models."""
-    name = models[0].settings.ranked_by
-    return {
-        (i, j): changes[i][name] * models[i].ranked_value - changes[j][name] * models[j].ranked_value
-        for i, j in combinations(range(len(models)), 2)
-        if name in changes[i] and name in changes[j]
-    }
+    def _in_order(self, labels: Sequence[Any] | None) -> Sequence[Changes]:
+        """Influence of the blocks in the order of these labels."""
+        if labels is None or self.labels is None or self.labels is labels:
+            return self.changes
+        place = {label: i for i, label in enumerate(self.labels)}
+        if place.keys() != set(labels):
+            raise ValueError("`block` must have the same labels for all models. Hint: put them into one frame.")
+        order = [place[label] for label in labels]
+        return [{name: values[order] for name, values in change.items()} for change in self.changes]
+
+    def pairs_on(self, name: str) -> Pairs:
+        """Influence of the units on the difference of two models, where they are paired."""
+        if self.labels is None:
+            return self.pairs.get(name, {})
+        values = [change.get(name) for change in self.changes]
+        return {
+            (i, j): first * self.models[i].value_of(name) - second * self.models[j].value_of(name)
+            for (i, first), (j, second) in combinations(enumerate(values), 2)
+            if first is not None and second is not None
+        }
+
+
+class Request(NamedTuple):
+    """What is asked about the models of a frame; as in `assess_frame`."""
+
+    weight: str | None
+    block: str | None
+    features: Sequence[tuple[str, ...]]
+    min_band: float | str | None
+    missing: Missing
+    resolution: int
+
+    @property
+    def by(self) -> list[str]:
+        """Columns that hold labels of segments."""
+        return list(dict.fromkeys(name for feature in self.features for name in feature))
+
+
+def findings(
+    frame: IntoFrame, models: Mapping[str, Bounds], y_true: str, request: Request, settings: AssessmentSettings
+) -> Findings:
+    """Assess the models of a frame in two passes."""
+    from ._engines import Scan, states
+    from ._levels import level_fields
+    from ._second_pass import second_pass
+
+    intervals, given = _intervals(models, settings.shown_coverage)
+    labels = {f"by_{i}": name for i, name in enumerate(request.by)}
+    labels |= {} if request.block is None else {"block": request.block}
+    roles = {"y_true": y_true, "weight": request.weight, "block": request.block}
+    roles |= {f"by[{i}]": name for i, name in enumerate(request.by)}
+    roles |= {f"models[{name!r}][{i}]": column for name, i, column in _named(models)}
+    native = opened(frame, {role: name for role, name in roles.items() if name is not None})
+    options: Any = {"min_band": request.min_band, "missing": request.missing, "resolution": request.resolution}
+    scan = Scan.of(native, intervals, y_true, request.weight, labels, **options)
+    groups = states(scan)
+    whole = [State.union(list(parts.values())) for parts in groups]
+    streamed = [
+        StreamedModel(
+            name, whole[place], settings, models[name][0], place, levels, {p: whole[j] for p, j in levels.items()}
+        )
+        for name, (place, levels) in given.items()
+    ]
+    sums = second_pass(scan, streamed, blocks=request.block is not None)
+    streamed = [model.checked(sums.mean(f"{i} shipped")) for i, model in enumerate(streamed)]
+    segments = [
+        segment
+        for i, model in enumerate(streamed)
+        for segment in _segments(model, groups[model.place], request, sums.groups(i))
+    ]
+    return Findings(
+        streamed,
+        sums.units,
+        [sums.changes(i, model) for i, model in enumerate(streamed)],
+        [sums.mean(f"{i} above") for i in range(len(streamed))],
+        sums.labels,
+        sums.pairs(streamed),
+        segments,
+        [level_fields(i, model, sums) if model.levels else {} for i, model in enumerate(streamed)],
+        _engine(native),
+    )
+
+
+def _named(models: Mapping[str, Bounds]) -> list[tuple[str, int, str]]:
+    """Columns of all models, numbered within each."""
+    if not models:
+        raise ValueError("`models` must name at least one model.")
+    found = []
+    for name, columns in models.items():
+        flat = list(columns)
+        if len(flat) == 2 and isinstance(flat[1], Mapping):
+            flat = [flat[0], *(bound for pair in flat[1].values() for bound in pair)]
+        elif len(flat) != 3:
+            raise ValueError(f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}.")
+        found += [(name, i, column) for i, column in enumerate(flat)]
+    return found
+
+
+def _intervals(
+    models: Mapping[str, Bounds], coverage: float
+) -> tuple[list[Columns], dict[str, tuple[int, dict[float, int]]]]:
+    """Intervals of all models and levels, and for each model the places of the delivered ones and of its levels."""
+    from ._engines import Columns
+
+    _named(models)
+    found, places = list[Columns](), dict[str, tuple[int, dict[float, int]]]()
+    for name, (y_pred, *bounds) in models.items():
+        if len(bounds) == 2:
+            places[name] = len(found), {}
+            found.append(Columns(name, y_pred, *bounds))
+            continue
+        levels = dict(sorted(bounds[0].items()))
+        if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
+            raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
+        own = {level: len(found) + k for k, level in enumerate(levels)}
+        above = min((level for level in own if level >= coverage), default=max(own))
+        below = max((level for level in own if level < above), default=0.0)
+        share = min((coverage - below) / (above - below), 1.0)
+        for level, (lower, upper) in levels.items():
+            delivered = share == 1 and level == above
+            found.append(Columns(name, y_pred, lower, upper, tuple(SUMS) if delivered else ("critical",)))
+        if share < 1:
+            found.append(Columns(name, y_pred, None, None, between=(own.get(below), own[above], share)))
+        places[name] = own[above] if share == 1 else len(found) - 1, own
+    return found, places
+
+
+# ---- segments
+
+
+def _segments(
+    model: StreamedModel, parts: Mapping[tuple[Any, ...], State], request: Request, rows: Groups
+) -> list[Segment]:
+    """One model on the segments of each feature, p-values adjusted for all of them."""
+    found = []
+    for feature in request.features:
+        places = [request.by.index(name) for name in feature]
+        for label, states in _by_label(parts, places).items():
+            part = StreamedModel(model.name, State.union(states), model.settings)
+            found.append(_segment(model, part, (", ".join(feature), label), rows, places))
+    return adjusted_segments(found, model.settings.confidence_level)
+
+
+def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> dict[str, list[State]]:
+    """States of the rows with each label of a feature."""
+    unlabelled = sum(state.rows + state.dropped for key, state in parts.items() if None in key)
+    if unlabelled:
+        total = sum(state.rows + state.dropped for state in parts.values())
+        raise ValueError(
+            f"`by` must hold a label in each row: {unlabelled} of {total} rows have none. "
+            "Hint: give such rows a label of their own."
+        )
+    found: dict[str, list[State]] = {}
+    for key, state in parts.items():
+        if state.rows:
+            found.setdefault(joined_label(key[place] for place in places), []).append(state)
+    return dict(sorted(found.items()))
+
+
+def _segment(
+    whole: StreamedModel, part: StreamedModel, key: tuple[str, str], groups: Groups, places: Sequence[int]
+) -> Segment:
+    """One model on one segment, with the one-sided p-values of too little coverage."""
+    settings, rows, total = whole.settings, part.state.rows, part.state.total
+    level, share, others = settings.confidence_level, part.coverage, whole.state.rows - rows
+    chosen = groups.of_label(places, key[1])
+    inside = groups.side(chosen, share, total, rows)
+    units, pvalue, shipped, shipped_pvalue = inside.units, nan, nan, nan
+    if isfinite(whole.target.value):
+        shipped = 1 - part.curve.at(whole.target.value).miss_rate
+    if settings.coverage is not None and units.count > 1:
+        count = units.effective_rows(share, inside.change, level)
+        pvalue = binomial_tail((1 - share) * count, count, float(whole.alpha))
+        shipped_pvalue = nan if isnan(shipped) else binomial_tail((1 - shipped) * count, count, float(whole.alpha))
+    elif settings.coverage is None and others and units.equal:
+        pvalue = hypergeometric_tail(
+            round((1 - share) * rows), rows, round((1 - whole.coverage) * whole.state.rows), whole.state.rows
+        )
+    elif settings.coverage is None and others:
+        rest = whole.state.total - total
+        rest_share = (whole.coverage * whole.state.total - share * total) / rest
+        pvalue = lower_share_test(inside, groups.side(~chosen, rest_share, rest, others))
+    low, high = units.share_ends(share, inside.change, level)
+    scale = part.target.value
+    return Segment(
+        feature=key[0],
+        label=key[1],
+        model=whole.name,
+        n=rows,
+        coverage=share,
+        coverage_low=low,
+        coverage_high=high,
+        scale=scale,
+        half_width=part.answers.binned.half_width / part.size * scale if isfinite(scale) else inf,
+        score=part.brackets["score"].middle,
+        skill=part.brackets["skill"].middle,
+        target=settings.coverage,
+        pvalue=pvalue,
+        pvalue_holm=pvalue,
+        fails=False,
+        shipped_coverage=shipped,
+        shipped_pvalue=shipped_pvalue,
+    )
+
+
+def _engine(frame: Any) -> str:
+    """Return the name of the engine that holds a frame."""
+    name = str(frame.implementation.value)
+    return "spark" if name.startswith("pyspark") else name

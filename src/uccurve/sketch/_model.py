@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, inf, isfinite, nan
+from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +17,18 @@ from uccurve._distributions import order_statistic_ranks
 from uccurve.compare._formats import coverage as percentage
 from uccurve.compare._model import asked_for, promise_of
 from uccurve.compare.assess import Facts, notes_on
-from uccurve.compare.results import AssessmentSettings, ModelRow, Segment
+from uccurve.compare.results import AssessmentSettings, ModelRow
 
 from ._answers import Answers
 from ._brackets import Bracket
-from ._forms import BlockSums, Forms
-from ._rows import State
-from ._units import Changes, Units
+from ._evidence import Changes, Units
+from ._influence import NUMBERS, Form, Look, block_numbers, forms
+from ._state import State
 from .curve import SketchUCC
 from .sketch import UCCSketch
+
+SHORTFALL = 0.0005
+"""Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error."""
 
 
 class Place(NamedTuple):
@@ -35,24 +39,47 @@ class Place(NamedTuple):
     high: float
 
 
+@dataclass(frozen=True, eq=False)
 class StreamedModel:
     """One model of an assessment, on all rows or on those of a segment."""
 
-    def __init__(
-        self,
-        name: str,
-        state: State,
-        settings: AssessmentSettings,
-        *,
-        y_pred: str | None = None,
-        level: float | None = None,
-    ) -> None:
-        self.name, self.state, self.settings, self.y_pred, self.level = name, state, settings, y_pred, level
-        self.alpha = checks.miss_rate_of(settings.shown_coverage)
-        self.curve = SketchUCC(UCCSketch._of(state))
-        self.answers: Answers = self.curve._answers
-        self.coverage = 1 - self.curve.at(1.0).miss_rate
-        self._options: Any = {"coverage": 1 - self.alpha, "unit": settings.unit}
+    name: str
+    state: State
+    settings: AssessmentSettings
+    y_pred: str | None = None
+    """Column of its predictions."""
+    place: int = 0
+    """Which of the intervals of a scan are the delivered ones."""
+    levels: Mapping[float, int] = field(default_factory=dict)
+    """Which ones are those of each level, narrowest first; empty for a model of one level."""
+    level_states: Mapping[float, State] = field(default_factory=dict)
+    """States of the rows in the intervals of each level."""
+    to_the_end: bool = False
+    """Whether the factor to ship is the end of its bin, because one inside was seen to cover too few of the rows."""
+
+    @cached_property
+    def curve(self) -> SketchUCC:
+        """The model as a curve."""
+        return SketchUCC(UCCSketch._of(self.state))
+
+    @property
+    def answers(self) -> Answers:
+        """What the curve answers, with brackets."""
+        return self.curve._answers
+
+    @cached_property
+    def alpha(self) -> Fraction:
+        """Miss rate that is asked for."""
+        return checks.miss_rate_of(self.settings.shown_coverage)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"coverage": 1 - self.alpha, "unit": self.settings.unit}
+
+    @cached_property
+    def coverage(self) -> float:
+        """Share of the rows inside their interval, as delivered."""
+        return 1 - self.curve.at(1.0).miss_rate
 
     @cached_property
     def size(self) -> float:
@@ -62,55 +89,66 @@ class StreamedModel:
     @cached_property
     def target(self) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
-        n, share = self.state.rows, 1 - self.alpha
-        return self._place(share if self.state.weighted else Fraction(ceil((n + 1) * share), n))
+        low, value, high = conformal_place(self.answers, 1 - self.alpha)
+        return Place(low, high if self.to_the_end else value, high)
+
+    def checked(self, covered: float) -> StreamedModel:
+        """Return the model with a factor that covers enough rows, given the share that the interpolated one covers."""
+        alpha = float(self.alpha)
+        room = max(SHORTFALL, sqrt(alpha * (1 - alpha) / self.state.rows) / 4)
+        short = isfinite(self.target.value) and covered < 1 - alpha - room
+        return replace(self, to_the_end=True) if short else self
+
+    @property
+    def level(self) -> float | None:
+        """Nominal coverage of the delivered intervals, of a model of several levels."""
+        return min(self.settings.shown_coverage, max(self.levels)) if self.levels else None
+
+    # ---- influence
 
     @cached_property
-    def forms(self) -> Forms:
+    def look(self) -> Look:
+        """Scales at which the second pass looks at the rows."""
+        return Look.at(self.answers.binned, self.answers.constant, float(self.alpha), self.target.high)
+
+    @cached_property
+    def means(self) -> Array:
+        """Means of the numbers over all rows, as far as the bins know them."""
+        numbers = block_numbers([self.state], self.look)[:, 0]
+        means: Array = numbers / numbers[0]
+        return means
+
+    @property
+    def mean_error(self) -> float:
+        """Mean size of the error."""
+        return float(self.means[NUMBERS.index("error")])
+
+    @cached_property
+    def forms(self) -> dict[str, Form]:
         """What the rows add to each statistic."""
-        n = self.state.rows
+        n, binned = self.state.rows, self.answers.binned
         low, high = order_statistic_ranks(n, 1 - self.alpha, self.settings.confidence_level)
         first, last = Fraction(max(low, 1), n), Fraction(min(high, n), n)
         growth = nan
         if last > first and isfinite(self.target.value) and self.target.value > 0:
-            step = self._place(last).value - self._place(first).value
+            step = place_of(self.answers, last).value - place_of(self.answers, first).value
             growth = step / float(last - first) / self.target.value
-        return Forms(
-            self.state, self.answers.binned, self.answers.constant, float(self.alpha), self.target.high, growth
-        )
+        symmetric = self.state.crossover.total("gap") <= 1e-9 * self.state.critical.total("width")
+        uncoverable = binned.has_uncoverable_rows
+        found = forms(self.look, self.means, growth, symmetric=symmetric, uncoverable=uncoverable)
+        return found | ({"wis": np.eye(len(NUMBERS))[-1]} if self.levels else {})
 
-    @property
-    def ranked_value(self) -> float:
-        """What ranks the models, in units of y_true."""
-        return self.brackets[self.settings.ranked_by].middle * self.size
-
-    def _place(self, share: Fraction) -> Place:
-        """Smallest critical scale at and below which a share of the weight lies."""
-        weight = self.answers.binned.weight
-        mass = weight.mass
-        running, goal = np.cumsum(mass), float(share) * self.state.total
-        goal = goal * (1 - 1e-14) if self.state.weighted else ceil(share * self.state.rows)
-        i = int(np.searchsorted(running, goal))
-        if i == len(running):
-            return Place(inf, inf, inf)
-        low, high = float(weight.minimum[i]), float(weight.maximum[i])
-        before, first = running[i] - mass[i], 0.0 if self.state.weighted else 1.0
-        part = (goal - before - first) / (mass[i] - first) if mass[i] > first else 1.0
-        return Place(low, low + float(np.clip(part, 0, 1)) * (high - low), high)
-
-    def changes(self, x: BlockSums) -> dict[str, Array]:
-        """Influence of blocks on each statistic, from their sketches."""
-        forms = self.forms.logarithms(x) | self.forms.shares(x)
-        return {name: (one.value - one.mean * x.one) / self.state.total for name, one in forms.items()}
+    def value_of(self, name: str) -> float:
+        """What a form of mean 1 stands for, in units of y_true."""
+        return 1.0 if name == "wis" else self.brackets[name].middle * self.size
 
     # ---- the row
 
-    def row(self, units: Units, changes: Changes, above: float) -> ModelRow:
-        """All numbers of the model; its rank and p-value depend on the others."""
-        unit, coverage = self.settings.unit, self.coverage
-        low, high = units.share_ends(coverage, changes.get("covered"), self.settings.confidence_level)
-        fields: dict[str, Any] = {"coverage": coverage, "coverage_low": low, "coverage_high": high}
-        delivered = self.curve.at(1.0, unit=unit)
+    def row(self, units: Units, changes: Changes, above: float, levels: Mapping[str, Any]) -> ModelRow:
+        """All numbers of the model; its rank and p-value depend on the others, `levels` are fields of its levels."""
+        low, high = units.share_ends(self.coverage, changes.get("covered"), self.settings.confidence_level)
+        fields: dict[str, Any] = {"coverage": self.coverage, "coverage_low": low, "coverage_high": high}
+        delivered = self.curve.at(1.0, unit=self.settings.unit)
         fields |= {name: getattr(delivered, name) for name in METRICS}
         fields |= {"missed_above": above, "missed_below": max(delivered.miss_rate - above, 0.0)}
         fields |= self._calibration(units, changes)
@@ -119,6 +157,11 @@ class StreamedModel:
                 fields |= self._with_ends(name, value, units, changes)
             elif name.startswith(("skill", "gain")):
                 fields |= self._saved(name, value, units, changes)
+        if self.levels:
+            wis = sum(value for name, value in levels.items() if name.startswith("wis"))
+            change = {"wis": changes["wis"] / (wis * self.size)} if wis > 0 else {}
+            fields |= self._with_ends("wis", Bracket(wis, wis), units, change)
+            fields["potential_wis"] = self.brackets["potential_wis"].middle
         return ModelRow(
             name=self.name,
             rank=0,
@@ -131,6 +174,7 @@ class StreamedModel:
             level=self.level,
             shipped_score=self._shipped_score(),
             **fields,
+            **levels,
             **asked_for(self.curve, self.settings),
         )
 
@@ -156,7 +200,16 @@ class StreamedModel:
             found["scale"] = Bracket(self.target.low, self.target.high)
             ends = (self.answers.interval_score(at=end, **self._options) for end in found["scale"].pair)
             found["shipped_score"] = Bracket(found["score"].low, max(end.high for end in ends))  # convex in the scale
+        if self.levels:
+            best = [Answers(state).best_score(coverage=level) for level, state in self.level_states.items()]
+            halves = [one * float(checks.miss_rate_of(level) / 2) for one, level in zip(best, self.levels, strict=True)]
+            total = sum(halves[1:], halves[0]) + self.mean_error / 2
+            found["potential_wis"] = total * (1 / (len(best) + 0.5) / self.size)
         return found
+
+    def level_scale(self, level: float) -> float:
+        """Factor on the bands of a level with which a new row is covered with that probability."""
+        return conformal_place(Answers(self.level_states[level]), 1 - checks.miss_rate_of(level)).value
 
     def _with_ends(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:
         low, high = units.ends(value, changes.get(name), self.settings.confidence_level)
@@ -173,12 +226,11 @@ class StreamedModel:
         n, (low, value, high), level = self.state.rows, self.target, self.settings.confidence_level
         ends = nan, nan
         if units.count > 1:
-            share = float(1 - self.alpha)
-            count = max(int(units.effective_rows(share, changes.get("reached"), level)), 1)
+            count = max(int(units.effective_rows(float(1 - self.alpha), changes.get("reached"), level)), 1)
             first, last = order_statistic_ranks(count, 1 - self.alpha, level)
             ends = (
-                self._place(Fraction(max((first * n) // count, 1), n)).low if first else 0.0,
-                inf if last > count else self._place(Fraction(ceil(last * n / count), n)).high,
+                place_of(self.answers, Fraction(max((first * n) // count, 1), n)).low if first else 0.0,
+                inf if last > count else place_of(self.answers, Fraction(ceil(last * n / count), n)).high,
             )
         width = self.answers.binned.half_width / self.size
         widths = self._with_ends("half_width", Bracket(width * low, width * high), units, changes)
@@ -195,43 +247,39 @@ class StreamedModel:
         """What a reader must know of the model before trusting its numbers."""
         state = self.state
         uncoverable = int(state.critical.rows[state.critical.infinite].sum())
-        facts = Facts(state.raised, state.dropped, uncoverable, state.weighted, self._asymmetry)
-        yield from notes_on(row, self.settings, facts)
+        active, width = (state.critical.total(name) for name in ("active", "width"))
+        asymmetry = (2 * state.crossover.total("gap") - (2 * active - width)) / width if width > 0 else 0.0
+        yield from notes_on(
+            row, self.settings, Facts(state.raised, state.dropped, uncoverable, state.weighted, asymmetry)
+        )
         if self.level is not None:
             yield f"{row.name}: areas, CRPS and skill are those of its {percentage(self.level)} intervals, scaled"
 
-    @property
-    def _asymmetry(self) -> float:
-        """Mean difference between the two bands, as a share of the mean width."""
-        active, width = (self.state.critical.total(name) for name in ("active", "width"))
-        gaps = self.state.crossover.total("gap")
-        return (2 * gaps - (2 * active - width)) / width if width > 0 else 0.0
 
-    # ---- segments
+def conformal_place(answers: Answers, coverage: Fraction) -> Place:
+    """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
+    n = answers.state.rows
+    return place_of(answers, coverage if answers.state.weighted else Fraction(ceil((n + 1) * coverage), n))
 
-    def segment(self, key: tuple[str, str], pvalue: float, ends: tuple[float, float]) -> Segment:
-        """Return the model's numbers on these rows, which are a segment."""
-        scale = self.target.value
-        return Segment(
-            feature=key[0],
-            label=key[1],
-            model=self.name,
-            n=self.state.rows,
-            coverage=self.coverage,
-            coverage_low=ends[0],
-            coverage_high=ends[1],
-            scale=scale,
-            half_width=self.answers.binned.half_width / self.size * scale if isfinite(scale) else inf,
-            score=self.answers.best_score(**self._options).middle,
-            skill=self.answers.skill().middle,
-            target=self.settings.coverage,
-            pvalue=pvalue,
-            pvalue_holm=pvalue,
-            fails=False,
-        )
 
-    @property
-    def missed(self) -> int:
-        """Number of rows outside their interval as delivered."""
-        found = self.state.critical
-        return int(found.rows[found.maximum > 1].sum())
+def place_of(answers: Answers, share: Fraction) -> Place:
+    """Smallest critical scale at and below which a share of the weight lies.
+
+    Inside its bin the density is treated as a straight line, or as a power where the mean is too far from the middle
+    for that; both have the mean of the bin, and the last row at its end.
+    """
+    weight, state = answers.binned.weight, answers.state
+    goal = float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
+    i = int(np.searchsorted(np.cumsum(weight.mass), goal))
+    if i == len(weight.mass):
+        return Place(inf, inf, inf)
+    low, high = float(weight.minimum[i]), float(weight.maximum[i])
+    if low == high:
+        return Place(low, high, high)
+    part = min(max((goal - float(weight.mass[:i].sum())) / float(weight.mass[i]), 0.0), 1.0)
+    mean = (float(weight.mean[i]) - low) / (high - low)
+    slope = 6 * mean - 3
+    if abs(slope) >= 1:
+        return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
+    root = np.sqrt((1 - slope) ** 2 + 4 * slope * part)  # the root of slope * x^2 + (1 - slope) * x = part
+    return Place(low, low + (high - low) * float(2 * part / (1 - slope + root)), high)

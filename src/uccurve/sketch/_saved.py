@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from uccurve._checks import Array
 
-from ._bins import OCTAVES, RESOLUTIONS, Histogram, Integers, bins, bits, last
-from ._rows import COUNTS, SUMS, TOTALS, State
+from ._bins import ARRAYS, OCTAVES, RESOLUTIONS, Histogram, Integers, bins, bits, last, lower_ends
+from ._state import COUNTS, SUMS, TOTALS, State
 
 FORMAT = "uccurve sketch"
 VERSION = 2
@@ -27,13 +27,7 @@ def to_json(state: State) -> str:
     body: dict[str, Any] = HEAD | {"bits": bits(state.resolution)}
     body |= {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS)}
     for name, found in state.histograms.items():
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "bin": found.bin,
-            "rows": found.rows,
-            "minimum": found.minimum,
-            "maximum": found.maximum,
-        }
-        body[name] = {key: _plain(values) for key, values in (*arrays.items(), *found.sums.items())}
+        body[name] = {key: _plain(values) for key, values in found.arrays.items()}
     return json.dumps(body, allow_nan=False, separators=(",", ":"))
 
 
@@ -83,7 +77,7 @@ def _object(text: str | bytes) -> dict[str, Any]:
 
 
 def _histogram(name: str, given: Any, sums: tuple[str, ...], resolution: int) -> Histogram:
-    keys, end = ("bin", "rows", "minimum", "maximum", *sums), last(resolution) + 1
+    keys, end = (*ARRAYS, *sums), last(resolution) + 1
     if not isinstance(given, dict) or set(given) != set(keys) or not all(isinstance(v, list) for v in given.values()):
         raise _refusal(f"`{name}` must have the arrays {', '.join(keys)}")
     if len({len(values) for values in given.values()}) > 1 or len(given["bin"]) > 2 * end + 1:
@@ -93,16 +87,13 @@ def _histogram(name: str, given: Any, sums: tuple[str, ...], resolution: int) ->
     found = Histogram(
         _integers(f"{name}.bin", given["bin"], minimum=-end, maximum=end),
         _integers(f"{name}.rows", given["rows"], minimum=1),
-        _reals(f"{name}.minimum", given["minimum"], minimum=0.0, null=np.inf),
         _reals(f"{name}.maximum", given["maximum"], minimum=0.0, null=np.inf),
         {one: _reals(f"{name}.{one}", given[one], minimum=0.0) for one in sums},
     )
     if np.any(np.diff(found.bin) <= 0):
         raise _refusal(f"`{name}.bin` must ascend")
-    if np.any(found.minimum > found.maximum) or any(
-        np.any(bins(ends, resolution) != found.bin) for ends in (found.minimum, found.maximum)
-    ):
-        raise _refusal(f"`{name}.minimum` and `{name}.maximum` must lie in their bins, in this order")
+    if np.any(bins(found.maximum, resolution) != found.bin):
+        raise _refusal(f"`{name}.maximum` must lie in their bins")
     return found
 
 
@@ -135,15 +126,13 @@ def _check(state: State) -> None:
     if not state.weighted and any(np.any(found.sums["weight"] != found.rows) for found in (critical, errors)):
         raise _refusal("`weight` must be the number of rows where rows have no weights")
     finite = critical.where(~critical.infinite)
-    sums = finite.sums
-    _between("critical.scale", finite, sums["weight"], sums["scale"])
-    _between("critical.error", finite, sums["active"], sums["error"])
-    _between("critical.product", finite, sums["error"], sums["product"])
-    _between("errors.error", errors, errors.sums["weight"], errors.sums["error"])
-    _between("errors.product", errors, errors.sums["error"], errors.sums["product"])
-    sums = crossover.sums
-    _between("crossover.error", crossover, sums["gap"], 2 * sums["error"])
-    _between("crossover.product", crossover, sums["error"], sums["product"])
+    for name, found in (("critical", finite), ("crossover", crossover), ("errors", errors)):
+        sums, low = found.sums, lower_ends(found.bin, state.resolution)
+        if name == "critical":
+            _between("critical.scale", found, low, sums["weight"], sums["scale"])
+        mass = sums[{"critical": "active", "crossover": "gap", "errors": "weight"}[name]]
+        _between(f"{name}.error", found, low, mass, sums["error"] * (1 + (name == "crossover")))
+        _between(f"{name}.product", found, low, sums["error"], sums["product"])
     if np.any(critical.sums["active"] > critical.sums["width"] * (1 + ROUNDING)):
         raise _refusal("`critical.active` must not exceed `critical.width`")
     if np.any(critical.infinite & (critical.sums["scale"] + critical.sums["product"] > 0)):
@@ -154,8 +143,9 @@ def _check(state: State) -> None:
             raise _refusal(f"all histograms must have the same total `{one}`")
 
 
-def _between(name: str, found: Histogram, mass: Array, moment: Array) -> None:
-    """Refuse a moment that no mass between the extreme positions of its bin could have."""
+def _between(name: str, found: Histogram, low: Array, mass: Array, moment: Array) -> None:
+    """Refuse a moment that no mass between the lowest and the highest position of its bin could have."""
+    low = np.where(found.rows == 1, found.maximum, low)
     slack = ROUNDING * mass * found.maximum
-    if np.any(moment < mass * found.minimum - slack) or np.any(moment > mass * found.maximum + slack):
-        raise _refusal(f"`{name}` must fit the extremes of its bins")
+    if np.any(moment < mass * low - slack) or np.any(moment > mass * found.maximum + slack):
+        raise _refusal(f"`{name}` must fit its bins")

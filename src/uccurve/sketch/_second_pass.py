@@ -1,242 +1,239 @@
-"""Second pass: sums of the influence of the rows at the scales that the first pass found.
+"""Second pass: sums of what the rows contribute to each statistic at the scales that the first pass found.
 
-With blocks the engine sums the influence within each of them. Without, it sums squares, also those of the differences
-between models, which give the variances of independent rows. The rows were checked in the first pass.
+With blocks the engine sums the numbers of `_influence` within each of them. Without, it sums the forms and their
+squares, also those of the differences between models, which give the variances of independent rows. The rows were
+checked in the first pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from math import nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from uccurve._arrays import Indices
 from uccurve._checks import Array
-from uccurve.compare._model import promise_of
-from uccurve.compare.calibration import LevelRow
 
-from ._bins import NOTHING, sums_by
+from ._bins import mark, sums_by
 from ._engine_checks import Frame
-from ._engines import Table, bands, col, collected, lit, when
-from ._findings import pairs_of
-from ._forms import BlockSums, Form, Mix
-from ._model import StreamedModel
-from ._rows import State
-from ._units import Coverages, Evidence, Units, root, squares
+from ._engines import Scan, Table, bands, col, collected, flag, lit, when
+from ._evidence import Changes, Groups, Units, root, squares
+from ._influence import NUMBERS, Mix, changes_of
+from ._levels import level_columns
+
+if TYPE_CHECKING:
+    from ._model import StreamedModel
 
 MOST_GROUPS = 1_000_000
 """Number of combinations of blocks and labels that is refused where there are more."""
+CHUNK = 20_000
+"""Rows at a time: a pass makes up to a hundred columns of them."""
+SHARES = ("covered", "reached")
+Columns = dict[str, nw.Expr]
 
 
-class RowNumbers:
-    """Columns of one model's rows, as expressions; `of` ends their names."""
+def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) -> Sums:
+    """Sum what the evidence on all models needs, for each combination of block and labels where these matter."""
+    rows, numbers, plain = scan.kept, Columns(), Columns()
+    rows = rows.filter(col("weight") > 0) if scan.weighted else rows
+    for i, model in enumerate(models):
+        rows = _with_critical(rows, scan, model.place)
+        own = _numbers(rows, model) | level_columns(rows, model)
+        numbers |= {f"{i} {name}": own.pop(name) for name in NUMBERS if name in own}
+        plain |= {f"{i} {name}": value for name, value in own.items()}
+    rows = rows.with_columns(**numbers, **plain)
 
-    one = 1.0
+    def times_weight(value: nw.Expr) -> nw.Expr:
+        return value * col("weight") if scan.weighted else value
 
-    def __init__(self, of: str) -> None:
-        self.error, self._active, self.critical = (col(f"{name}{of}") for name in ("error", "active", "critical"))
-        self.half_width, self._of = col(f"width{of}") * 0.5, of
-        self.product, self.square = self.error * self.critical, self.error * self.error
-
-    def added(self, rows: Frame) -> Frame:
-        """Rows with their critical scale, which all expressions but scores need."""
-        ratio = when(self.error > 0).then(self.error / self._active).otherwise(lit(0.0))
-        return rows.with_columns(ratio.alias(f"critical{self._of}"))
-
-    def deficits(self, mix: Mix) -> nw.Expr:
-        """Shares of the deficit at some scales."""
-        moments = sum(t * share for t, share in zip(mix.scales, mix.shares, strict=True))
-        line = self.error * (sum(mix.shares) / 2) - self._active * (moments / 2)
-        return _with_distances(line, mix, lambda t: self.error - self._active * t)
-
-    def flat_deficits(self, mix: Mix) -> nw.Expr:
-        """Shares of the deficit in constant bands."""
-        moments = sum(t * share for t, share in zip(mix.scales, mix.shares, strict=True))
-        line = self.error * (sum(mix.shares) / 2) - moments / 2
-        return _with_distances(line, mix, lambda t: self.error - t)
-
-    def covered(self, t: float) -> nw.Expr:
-        """Whether scale t covers the row; by the quotient, as bins do."""
-        return (self.critical <= t).cast(nw.Float64)
-
-    @property
-    def missed_above(self) -> nw.Expr:
-        """Whether the observation lies above the delivered interval."""
-        return ((col("y_true") > col(f"y_pred{self._of}")) & (self.critical > 1)).cast(nw.Float64)
+    names, forms = [*plain, *numbers], Columns()
+    if not blocks:
+        forms = _forms(models)
+        rows = rows.with_columns(**forms)
+        needed = ("wis", *(SHARES if scan.weighted else ()))
+        names = [*plain, *(name for name in numbers if name.split()[1] in needed)]
+    sums = {name: times_weight(col(name)) for name in names}
+    sums |= {name: times_weight(col(name)) * times_weight(col(name)) for name in forms}
+    if scan.weighted:
+        sums |= {"weight": col("weight"), "squares": col("weight") * col("weight")}
+        crossed = () if blocks else (*names, *forms)
+        sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
+    keys = ["block"] * blocks + [*scan.groups] * (blocks or scan.weighted)
+    return Sums(_summed(rows, keys, sums, models[0].place), models[0].state.rows, models[0].state.total)
 
 
-def _with_distances(line: nw.Expr, mix: Mix, distance: Callable[[float], nw.Expr]) -> nw.Expr:
-    """Sum of positive parts, each half the distance plus half its size; the former add up to a line."""
-    for t, share in zip(mix.scales, mix.shares, strict=True):
-        line = line + distance(t).abs() * (share / 2)
-    return line
+def _with_critical(rows: Frame, scan: Scan, place: int) -> Frame:
+    """Add errors, bands and critical scales."""
+    rows = bands(rows, scan.floors[place], f"_{place}")
+    error, active = col(f"error_{place}"), col(f"active_{place}")
+    ratio = when(error > 0).then(error / active).otherwise(lit(0.0))
+    return rows.with_columns(ratio.alias(f"critical_{place}"))
 
 
-def second_pass(
-    rows: Frame,
-    models: Sequence[StreamedModel],
-    floors: Sequence[float | None],
-    *,
-    keys: Sequence[str],
-    levels: Sequence[int],
-) -> Sums:
-    """Sum what the influence functions of all models need, for each combination of the `keys`: block and labels.
+def _numbers(rows: Frame, model: StreamedModel) -> Columns:
+    """Numbers of each row, whether it lies above the delivered interval, and whether the factor to ship covers it."""
+    i, look = model.place, model.look
+    error, active, critical = (col(f"{name}_{i}") for name in ("error", "active", "critical"))
+    return {
+        "width": col(f"width_{i}"),
+        "error": error,
+        "critical": critical,
+        "product": error * critical,
+        "square": error * error,
+        "short": _deficits(error, look.best, lambda t: active * t),
+        "crps": _deficits(error, look.crps, lambda t: active * t),
+        "flat": _deficits(error, look.flat, lambda t: t),
+        "covered": flag(rows, critical <= 1.0),
+        "reached": flag(rows, critical <= look.target),
+        "shipped": flag(rows, critical <= model.target.value),
+        "above": flag(rows, (col("y_true") > col(f"y_pred_{i}")) & (critical > 1)),
+    }
 
-    `rows` have the columns y_true, weight if there are weights, the keys, and for model i y_pred_i, lower_i, upper_i
-    and, for each of its `levels` k, lower_i_k and upper_i_k.
-    """
-    values: dict[str, nw.Expr] = {}
-    weighted, summed = "weight" in rows.collect_schema().names(), "block" in keys
-    weight: Any = col("weight") if weighted else 1.0
-    size = weight if summed else weight * weight
-    for i, (model, floor) in enumerate(zip(models, floors, strict=True)):
-        x = RowNumbers(f"_{i}")
-        rows = x.added(bands(rows, floor, f"_{i}"))
-        found = {f"{i} {name}": one for name, one in model.forms.logarithms(x).items()}
-        rows = rows.with_columns(**{name: _influence(one, weighted=weighted) for name, one in found.items()})
-        values |= {name: col(name) if summed else col(name) * col(name) for name in found}
-        if summed or weighted:
-            shares = {f"{i} {name}": one.value for name, one in model.forms.shares(x).items()}
-            values |= {name: one * size for name, one in shares.items()} if weighted else shares
-        plain = {"above": x.missed_above}
-        for k in range(levels[i]):
-            plain |= {"late": _positive(col("y_true") - col(f"y_pred_{i}"))} | _level(i, k)
-        values |= {f"{i} {name}": one * weight if weighted else one for name, one in plain.items()}
-    if weighted:
-        values |= {"weight": size} | ({"squares": weight * weight} if summed else {})
-    if not summed:
-        values |= _differences(models)
-    rows = rows.select(*keys, **values)
-    sums = [col(name).sum() for name in values]
+
+def _deficits(error: nw.Expr, mix: Mix, band: Callable[[float], Any]) -> nw.Expr:
+    """Shares of the deficit at some scales: a positive part is half a number plus half its size, and halves add up."""
+    halves = [(t, share / 2) for t, share in zip(mix.scales, mix.shares, strict=True)]
+    moment = sum(t * share for t, share in halves)
+    found: nw.Expr = error * sum(share * (1 if t > 0 else 2) for t, share in halves) - band(moment)
+    for t, share in halves:
+        found = found + (error - band(t)).abs() * share if t > 0 else found
+    return found
+
+
+def _forms(models: Sequence[StreamedModel]) -> Columns:
+    """Forms of each row, without what is the same for all: of each model and statistic, and differences of models."""
+    found = Columns()
+    for i, model in enumerate(models):
+        for name, form in model.forms.items():
+            if name not in SHARES:
+                base = {"skill": "crps"}.get(name, name.replace("gain", "area"))
+                rest = form if base == name else form - model.forms[base]
+                terms = [col(f"{i} {NUMBERS[k]}") * float(rest[k]) for k in np.flatnonzero(rest) if k]
+                first, *others = terms if base == name else [found[f"form {i} {base}"], *terms]
+                found[f"form {i} {name}"] = sum(others, first)
+    pairs = combinations(range(len(models)), 2)
+    differences = {
+        f"form {i} {j} {name}": found[f"form {i} {name}"] - found[f"form {j} {name}"] * _ratio(models, (i, j), name)
+        for i, j in pairs
+        for name in _tested(models)
+    }
+    return found | differences
+
+
+def _ratio(models: Sequence[StreamedModel], pair: tuple[int, int], name: str) -> float:
+    """Second model's value of a statistic over that of the first."""
+    return models[pair[1]].value_of(name) / models[pair[0]].value_of(name)
+
+
+def _tested(models: Sequence[StreamedModel]) -> list[str]:
+    """Return the statistics on which all models are compared."""
+    asked = (models[0].settings.ranked_by, "wis")
+    return [name for name in asked if all(name in model.forms for model in models)]
+
+
+def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Table:
+    """Sum the columns for each combination of the keys."""
+    columns = [col(name).sum() for name in sums]
     if not keys:
-        return Sums(collected(rows.select(*sums)), models[0].state)
-    table = collected(rows.group_by(*keys).agg(nw.len().alias("rows"), *sums).head(MOST_GROUPS + 1))
-    if len(table["rows"]) > MOST_GROUPS:
+        return collected(rows.select(**sums).select(*columns), chunk=CHUNK)
+    keys, parts = [*keys], 1
+    if rows.implementation.is_polars():
+        # Sums are slow where each row adds to the same number as the row before, so a block is split by scale.
+        keys, parts = [*keys, "part"], 6
+        rows = rows.with_columns(part=mark(col(f"critical_{place}").clip(0.2, 3.0), 1))
+    grouped = rows.select(*keys, **sums).group_by(*keys).agg(nw.len().alias("rows"), *columns)
+    table = collected(grouped.head(parts * MOST_GROUPS + 1), chunk=CHUNK)
+    if len(table["rows"]) > parts * MOST_GROUPS:
         raise ValueError(
             f"`block` and `by` must have at most {MOST_GROUPS:,} combinations of labels: there are more. "
             "Hint: use coarser blocks, such as days or weeks."
         )
-    return Sums(table, models[0].state)
-
-
-def _level(i: int, k: int) -> dict[str, nw.Expr]:
-    """One level of a model: its width, on which side the observation is missed, and by how much."""
-    y, lower, upper = col("y_true"), col(f"lower_{i}_{k}"), col(f"upper_{i}_{k}")
-    above, below = _positive(y - upper), _positive(lower - y)
-    counts = {f"over {k}": (y > upper).cast(nw.Float64), f"under {k}": (y < lower).cast(nw.Float64)}
-    return {f"width {k}": upper - lower, f"above {k}": above, f"below {k}": below, **counts}
-
-
-def _positive(value: nw.Expr) -> nw.Expr:
-    return (value + value.abs()) * 0.5
-
-
-def _influence(form: Form, *, weighted: bool) -> nw.Expr:
-    """Influence of a row; without weights its mean need not be taken off, as it is known."""
-    found: nw.Expr = (form.value - form.mean) * col("weight") if weighted else form.value
-    return found
-
-
-def _differences(models: Sequence[StreamedModel]) -> dict[str, nw.Expr]:
-    """Squared differences of what ranks the models: the influence on its logarithm times its value."""
-    name, found = models[0].settings.ranked_by, {}
-    for (i, one), (j, two) in combinations(enumerate(models), 2):
-        first, second = col(f"{i} {name}") * one.ranked_value, col(f"{j} {name}") * two.ranked_value
-        found[f"{i} {j}"] = (first - second) * (first - second)
-    return found
+    return table
 
 
 class Sums:
-    """What the second pass found.
+    """Answer of the second pass, and what it says about chance."""
 
-    A table with the columns "i name" for model i and "i j" for a pair, "weight", and the keys: sums over the rows of
-    each block and combination of labels; without blocks sums of squares over all rows, in which "weight", "covered" and
-    "reached" are sums of squared weights.
-    """
-
-    def __init__(self, table: Table, state: State) -> None:
-        self._table, self._state = table, state
-        self._weight = table.get("weight", table.get("rows", NOTHING))  # without weights each row counts one
-        self._labels: list[Any] | None = None
+    def __init__(self, table: Table, rows: int, total: float) -> None:
+        self._table, self.total, weighted = table, total, "weight" in table
+        self.labels: list[Any] | None = None
         self._block: Indices = np.empty(0, np.intp)
         if "block" in table:
-            self._labels, self._block = _numbered(table)
-        count = state.rows if self._labels is None else len(self._labels)
-        self._units = Units(state.rows, count, equal=self._labels is None and not state.weighted)
+            self.labels, self._block = _numbered(table)
+        count = rows if self.labels is None else len(self.labels)
+        self.units = Units(rows, count, equal=self.labels is None and not weighted)
+        self._one = table["weight"] if weighted else table.get("rows", np.array([rows])).astype(np.float64)
 
-    def evidence(self, models: Sequence[StreamedModel]) -> Evidence:
-        """What the models' blocks, or single rows, say about chance."""
-        changes, total = [self._changes(i, model) for i, model in enumerate(models)], self._state.total
-        pairs = pairs_of(models, changes)
-        if self._labels is None:
-            means = [0.0 if self._state.weighted else model.ranked_value for model in models]
-            squares_of = {(i, j): self._state.rows * (means[i] - means[j]) ** 2 for i, j in pairs}
-            pairs = {(i, j): root(self._sum(f"{i} {j}") - known) / total for (i, j), known in squares_of.items()}
-        above = [self._mean(f"{i} above") for i in range(len(models))]
-        return Evidence(self._units, changes, pairs, above, self._labels)
-
-    def _changes(self, i: int, model: StreamedModel) -> dict[str, Array]:
-        """Influence of the blocks on each statistic; without blocks, the root of the sum of squares over rows."""
-        weighted, x, found = self._state.weighted, BlockSums([model.state]), dict[str, Array]()
-        for name, form in model.forms.logarithms(x).items():
-            mean = 0.0 if weighted else form.mean  # that of weighted rows was taken off
-            known = self._state.rows * mean**2
-            found[name] = (
-                self._by_block(f"{i} {name}", mean) if self._labels else root(self._sum(f"{i} {name}") - known)
-            )
-        for name, form in model.forms.shares(x).items():
-            if self._labels:
-                found[name] = self._by_block(f"{i} {name}", form.mean)
-            elif weighted:
-                found[name] = root(squares(float(self._weight.sum()), self._sum(f"{i} {name}"), form.mean))
-        return {name: values / self._state.total for name, values in found.items()}
-
-    def _sum(self, name: str) -> float:
+    def sum(self, name: str) -> float:
+        """Sum over all rows."""
         return float(self._table[name].sum())
 
-    def _by_block(self, name: str, mean: float) -> Array:
-        return sums_by(self._block, self._table[name] - mean * self._weight, self._units.count)
+    def mean(self, name: str) -> float:
+        """Mean over all rows."""
+        return self.sum(name) / self.total
 
-    def coverages(self, i: int) -> Coverages:
-        """Covered rows of one model by block and label."""
-        table = self._table
-        labels = [table[name].tolist() for name in table if name.startswith("by_")]
-        weight, covered = self._weight, table.get(f"{i} covered", NOTHING)
-        block = None if self._labels is None else self._block
-        return Coverages(self._units, weight, covered, table.get("squares", weight), block, labels)
+    def share(self, shares: Mapping[str, float]) -> tuple[float, Array | None]:
+        """Mean of a sum of flags that exclude each other, and the influence on it; None for rows of equal weight."""
+        mean = sum(sign * self.mean(name) for name, sign in shares.items())
+        if self.labels is not None:
+            flagged = sum(sign * self._by_block(self._table[name]) for name, sign in shares.items())
+            return mean, (flagged - mean * self._by_block(self._one)) / self.total
+        if self.units.equal:
+            return mean, None
+        crossed = sum(sign * self.sum(f"{name} cross") for name, sign in shares.items())
+        return mean, root(squares(self.sum("squares"), crossed, mean)) / self.total
 
-    def level_fields(self, i: int, model: StreamedModel, levels: Sequence[float]) -> dict[str, Any]:
-        """Coverage of each level of a model, and their weighted interval score (Bracher and others 2021)."""
-        late, share = self._mean(f"{i} late"), 1 / (len(levels) + 0.5) / model.size
-        width, above, below = (
-            [self._mean(f"{i} {name} {k}") for k in range(len(levels))] for name in ("width", "above", "below")
-        )
-        parts = {
-            "wis_dispersion": share * sum((1 - level) / 2 * one for level, one in zip(levels, width, strict=True)),
-            "wis_underprediction": share * (late / 2 + sum(above)),
-            "wis_overprediction": share * ((model.forms.means.error - late) / 2 + sum(below)),
+    def changes(self, i: int, model: StreamedModel) -> Changes:
+        """Influence of the blocks, or of single rows, on each statistic of a model."""
+        if self.labels is not None:
+            one = self._by_block(self._one)
+            names = [f"{i} {name}" for name in NUMBERS[1:]]
+            numbers = [self._by_block(self._table[name]) if name in self._table else 0 * one for name in names]
+            return changes_of(np.stack([one, *numbers]), model.forms)
+        found = {
+            name: self._root(f"form {i} {name}", self._mean_form(i, model, name))
+            for name in model.forms
+            if name not in SHARES
         }
-        rows = [self._level_row(f"{i} {{}} {k}", level, model) for k, level in enumerate(levels)]
-        return {"levels": tuple(rows), "wis": sum(parts.values()), "wis_low": nan, "wis_high": nan, **parts}
+        shares = {name: self.share({f"{i} {name}": 1.0})[1] for name in SHARES if not self.units.equal}
+        return found | {name: change for name, change in shares.items() if change is not None}
 
-    def _level_row(self, name: str, level: float, model: StreamedModel) -> LevelRow:
-        over, under, width = (self._mean(name.format(one)) for one in ("over", "under", "width"))
-        missed, ends, change = over + under, (nan, nan), None
-        if self._labels:
-            sums = self._by_block(name.format("over"), over) + self._by_block(name.format("under"), under)
-            change = sums / self._state.total
-        if self._labels or self._units.equal:
-            ends = self._units.share_ends(1 - missed, change, model.settings.confidence_level)
-        fields = {"coverage": 1 - missed, "coverage_low": ends[0], "coverage_high": ends[1], "scale": nan}
-        fields |= {"missed_above": over, "missed_below": under, "half_width": width / 2 / model.size}
-        return LevelRow(model=model.name, level=level, promise=promise_of(fields, level), **fields)
+    def pairs(self, models: Sequence[StreamedModel]) -> dict[str, dict[tuple[int, int], Array]]:
+        """Influence of independent rows on the differences of two models; those of blocks follow from `changes`."""
+        places = [] if self.labels is not None else list(combinations(range(len(models)), 2))
+        found: dict[str, dict[tuple[int, int], Array]] = {name: {} for name in _tested(models)}
+        for name, pair in ((name, pair) for name in found for pair in places):
+            first, second = (self._mean_form(i, models[i], name) for i in pair)
+            mean = first - second * _ratio(models, pair, name)
+            found[name][pair] = self._root(f"form {pair[0]} {pair[1]} {name}", mean) * models[pair[0]].value_of(name)
+        return found
 
-    def _mean(self, name: str) -> float:
-        return self._sum(name) / self._state.total
+    def _mean_form(self, i: int, model: StreamedModel, name: str) -> float:
+        """Mean of a form over all rows, which the bins know."""
+        return self.mean(f"{i} wis") if name == "wis" else float(model.forms[name][1:] @ model.means[1:])
+
+    def _root(self, name: str, mean: float) -> Array:
+        """Root of the sum of squared influences of independent rows on a form with a known mean."""
+        weighted = "weight" in self._table
+        crossed = self.sum(f"{name} cross") if weighted else mean * self.units.rows
+        weight = self.sum("squares") if weighted else self.units.rows
+        return root(self.sum(name) - 2 * mean * crossed + mean**2 * weight) / self.total
+
+    def _by_block(self, values: Array) -> Array:
+        return sums_by(self._block, values, self.units.count)
+
+    def groups(self, i: int) -> Groups:
+        """Rows of one model by block and labels, and those that are covered."""
+        table, weight = self._table, self._one
+        labels = tuple(table[key].tolist() for key in table if key.startswith("by_"))
+        covered = table.get(f"{i} covered", weight)
+        block = None if self.labels is None else self._block
+        if not self.units.equal and block is None:
+            weight, covered = table["squares"], table[f"{i} covered cross"]
+        return Groups(self.units, block, weight, covered, table.get("squares", weight), labels)
 
 
 def _numbered(table: Table) -> tuple[list[Any], Indices]:

@@ -11,24 +11,22 @@ from typing import TYPE_CHECKING, Any
 from uccurve._checks import HEADLINE, Axes, Range, Unit
 from uccurve.compare._columns import plain
 from uccurve.compare._evidence import interval, paired_t_test
-from uccurve.compare._formats import short
+from uccurve.compare._formats import counted, short
 from uccurve.compare.assess import ONE_BLOCK, adjusted_comparisons, asked_settings, common_notes, with_ranks
 from uccurve.compare.results import Assessment, AssessmentSettings, Comparison, ModelRow
 from uccurve.compare.verdict import verdict
 from uccurve.intervals import Missing
 
 from ._bins import PER_OCTAVE
-from ._findings import Findings, pairs_of
-from ._forms import BlockSums
+from ._evidence import Units
+from ._findings import Bounds, Findings, Request, findings
+from ._influence import block_numbers, changes_of
 from ._model import StreamedModel
-from ._rows import State
-from ._units import Evidence, Units
+from ._state import State
 from .sketch import UCCSketch
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
-
-    from ._question import Columns
 
 OWN_PREDICTIONS = (
     "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and bands "
@@ -60,7 +58,7 @@ class StreamedAssessment(Assessment):
 
 def assess_frame(
     frame: IntoFrame,
-    models: Mapping[str, Columns],
+    models: Mapping[str, Bounds],
     *,
     y_true: str = "y_true",
     coverage: float | None = None,
@@ -123,12 +121,10 @@ def assess_frame(
     >>> found.verdict.model, found.verdict.scale
     ('GBR', 1.0)
     """
-    from ._question import Question
-
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
     features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
-    question = Question(models, y_true, weight, block, features, min_band, missing, resolution)
-    return assessed([question.findings(frame, settings)], settings)
+    request = Request(weight, block, features, min_band, missing, resolution)
+    return assessed([findings(frame, models, y_true, request, settings)], settings)
 
 
 def assess_sketches(
@@ -173,10 +169,10 @@ def assess_sketches(
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
     states = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
     streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in states.items()]
-    changes = [model.changes(BlockSums(parts)) for model, parts in zip(streamed, states.values(), strict=True)]
+    numbers = [block_numbers(states[model.name], model.look) for model in streamed]
+    changes = [changes_of(sums, model.forms) for sums, model in zip(numbers, streamed, strict=True)]
     units = Units(streamed[0].state.rows, len(labels), equal=False)
-    evidence = Evidence(units, changes, pairs_of(streamed, changes), [nan] * len(streamed), labels=labels)
-    return assessed([Findings(streamed, evidence)], settings)
+    return assessed([Findings(streamed, units, changes, [nan] * len(streamed), labels)], settings)
 
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
@@ -191,37 +187,34 @@ def _labelled(parts: Any) -> dict[Any, UCCSketch]:
 # ---- assembly
 
 
-def assessed(found: Sequence[Findings], settings: AssessmentSettings) -> StreamedAssessment:
+def assessed(parts: Sequence[Findings], settings: AssessmentSettings) -> StreamedAssessment:
     """Return the verdict on the models of one frame, or of several with the same rows."""
-    models = [model for one in found for model in one.models]
-    _refuse_other_rows(models)
-    evidence = Evidence.joined([one.evidence for one in found], lambda changes: pairs_of(models, changes))
-    if evidence.labels is not None:
-        settings = replace(settings, block=f"{evidence.units.count} blocks")
-    numbers = zip(models, evidence.changes, evidence.above, strict=True)
-    levels = {name: fields for one in found for name, fields in one.levels.items()}
-    rows = [
-        replace(model.row(evidence.units, changes, above), **levels.get(model.name, {}))
-        for model, changes, above in numbers
-    ]
-    comparisons = _comparisons(models, rows, evidence)
-    ranked, segments = with_ranks(rows, comparisons, settings), [segment for one in found for segment in one.segments]
-    comparable = len(found) == 1 and len({model.y_pred for model in models}) == 1
-    notes = [*common_notes(evidence.units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
+    _refuse_other_rows([model for part in parts for model in part.models])
+    found = Findings.joined(parts)
+    models, units = found.models, found.units
+    if found.labels is not None:
+        settings = replace(settings, block=counted(units.count, "block"))
+    numbers = zip(models, found.changes, found.above, found.levels or [{}] * len(models), strict=True)
+    rows = [model.row(units, changes, above, levels) for model, changes, above, levels in numbers]
+    comparisons, on_wis = (_comparisons(found, rows, name) for name in (settings.ranked_by, "wis"))
+    ranked = with_ranks(rows, comparisons, settings)
+    comparable = len(parts) == 1 and len({model.y_pred for model in models}) == 1
+    notes = [*common_notes(units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
     notes += [NOT_PAIRED] * any(one.note == NOT_PAIRED for one in comparisons)
     return StreamedAssessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
         crossings=(),
-        segments=tuple(segments),
+        segments=tuple(found.segments),
         notes=tuple(dict.fromkeys(notes)),
         settings=settings,
-        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
+        verdict=verdict(ranked, settings, comparisons=comparisons, segments=found.segments),
         curves={model.name: model.curve for model in models},
         comparable=comparable,
+        wis_comparisons=tuple(on_wis),
         brackets={model.name: {name: one.pair for name, one in model.brackets.items()} for model in models},
-        engine=found[0].engine,
+        engine=found.engine,
     )
 
 
@@ -234,29 +227,29 @@ def _refuse_other_rows(models: Sequence[StreamedModel]) -> None:
         raise ValueError(f"all models must have the same rows{dropped}: {counts}. Hint: put them into one frame.")
 
 
-def _comparisons(models: Sequence[StreamedModel], rows: Sequence[ModelRow], evidence: Evidence) -> list[Comparison]:
-    """Paired t tests of all pairs on what ranks the models."""
-    compared = [_compared(models, rows, pair, evidence) for pair in combinations(range(len(models)), 2)]
-    return adjusted_comparisons(compared, models[0].settings.confidence_level)
+def _comparisons(found: Findings, rows: Sequence[ModelRow], name: Any) -> list[Comparison]:
+    """Paired t tests of all pairs on what ranks the models, or on the WIS of models with the same levels."""
+    if name == "wis" and (len({tuple(model.levels) for model in found.models}) > 1 or not found.models[0].levels):
+        return []
+    compared = [_compared(found, rows, pair, name) for pair in combinations(range(len(rows)), 2)]
+    return adjusted_comparisons(compared, found.models[0].settings.confidence_level)
 
 
-def _compared(
-    models: Sequence[StreamedModel], rows: Sequence[ModelRow], pair: tuple[int, int], evidence: Evidence
-) -> Comparison:
+def _compared(found: Findings, rows: Sequence[ModelRow], pair: tuple[int, int], name: Any) -> Comparison:
     """Paired t test, of as much of the difference as the bins cannot hide."""
-    settings, name = models[0].settings, models[0].settings.ranked_by
+    models, units = [found.models[i] for i in pair], found.units
     values = [getattr(rows[i], name) for i in pair]
-    difference, change, units = values[0] - values[1], evidence.pairs.get(pair), evidence.units
+    difference, change = values[0] - values[1], found.pairs_on(name).get(pair)
     low = high = pvalue = nan
     if change is not None and units.count > 1:
         change, blocks = change / models[0].size, units.blocks
-        hidden = sum(models[i].brackets[name].width / 2 for i in pair)
-        low, high = interval(difference, change, blocks, settings.confidence_level)
+        hidden = sum(model.brackets[name].width / 2 for model in models if name in model.brackets)
+        low, high = interval(difference, change, blocks, models[0].settings.confidence_level)
         low, high = low - hidden, high + hidden
         pvalue = paired_t_test(change, max(abs(difference) - hidden, 0.0), blocks, size=max(values))
     return Comparison(
-        first=rows[pair[0]].name,
-        second=rows[pair[1]].name,
+        first=models[0].name,
+        second=models[1].name,
         statistic=name,
         difference=difference,
         low=low,

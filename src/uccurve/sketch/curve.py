@@ -17,7 +17,7 @@ from uccurve.points import CurvePoints, Decomposition, OperatingPoint
 
 from ._answers import Answers
 from ._brackets import Bracket
-from ._rows import Sketched
+from ._state import Sketched
 
 if TYPE_CHECKING:
     from uccurve.plots.display import UCCDisplay

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from uccurve.intervals import Intervals, Missing
 
 from ._bins import PER_OCTAVE, checked
-from ._rows import Sketched, State
+from ._state import Sketched, State
 from .curve import SketchUCC
 
 if TYPE_CHECKING:
@@ -140,12 +140,20 @@ class UCCSketch(Sketched):
         >>> UCCSketch.from_frame(pl.LazyFrame(data | {"site": ["N", "S", "S"]}), by="site")["S"]
         UCCSketch(2 rows, 2 bins of the scale)
         """
-        from ._engines import job, states
+        from uccurve._frames import opened
 
-        names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
+        from ._engines import Columns, Scan, states
+
         keys = [by] if isinstance(by, str) else by or ()
-        asked = job(frame, names, by=keys, min_band=min_band, missing=missing, resolution=resolution)
-        sketches = {group: cls._of(state) for group, state in states(asked).items()}
+        roles = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
+        named = {role: name for role, name in roles.items() if name is not None}
+        named |= {f"by[{i}]" if len(keys) > 1 else "by": key for i, key in enumerate(keys)}
+        labels = {f"by_{i}": key for i, key in enumerate(keys)}
+        options: Any = {"min_band": min_band, "missing": missing, "resolution": resolution}
+        columns = [Columns("", y_pred, lower, upper)]
+        scan = Scan.of(opened(frame, named), columns, y_true, weight, labels, **options)
+        (found,) = states(scan)
+        sketches = {group: cls._of(state) for group, state in found.items()}
         if by is None:
             return sketches[()]
         return {group[0]: one for group, one in sketches.items()} if isinstance(by, str) else sketches

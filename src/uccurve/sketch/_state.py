@@ -1,9 +1,9 @@
-"""Sketch rows: what a sketch keeps of its rows, and how rows in memory come into it."""
+"""State: what a sketch keeps of its rows, and how rows in memory come into it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,12 @@ SUMS = {
     "errors": ("weight", "error", "product"),
 }
 """What each histogram sums, times the weights: `product` is the error times the number that is binned."""
+EMPTY = {name: Histogram.empty(sums) for name, sums in SUMS.items()}
 TOTALS = ("y_sum", "y_squares")
 COUNTS = ("raised", "dropped")
 OVERFLOW = (
     "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first."
 )
-
-
-def _empty(name: str) -> Histogram:
-    return Histogram.empty(SUMS[name])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +37,9 @@ class State:
     critical scale in a constant band of 1.
     """
 
-    critical: Histogram = field(default_factory=lambda: _empty("critical"))
-    crossover: Histogram = field(default_factory=lambda: _empty("crossover"))
-    errors: Histogram = field(default_factory=lambda: _empty("errors"))
+    critical: Histogram = EMPTY["critical"]
+    crossover: Histogram = EMPTY["crossover"]
+    errors: Histogram = EMPTY["errors"]
     weighted: bool = False
     y_sum: float = 0.0
     y_squares: float = 0.0
@@ -93,7 +90,7 @@ class State:
     @property
     def nbytes(self) -> int:
         """Size of all bins in bytes."""
-        return sum(found.nbytes for found in self.histograms.values())
+        return sum(values.nbytes for found in self.histograms.values() for values in found.arrays.values())
 
     @classmethod
     def union(cls, states: Sequence[State]) -> State:
@@ -113,7 +110,7 @@ class State:
         )
 
     def agrees(self, other: State) -> bool:
-        """Whether both hold the same rows: equal bins, counts and extremes, and sums equal up to rounding."""
+        """Whether both hold the same rows: equal bins, counts and maxima, and sums equal up to rounding."""
         if any(getattr(self, name) != getattr(other, name) for name in ("weighted", "resolution", *COUNTS)):
             return False
         slack = self.errors.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
@@ -148,7 +145,7 @@ def tidy(found: Histogram) -> Histogram:
         name: np.where(found.infinite, 0.0, values) if name in ("scale", "product") else values
         for name, values in found.sums.items()
     }
-    return Histogram(found.bin, found.rows, found.minimum, found.maximum, sums)
+    return Histogram(found.bin, found.rows, found.maximum, sums)
 
 
 class Sketched:

@@ -1,0 +1,169 @@
+"""Influence: what rows, or blocks of rows, contribute to the statistics of a streamed model.
+
+A row adds to a minimum over the scale what it costs at the common best scale (`compare._influence`). So each statistic
+is a sum over the rows of a few numbers, times coefficients that the first pass found: a `Form`. An engine sums the
+numbers over the rows of each block, or the squares of the forms over independent rows; the bins of sketches give the
+numbers of a block where the scales are ends of bins. The potential CRPS averages over many scales; three of them
+give standard errors that differ by less than one percent, and by two for the skill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from uccurve._arrays import Indices
+from uccurve._checks import Array
+
+from ._binned import Binned
+from ._bins import Histogram, sums_by
+from ._state import State
+
+QUANTILES = (0.3, 0.7, 0.95)
+"""Of the scales that are best for some coverage: these three stand for all in the potential CRPS."""
+NUMBERS = (
+    "one",
+    "width",
+    "error",
+    "critical",
+    "product",
+    "square",
+    "short",
+    "crps",
+    "flat",
+    "covered",
+    "reached",
+    "wis",
+)
+"""Numbers of a row, times its weight: `product` is the error times the critical scale, `square` that of the error,
+`short` the deficit at the best scale, `crps` and `flat` its average over scales of these and of constant bands, `wis`
+the weighted interval score of all levels."""
+Form = Array
+"""Coefficients of the numbers."""
+
+
+class Mix(NamedTuple):
+    """Shares of the deficit at some scales, and of the mean half-width, that make up a score."""
+
+    width: float
+    scales: Sequence[float]
+    shares: Sequence[float]
+
+
+class Look(NamedTuple):
+    """Ends of bins at which rows are looked at: the best scale, that for the target, those that make up the CRPS."""
+
+    best: Mix
+    target: float
+    crps: Mix
+    flat: Mix
+
+    @classmethod
+    def at(cls, binned: Binned, constant: Binned, alpha: float, target: float) -> Look:
+        """Look at the scales that the bins of a model and of its constant band find best."""
+        ends = np.append(0.0, binned.active.maximum)
+        deficit = binned.values("deficit", ends, rounded=True).middles
+        best = float(ends[np.argmin(2 * binned.half_width * ends + 2 / alpha * deficit)])
+        return cls(Mix(2 * best, [best], [2 / alpha]), target, _average(binned), _average(constant))
+
+
+def _average(binned: Binned) -> Mix:
+    """Potential CRPS: the shares of alpha for which each scale is the best, gathered at a few ends of bins.
+
+    A row of error r and active band a adds a times a convex function of its critical scale; a broken line with three
+    breakpoints, fitted by least squares, stands for it.
+    """
+    if binned.half_width == 0:
+        return Mix(0.0, [0.0], [1.0])
+    active = binned.active
+    beyond = np.append(1.0, np.minimum(active.remaining / (binned.half_width * binned.total), 1.0))
+    shares, squares = beyond[:-1] - beyond[1:], (beyond[:-1] ** 2 - beyond[1:] ** 2) / 2
+    scales = np.append(0.0, active.mean)
+    count, moment = np.cumsum(shares), np.cumsum(shares * scales)
+    knots = np.unique(np.append(0.0, active.maximum)[np.searchsorted(count, QUANTILES)])
+    lines = np.maximum(scales[:, None] - np.append(0.0, knots[knots > 0]), 0)
+    weight = np.append(0.0, active.mass / np.sqrt(np.maximum(binned.weight.mass, 1e-300)))
+    fitted = np.linalg.lstsq(lines * weight[:, None], (scales * count - moment) * weight)[0]
+    return Mix(float(np.sum(scales * squares)), [0.0, *knots[knots > 0].tolist()], fitted.tolist())
+
+
+def block_numbers(states: Sequence[State], look: Look) -> Array:
+    """Sum each of the numbers over the rows of each of several sketches: a line per number, a column per sketch."""
+    critical, errors = (_Joined.of([state.histograms[name] for state in states]) for name in ("critical", "errors"))
+    found = {"one": "weight", "width": "width", "error": "error", "critical": "scale", "product": "product"}
+    sums = {name: critical.sums[column] for name, column in found.items()}
+    sums |= {"short": critical.deficits(look.best, "active"), "crps": critical.deficits(look.crps, "active")}
+    ends = {"covered": 1.0, "reached": look.target}
+    sums |= {name: critical.sums["weight"] * (critical.maximum <= t) for name, t in ends.items()}
+    by_block = {name: sums_by(critical.block, values, len(states)) for name, values in sums.items()}
+    flat = {"square": errors.sums["product"], "flat": errors.deficits(look.flat, "weight")}
+    by_block |= {name: sums_by(errors.block, values, len(states)) for name, values in flat.items()}
+    return np.stack([by_block.get(name, np.zeros(len(states))) for name in NUMBERS])
+
+
+class _Joined(NamedTuple):
+    """Bins of several histograms, and which one each comes from."""
+
+    block: Indices
+    maximum: Array
+    sums: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, parts: Sequence[Histogram]) -> _Joined:
+        block = np.repeat(np.arange(len(parts)), [len(part.bin) for part in parts])
+        sums = {name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums}
+        return cls(block, np.concatenate([part.maximum for part in parts]), sums)
+
+    def deficits(self, mix: Mix, mass: str) -> Array:
+        """Shares of the deficit at ends of bins."""
+        found = np.zeros(len(self.block))
+        for t, share in zip(mix.scales, mix.shares, strict=True):
+            found += (self.maximum > t) * share * (self.sums["error"] - t * self.sums[mass])
+        return found
+
+
+def forms(look: Look, means: Array, growth: float, *, symmetric: bool, uncoverable: bool) -> dict[str, Form]:
+    """Return what rows add to the logarithm of each statistic that has one, and to the coverages.
+
+    `means` are those of the numbers over all rows, `growth` the relative growth of the scale with the coverage at the
+    target, nan where there is no such scale.
+    """
+    one, width, error, critical, product, square, short, crps, flat, covered, reached, _ = np.eye(len(NUMBERS))
+    found = {"covered": covered, "reached": reached}
+    if means @ error == 0:
+        return found
+
+    def log(form: Form) -> Form:
+        return form / (form @ means)
+
+    half_width = width / 2
+    crps = log(half_width * look.crps.width + crps)
+    found |= {"score": log(half_width * look.best.width + short), "crps": crps}
+    found["skill"] = crps - log(one * look.flat.width + flat)
+    if means @ width == 0:
+        return found
+    if np.isfinite(growth):
+        found["half_width"] = log(width) - reached * growth
+    if uncoverable:
+        return found
+    found["area_bandwidth_miss_rate"] = log(width) + log(critical)
+    found["area_bandwidth_deficit"] = log(width) + log(product)
+    found["gain_bandwidth_miss_rate"] = found["area_bandwidth_miss_rate"] - log(error)
+    found["gain_bandwidth_deficit"] = found["area_bandwidth_deficit"] - log(square)
+    # Where bands are symmetric excess is overshoot, and the area (h q - r^2) / 2 of the means h, q and r.
+    h, q, r, s = (form @ means for form in (half_width, product, error, square))
+    if symmetric and min(h * q, s) - r**2 > 1e-12 * r**2:
+        area = (half_width * q + product * h - error * (2 * r)) / (h * q - r**2)
+        found |= {"area_excess_deficit": area, "gain_excess_deficit": area - (square - error * (2 * r)) / (s - r**2)}
+    return found
+
+
+def changes_of(numbers: Array, forms: Mapping[str, Form]) -> dict[str, Array]:
+    """Influence of blocks on each statistic, from their sums of the numbers."""
+    total, found = float(numbers[0].sum()), dict[str, Array]()
+    for name, form in forms.items():
+        values = form @ numbers
+        found[name] = (values - float(values.sum()) / total * numbers[0]) / total
+    return found
