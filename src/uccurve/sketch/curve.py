@@ -100,8 +100,9 @@ class SketchUCC:
         --------
         >>> from uccurve import UCCSketch
         >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).ucc()
-        >>> c.bracket("miss_rate", at=1.0), c.bracket("find", miss_rate=0.4)
-        ((0.3333333333333333, 0.3333333333333333), (1.0, 1.0))
+        >>> low, high = c.bracket("find", miss_rate=0.4)  # up to rounding
+        >>> c.bracket("miss_rate", at=1.0), round(low, 9), high
+        ((0.3333333333333333, 0.3333333333333333), 1.0, 1.0)
         """
         checks.choice("answer", answer, ANSWERS)
         if answer in METRICS:
