@@ -209,6 +209,23 @@ def test_levels_that_would_no_longer_be_nested_are_widened_and_counted(run: Run,
     assert_allclose(out["m-hi-80"].to_numpy(), inner, rtol=1e-12)
 
 
+def test_calibrating_one_level_never_crosses_the_others(run: Run, tmp_path: Path) -> None:
+    one = ("--model", "Net=Net,Net-lo-80,Net-hi-80")  # bands of 0.6 of what they should be
+    found = run("calibrate", "panel.csv", "panel.csv", "-o", "out.csv", "--save", "cal.json", *one)
+    sentence = (
+        r"panel.csv, Net: calibrated bounds must not cross the model's other levels \(Net-lo-90, Net-hi-90, Net-lo-95, "
+        r"Net-hi-95\): they would in 960 of 960 rows, first row 0. Hint: calibrate all levels together, or leave"
+    )
+    refused(found, sentence)
+    assert not (tmp_path / "out.csv").exists()
+    alone = panel().select("unique_id", "ds", "y", "Net", "Net-lo-80", "Net-hi-80")
+    alone.write_csv(tmp_path / "alone.csv")
+    assert run("calibrate", "panel.csv", "alone.csv", "-o", "out.csv", "--save", "cal.json", *one).returncode == 0
+    refused(run("apply", "cal.json", "panel.csv", "-o", "other.csv"), sentence)
+    inner = ("--model", "Naive=Naive,Naive-lo-80,Naive-hi-80")  # too wide, so that it shrinks and stays inside
+    assert run("calibrate", "panel.csv", "panel.csv", "-o", "inner.csv", *inner).returncode == 0
+
+
 def test_a_hub_is_calibrated_into_one_row_per_forecast(run: Run, tmp_path: Path) -> None:
     hub(panel()).join(panel().select("unique_id", "ds", "y"), on=["unique_id", "ds"]).write_csv(tmp_path / "cal.csv")
     found = run("calibrate", "cal.csv", "hub.csv", "-o", "out.csv", "--y", "y")

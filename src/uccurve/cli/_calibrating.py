@@ -13,7 +13,7 @@ import polars as pl
 
 from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
-from uccurve.adapters._names import Columns
+from uccurve.adapters._names import Columns, model_columns
 from uccurve.calibrate.calibrator import Calibration, IntervalCalibrator
 from uccurve.compare._formats import amount, count, coverage, factor, share, short
 
@@ -106,6 +106,7 @@ def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> tup
         rows = _complete(numbers, columns) if request.missing == "drop" else np.arange(len(numbers))
         try:
             bounds = _nested(one.name, list(_moved(numbers[rows], columns, one, learnt)))
+            _refuse_crossing_others(table, columns, rows, bounds)
         except ValueError as error:
             raise ValueError(f"{table.label}, {short(one.name)}: {error}") from None
         frame = _with_bounds(table, frame, rows, dict(zip(columns.names[1:], bounds, strict=True)))
@@ -157,6 +158,28 @@ def _nested(name: str, bounds: Sequence[tuple[Array, Array]]) -> list[Array]:
         rows = f"{widened} of {given.shape[2]} rows"
         say(f"{short(name)}: wider levels were widened to contain narrower ones in {rows}")
     return [bound for both in nested for bound in both]
+
+
+def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: Sequence[Array]) -> None:
+    """Refuse bounds that would cross the model's other levels in the same file, which nobody asked to change."""
+    try:
+        models = model_columns(table.columns).values()
+    except ValueError:  # names that only --model can settle
+        return
+    levels = next((one.bounds for one in models if {*columns.bounds} < {*one.bounds}), ())
+    others = [name for one in levels if one not in columns.bounds for name in one[:2]]
+    if not others:
+        return
+    given = table.read(others)[rows]
+    new = {name: given[name].to_numpy() for name in others} | dict(zip(columns.names[1:], bounds, strict=True))
+    edges = np.array([*(new[one.lower] for one in reversed(levels)), *(new[one.upper] for one in levels)])
+    crossing = (np.diff(edges, axis=0) < 0).any(axis=0)
+    if crossing.any():
+        raise ValueError(
+            f"calibrated bounds must not cross the model's other levels ({listed(others)}): they would in "
+            f"{int(crossing.sum())} of {len(rows)} rows, first row {int(rows[np.argmax(crossing)])}. "
+            "Hint: calibrate all levels together, or leave those columns out of the new file."
+        )
 
 
 def _with_bounds(table: Table, frame: pl.DataFrame, rows: Any, bounds: Mapping[str, Array]) -> pl.DataFrame:
