@@ -25,11 +25,10 @@ from ._evidence import ROUNDING, checked_level, holm, interval, paired_t_test
 from ._formats import alike, axes_in_words, counted
 from ._formats import coverage as percentage
 from ._influence import weights
-from ._leads import Line
 from ._model import Common, Model
 from ._models import curves_by_name
 from .bootstrap import bootstrap
-from .crossings import crossings_of_lines
+from .crossings import Line, crossings_of_lines
 from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, hangs_on_few_rows
 from .segments import SegmentRows, assessed_segments, segment_rows
 from .verdict import verdict

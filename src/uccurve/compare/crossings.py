@@ -1,24 +1,41 @@
-"""Crossings: where two curves cross, and which model is lower in between, without what is negligible."""
+"""Crossings: where two curves cross, and which model is lower in between, without what is negligible.
+
+Curves are compared along the falling axis, the level, by what it takes to reach each level: in the middle of `CELLS`
+cells of equal width that cover the levels, and where the leader changes to the last bit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf, nextafter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import FALLING, HEADLINE, Axes, Metric, Unit, Vary
+from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._formats import short
-from ._leads import Flip, Lead, Line, Sampled
 from ._models import curve_of, refuse_other_rows
 
+CELLS = 1000
+NEGLIGIBLE = 0.01
+"""Relative difference up to which two curves are practically equal at a level."""
+CHANGE = NEGLIGIBLE * CELLS / 10
+"""Sum of relative differences over cells that another lead must be worth: 1% at a tenth of the levels."""
+TIE = 1e-12
+"""Share of the largest value below which two values are treated as equal."""
 LEVELS: dict[Metric, str] = {"bandwidth": "half-width", "miss_rate": "miss rate"}
 LESS: dict[Metric, str] = {"bandwidth": "a smaller half-width", "miss_rate": "a lower miss rate"}
 MANY = 3
 """Leads that a sentence lists at most."""
+
+Group = tuple[int, int, int]
+"""A sign, the first cell that has it, and the first cell after these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +129,10 @@ def crossings(
 
     Notes
     -----
-    What is negligible is left out. Two curves are practically equal at a level if they differ there by at most 1% of
-    the larger value, or of the median over all levels if that is larger. A change of the leader counts if, on either
-    side of it, differences of more than 1% average at least 0.2% over all levels: 2% at a tenth of them, or 20% at a
-    hundredth. Curves are compared at 1,000 levels; points and ends of stretches are then found to the last bit.
+    What is negligible is left out. Two curves are practically equal where they differ by at most 1% of the larger
+    value, or of the median over all levels if that is larger. A stretch of its own must be worth the cost of its ends:
+    stretches are those with the largest sum of leads (1% where neither leads), less 1% at a tenth of the levels for
+    each change. Curves are compared at 1,000 levels; points and ends of stretches are then found to the last bit.
 
     Examples
     --------
@@ -142,88 +159,215 @@ def crossings(
     return crossings_of_lines(*lines, axes=axes, names=names)
 
 
+class Line(NamedTuple):
+    """A curve as a function of the level: its vertices by rising level, the metrics of level and value, and t."""
+
+    level: Array
+    value: Array
+    names: tuple[Metric, Metric]
+    t: Array
+    curve: UCC
+    unit: Unit = "raw"
+
+    @classmethod
+    def of(cls, curve: UCC, axes: Axes, unit: Unit) -> Self:
+        """Read a curve along its falling axis, the deficit where both fall, or x where none does."""
+        falling = [name for name in axes if name in FALLING]
+        level = falling[0] if len(falling) == 1 else "deficit" if falling else axes[0]
+        names = level, axes[1] if level == axes[0] else axes[0]
+        points = curve.points(axes=names, unit=unit)
+        t: Array = getattr(points, "scale" if points.shift is None else "shift")
+        rising = slice(None, None, -1 if falling else 1)
+        return cls(np.maximum.accumulate(points.x[rising]), points.y[rising], names, t[rising], curve, unit)
+
+    @property
+    def open(self) -> bool:
+        """Whether levels beyond the ends of a curve count: nothing reaches those below, no band at all those above."""
+        return self.names[0] in FALLING and self.names[1] not in FALLING
+
+    def at(self, level: Any) -> Any:
+        """Return the value at each level, the one just above where it jumps; infinite where nothing reaches it."""
+        vertex = np.searchsorted(self.level, level, side="right") - 1
+        if "miss_rate" in self.names:  # a miss rate is kept by the t that reached it until the next lower one is
+            place = vertex + (self.names[1] == "miss_rate")
+            value = self.value[np.clip(place, 0, len(self.value) - 1)]
+        else:
+            value = np.interp(level, self.level, self.value)
+        return np.where(vertex < 0, np.inf, value) if self.open else value
+
+    def t_at(self, level: float, value: float) -> float:
+        """Return the scale or shift that puts the curve at a point; infinite for none."""
+        if value > self.value.max():  # past its end, where wider bands gain nothing
+            target: dict[str, Any] = {self.names[1]: value}
+            try:
+                point = self.curve.find(**target, unit=self.unit)
+            except ValueError:  # all bands are 0, and stay so
+                return inf
+            return point.shift if self.curve.vary == "shift" else point.scale
+        widest_first = slice(None, None, 1 if self.names[0] in FALLING else -1)
+        found = []
+        for name, values, wanted in zip(self.names, (self.level, self.value), (level, value), strict=True):
+            if name != "miss_rate":
+                sign = 1 if name in FALLING else -1
+                found.append(float(np.interp(sign * wanted, sign * values[widest_first], self.t[widest_first])))
+        return max(found)  # where one of the two stays the same for a while, the other one tells
+
+
+class Lead(NamedTuple):
+    """Levels at which the first curve (-1), the second (1) or neither (0) is materially lower."""
+
+    sign: int
+    low: float
+    high: float
+    every: bool = True
+    """Whether it is the lower one in every cell of them."""
+
+
+class Pair:
+    """Two curves of the same rows at the levels that count for both."""
+
+    def __init__(self, one: Line, two: Line) -> None:
+        self.lines = one, two
+        levels = (line.level[np.isfinite(line.level)] for line in self.lines)
+        (first, last), (begin, end) = ((float(level[0]), float(level[-1])) for level in levels)
+        self.low, self.high = (min(first, begin), max(last, end)) if one.open else (max(first, begin), min(last, end))
+        self.both_whole = one.open or np.allclose((first, last), (begin, end), rtol=TIE, atol=0)
+        edges = np.linspace(self.low, self.high, CELLS + 1)
+        self._middle = edges[1:] / 2 + edges[:-1] / 2
+        self._slack = TIE * max(float(line.value.max(initial=0, where=np.isfinite(line.value))) for line in self.lines)
+        smaller = np.minimum(one.at(self._middle), two.at(self._middle))
+        reached = smaller[np.isfinite(smaller)]
+        self._usual = float(np.median(reached)) if len(reached) else 0.0
+        self.difference = self._relative(self._middle, self._slack)
+        signs = _leaders(self.difference)
+        ends = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist(), CELLS]
+        self._groups = [(signs[start], start, stop) for start, stop in pairwise(ends)] if self.low < self.high else []
+
+    def leads(self) -> list[Lead]:
+        """Return who leads where, by rising level."""
+        ends = [self.low, *(self._end(one, two) for one, two in pairwise(self._groups)), self.high]
+        return [
+            Lead(sign, low, high, every=bool(np.all(np.sign(self.difference[start:stop]) == sign)))
+            for (sign, start, stop), (low, high) in zip(self._groups, pairwise(ends), strict=False)
+        ]
+
+    def crossings(self) -> list[float]:
+        """Return the levels from which on another curve leads, whether or not they are practically equal before."""
+        leading = [group for group in self._groups if group[0]]
+        return [self._end(one, two) for one, two in pairwise(leading) if one[0] != two[0]]
+
+    def value(self, level: float) -> float:
+        """Return the smallest value that both curves have at a level, between what they have just below and above."""
+        return float(max(min(line.at(nextafter(level, -inf)), line.at(level)) for line in self.lines))
+
+    def _end(self, one: Group, two: Group) -> float:
+        """Return where a group ends: at a crossing where both curves lead, else where a difference is negligible."""
+        leader, begins = two[0] or one[0], two[0] != 0
+        least, slack = (0.0, 0.0) if one[0] and two[0] else (NEGLIGIBLE, self._slack)
+        first = two[1] + int(np.argmax((leader * self.difference[two[1] : two[2]] > least) == begins))
+        low, high = float(self._middle[one[2] - 1]), float(self._middle[first])
+        while low < (middle := low / 2 + high / 2) < high:
+            leads = leader * self._relative(np.array([middle]), slack)[0] > least
+            low, high = (low, middle) if leads == begins else (middle, high)
+        return high
+
+    def _relative(self, level: Array, slack: float) -> Array:
+        """Difference of the two values, 0 up to a slack, relative to the larger of them and of the usual one.
+
+        Near a miss rate of 1 all half-widths are close to 0, and what they differ by matters to nobody.
+        """
+        one, two = (line.at(level) for line in self.lines)
+        with np.errstate(invalid="ignore"):
+            difference = one - two
+        difference[~(np.abs(difference) > slack)] = 0.0  # also where neither is finite
+        out: Array = np.sign(difference)
+        finite = np.isfinite(difference) & (difference != 0)
+        out[finite] = difference[finite] / np.maximum(np.maximum(one, two)[finite], self._usual)
+        return out
+
+
+def _leaders(difference: Array) -> list[int]:
+    """Return who leads in each cell: what has the largest sum of leads, if each change of the leader costs `CHANGE`.
+
+    That neither does counts as a lead by `NEGLIGIBLE`.
+    """
+    best, before = [0.0, 0.0, 0.0], []
+    for lead in difference.tolist():
+        most = max(best)
+        before.append([i if value >= most - CHANGE else best.index(most) for i, value in enumerate(best)])
+        best = [max(value, most - CHANGE) + gain for value, gain in zip(best, (-lead, NEGLIGIBLE, lead), strict=True)]
+    state = best.index(max(best))
+    signs = [state - 1]
+    for came_from in before[:0:-1]:
+        state = came_from[state]
+        signs.append(state - 1)
+    return signs[::-1]
+
+
 def crossings_of_lines(one: Line, two: Line, *, axes: Axes, names: tuple[str, str]) -> Crossings:
     """Crossings of two curves of the same rows whose vertices are in order already."""
-    found = Sampled(one, two)
-    leads, order = found.leads(), slice(None, None, -1 if one.names[0] in FALLING else 1)  # as the bands widen
+    pair = Pair(one, two)
+    leads, order = pair.leads(), slice(None, None, -1 if one.names[0] in FALLING else 1)  # as the bands widen
 
-    def xy(flip: Flip) -> tuple[float, float]:
-        place = flip.above, flip.value(one, two)
+    def xy(level: float) -> tuple[float, float]:
+        place = level, pair.value(level)
         return place if one.names[0] == axes[0] else place[::-1]
 
-    def crossing(flip: Flip) -> Crossing:
-        value = flip.value(one, two)
-        return Crossing(*xy(flip), one.t_at(flip.above, value), two.t_at(flip.above, value))
+    def crossing(level: float) -> Crossing:
+        return Crossing(*xy(level), *(line.t_at(level, pair.value(level)) for line in pair.lines))
 
     def stretch(lead: Lead) -> Stretch:
-        x, y = zip(*[xy(end) for end in (lead.low, lead.high)][order], strict=True)
-        return Stretch({-1: names[0], 0: None, 1: names[1]}[lead.sign], x, y)
+        x, y = zip(*[xy(lead.low), xy(lead.high)][order], strict=True)
+        return Stretch((names[0], None, names[1])[lead.sign + 1], x, y)
 
     return Crossings(
         names=names,
         axes=axes,
         vary=(one.curve.vary, two.curve.vary),
-        points=tuple(map(crossing, [*found.crossings()][order])),
+        points=tuple(map(crossing, pair.crossings()[order])),
         stretches=tuple(map(stretch, leads[order])),
         shares=(_share(leads, -1), _share(leads, 1)),
-        verdict=_verdict(found, leads, (short(names[0]), short(names[1]))),
+        verdict=_verdict(pair, leads, (short(names[0]), short(names[1]))),
     )
 
 
 def _share(leads: Sequence[Lead], sign: int) -> float:
     """Part of the levels at which one of the curves leads."""
-    total = leads[-1].high.above - leads[0].low.above if leads else 1.0
-    return sum(lead.high.above - lead.low.above for lead in leads if lead.sign == sign) / total
+    total = leads[-1].high - leads[0].low if leads else 1.0
+    return sum(lead.high - lead.low for lead in leads if lead.sign == sign) / total
 
 
-def _verdict(found: Sampled, leads: Sequence[Lead], names: tuple[str, str]) -> str:
+def _verdict(pair: Pair, leads: Sequence[Lead], names: tuple[str, str]) -> str:
     """Return which model is materially lower where, in a sentence."""
-    level, compared = found.one.names
-    name, leading = LEVELS.get(level, level), [lead for lead in leads if lead.sign]
-    verb = f"{'needs' if found.one.open else 'has'} {LESS.get(compared, f'less {compared}')}"
-    both = "" if found.both_whole else " that both have"
-    if not (leads and found.signs.any()):
-        differ = f"do not differ at any {name}{both}" if leads else f"have no {name} in common"
+    line, leading = pair.lines[0], [lead for lead in leads if lead.sign]
+    level, compared = LEVELS.get(line.names[0], line.names[0]), line.names[1]
+    verb = f"{'needs' if line.open else 'has'} {LESS.get(compared, f'less {compared}')}"
+    both = "" if pair.both_whole else " that both have"
+    if not (leads and pair.difference.any()):
+        differ = f"do not differ at any {level}{both}" if leads else f"have no {level} in common"
         return f"{names[0]} and {names[1]} {differ if both else 'have the same curve'}"
     if not leading:
-        return f"{names[0]} and {names[1]} are practically equal at almost every {name}{both}"
+        return f"{names[0]} and {names[1]} are practically equal at almost every {level}{both}"
     if len(leading) > MANY:
-        return _summed_up(leads, names, verb, name)
-    lower, other = names[leading[0].sign > 0], names[leading[0].sign < 0]
-    every = "every" if all(lead.every for lead in leading if lead.sign == leading[0].sign) else "almost every"
-    mine, theirs = (_ranges(leads, sign) for sign in (leading[0].sign, -leading[0].sign))
-    text = f"{lower} {verb} at {every} {name}{mine}{both}{f', {other}{theirs}' if theirs else ''}"
+        shares = _share(leads, -1), _share(leads, 1)
+        first = 1 if shares[1] > shares[0] else -1
+        mine, theirs = (f" over {shares[sign > 0]:.1%}" if shares[sign > 0] else "" for sign in (first, -first))
+        where = f"{mine} of the {level} range"
+    else:
+        first = leading[0].sign
+        mine, theirs = _ranges(leads, first), _ranges(leads, -first)
+        every = "every" if all(lead.every for lead in leading if lead.sign == first) else "almost every"
+        where = f" at {every} {level}{mine}"
+    text = f"{names[first > 0]} {verb}{where}{both}{f', {names[first < 0]}{theirs}' if theirs else ''}"
     return text if len(leading) == len(leads) else f"{text}; practically equal elsewhere"
 
 
 def _ranges(leads: Sequence[Lead], sign: int) -> str:
     """Return the levels at which one model leads; nothing where it does at all of them."""
-    first, last = leads[0], leads[-1]
     texts = []
-    for lead in leads:
-        low, high = _number(lead.low.above), _number(lead.high.above)
-        if lead.sign == sign and first is not last:
-            texts.append(
-                f"below {high}" if lead is first else f"above {low}" if lead is last else f"from {low} to {high}"
-            )
+    for lead in leads if len(leads) > 1 else ():
+        low, high = (f"{float(f'{level:.3g}'):,.9g}" for level in (lead.low, lead.high))  # no exponent below a billion
+        if lead.sign == sign:
+            inner = f"above {low}" if lead is leads[-1] else f"from {low} to {high}"
+            texts.append(f"below {high}" if lead is leads[0] else inner)
     return f" {' and '.join(texts)}" if texts else ""
-
-
-def _summed_up(leads: Sequence[Lead], names: tuple[str, str], verb: str, level: str) -> str:
-    """Return at how many levels one model is lower, and between which ones the order changes."""
-    leading = [lead for lead in leads if lead.sign]
-    shares = _share(leads, -1), _share(leads, 1)
-    best = int(shares[1] > shares[0])
-    percent = f"{min(shares[best], 0.99):.0%}"
-    where = f"at {percent} of miss rates" if level == "miss rate" else f"over {percent} of the {level} range"
-    changes = [(one.high.above, two.low.above) for one, two in pairwise(leading) if one.sign != two.sign]
-    if not changes:
-        return f"{names[best]} {verb} {where}; practically equal elsewhere"
-    low, high = _number(changes[0][0]), _number(changes[-1][1])
-    span = f"at {low}" if low == high else f"between {low} and {high}"
-    return f"{names[best]} {verb} {where}; the order changes{' more than once' if len(changes) > 1 else ''} {span}"
-
-
-def _number(level: float) -> str:
-    """Three significant digits, without an exponent below a billion."""
-    return f"{float(f'{level:.3g}'):,.9g}"
