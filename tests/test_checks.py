@@ -306,8 +306,8 @@ def test_a_conformal_target_that_cannot_be_counted_is_refused() -> None:
     sentence = "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
     refused(sentence, weighted.find, miss_rate=0.3, conformal=True)
     sentence = (
-        "no scale reaches miss_rate=0.25 with conformal rank 3 of 3: too many errors lie on the side of a zero band. "
-        "Hint: raise them by `min_band`."
+        "no scale reaches miss_rate=0.25 with conformal rank 3 of 3: the smallest is 0.3333. "
+        "Hint: raise zero bands by `min_band`."
     )
     refused(sentence, ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0])).find, miss_rate=0.25, conformal=True)
 

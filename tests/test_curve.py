@@ -210,10 +210,10 @@ def test_the_unit_std_is_the_weighted_population_standard_deviation() -> None:
 
 def test_a_curve_cannot_be_changed() -> None:
     c = symmetric()
-    with pytest.raises(AttributeError, match=r"^a UCC is frozen; `vary` cannot be set\.$"):
-        c.vary = "shift"
-    with pytest.raises(AttributeError, match=r"^a UCC is frozen; `other` cannot be set\.$"):
-        c.other = 1
+    with pytest.raises(AttributeError, match=r"^cannot assign to field 'vary'$"):
+        c.vary = "shift"  # type: ignore[misc]
+    with pytest.raises(AttributeError, match=r"^cannot assign to field 'other'$"):
+        c.other = 1  # type: ignore[attr-defined]
     for array in (c.points().x, c.points().y, c.points().scale, *c.table(unit=3.0).values()):
         assert array is not None
         with pytest.raises(ValueError, match="read-only"):

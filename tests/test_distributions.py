@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from uccurve._distributions import (
-    beta_rank,
     binomial_tail,
     clopper_pearson,
+    conformal_rank,
     hypergeometric_tail,
     order_statistic_ranks,
     t_quantile,
@@ -151,23 +151,26 @@ def test_the_quantiles_at_the_ends_are_infinite_and_the_median_is_0() -> None:
 @pytest.mark.parametrize("n", [1, 7, 50, 150])
 @pytest.mark.parametrize("coverage", [Fraction(1, 2), Fraction(9, 10), Fraction(1, 3)])
 @pytest.mark.parametrize("confidence", [0.05, 0.5, 0.9, 0.999])
-def test_a_beta_rank_is_the_first_that_keeps_the_confidence(n: int, coverage: Fraction, confidence: float) -> None:
+def test_a_conformal_rank_is_the_first_that_keeps_the_confidence(n: int, coverage: Fraction, confidence: float) -> None:
     """By rational arithmetic: P(Beta(j, n + 1 - j) >= c) = P(at most j - 1 of n below c)."""
     below = [comb(n, i) * coverage**i * (1 - coverage) ** (n - i) for i in range(n + 1)]
     wanted = Fraction(str(confidence))
     expected = next((j for j in range(1, n + 1) if sum(below[:j], Fraction(0)) >= wanted), None)
-    assert beta_rank(n, coverage, confidence) == expected
+    if expected is None:
+        with pytest.raises(ValueError, match="needs at least"):
+            conformal_rank(n, 1 - coverage, confidence)
+    else:
+        assert conformal_rank(n, 1 - coverage, confidence) == expected
 
 
 def test_an_even_chance_that_is_met_exactly_is_met() -> None:
     """P(Beta(j, j) >= 1/2) is 1/2, whatever rounding makes of it."""
-    assert [beta_rank(2 * j - 1, Fraction(1, 2), 0.5) for j in (1, 2, 10, 5000)] == [1, 2, 10, 5000]
+    assert [conformal_rank(2 * j - 1, Fraction(1, 2), 0.5) for j in (1, 2, 10, 5000)] == [1, 2, 10, 5000]
 
 
 @pytest.mark.parametrize("n", [10**6, 10**9])
 def test_ranks_of_many_rows_agree_with_the_beta_distribution(n: int) -> None:
-    rank = beta_rank(n, Fraction(95, 100), 0.99)
-    assert rank is not None
+    rank = conformal_rank(n, Fraction(5, 100), 0.99)
     assert scipy.stats.beta.sf(0.95, rank - 1, n + 2 - rank) < 0.99 <= scipy.stats.beta.sf(0.95, rank, n + 1 - rank)
 
 

@@ -113,7 +113,7 @@ def test_a_value_beyond_the_curve_is_reached_by_no_t(case: Case, name: Any) -> N
     ramps = Ramps(case[0])
     values = ramps.values(name)
     beyond = float(values.min()) - 1 if name in FALLING else 2 * float(values.max()) + 1
-    assert ramps.smallest_t_reaching(name, beyond) is None
+    assert ramps.smallest_t_reaching(name, beyond) == np.inf
     first = float(values.max()) + 1 if name in FALLING else -1.0
     assert ramps.smallest_t_reaching(name, first) == ramps.t[0]
 

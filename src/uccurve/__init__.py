@@ -7,8 +7,7 @@ from . import scores
 from ._checks import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
-from .points import CurvePoints, Decomposition, OperatingPoint
-from .protocol import Curve
+from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 from .scores import *  # noqa: F403  # `scores.__all__` says what they are
 
 if TYPE_CHECKING:

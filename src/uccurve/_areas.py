@@ -59,37 +59,31 @@ def closed_area_of_path(path: ScalePath, names: frozenset[Metric]) -> float:
     return active * path.mean(spread) / 2
 
 
-def t_reaching(
-    ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_the_curve: bool = False
-) -> float | None:
-    """Return the smallest t at which the metric reaches `target`; None where none does.
+def t_reaching(ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_the_curve: bool = False) -> float:
+    """Return the smallest t at which the metric reaches `target`; infinite where none does.
 
     The curve ends where all rows are covered; a rising metric goes on after it.
     """
     t = ramps.smallest_t_reaching(name, target)
-    if t is None and name != "miss_rate":  # a largest or smallest value that rounding moved away from the target
+    if t == np.inf and name != "miss_rate":  # a largest or smallest value that rounding moved away from the target
         off = sum_error(len(path))
         t = ramps.smallest_t_reaching(name, target * (1 + off if name in FALLING else 1 - off))
-    if t is None and name not in FALLING and np.isfinite(target) and (beyond_the_curve or path.has_uncoverable_rows):
-        return _beyond(path, name, target)
-    return t
-
-
-def _beyond(path: Path, name: Metric, target: float) -> float | None:
-    """Return the t after the last critical one at which a rising metric reaches `target`. O(n) per bisection step."""
+    if t < np.inf or name in FALLING or target == np.inf or not (beyond_the_curve or path.has_uncoverable_rows):
+        return t
+    # after the last critical t, by bisection: O(n) per step
     covered, other = np.isfinite(path.critical), path.other
     growth = {"bandwidth": path.active + other, "overshoot": np.where(covered, path.active, 0)}
     last = growth.get(name, np.where(covered, np.minimum(path.active, other), 0))
     if path.vary != "shift" and not last.any():  # without other bands nothing rises after the last crossover
         largest = path.at(2 * max(path.end, path.delivered))[name]
         if largest < target * (1 - sum_error(len(path))):
-            return None
+            return np.inf
         target = min(target, largest)
     low, step = path.end, max(abs(path.end), 1.0)
     while path.at(low + step)[name] < target:
         low, step = low + step, 2 * step
         if not np.isfinite(low + step):
-            return None
+            return np.inf
     high = low + step
     while low < (middle := low + (high - low) / 2) < high:
         low, high = (middle, high) if path.at(middle)[name] < target else (low, middle)
@@ -98,12 +92,12 @@ def _beyond(path: Path, name: Metric, target: float) -> float | None:
 
 def piece(ramps: Ramps, path: Path, name: Metric, low: float, high: float) -> Piece:
     """Return the part of the curve on which the metric lies in (low, high), cut exactly at its ends."""
-    end = float(ramps.t[ramps.end])
+    end, uncoverable = float(ramps.t[ramps.end]), path.has_uncoverable_rows
     ends = (high, low) if name in FALLING else (low, high)
     first, last = (t_reaching(ramps, path, name, target) for target in ends)
-    uncoverable = path.has_uncoverable_rows
-    first, infinite = (end, False) if first is None else (first, last is None and uncoverable)
-    last = max(first, end) if last is None else last if uncoverable else min(last, end)
+    infinite = first < last == np.inf and uncoverable
+    first = first if first < np.inf else end
+    last = last if last < np.inf and uncoverable else min(last, end)
     return Piece(first, max(first, last), infinite, (low, high) if name == "miss_rate" else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,29 +22,7 @@ Unit = str | float
 HEADLINE: Axes = ("bandwidth", "miss_rate")
 SUMMARY: tuple[Axes, ...] = (HEADLINE, ("bandwidth", "deficit"), ("excess", "deficit"))
 """The axes that every summary shows: the paper's headline, deficit vs. bandwidth and deficit vs. excess."""
-NO_RANK = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
 FLOOR_HINT = 'pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands'
-
-
-class Ranges(TypedDict, total=False):
-    """The part of a curve on which one metric lies in a range."""
-
-    bandwidth: Range | None
-    miss_rate: Range | None
-    excess: Range | None
-    deficit: Range | None
-    overshoot: Range | None
-
-
-class Targets(TypedDict, total=False):
-    """What a curve is asked to reach: a coverage, or a value of one metric."""
-
-    coverage: float | Fraction | None
-    bandwidth: float | None
-    miss_rate: float | Fraction | None
-    excess: float | None
-    deficit: float | None
-    overshoot: float | None
 
 
 class DroppedRowsWarning(UserWarning):
@@ -148,6 +126,19 @@ def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> f
         )
         raise ValueError(f"`{name}` must be a finite number{span}; got {shown(value)}.")
     return number
+
+
+def unit(value: Any) -> float | None:
+    """Return the size of a unit in units of y_true; None for its standard deviation."""
+    if isinstance(value, str) and value in ("raw", "std"):
+        return 1.0 if value == "raw" else None
+    try:
+        size = real("unit", value)
+    except (TypeError, ValueError):
+        size = 0.0
+    if size <= 0:
+        raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {shown(value)}.")
+    return size
 
 
 def inside_unit(name: str, value: Any, hint: str = "90% is 0.9") -> float:

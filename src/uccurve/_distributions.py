@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf, lgamma, log, log1p, pi, sqrt
+from math import ceil, exp, inf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
+
+from ._checks import inside_unit
 
 TINY, EPS = 1e-300, 1e-16
 LARGE = 1e120
@@ -91,16 +93,29 @@ def t_quantile(p: float, dof: float) -> float:
     return sign * (t if t < LARGE else inf)
 
 
-def beta_rank(n: int, coverage: Fraction, confidence: float) -> int | None:
-    """Return the smallest rank whose order statistic of `n` covers at least `coverage` with this confidence.
+def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None) -> int:
+    """Return the rank of split conformal prediction among n rows, or the one that holds with a confidence.
 
-    That is the smallest j <= n with ``P(Beta(j, n + 1 - j) >= coverage) >= confidence``; None where there is none.
+    With a confidence it is the smallest j with ``P(Beta(j, n + 1 - j) >= 1 - alpha) >= confidence``.
 
-    >>> beta_rank(200, Fraction(9, 10), 0.9), beta_rank(21, Fraction(9, 10), 0.9)
-    (186, None)
+    >>> conformal_rank(200, Fraction(1, 10)), conformal_rank(200, Fraction(1, 10), confidence=0.9)
+    (181, 186)
     """
-    rank = _rank(n, float(coverage), 1 - confidence)
-    return rank if rank <= n else None
+    if not alpha:
+        raise ValueError("`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure.")
+    how = ""
+    if confidence is None:
+        rank, needed = ceil((n + 1) * (1 - alpha)), ceil(1 / alpha) - 1
+    else:
+        how = f" with confidence {inside_unit('confidence', confidence):g}"
+        rank = _rank(n, float(1 - alpha), 1 - confidence)
+        needed = ceil(log1p(-confidence) / log(float(1 - alpha))) if alpha < 1 else 1
+    if rank > n:
+        raise ValueError(
+            f"`conformal` at miss_rate={float(alpha):g}{how} needs at least {needed} rows; there are {n}. "
+            "Hint: use more calibration rows or a larger miss_rate."
+        )
+    return rank
 
 
 def order_statistic_ranks(n: int, q: Fraction | float, confidence_level: float) -> tuple[int, int]:

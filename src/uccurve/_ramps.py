@@ -76,14 +76,14 @@ class Ramps:
             return float(self.values(name)[np.searchsorted(self.t, t, side="right") - 1])
         return float(np.interp(t, self.t, self.values(name)))
 
-    def smallest_t_reaching(self, name: Metric, target: float) -> float | None:
-        """Return the smallest t up to the last vertex at which the metric reaches `target`; None where none does."""
+    def smallest_t_reaching(self, name: Metric, target: float) -> float:
+        """Return the smallest t up to the last vertex at which the metric reaches `target`, or infinity."""
         values, sign = self.values(name), -1.0 if name in FALLING else 1.0
         if name == "miss_rate" and self._weight is not None:
             target += sum_error(self._rows)  # a level that only the order of the sums moved is reached
         i = int(np.searchsorted(sign * values, sign * target))
         if i in (0, len(values)):
-            return None if i else float(self.t[0])
+            return np.inf if i else float(self.t[0])
         if name == "miss_rate" or values[i] == target:  # the vertex itself: interpolation may round to its neighbour
             return float(self.t[i])
         (t0, t1), (v0, v1) = self.t[i - 1 : i + 1].tolist(), values[i - 1 : i + 1].tolist()

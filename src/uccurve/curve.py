@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property
 from math import floor
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import _checks as checks
 from ._areas import closed_area_of_path, closed_axes, integral, piece, row_shares, t_reaching
 from ._bands import standard_deviation
-from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Ranges, Targets, Unit, Vary
-from ._conformal import conformal_t
+from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
+from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps, sum_error
 from ._scoring import decomposition, penalised, rows_carrying, saved_share
 from .intervals import Intervals
-from .points import CurvePoints, Decomposition, OperatingPoint
-from .protocol import Curve
+from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 
 if TYPE_CHECKING:
     from .plots.display import UCCDisplay
 
 
+@dataclass(frozen=True, eq=False)
 class UCC:
     """Uncertainty Characteristics Curve: the metrics of intervals over every scale or shift of their bands.
 
@@ -59,33 +59,26 @@ class UCC:
     1.0
     """
 
-    __slots__ = ("_constant", "_levels", "_ramps_of_path", "intervals", "levels", "vary")
     intervals: Intervals
-    vary: Vary
-    levels: tuple[float, ...]
-    _levels: tuple[Intervals, ...]
-    _constant: UCC | None
-    _ramps_of_path: Ramps | None
+    vary: Vary = field(default="scale", kw_only=True)
+    levels: tuple[float, ...] = field(default=(), init=False)
+    _levels: tuple[Intervals, ...] = field(default=(), init=False)
 
-    def __init__(self, intervals: Intervals, *, vary: Vary = "scale") -> None:
-        if not isinstance(intervals, Intervals):
+    def __post_init__(self) -> None:
+        if not isinstance(self.intervals, Intervals):
             raise TypeError(
-                f"`intervals` must be Intervals; got {type(intervals).__name__}. Hint: see Intervals.from_bounds."
+                f"`intervals` must be Intervals; got {type(self.intervals).__name__}. Hint: see Intervals.from_bounds."
             )
-        checks.choice("vary", vary, ("scale", "shift"))
-        self._set(intervals=intervals, vary=vary, levels=(), _levels=())
-        self._forget_order()
+        checks.choice("vary", self.vary, ("scale", "shift"))
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a UCC is frozen; `{name}` cannot be set.")
-
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles carry the data and sort again when asked."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def _forget_order(self) -> None:
         """Free the memory of the sorted vertices; they are sorted again when asked for."""
-        self._set(_constant=None, _ramps_of_path=None)
+        for name in ("_constant", "_order"):
+            vars(self).pop(name, None)
 
     @classmethod
     def from_levels(cls, levels: Mapping[float, Intervals]) -> UCC:
@@ -108,22 +101,16 @@ class UCC:
         """
         names, intervals = zip(*checked_levels(levels), strict=True)
         self = cls(intervals[-1])
-        self._set(vary="levels", levels=names, _levels=intervals)
+        vars(self).update(vary="levels", levels=names, _levels=intervals)
         return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles carry the data and sort again when asked."""
-        if self.levels:
-            return UCC.from_levels, (dict(zip(self.levels, self._levels, strict=True)),)
-        return partial(UCC, vary=self.vary), (self.intervals,)
 
     def at(self, value: float | None = None, *, level: float | None = None, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point at one scale (or shift); the model as delivered is scale 1, shift 0. O(n).
 
         A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
         """
-        path, t = self._path(), self._asked(value, level)
-        return self._point(path, t / path.t_unit, unit)
+        path = self._path()
+        return self._point(path, self._asked(value, level) / path.t_unit, unit)
 
     def find(
         self,
@@ -131,7 +118,7 @@ class UCC:
         conformal: bool = False,
         confidence: float | None = None,
         unit: Unit = "raw",
-        **targets: Unpack[Targets],
+        **targets: float | Fraction | None,
     ) -> OperatingPoint:
         """Return the operating point at the smallest scale (or shift) that reaches one target.
 
@@ -155,22 +142,25 @@ class UCC:
         (2.0, 2.0, 3.0)
         """
         name, target = checks.target(targets)
-        path = self._path()
+        path, how = self._path(), ""
         if checks.flag("conformal", conformal):
             if name != "miss_rate":
                 raise ValueError(f"`conformal` needs a target coverage or miss_rate, not {name}.")
-            return self._point(path, conformal_t(path, target, confidence), unit)
-        if confidence is not None:
+            if not path.equally_weighted:
+                raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
+        elif confidence is not None:
             raise ValueError("`confidence` needs conformal=True: it is about new rows.")
         checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf)
-        if name == "miss_rate" and path.equally_weighted:
-            critical = path.critical_of_rank(rank_leaving(len(path), target))
-            t = None if np.isinf(critical) else critical
+        if conformal:
+            rank = conformal_rank(len(path), checks.as_written(target), confidence)
+            t, how = path.critical_of_rank(rank), f" with conformal rank {rank} of {len(path)}"
+        elif name == "miss_rate" and path.equally_weighted:
+            t = path.critical_of_rank(rank_leaving(len(path), target))
         else:
-            (size,) = self._sizes(path, (name,), unit)
+            size = self._sizes(path, unit)[name]
             t = t_reaching(self._ramps(path), path, name, float(target) / size, beyond_the_curve=True)
-        if t is None:
-            raise ValueError(self._out_of_reach(path, name, float(target), unit))
+        if np.isinf(t):
+            raise ValueError(self._out_of_reach(path, name, f"{float(target):g}{how}", unit))
         return self._point(path, t, unit)
 
     def points(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> CurvePoints:
@@ -199,7 +189,7 @@ class UCC:
         """
         return self._columns(checks.METRICS, unit)
 
-    def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Unpack[Ranges]) -> float:
+    def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Range | None) -> float:
         """Area under the curve, or under its part on which one metric lies in a range.
 
         A range runs from the smallest scale that reaches its one end to the smallest that reaches the other, so
@@ -212,8 +202,8 @@ class UCC:
         (3.0, 1.0, 0.6666666666666666)
         """
         axes = checks.axes(axes)
-        value, (x_size, y_size) = self._area(axes, checks.only("range", part), unit)
-        return value * x_size * y_size
+        value, _, sizes = self._area(axes, checks.only("range", part), unit)
+        return value * sizes[axes[0]] * sizes[axes[1]]
 
     def gain(
         self,
@@ -221,7 +211,7 @@ class UCC:
         axes: Axes = HEADLINE,
         reference: Intervals | Curve | None = None,
         unit: Unit = "raw",
-        **part: Unpack[Ranges],
+        **part: Range | None,
     ) -> float:
         """Share of the reference's area that these intervals save: 0.573 is 57.3%.
 
@@ -237,14 +227,14 @@ class UCC:
         """
         axes = checks.axes(axes)
         given, other = checks.only("range", part), self._reference(reference)
-        mine, sizes = self._area(axes, given, unit)
-        if isinstance(other, UCC):
-            theirs, other_sizes = other._area(axes, given, unit)
-            mine *= (sizes[0] / other_sizes[0]) * (sizes[1] / other_sizes[1])
-            nothing = other._rounding(axes)
-        else:
-            mine, nothing = mine * sizes[0] * sizes[1], 0.0
-            theirs = other.area(axes=axes, unit=unit, **part)
+        mine, _, sizes = self._area(axes, given, unit)
+        if not isinstance(other, UCC):
+            return saved_share(other.area(axes=axes, unit=unit, **part), mine * sizes[axes[0]] * sizes[axes[1]])
+        theirs, path, other_sizes = other._area(axes, given, unit)
+        mine *= (sizes[axes[0]] / other_sizes[axes[0]]) * (sizes[axes[1]] / other_sizes[axes[1]])
+        nothing = 0.0
+        if "bandwidth" not in axes or other.vary != "scale":  # a difference of sums, which rounding moves away from 0
+            nothing = sum_error(len(path)) * path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
         return saved_share(theirs, mine, nothing)
 
     def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> float:
@@ -271,8 +261,8 @@ class UCC:
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         path = self._path()
-        sizes = self._sizes(path, axes, unit)
-        t = self._ramps(path).minimum(*axes, (c * sizes[0], (1 - c) * sizes[1]))
+        sizes = self._sizes(path, unit)
+        t = self._ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
         point = self._point(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
 
@@ -326,7 +316,7 @@ class UCC:
         0.875
         """
         path = self._path()
-        return self._ramps(path).potential_crps() * (path.unit / self._unit(unit))
+        return self._ramps(path).potential_crps() * self._sizes(path, unit)["bandwidth"]
 
     def skill(self, *, reference: Intervals | Curve | None = None) -> float:
         """Share of the reference's potential CRPS that these intervals save; by default of the constant band's.
@@ -363,11 +353,9 @@ class UCC:
         if i == 0:
             return outer.calibrated(scale=float(share))
         inner = self._levels[i - 1]
-        below = inner.lower_band + share * (outer.lower_band - inner.lower_band)
-        above = inner.upper_band + share * (outer.upper_band - inner.upper_band)
-        symmetric = inner.symmetric and outer.symmetric
-        bands = (below, below if symmetric else above)
-        return Intervals._from_checked(outer.y_true, outer.y_pred, *bands, weight=outer._weight)
+        sides = [(inner.lower_band, outer.lower_band), (inner.upper_band, outer.upper_band)]
+        bands = [low + share * (high - low) for low, high in sides[: 2 - (inner.symmetric and outer.symmetric)]]
+        return Intervals._from_checked(outer.y_true, outer.y_pred, bands[0], bands[-1], weight=outer._weight)
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -396,24 +384,20 @@ class UCC:
     def __repr__(self) -> str:
         rows = checks.counted(len(self.intervals), "row")
         try:
-            return f"UCC({rows}, {self._extent()})"
+            path = self._path()
         except ValueError:
             return f"UCC({rows}, {self.vary} that float64 cannot resolve)"
-
-    def _extent(self) -> str:
-        """Where the curve begins and ends, in words."""
-        path = self._path()
+        finite = path.critical[np.isfinite(path.critical)]
         if self.levels:
             first, last = self._knots()[[1, -1]].tolist()
             words = f"{checks.counted(len(self.levels), 'level')} {self.levels[0]:g} to {self.levels[-1]:g}"
-        else:
-            finite = path.critical[np.isfinite(path.critical)]
-            if not len(finite):
-                return f"no {self.vary} covers any"
+        elif len(finite):
             first, last = float(finite.min()), float(finite.max())
             words = f"{self.vary} {first * path.t_unit:.4g} to {last * path.t_unit:.4g}"
+        else:
+            return f"UCC({rows}, no {self.vary} covers any)"
         miss = " to ".join(f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last))
-        return f"{words}, miss_rate {miss}"
+        return f"UCC({rows}, {words}, miss_rate {miss})"
 
     def _repr_html_(self) -> str:
         point = self.at(self._delivered)
@@ -456,51 +440,44 @@ class UCC:
             return ScalePath.of(self.intervals)
         return ShiftPath.of(self.intervals) if self.vary == "shift" else LevelsPath.of(self._levels, self._knots())
 
-    def _ramps(self, path: Path) -> Ramps:
+    def _ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
-        ramps = self._ramps_of_path or Ramps(path)
-        self._set(_ramps_of_path=ramps)
+        if "_order" not in vars(self):
+            vars(self)["_order"] = Ramps(path or self._path())
+        ramps: Ramps = vars(self)["_order"]
         return ramps
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
-        ramps = self._ramps_of_path or self._ramps(self._path())
-        sizes, t_unit = self._sizes(ramps, names, unit), ramps.unit if self.vary == "shift" else 1.0
-        kept = ramps.vertices(names)
-        columns: dict[str, Array] = {self._t_name: _times(ramps.t[kept], t_unit)}
+        ramps = self._ramps()
+        sizes, kept = self._sizes(ramps, unit), ramps.vertices(names)
+        columns = {self._t_name: _times(ramps.t[kept], ramps.unit if self.vary == "shift" else 1.0)}
         for name in sorted(names, key=("bandwidth", "miss_rate").__contains__):
             ramps.values(name)  # those first that need the most memory beside their result
-        for name, size in zip(names, sizes, strict=True):
-            columns[name] = _times(ramps.values(name)[kept], size)
-        return columns
+        return columns | {name: _times(ramps.values(name)[kept], sizes[name]) for name in names}
 
-    def _area(self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit) -> tuple[float, tuple[float, ...]]:
-        """Area in the unit of the path, and the factors that turn x and y into the caller's."""
+    def _area(
+        self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit
+    ) -> tuple[float, Path, dict[Metric, float]]:
+        """Area in the unit of the path, that path, and the factors that turn its metrics into the caller's unit."""
         path = self._path()
-        sizes, cut = self._sizes(path, axes, unit), None
+        sizes, cut = self._sizes(path, unit), None
         if part is not None:
-            low, high = checks.span(*part)
-            (size,) = self._sizes(path, part[:1], unit)
-            cut = piece(self._ramps(path), path, part[0], low / size, high / size)
+            low, high = (end / sizes[part[0]] for end in checks.span(*part))
+            cut = piece(self._ramps(path), path, part[0], low, high)
         elif isinstance(path, ScalePath):
             crosses_over = set(axes) == {"excess", "deficit"} and len(path.crossovers()[0]) > 0
             if (names := closed_axes(axes, crosses_over=crosses_over)) is not None:
-                return closed_area_of_path(path, names), sizes
-        return integral(self._ramps(path), path, axes, cut), sizes
+                return closed_area_of_path(path, names), path, sizes
+        return integral(self._ramps(path), path, axes, cut), path, sizes
 
-    def _rounding(self, axes: Axes) -> float:
-        """What an area on these axes may be off by rounding, where it is a difference of sums."""
-        if "bandwidth" in axes and self.vary == "scale":
-            return 0.0
-        path = self._path()
-        size = path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
-        return sum_error(len(path)) * size
+    @cached_property
+    def _constant(self) -> UCC:
+        return UCC(self.intervals.constant(), vary=self._t_name)
 
     def _reference(self, reference: Intervals | Curve | None) -> Curve:
         if reference is None:
-            constant = self._constant or UCC(self.intervals.constant(), vary=self._t_name)
-            self._set(_constant=constant)
-            return constant
+            return self._constant
         if isinstance(reference, Intervals):
             reference = UCC(reference, vary=self._t_name)
         if not hasattr(reference, "potential_crps"):
@@ -510,23 +487,15 @@ class UCC:
         return reference
 
     def _unit(self, unit: Unit) -> float:
-        if isinstance(unit, str) and unit in ("raw", "std"):
-            return 1.0 if unit == "raw" else standard_deviation(self.intervals.y_true, self.intervals.weight)
-        try:
-            value = checks.real("unit", unit)
-        except (TypeError, ValueError):
-            value = 0.0
-        if value <= 0:
-            raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {checks.shown(unit)}.")
-        return value
+        """Size of the caller's unit in units of y_true."""
+        return checks.unit(unit) or standard_deviation(self.intervals.y_true, self.intervals.weight)
 
-    def _sizes(self, path: Path | Ramps, names: tuple[Metric, ...], unit: Unit) -> tuple[float, ...]:
+    def _sizes(self, path: Path | Ramps, unit: Unit) -> dict[Metric, float]:
         """Return the factors that turn metrics of the path into the caller's unit."""
-        size = path.unit / self._unit(unit)
-        return tuple(1.0 if name == "miss_rate" else size for name in names)
+        return dict.fromkeys(checks.METRICS, path.unit / self._unit(unit)) | {"miss_rate": 1.0}
 
     def _point(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
-        sizes = dict(zip(checks.METRICS, self._sizes(path, checks.METRICS, unit), strict=True))
+        sizes = self._sizes(path, unit)
         values = {name: value * sizes[name] for name, value in path.at(t).items()}
         scale, shift = (1.0, t * path.unit) if self.vary == "shift" else (t, 0.0)
         return OperatingPoint(scale=scale, shift=shift, level=self._level_of(t), **values)
@@ -537,14 +506,12 @@ class UCC:
         places = np.flatnonzero(self._knots()[1:] == t)
         return self.levels[places[0]] if len(places) else t * self.levels[-1] if t < 1 else None
 
-    def _out_of_reach(self, path: Path, name: Metric, target: float, unit: Unit) -> str:
-        (size,) = self._sizes(path, (name,), unit)
+    def _out_of_reach(self, path: Path, name: Metric, target: str, unit: Unit) -> str:
+        word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
         if name in FALLING:
             word, limit = "smallest", self._ramps(path).values(name)[-1]
-        else:
-            word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
         return (
-            f"no {self._t_name} reaches {name}={target:g}: the {word} is {limit * size:.4g}. "
+            f"no {self._t_name} reaches {name}={target}: the {word} is {limit * self._sizes(path, unit)[name]:.4g}. "
             "Hint: raise zero bands by `min_band`."
         )
 

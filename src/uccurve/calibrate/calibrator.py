@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Array, Axes, Vary
-from uccurve._conformal import conformal_rank
-from uccurve._distributions import clopper_pearson
+from uccurve._distributions import clopper_pearson, conformal_rank
 from uccurve.compare._formats import counted
 from uccurve.curve import UCC, rank_leaving
 from uccurve.intervals import Intervals

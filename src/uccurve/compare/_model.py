@@ -20,7 +20,7 @@ from uccurve._rowscores import WISRows
 from uccurve._scoring import decomposition, interval_score, quantiles, rows_carrying, saved_share
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.protocol import Curve
+from uccurve.points import Curve
 
 from . import _influence as influence
 from ._blocks import Blocks

@@ -6,8 +6,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from uccurve._checks import Unit
 from uccurve.curve import UCC
-from uccurve.points import OperatingPoint
-from uccurve.protocol import Curve
+from uccurve.points import Curve, OperatingPoint
 
 Knob = Literal["scale", "shift"]
 """What a curve is followed by: levels are scales too."""

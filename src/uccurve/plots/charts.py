@@ -12,7 +12,7 @@ from uccurve._checks import HEADLINE, Axes, Unit
 from uccurve.compare._formats import share
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.protocol import Curve
+from uccurve.points import Curve
 
 from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, tidy
 from ._thinning import Indices, evenly

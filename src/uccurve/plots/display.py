@@ -13,8 +13,7 @@ from uccurve.compare._formats import percent
 from uccurve.compare.band import ConfidenceBand, confidence_band
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-from uccurve.points import OperatingPoint
-from uccurve.protocol import Curve
+from uccurve.points import Curve, OperatingPoint
 
 from . import _drawing as draw
 from ._curves import Bracketed, constant_curve, delivered_at, is_exact, knob, position

@@ -15,7 +15,7 @@ from uccurve.compare._formats import short
 from uccurve.curve import UCC
 from uccurve.plots._curves import constant_curve, delivered_at, is_exact, knob, position, reached
 from uccurve.plots._thinning import Indices, evenly, knots
-from uccurve.protocol import Curve
+from uccurve.points import Curve
 
 if TYPE_CHECKING:
     from uccurve.compare.results import Assessment, ModelRow

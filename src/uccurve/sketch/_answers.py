@@ -9,7 +9,7 @@ import numpy as np
 
 from uccurve import _checks as checks
 from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Unit, as_written
-from uccurve._conformal import conformal_rank
+from uccurve._distributions import conformal_rank
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
@@ -225,17 +225,8 @@ class Answers:
 
     def _unit(self, unit: Unit, name: Metric | None = None) -> Bracket:
         """One of the caller's units in units of y_true; 1 for the miss rate."""
-        if name == "miss_rate":
-            return bracket(1.0)
-        if isinstance(unit, str) and unit in ("raw", "std"):
-            return bracket(1.0) if unit == "raw" else self._standard_deviation()
-        try:
-            value = checks.real("unit", unit)
-        except (TypeError, ValueError):
-            value = 0.0
-        if value <= 0:
-            raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {checks.shown(unit)}.")
-        return bracket(value)
+        size = 1.0 if name == "miss_rate" else checks.unit(unit)
+        return self._standard_deviation() if size is None else bracket(size)
 
     def _standard_deviation(self) -> Bracket:
         s = self.state

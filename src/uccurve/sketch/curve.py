@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from copy import copy
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Ranges, Targets, Unit, Vary
+from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Unit, Vary
 from uccurve._ramps import index_of_minimum
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -124,7 +124,7 @@ class SketchUCC:
         conformal: bool = False,
         confidence: float | None = None,
         unit: Unit = "raw",
-        **targets: Unpack[Targets],
+        **targets: float | Fraction | None,
     ) -> OperatingPoint:
         """Return the operating point at a scale that is sure to reach one target: the upper end of its bracket.
 
@@ -170,7 +170,7 @@ class SketchUCC:
         t = self._answers.scales()
         return {"scale": t} | {name: self._answers.column(name, t, unit) for name in METRICS}
 
-    def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Unpack[Ranges]) -> float:
+    def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Range | None) -> float:
         """Area under the curve, or under its part on which one metric lies in a range, as in `UCC.area`."""
         return self._ask("area", axes=axes, unit=unit, **part).middle
 
@@ -180,7 +180,7 @@ class SketchUCC:
         axes: Axes = HEADLINE,
         reference: Intervals | UCC | Sketched | SketchUCC | None = None,
         unit: Unit = "raw",
-        **part: Unpack[Ranges],
+        **part: Range | None,
     ) -> float:
         """Share of the reference's area that these intervals save; the reference may be another sketch."""
         return self._ask("gain", axes=axes, reference=reference, unit=unit, **part).middle
