@@ -33,8 +33,9 @@ def crepes() -> Any:
     regressor = library.WrapRegressor(LinearRegression())
     regressor.fit(X[:150], y[:150])
     regressor.calibrate(X[150:], y[150:])
+    y_pred = regressor.predict(X_new)
     bounds = {level: regressor.predict_int(X_new, confidence=level) for level in LEVELS}
-    return adapters.levels_from_crepes(y_new, regressor.predict(X_new), bounds)
+    return {level: adapters.from_crepes(y_new, y_pred, one) for level, one in bounds.items()}
 
 
 def skpro() -> Any:
@@ -52,16 +53,17 @@ def statsmodels() -> Any:
     api = pytest.importorskip("statsmodels.api")
     X, X_new, y, y_new = diabetes()
     prediction = api.OLS(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new))
-    return adapters.levels_from_statsmodels(y_new, prediction, levels=LEVELS)
+    return {level: adapters.from_statsmodels(y_new, prediction.summary_frame(alpha=1 - level)) for level in LEVELS}
 
 
 def lightgbm() -> Any:
     library = pytest.importorskip("lightgbm")
     X, X_new, y, y_new = diabetes()
     common = {"objective": "quantile", "n_estimators": 20, "num_leaves": 7, "verbose": -1, "n_jobs": 1}
-    models = [library.LGBMRegressor(alpha=q, **common).fit(X, y) for q in TAILS]
+    models = {q: library.LGBMRegressor(alpha=q, **common).fit(X, y) for q in TAILS}
+    quantiles = {q: model.predict(X_new) for q, model in models.items()}
     with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
-        return adapters.levels_from_quantile_models(y_new, X_new, models, crossing="sort")
+        return adapters.levels_from_quantiles(y_new, quantiles, crossing="sort")
 
 
 def xgboost() -> Any:
@@ -70,8 +72,9 @@ def xgboost() -> Any:
     model = library.XGBRegressor(
         objective="reg:quantileerror", quantile_alpha=TAILS, n_estimators=20, max_depth=2, n_jobs=1
     )
+    found = model.fit(X, y).predict(X_new)
     with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
-        return adapters.levels_from_quantile_models(y_new, X_new, model.fit(X, y), crossing="sort")
+        return adapters.levels_from_quantiles(y_new, found, levels=TAILS, axis=-1, crossing="sort")
 
 
 def arviz() -> Any:
@@ -79,7 +82,7 @@ def arviz() -> Any:
     rng = np.random.default_rng(0)
     draws = {"y": rng.normal(size=(2, 100, 60))}
     data = library.from_dict(posterior_predictive=draws, observed_data={"y": rng.normal(size=60)})
-    return adapters.levels_from_posterior(None, data)
+    return adapters.levels_from_posterior(data.observed_data["y"], data.posterior_predictive["y"])
 
 
 def scipy() -> Any:
@@ -95,7 +98,7 @@ def nixtla() -> Any:
     y, centre = rng.normal(size=60), rng.normal(size=60) / 4
     half = {80: 1.3, 95: 2.0}
     sides = {f"ETS-{side}-{n}": centre + sign * w for n, w in half.items() for side, sign in (("lo", -1), ("hi", 1))}
-    return adapters.levels_from_nixtla(pandas.DataFrame({"y": y, "ETS": centre, **sides}))["ETS"]
+    return adapters.models_from_frame(pandas.DataFrame({"y": y, "ETS": centre, **sides}))["ETS"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 import uccurve as ucc
 from adapted import assert_same, diabetes
-from uccurve.adapters import from_crepes, from_quantiles, levels_from_crepes
+from uccurve.adapters import from_crepes, from_quantiles
 
 pytest.importorskip("crepes")
 from crepes import WrapRegressor  # after the skip
@@ -32,9 +32,8 @@ def test_intervals_are_the_output_of_crepes() -> None:
 
 def test_levels_come_by_confidence() -> None:
     regressor = wrapped()
-    y_pred, bounds = regressor.predict(X_new), {c: regressor.predict_int(X_new, confidence=c) for c in (0.9, 0.5)}
-    found = levels_from_crepes(y_new, y_pred, bounds)
-    assert list(found) == [0.5, 0.9]
+    y_pred, bounds = regressor.predict(X_new), {c: regressor.predict_int(X_new, confidence=c) for c in (0.5, 0.9)}
+    found = {level: from_crepes(y_new, y_pred, one) for level, one in bounds.items()}
     for level, iv in found.items():
         assert_same(iv, y_new, y_pred, bounds[level][:, 0], bounds[level][:, 1])
     assert ucc.UCC.from_levels(found).levels == (0.5, 0.9)
@@ -58,5 +57,3 @@ def test_too_few_calibration_rows_are_explained() -> None:
 def test_one_column_is_refused() -> None:
     with pytest.raises(ValueError, match=r"intervals of crepes must be two columns, lower and upper; .* \(3,\)"):
         from_crepes([1, 2, 3], [1, 2, 3], np.ones(3))
-    with pytest.raises(ValueError, match="`intervals` must lie between 0 and 1, both excluded; got 90"):
-        levels_from_crepes([1.0], [1.0], {90: [[0.0, 2.0]]})

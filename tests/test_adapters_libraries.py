@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import uccurve as ucc
 from adapted import assert_same
-from uccurve.adapters import levels_from_nixtla, levels_from_posterior, levels_from_quantiles, models_from_frame
+from uccurve.adapters import levels_from_posterior, levels_from_quantiles, models_from_frame
 
 pd = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)
@@ -108,13 +108,12 @@ def test_a_model_that_cannot_predict_the_first_rows_takes_them_from_all_models()
     fitted.loc[:6, ["Naive", "Naive-lo-90", "Naive-hi-90"]] = np.nan
     with pytest.raises(ValueError, match=r"^Naive: `y_pred` must be finite: 7 of 60 rows are not, first row 0"):
         models_from_frame(fitted)
-    for found in (models_from_frame, levels_from_nixtla):
-        with pytest.warns(ucc.DroppedRowsWarning, match="dropped 7 of 60 rows") as told:
-            complete: Any = found(fitted, missing="drop")
-        assert {str(one.message) for one in told} == {
-            "dropped 7 of 60 rows: a value is missing or infinite, first in row 0"
-        }
-        assert [row.n for row in ucc.assess(complete, coverage=0.9).rows] == [53, 53]
+    with pytest.warns(ucc.DroppedRowsWarning, match="dropped 7 of 60 rows") as told:
+        complete = models_from_frame(fitted, missing="drop")
+    assert {str(one.message) for one in told} == {
+        "dropped 7 of 60 rows: a value is missing or infinite, first in row 0"
+    }
+    assert [row.n for row in ucc.assess(complete, coverage=0.9).rows] == [53, 53]
 
 
 def test_bootstrapped_predictions_are_samples() -> None:

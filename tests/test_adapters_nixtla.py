@@ -6,7 +6,7 @@ import pytest
 
 import uccurve as ucc
 from adapted import assert_same
-from uccurve.adapters import from_nixtla, levels_from_nixtla
+from uccurve.adapters import models_from_frame
 
 COLUMNS = {
     "unique_id": ["a", "a", "b"],
@@ -35,20 +35,15 @@ def frame(request: pytest.FixtureRequest) -> Any:
     return made.lazy() if lazy else made
 
 
-def test_every_model_comes_by_name_at_one_level(frame: Any) -> None:
-    found = from_nixtla(frame, level=0.9)
+def test_every_model_comes_by_name_and_level(frame: Any) -> None:
+    found: Any = models_from_frame(frame)
     assert list(found) == ["AutoARIMA", "N-HiTS"]
+    assert list(found["AutoARIMA"]) == [0.5, 0.9]
     true = COLUMNS["y"]
-    assert_same(found["AutoARIMA"], true, *(COLUMNS[f"AutoARIMA{end}"] for end in ("", "-lo-90", "-hi-90")))
+    for level in (50, 90):
+        columns = (COLUMNS[f"AutoARIMA{end}"] for end in ("", f"-lo-{level}", f"-hi-{level}"))
+        assert_same(found["AutoARIMA"][level / 100], true, *columns)
     assert_same(found["N-HiTS"], true, *(COLUMNS[f"N-HiTS-{end}"] for end in ("median", "lo-90.0", "hi-90.0")))
-
-
-def test_all_levels_come_by_model_and_level(frame: Any) -> None:
-    found = levels_from_nixtla(frame)
-    assert {model: list(levels) for model, levels in found.items()} == {"AutoARIMA": [0.5, 0.9], "N-HiTS": [0.9]}
-    assert_same(
-        found["AutoARIMA"][0.5], COLUMNS["y"], *(COLUMNS[f"AutoARIMA{end}"] for end in ("", "-lo-50", "-hi-50"))
-    )
     assert ucc.UCC.from_levels(found["AutoARIMA"]).levels == (0.5, 0.9)
 
 
@@ -60,27 +55,20 @@ def pandas_frame(**changes: Any) -> Any:
 
 def test_levels_of_other_sizes_are_read_as_written() -> None:
     frame = pandas_frame(**{"AutoARIMA-lo-99.5": [0.0] * 3, "AutoARIMA-hi-99.5": [20.0] * 3})
-    assert list(levels_from_nixtla(frame)["AutoARIMA"]) == [0.5, 0.9, 0.995]
+    found: Any = models_from_frame(frame)
+    assert list(found["AutoARIMA"]) == [0.5, 0.9, 0.995]
 
 
 def test_weights_and_floors_go_through() -> None:
-    found = from_nixtla(pandas_frame(), level=0.9, weight=[1, 0, 1], min_band=2.0)
-    assert found["AutoARIMA"].weight.tolist() == [0.5, 0.0, 0.5]
-    assert found["AutoARIMA"].raised == 2
+    found: Any = models_from_frame(pandas_frame(w=[1, 0, 1]), weight="w", min_band=2.0)
+    assert found["AutoARIMA"][0.9].weight.tolist() == [0.5, 0.0, 0.5]
+    assert found["AutoARIMA"][0.9].raised == 2
 
 
 def test_a_frame_without_the_columns_says_which_it_has() -> None:
-    with pytest.raises(ValueError, match=r"`frame` must have columns such as MODEL-lo-90 .* It has y, Naive"):
-        from_nixtla(pytest.importorskip("pandas").DataFrame({"y": [1.0], "Naive": [1.0]}))
     with pytest.raises(ValueError, match=r"AutoARIMA must have both bounds: `AutoARIMA-lo-90` has no upper bound"):
-        from_nixtla(pandas_frame(**{"AutoARIMA-hi-90": None}))
+        models_from_frame(pandas_frame(**{"AutoARIMA-hi-90": None}))
     with pytest.raises(ValueError, match=r"AutoARIMA must have a prediction beside its bounds"):
-        from_nixtla(pandas_frame(AutoARIMA=None), level=0.9)
+        models_from_frame(pandas_frame(AutoARIMA=None))
     with pytest.raises(ValueError, match=r"'target' is none of .*unique_id, ds, y"):
-        from_nixtla(pandas_frame(), y_true="target", level=0.9)
-    with pytest.raises(ValueError, match=r"`level` must say which of the levels 0.5, 0.9 to take"):
-        from_nixtla(pandas_frame())
-    with pytest.raises(ValueError, match=r"`level` must be one of 0.9; got 0.5"):
-        from_nixtla(pandas_frame(), level=0.5)
-    with pytest.raises(TypeError, match="`frame` must be a data frame that narwhals knows; got list"):
-        from_nixtla([1, 2])  # type: ignore[arg-type]
+        models_from_frame(pandas_frame(), y_true="target")

@@ -14,7 +14,8 @@ OBSERVED, DRAWS = RNG.normal(size=20), RNG.normal(size=(4, 50, 20))
 
 
 def assert_central(found: ucc.Intervals, y_true: Any, draws: Any, level: float = 0.9) -> None:
-    lower, middle, upper = np.quantile(np.asarray(draws), [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
+    points = {0.5: (0.25, 0.5, 0.75), 0.9: (0.05, 0.5, 0.95)}[level]
+    lower, middle, upper = np.quantile(np.asarray(draws), points, axis=0)
     assert_same(found, y_true, middle, lower, upper)
 
 
@@ -25,29 +26,12 @@ def test_arviz_brings_draws_and_observations() -> None:
         posterior_predictive={"y": DRAWS},
         observed_data={"y": OBSERVED},
     )
-    flat = DRAWS.reshape(200, 20)
-    assert_central(from_posterior(None, data), OBSERVED, flat)
-    assert_central(from_posterior(OBSERVED, data, level=0.5), OBSERVED, flat, 0.5)
-    assert_central(from_posterior(OBSERVED, data.posterior_predictive), OBSERVED, flat)
-    assert_central(from_posterior(OBSERVED, data.posterior_predictive["y"]), OBSERVED, flat)
-    with pytest.raises(
-        ValueError, match=r"must have the group predictions: not found. It has posterior, posterior_pred"
-    ):
-        from_posterior(None, data, group="predictions")
-    with pytest.raises(ValueError, match=r"`y_true` must be given: 'slope' is not observed. Observed: y"):
-        from_posterior(None, data, group="posterior")
-
-
-def test_a_data_tree_is_read_like_inference_data() -> None:
-    xarray = pytest.importorskip("xarray")
-    dims = ("chain", "draw", "row")
-    tree = xarray.DataTree.from_dict(
-        {
-            "posterior_predictive": xarray.Dataset({"y": (dims, DRAWS)}),
-            "observed_data": xarray.Dataset({"y": ("row", OBSERVED)}),
-        }
-    )
-    assert_central(from_posterior(None, tree), OBSERVED, DRAWS.reshape(200, 20))
+    flat, drawn = DRAWS.reshape(200, 20), data.posterior_predictive["y"]
+    assert_central(from_posterior(data.observed_data["y"], drawn), OBSERVED, flat)
+    assert_central(from_posterior(OBSERVED, drawn, level=0.5), OBSERVED, flat, 0.5)
+    for whole in (data, data.posterior_predictive, {"y": flat}):
+        with pytest.raises(TypeError, match=r"`draws` must be an array; got \w+\. Hint: choose the variable"):
+            from_posterior(OBSERVED, whole)
 
 
 def test_xarray_dimensions_are_found_wherever_they_stand() -> None:
@@ -79,9 +63,9 @@ def test_numpyro_samples_come_through() -> None:
     mcmc = MCMC(NUTS(model), num_warmup=50, num_samples=50, progress_bar=False)
     mcmc.run(jax.random.PRNGKey(0), x, OBSERVED)
     drawn = Predictive(model, mcmc.get_samples())(jax.random.PRNGKey(1), x)
-    assert_central(from_posterior(OBSERVED, drawn), OBSERVED, np.asarray(drawn["y"], dtype=np.float64))
+    assert_central(from_posterior(OBSERVED, drawn["y"]), OBSERVED, np.asarray(drawn["y"], dtype=np.float64))
     data = arviz.from_numpyro(mcmc, posterior_predictive=drawn)
-    ours = from_posterior(None, data)
+    ours = from_posterior(data.observed_data["y"], data.posterior_predictive["y"])
     np.testing.assert_allclose(ours.y_true, OBSERVED, rtol=1e-6)  # jax observes in float32
     assert_central(ours, ours.y_true, np.asarray(drawn["y"], dtype=np.float64))
 
@@ -104,14 +88,7 @@ def test_intervals_of_few_draws_are_too_narrow_by_a_known_factor(count: int) -> 
         assert covered == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 20_000) ** 0.5)
 
 
-def test_which_variable_is_not_guessed() -> None:
-    with pytest.raises(ValueError, match=r"`name` must say which variable to take. There are a, b"):
-        from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]})
-    with pytest.raises(ValueError, match=r"`name` must be one of the variables; 'c' is none. There are a, b"):
-        from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]}, name="c")
-    assert_central(from_posterior(OBSERVED, {"a": DRAWS[0], "b": DRAWS[1]}, name="b"), OBSERVED, DRAWS[1])
-    with pytest.raises(ValueError, match="`y_true` must be given: `draws` have no group observed_data"):
-        from_posterior(None, {"a": DRAWS[0]})
+def test_draws_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"`samples` must be a regular array of numbers: its rows differ in length\."):
         from_posterior([1.0, 2.0], [[1.0, 2.0], [3.0]])
     with pytest.raises(ValueError, match="`samples` must have draws on the first axis"):

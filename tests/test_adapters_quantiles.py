@@ -1,4 +1,4 @@
-"""Quantile arrays in the style of GluonTS and darts, and fitted quantile models."""
+"""Quantile arrays in the style of GluonTS and darts, and predictions of quantile models."""
 
 from typing import Any
 
@@ -7,12 +7,7 @@ import pytest
 
 import uccurve as ucc
 from adapted import assert_same, diabetes
-from uccurve.adapters import (
-    from_quantile_models,
-    from_quantiles,
-    levels_from_quantile_models,
-    levels_from_quantiles,
-)
+from uccurve.adapters import from_quantiles, levels_from_quantiles
 
 TRUE = [3.0, 5.0]
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -88,28 +83,16 @@ def test_crossing_quantiles_are_counted() -> None:
         ucc.UCC.from_levels(levels_from_quantiles(TRUE, crossing, levels=LEVELS, y_pred=ARRAY[2]))
 
 
-# ---- fitted models
+def test_predictions_of_quantile_models_come_by_their_quantile() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.ensemble import GradientBoostingRegressor
 
-
-def test_lightgbm_models_say_their_own_quantiles() -> None:
-    lightgbm = pytest.importorskip("lightgbm")
     X, X_new, y, y_new = diabetes()
-    common = {"n_estimators": 20, "num_leaves": 7, "verbose": -1, "n_jobs": 1}
-    models = [lightgbm.LGBMRegressor(objective="quantile", alpha=q, **common).fit(X, y) for q in (0.05, 0.95)]
-    point = lightgbm.LGBMRegressor(**common).fit(X, y)
-    lower, upper, y_pred = (model.predict(X_new) for model in (*models, point))
-    y_pred = np.clip(y_pred, lower, upper)
-    found = from_quantile_models(y_new, X_new, models, y_pred=y_pred)
+    base = {"loss": "quantile", "n_estimators": 5}
+    models = {q: GradientBoostingRegressor(alpha=q, **base).fit(X, y) for q in (0.05, 0.5, 0.95)}
+    lower, y_pred, upper = (model.predict(X_new) for model in models.values())
+    found = from_quantiles(y_new, {q: model.predict(X_new) for q, model in models.items()})
     assert_same(found, y_new, y_pred, lower, upper)
-    assert list(levels_from_quantile_models(y_new, X_new, models, y_pred=y_pred)) == [0.9]
-    boosters = [model.booster_ for model in reversed(models)]
-    assert_same(from_quantile_models(y_new, X_new, boosters, y_pred=y_pred), y_new, y_pred, lower, upper)
-    reread = [lightgbm.Booster(model_str=booster.model_to_string()) for booster in boosters]
-    assert_same(from_quantile_models(y_new, X_new, reread, y_pred=y_pred), y_new, y_pred, lower, upper)
-    raised = from_quantile_models(y_new, X_new, models, y_pred=point, min_band=1.0)
-    assert raised.y_pred.tolist() == point.predict(X_new).tolist()
-    with pytest.raises(ValueError, match=r"no quantile can be read from LGBMRegressor. Hint: pass a dict"):
-        from_quantile_models(y_new, X_new, [*models, point])
 
 
 def test_one_xgboost_model_brings_all_its_quantiles() -> None:
@@ -118,52 +101,8 @@ def test_one_xgboost_model_brings_all_its_quantiles() -> None:
     common = {"objective": "reg:quantileerror", "n_estimators": 20, "max_depth": 2, "n_jobs": 1}
     model = xgboost.XGBRegressor(quantile_alpha=[0.1, 0.5, 0.9], **common).fit(X, y)
     columns = np.sort(model.predict(X_new).astype(np.float64), axis=1)
-    found = from_quantile_models(y_new, X_new, model, min_band=0.0)
+    found = from_quantiles(y_new, model.predict(X_new), levels=[0.1, 0.5, 0.9], axis=-1, min_band=0.0)
     crossed = (model.predict(X_new) != columns).any(axis=1)
     assert found.upper[~crossed].tolist() == columns[~crossed, 2].tolist()
     assert found.lower[~crossed].tolist() == columns[~crossed, 0].tolist()
     assert found.y_pred.tolist() == model.predict(X_new)[:, 1].astype(np.float64).tolist()
-    booster = from_quantile_models(y_new, xgboost.DMatrix(X_new), model.get_booster(), min_band=0.0)
-    assert booster.upper.tolist() == found.upper.tolist()
-    pair = [xgboost.XGBRegressor(quantile_alpha=q, **common).fit(X, y) for q in (0.1, 0.9)]
-    lower, upper = (one.predict(X_new) for one in pair)
-    middle = lower / 2 + upper / 2
-    assert_same(from_quantile_models(y_new, X_new, pair, y_pred=middle), y_new, middle, lower, upper)
-
-
-def test_models_by_name_need_no_quantile_of_their_own() -> None:
-    sklearn_dummy = pytest.importorskip("sklearn.dummy")
-    X, y = np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 4.0])
-    models = {q: sklearn_dummy.DummyRegressor(strategy="quantile", quantile=q).fit(X, y) for q in (0.0, 0.5, 1.0)}
-    renamed = {0.25: models[0.0], 0.5: models[0.5], 0.75: models[1.0]}
-    assert_same(from_quantile_models(y, X, renamed), y, [2.5] * 4, [1.0] * 4, [4.0] * 4)
-    with pytest.raises(ValueError, match=r"`models` must not repeat a quantile; 0.5 is there twice"):
-        from_quantile_models(y, X, [models[0.5], models[0.5]])
-
-
-def test_quantile_models_of_scikit_learn_say_their_own_quantiles() -> None:
-    pytest.importorskip("sklearn")
-    from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
-
-    X, X_new, y, y_new = diabetes()
-    quantiles = (0.05, 0.5, 0.95)
-    for family in (
-        [GradientBoostingRegressor(loss="quantile", alpha=q, n_estimators=5) for q in quantiles],
-        [HistGradientBoostingRegressor(loss="quantile", quantile=q, max_iter=5) for q in quantiles],
-    ):
-        models = [model.fit(X, y) for model in family]
-        lower, y_pred, upper = (model.predict(X_new) for model in models)
-        assert_same(from_quantile_models(y_new, X_new, models), y_new, y_pred, lower, upper)
-    with pytest.raises(ValueError, match="no quantile can be read from GradientBoostingRegressor"):
-        from_quantile_models(y_new, X_new, GradientBoostingRegressor().fit(X, y))
-
-
-def test_models_that_predict_another_number_of_quantiles_are_refused() -> None:
-    class Odd:
-        params = {"objective": "quantile", "alpha": 0.5}  # noqa: RUF012  # as LightGBM's booster has it
-
-        def predict(self, X: Any) -> Any:
-            return np.ones((len(X), 2))
-
-    with pytest.raises(ValueError, match=r"must predict 1 quantile per row where Odd names \[0.5\].*\(3, 2\)"):
-        from_quantile_models([1, 2, 3], [1, 2, 3], Odd())

@@ -13,7 +13,6 @@ from uccurve.adapters import (
     from_scipy,
     from_statsmodels,
     levels_from_scipy,
-    levels_from_statsmodels,
 )
 
 # ---- statsmodels
@@ -32,13 +31,11 @@ def test_a_regression_frame_gives_the_interval_of_the_observation() -> None:
     assert_same(from_statsmodels(y_new, frame), y_new, *columns)
 
 
-def test_levels_ask_the_prediction_once_each() -> None:
+def test_frames_of_several_levels_make_a_curve() -> None:
     prediction, y_new = ols()
-    found = levels_from_statsmodels(y_new, prediction, levels=[0.9, 0.5])
-    assert list(found) == [0.5, 0.9]
-    frame = prediction.summary_frame(alpha=1 - 0.9)
-    assert_same(found[0.9], y_new, frame["mean"], frame["obs_ci_lower"], frame["obs_ci_upper"])
-    assert ucc.UCC.from_levels(levels_from_statsmodels(y_new, prediction)).at(level=0.5).miss_rate > 0.3
+    frames = {level: prediction.summary_frame(alpha=1 - level) for level in (0.5, 0.9)}
+    found = {level: from_statsmodels(y_new, frame) for level, frame in frames.items()}
+    assert ucc.UCC.from_levels(found).at(level=0.5).miss_rate > 0.3
 
 
 def test_forecasts_name_their_bounds_otherwise() -> None:
@@ -59,7 +56,6 @@ def test_forecasts_name_their_bounds_otherwise() -> None:
         from_statsmodels(future, frame)
     found = from_statsmodels(future, frame, bounds="mean_ci")
     assert_same(found, future, frame["mean"], frame["mean_ci_lower"], frame["mean_ci_upper"])
-    assert list(levels_from_statsmodels(future, arima, levels=[0.5, 0.9], bounds="mean_ci")) == [0.5, 0.9]
 
 
 def test_the_confidence_interval_of_a_mean_is_not_taken_for_a_prediction_interval() -> None:
@@ -74,8 +70,6 @@ def test_the_results_themselves_are_no_frame() -> None:
     prediction, y_new = ols()
     with pytest.raises(TypeError, match=r"got PredictionResults\. Hint: call summary_frame"):
         from_statsmodels(y_new, prediction)
-    with pytest.raises(TypeError, match=r"`prediction` must have summary_frame.*got list"):
-        levels_from_statsmodels(y_new, [1, 2])
 
 
 # ---- scipy

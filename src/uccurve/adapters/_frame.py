@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -14,10 +14,10 @@ from uccurve.compare._formats import short
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
 
-from ._distributions import levels_from_posterior
-from ._levels import Crossing, QuantileOptions, bounded, chosen, missing_in
+from ._levels import Crossing, QuantileOptions, bounded, missing_in
 from ._long import widened
 from ._names import Columns, long_columns, model_columns, observed_column
+from ._quantiles import levels_from_posterior
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -69,8 +69,7 @@ def models_from_frame(
     >>> {name: list(levels) for name, levels in models_from_frame(pd.DataFrame([row])).items()}
     {'model': [0.5, 0.9]}
     """
-    named = {role: name for role, name in (("y_true", y_true), ("weight", weight)) if name is not None}
-    table = _collected(frame, named)
+    table = _collected(frame, {"y_true": y_true, "weight": weight})
     observed = y_true or observed_column(table.columns)
     models = model_columns(table.columns, y=observed)
     if not models and (long := long_columns(table.columns, y=observed)):
@@ -79,59 +78,32 @@ def models_from_frame(
     if observed is None or not models:
         what = "a prediction with its bounds, quantiles or samples (such as pred, lower, upper)"
         what = "a column of observations (such as y, y_true, actual, observed)" if observed is None else what
-        raise ValueError(f"`frame` must have {what}: none found. It has {_listed(table)}.")
+        raise ValueError(f"`frame` must have {what}: none found. It has {short(', '.join(table.columns), 200)}.")
+
+    def read(name: str) -> Array:
+        return floats(name, table[name].to_numpy())
+
+    y = read(observed)
+    if missing == "drop":  # so that every model leaves out the same rows
+        y[missing_in([read(name) for columns in models.values() for name in columns.names])] = np.nan
     options: Any = {"min_band": min_band, "missing": missing, "crossing": crossing}
     options |= {"weight": None if weight is None else table[weight].to_numpy()}
-    return {name: one_or_many(levels) for name, levels in _levels_by_model(table, observed, models, options).items()}
+    return {name: one_or_many(named_levels(name, y, columns, read, **options)) for name, columns in models.items()}
 
 
-def from_nixtla(
-    frame: IntoFrame, *, y_true: str = "y", level: float | None = None, **options: Unpack[QuantileOptions]
-) -> dict[str, Intervals]:
-    """Intervals of every model in a StatsForecast, MLForecast, NeuralForecast or TimeGPT frame, by model.
+def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
+    """Return a frame for narwhals that has the columns `names` (role to column name); lazy ones are collected."""
+    import narwhals as nw
 
-    Parameters
-    ----------
-    frame : any data frame that narwhals knows
-        Such as ``cross_validation(..., level=[90])`` returns, or forecasts joined with what came true.
-    y_true : str
-        Column of the observations.
-    level : float, optional
-        Which level to take, 0.9 for the columns ``-lo-90`` and ``-hi-90``; needed where there are several.
-    **options
-        As in `from_quantiles`; with ``missing="drop"`` rows on which any model lacks a value are left out.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"y": [1.5], "ETS": [1.0], "ETS-lo-90": [0.0], "ETS-hi-90": [3.0]})
-    >>> {model: iv.upper.tolist() for model, iv in from_nixtla(frame).items()}
-    {'ETS': [3.0]}
-    """
-    found = levels_from_nixtla(frame, y_true=y_true, **options)
-    return {model: chosen(levels, level) for model, levels in found.items()}
-
-
-def levels_from_nixtla(
-    frame: IntoFrame, *, y_true: str = "y", **options: Unpack[QuantileOptions]
-) -> dict[str, dict[float, Intervals]]:
-    """Intervals of every model and level, by model and then level; parameters as in `from_nixtla`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> data = {"y": 1.5, "ETS": 1.0, "ETS-lo-50": 0.5, "ETS-hi-50": 2.0, "ETS-lo-90": 0.0, "ETS-hi-90": 3.0}
-    >>> {model: list(levels) for model, levels in levels_from_nixtla(pd.DataFrame([data])).items()}
-    {'ETS': [0.5, 0.9]}
-    """
-    table = _collected(frame, {"y_true": y_true})
-    models = model_columns(table.columns, y=y_true)
-    told = {name: one for name, one in models.items() if one.bounds and None not in one.levels}
-    if not told:
-        raise ValueError(
-            f"`frame` must have columns such as MODEL-lo-90 and MODEL-hi-90: none found. It has {_listed(table)}."
+    native = opened(frame, {role: name for role, name in names.items() if name is not None})
+    table = native.collect() if isinstance(native, nw.LazyFrame) else native
+    numbers = [name for name in table.columns if not isinstance(name, str)]  # pandas has quantiles as column names
+    if any(isinstance(name, tuple) for name in numbers):
+        raise TypeError(
+            f"`frame` must have text as column names; it has {short(str(numbers[0]))}. "
+            "Hint: from_skpro takes the frames of predict_interval and predict_quantiles."
         )
-    return _levels_by_model(table, y_true, told, options)
+    return table.rename({name: str(name) for name in numbers}) if numbers else table
 
 
 def named_levels(
@@ -161,35 +133,3 @@ def levels_of(
 def one_or_many(levels: dict[float, Intervals]) -> Model:
     """Return a single level as Intervals, and several as they are."""
     return levels if len(levels) > 1 else next(iter(levels.values()))
-
-
-def _levels_by_model(
-    table: nw.DataFrame[Any], observed: str, models: Mapping[str, Columns], options: QuantileOptions
-) -> dict[str, dict[float, Intervals]]:
-    def read(name: str) -> Array:
-        return floats(name, table[name].to_numpy())
-
-    y = read(observed)
-    if options.get("missing") == "drop":
-        used = [read(name) for columns in models.values() for name in columns.names]
-        y[missing_in(used)] = np.nan  # so that every model leaves out the same rows
-    return {name: named_levels(name, y, columns, read, **options) for name, columns in models.items()}
-
-
-def _collected(frame: Any, names: Mapping[str, str]) -> nw.DataFrame[Any]:
-    """Return a frame for narwhals that has the columns `names` (role to column name); lazy ones are collected."""
-    import narwhals as nw
-
-    native = opened(frame, names)
-    table = native.collect() if isinstance(native, nw.LazyFrame) else native
-    numbers = [name for name in table.columns if not isinstance(name, str)]  # pandas has quantiles as column names
-    if any(isinstance(name, tuple) for name in numbers):
-        raise TypeError(
-            f"`frame` must have text as column names; it has {short(str(numbers[0]))}. "
-            "Hint: from_skpro takes the frames of predict_interval and predict_quantiles."
-        )
-    return table.rename({name: str(name) for name in numbers}) if numbers else table
-
-
-def _listed(table: nw.DataFrame[Any]) -> str:
-    return short(", ".join(table.columns), 200)

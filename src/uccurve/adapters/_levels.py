@@ -15,10 +15,6 @@ from uccurve._checks import Array, as_written
 from uccurve._distribution_scores import refuse_crossing
 from uccurve.intervals import Intervals, Options
 
-DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-"""Levels asked of a model that has a whole distribution."""
-
-
 Crossing = Literal["raise", "sort"]
 
 
@@ -41,10 +37,15 @@ def level_of(value: Any, name: str = "level") -> float:
     return float(as_written(checks.inside_unit(name, level)))
 
 
-def tails(level: float) -> tuple[float, float]:
-    """Return the two quantile levels of a central interval: 0.05 and 0.95 for 0.9."""
-    half = (1 - as_written(level)) / 2
-    return float(half), float(1 - half)
+def central(levels: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return levels in rising order, and the quantiles that bound them, with the median in the middle.
+
+    >>> central([0.9, 0.5])
+    ([0.5, 0.9], [0.05, 0.25, 0.5, 0.75, 0.95])
+    """
+    names = sorted(level_of(level, "levels") for level in levels)
+    lower = [(1 - as_written(level)) / 2 for level in names]
+    return names, [*map(float, reversed(lower)), 0.5, *(float(1 - q) for q in lower)]
 
 
 def pairs(quantiles: Sequence[float]) -> dict[float, tuple[int, int]]:
@@ -109,6 +110,16 @@ def bounded(
             point = np.where(missing_in(quantiles), np.nan, point)
     ends = zip(levels, lower, upper, strict=True)
     return {level: Intervals.from_bounds(y_true, point, low, high, **own) for level, low, high in ends}
+
+
+def around_median(
+    y_true: npt.ArrayLike, levels: Sequence[float], quantiles: Sequence[Any] | Array, options: Options
+) -> dict[float, Intervals]:
+    """Intervals of each level around the median, from the quantiles that `central` names."""
+    middle = len(levels)
+    places = enumerate(levels, start=1)
+    bounds = {level: (quantiles[middle - place], quantiles[middle + place]) for place, level in places}
+    return bounded(y_true, quantiles[middle], bounds, options)
 
 
 def missing_in(columns: Sequence[Array]) -> Flags:

@@ -31,7 +31,8 @@ def widened(
     """
     import narwhals as nw
 
-    frame = _quantile_rows(frame, long)
+    if long.kind is not None:
+        frame = _quantile_rows(frame, long.kind)
     keys = [name for name in frame.columns if name not in (*constant, *filter(None, long))]
     labels = [nameless] * len(frame) if long.model is None else [str(name) for name in frame[long.model].to_list()]
     given = frame[long.quantile].to_list()
@@ -40,51 +41,39 @@ def widened(
     columns = sorted(dict.fromkeys(cells), key=lambda one: (labels.index(one[0]), one[1]))
     places = {one: place for place, one in enumerate(columns)}
     place = np.array([places[one] for one in cells])
-    first, forecast = _forecasts(frame, keys)
+    row = "row of the long table"
+    number = nw.col(row).min().over(*keys) if keys else nw.lit(0)  # the first row of the same forecast
+    first, forecast = np.unique(frame.with_row_index(row).select(number)[row].to_numpy(), return_inverse=True)
     _refuse_repeated(forecast * len(columns) + place, frame, keys)
     for name in constant:
-        _refuse_changing(frame[name].to_numpy(), first, forecast, name)
+        _refuse_changing(frame[name].to_numpy(), first[forecast], name)
     values = np.full((len(first), len(columns)), np.nan)
     values[forecast, place] = frame[long.value].to_numpy()
     wide = frame[first.tolist()].select(*keys, *constant)
     backend = nw.get_native_namespace(wide)
-    new = (nw.new_series(_name(one), values[:, i], backend=backend) for i, one in enumerate(columns))
+    new = (nw.new_series(_name(*one), values[:, i], backend=backend) for i, one in enumerate(columns))
     models = {model: [level for name, level in columns if name == model] for model in dict.fromkeys(labels)}
     return wide.with_columns(*new), {model: _model(model, levels) for model, levels in models.items()}
 
 
-def _quantile_rows(frame: nw.DataFrame[Any], long: Long) -> nw.DataFrame[Any]:
+def _quantile_rows(frame: nw.DataFrame[Any], kind: str) -> nw.DataFrame[Any]:
     """Leave out rows that hold something else than a quantile, and say how many."""
-    import narwhals as nw
-
-    if long.kind is None:
-        return frame
-    found = frame.filter(nw.col(long.kind) == "quantile")
+    found = frame.filter(frame[kind] == "quantile")
     if not len(found):
-        raise ValueError(f"column {long.kind} must say 'quantile' in some rows; it does in none.")
+        raise ValueError(f"column {kind} must say 'quantile' in some rows; it does in none.")
     if len(found) < len(frame):
-        message = f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {long.kind} is not quantile"
+        message = f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {kind} is not quantile"
         warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
     return found
 
 
-def _forecasts(frame: nw.DataFrame[Any], keys: Sequence[str]) -> tuple[Integers, Integers]:
-    """Return the first row of each forecast, and the forecast that each row belongs to."""
-    import narwhals as nw
-
-    row = "row of the long table"
-    number = nw.col(row).min().over(*keys) if keys else nw.lit(0)
-    first, forecast = np.unique(frame.with_row_index(row).select(number)[row].to_numpy(), return_inverse=True)
-    return first, forecast
-
-
-def _name(column: tuple[str, float]) -> str:
-    return f"{column[0]} {column[1]:g}"
+def _name(model: str, level: float) -> str:
+    return f"{model} {level:g}"
 
 
 def _model(model: str, levels: Sequence[float]) -> Columns:
     """Return the columns of one model, its quantiles in pairs."""
-    names = [_name((model, level)) for level in levels]
+    names = [_name(model, level) for level in levels]
     try:
         places = pairs(levels)
     except ValueError as error:
@@ -96,6 +85,7 @@ def _model(model: str, levels: Sequence[float]) -> Columns:
 
 
 def _refuse_repeated(cells: Integers, frame: nw.DataFrame[Any], keys: Sequence[str]) -> None:
+    """Refuse forecasts in which a quantile of a model occurs twice."""
     _, first, counts = np.unique(cells, return_index=True, return_counts=True)
     repeated = counts > 1
     if repeated.any():
@@ -106,8 +96,9 @@ def _refuse_repeated(cells: Integers, frame: nw.DataFrame[Any], keys: Sequence[s
         )
 
 
-def _refuse_changing(values: Any, first: Integers, forecast: Integers, name: str) -> None:
-    changing = ~np.isclose(values, values[first][forecast], rtol=0, atol=0, equal_nan=True)
+def _refuse_changing(values: Any, first: Integers, name: str) -> None:
+    """Refuse a column that differs from the first row of its forecast."""
+    changing = ~np.isclose(values, values[first], rtol=0, atol=0, equal_nan=True)
     if changing.any():
         raise ValueError(
             f"`{name}` must be the same in all rows of a forecast: {int(changing.sum())} of {len(values)} rows differ "

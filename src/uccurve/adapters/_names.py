@@ -87,8 +87,12 @@ class Long(NamedTuple):
     kind: str | None
 
 
+KINDS = ("pred", "median", "mean", "lower", "upper", "sample", "outside")
+"""What a column can be to a model; the name of one that is outside tells a level that no interval can have."""
+
+
 class _Role(NamedTuple):
-    """What one column is to a model: a prediction, a centre, a sample, or one side of an interval."""
+    """What one column is to a model: one of `KINDS`, of which level, and whether only where there is no other."""
 
     kind: str
     level: Fraction | None = None
@@ -156,7 +160,9 @@ def long_columns(names: Sequence[str], *, y: str | None = None) -> Long | None:
     >>> long_columns(["location", "output_type", "output_type_id", "value"])
     Long(quantile='output_type_id', value='value', model=None, kind='output_type')
     """
-    quantile, value, model, kind = (_first(names, words, but=y) for words in (QUANTILE, VALUE, MODEL, KIND))
+    by_word = {plain_name(name): name for name in reversed(names) if name != y}
+    columns = ([by_word[word] for word in words if word in by_word] for words in (QUANTILE, VALUE, MODEL, KIND))
+    quantile, value, model, kind = (found[0] if found else None for found in columns)
     return None if quantile is None or value is None else Long(quantile, value, model, kind)
 
 
@@ -193,22 +199,20 @@ def plain_name(name: str) -> str:
     return "_".join(_tokens(name))
 
 
-def _first(names: Sequence[str], words: Sequence[str], *, but: str | None) -> str | None:
-    by_word = {plain_name(name): name for name in reversed(names) if name != but}
-    return next((by_word[word] for word in words if word in by_word), None)
-
-
 def _columns(model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str) -> Columns | None:
     """Return the model's columns, or None where some are missing."""
     sides = _sides({name: role for name, role in roles.items() if not role.second_choice})
     if not any(all(both) for both in sides.values()):
         sides = _sides(roles)
     pairs = {level: both for level, both in sides.items() if all(both)}
-    centres, median = _centres(model, roles, names)
+    by_kind = {kind: [name for name, role in roles.items() if role.kind == kind] for kind in KINDS}
+    named = by_kind["pred"] or [name for name in names if name.strip() == model and name not in roles]
+    median = not named and bool(by_kind["median"])
+    centres = named or by_kind["median"] or by_kind["mean"]
     if None not in pairs and (pairs or median or model in centres):  # surely a model, and one that tells its levels
-        _refuse_incomplete(model, roles, sides, centres)
+        _refuse_incomplete(model, by_kind["outside"], sides, centres)
     if not pairs or not centres:
-        samples = tuple(name for name, role in roles.items() if role.kind == "sample")
+        samples = tuple(by_kind["sample"])
         return Columns("", (), samples=samples) if len(samples) > 1 else None
     groups = [centres, *(side for both in pairs.values() for side in both)]
     if len(pairs) > 1 and None in pairs:
@@ -220,25 +224,24 @@ def _columns(model: str, roles: Mapping[str, _Role], names: Sequence[str], hint:
 
 
 def _refuse_incomplete(
-    model: str, roles: Mapping[str, _Role], sides: Mapping[Fraction | None, _BothSides], centres: Sequence[str]
+    model: str, outside: Sequence[str], sides: Mapping[Fraction | None, _BothSides], centres: Sequence[str]
 ) -> None:
     """Refuse bounds without a prediction, a level with one side only, and one that no interval can have."""
     if not centres:
         raise ValueError(
             f"{model} must have a prediction beside its bounds. Hint: add a column `{model}`, or its median."
         )
-    outside = [name for name, role in roles.items() if role.kind == "outside"]
     if outside:
         raise ValueError(
             f"levels of {model} must lie between 0 and 1, both excluded; `{outside[0]}` does not. Hint: drop it."
         )
-    alone = [both for level, both in sides.items() if level is not None and not all(both)]
-    if alone:
-        lower, upper = alone[0]
-        raise ValueError(
-            f"levels of {model} must have both bounds: `{(lower or upper)[0]}` has no {'upper' if lower else 'lower'} "
-            "bound. Hint: add the other side, or drop this one."
-        )
+    for level, (lower, upper) in sides.items():
+        if level is not None and not (lower and upper):
+            absent = "upper" if lower else "lower"
+            raise ValueError(
+                f"levels of {model} must have both bounds: `{(lower or upper)[0]}` has no {absent} bound. "
+                "Hint: add the other side, or drop this one."
+            )
 
 
 def _refuse_misspelt(model: str, roles: Mapping[str, _Role], names: Sequence[str]) -> None:
@@ -261,24 +264,14 @@ def _sides(roles: Mapping[str, _Role]) -> dict[Fraction | None, _BothSides]:
     return sides
 
 
-def _centres(model: str, roles: Mapping[str, _Role], names: Sequence[str]) -> tuple[list[str], bool]:
-    """Return predictions; else a column called like the model; else medians; else means. And whether it is a median."""
-    by_kind = {kind: [name for name, role in roles.items() if role.kind == kind] for kind in ("pred", "median", "mean")}
-    own = [name for name in names if name.strip() == model and name not in roles]
-    named = by_kind["pred"] or own
-    return named or by_kind["median"] or by_kind["mean"], not named and bool(by_kind["median"])
-
-
 def _model_and_role(name: str) -> tuple[str, _Role | None]:
     """Return the model that a column name speaks of ('' for none) and its role in it (None for none)."""
     spans = [match.span() for match in _TOKEN.finditer(name)]
     tokens = _tokens(name)
-    if role := _role(tokens):
-        return "", role
-    for cut in range(1, len(tokens)):  # the longest role first: NAME_lower_bound, not NAME_lower and bound
+    for cut in range(len(tokens)):  # the longest role first: NAME_lower_bound, not NAME_lower and bound
         if role := _role(tokens[cut:]):
-            before = name[: spans[cut - 1][1]]
-            return ("" if "_".join(tokens[:cut]) in NO_MODEL else before.strip()), role
+            before = name[: spans[cut - 1][1]].strip() if cut else ""
+            return ("" if "_".join(tokens[:cut]) in NO_MODEL else before), role
     for cut in range(len(tokens) - 1, 0, -1):
         if role := _role(tokens[:cut]):
             return name[spans[cut][0] :].strip(), role

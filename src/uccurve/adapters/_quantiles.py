@@ -1,19 +1,24 @@
-"""Quantiles: arrays in the style of GluonTS and darts, and fitted quantile models."""
+"""Quantiles and whole distributions: arrays of quantiles, draws, and frozen distributions of scipy.stats."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from uccurve._arrays import first_axis
 from uccurve._checks import Array
-from uccurve.intervals import Intervals
+from uccurve.intervals import Intervals, Options, draw_quantiles
 
-from ._levels import QuantileOptions, bounded, chosen, level_of, pairs
+from ._levels import QuantileOptions, around_median, bounded, central, chosen, level_of, pairs
 from ._names import told_quantile
+
+DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+"""Levels asked of a model that has a whole distribution."""
+DRAWS = ("chain", "draw", "sample")
+"""Dimensions of xarray that number draws."""
 
 
 def from_quantiles(
@@ -34,7 +39,9 @@ def from_quantiles(
     quantiles : array_like, or mapping from quantile level to array_like
         An array holds the quantiles along `axis`: the first for GluonTS (``forecast.forecast_array``), the last for
         darts (``series.values()`` of ``predict_likelihood_parameters=True``). Many GluonTS forecasts, of quantiles or
-        of samples, are ``{q: np.concatenate([f.quantile(q) for f in forecasts]) for q in (0.05, 0.5, 0.95)}``.
+        of samples, are ``{q: np.concatenate([f.quantile(q) for f in forecasts]) for q in (0.05, 0.5, 0.95)}``. Fitted
+        quantile models of LightGBM or scikit-learn are ``{q: model.predict(X) for q, model in models.items()}``; those
+        of XGBoost with many ``quantile_alpha`` are an array with ``axis=-1``.
     levels : sequence, for an array
         Quantile level of each of them, as numbers or as the libraries name them: ``"0.05"`` (GluonTS
         ``forecast_keys``) or ``"sales_q0.05"`` (darts ``components``).
@@ -73,28 +80,26 @@ def levels_from_quantiles(
     >>> {level: iv.upper.tolist() for level, iv in levels_from_quantiles([3.0], quantiles).items()}
     {0.5: [4.0], 0.9: [9.0]}
     """
-    names, arrays = _named(quantiles, levels, axis)
+    if isinstance(quantiles, Mapping):
+        if levels is not None:
+            raise ValueError("`levels` go with an array; a mapping names its quantiles itself.")
+        levels, arrays = list(quantiles), list(quantiles.values())
+    elif levels is None:
+        raise ValueError("`levels` must name the quantiles of an array. Hint: levels=[0.05, 0.5, 0.95].")
+    else:
+        array: Array = np.asarray(quantiles)
+        if array.ndim not in (2, 3) or not -array.ndim <= axis < array.ndim or array.shape[axis] != len(levels):
+            raise ValueError(
+                f"`quantiles` must have {len(levels)} entries along axis {axis}, one for each of the `levels`; "
+                f"its shape is {array.shape}."
+            )
+        arrays = list(np.moveaxis(array, axis, 0))
+    names = [_level(key) for key in levels]
     bounds = {level: (arrays[low], arrays[high]) for level, (low, high) in pairs(names).items()}
     if y_pred is None and 0.5 not in names:
         raise ValueError("`y_pred` must be given: there is no median (level 0.5) among the quantiles.")
     point = arrays[names.index(0.5)] if y_pred is None else y_pred
     return bounded(y_true, point, bounds, options, median=y_pred is None)
-
-
-def _named(quantiles: Any, levels: Sequence[float | str] | None, axis: int) -> tuple[list[float], list[Any]]:
-    if isinstance(quantiles, Mapping):
-        if levels is not None:
-            raise ValueError("`levels` go with an array; a mapping names its quantiles itself.")
-        return [_level(key) for key in quantiles], list(quantiles.values())
-    if levels is None:
-        raise ValueError("`levels` must name the quantiles of an array. Hint: levels=[0.05, 0.5, 0.95].")
-    arrays: Array = np.asarray(quantiles)
-    if arrays.ndim not in (2, 3) or not -arrays.ndim <= axis < arrays.ndim or arrays.shape[axis] != len(levels):
-        raise ValueError(
-            f"`quantiles` must have {len(levels)} entries along axis {axis}, one for each of the `levels`; "
-            f"its shape is {arrays.shape}."
-        )
-    return [_level(key) for key in levels], list(np.moveaxis(arrays, axis, 0))
 
 
 def _level(key: Any) -> float:
@@ -108,82 +113,96 @@ def _level(key: Any) -> float:
     return level_of(level, "levels")
 
 
-def from_quantile_models(
-    y_true: npt.ArrayLike,
-    X: Any,
-    models: Any,
-    *,
-    y_pred: Any = None,
-    level: float | None = None,
-    **options: Unpack[QuantileOptions],
-) -> Intervals:
-    """Central intervals that fitted quantile models predict for `X`.
+def from_posterior(y_true: npt.ArrayLike, draws: Any, *, level: float = 0.9, **options: Unpack[Options]) -> Intervals:
+    """Central intervals of posterior predictive draws, around their median.
 
     Parameters
     ----------
     y_true : array_like
-    X : whatever the models' ``predict`` takes
-    models : one model, a sequence of models, or a mapping from quantile level to model
-        The levels are read from LightGBM (``objective="quantile"``), XGBoost (``objective="reg:quantileerror"``, one or
-        many ``quantile_alpha``) and scikit-learn (``loss="quantile"``, ``QuantileRegressor``); name them for others.
-    y_pred : fitted model or array_like, optional
-        By default the median, which then must be among the models.
-    level : float, optional
-        Which central level to take; needed where there are several.
+    draws : DataArray or array_like
+        One variable, such as ``data.posterior_predictive["y"]`` of ArviZ, whose observations are
+        ``data.observed_data["y"]``, or ``Predictive(...)(key, x)["y"]`` of NumPyro. An xarray object has its draws
+        along the dimensions ``chain``, ``draw`` or ``sample``, as ``series.data_array()`` of darts has them; an array
+        (``forecast.samples`` of GluonTS) has them on the first axis.
+    level : float
+        Probability between the two quantiles.
     **options
-        As in `from_quantiles`; quantile models often cross, so ``crossing="sort"`` or `min_band` is often needed.
+        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
+
+    Notes
+    -----
+    Between two quantiles of m draws (as numpy defines them) a further draw lies with a probability of about
+    ``level * (m - 1) / (m + 1)``: 87% instead of 90% for 60 draws. So few draws make intervals that are too narrow even
+    where the distribution is right, and the assessment says so.
 
     Examples
     --------
-    >>> from sklearn.linear_model import QuantileRegressor
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 3.0, 7.0]
-    >>> models = [QuantileRegressor(quantile=q, alpha=0).fit(X, y) for q in (0.1, 0.5, 0.9)]
-    >>> from_quantile_models(y, X, models).upper.round(6).tolist()
-    [0.0, 2.333333, 4.666667, 7.0]
+    >>> iv = from_posterior([1.0], [[0.0], [1.0], [2.0], [3.0], [4.0]], level=0.5)
+    >>> iv.y_pred.tolist(), iv.lower.tolist(), iv.upper.tolist()
+    ([2.0], [1.0], [3.0])
     """
-    return chosen(levels_from_quantile_models(y_true, X, models, y_pred=y_pred, **options), level)
+    (found,) = levels_from_posterior(y_true, draws, levels=[level], **options).values()
+    return found
 
 
-def levels_from_quantile_models(
-    y_true: npt.ArrayLike, X: Any, models: Any, *, y_pred: Any = None, **options: Unpack[QuantileOptions]
+def levels_from_posterior(
+    y_true: npt.ArrayLike, draws: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
 ) -> dict[float, Intervals]:
-    """Central intervals of every pair of quantiles, by level; parameters as in `from_quantile_models`."""
-    if isinstance(models, Mapping):
-        named = [([float(level)], model) for level, model in models.items()]
-    else:
-        named = [(_quantiles_of(model), model) for model in (models if isinstance(models, Sequence) else [models])]
-    quantiles: dict[float, Any] = {}
-    for levels, model in named:
-        predicted = np.asarray(model.predict(X))
-        columns = predicted[:, None] if predicted.ndim == 1 else predicted
-        if columns.ndim != 2 or columns.shape[1] != len(levels):
-            raise ValueError(
-                f"`models` must predict {len(levels)} quantile{'s' if len(levels) > 1 else ''} per row where "
-                f"{type(model).__name__} names {levels}; it predicts an array of shape {predicted.shape}."
-            )
-        if repeated := quantiles.keys() & levels:
-            raise ValueError(f"`models` must not repeat a quantile; {min(repeated):g} is there twice.")
-        quantiles |= zip(levels, columns.T, strict=True)
-    point = y_pred.predict(X) if hasattr(y_pred, "predict") else y_pred
-    return levels_from_quantiles(y_true, quantiles, y_pred=point, **options)
-
-
-def _quantiles_of(model: Any) -> list[float]:
-    """Return the quantile levels that a model was fitted for, from its own parameters."""
-    params = model.get_params() if hasattr(model, "get_params") else getattr(model, "params", None)
-    if params is None and hasattr(model, "save_config"):  # XGBoost's Booster
-        objective = json.loads(model.save_config())["learner"]["objective"]
-        alpha = objective.get("quantile_loss_param", {}).get("quantile_alpha", "null")
-        params = {"objective": objective["name"], "quantile_alpha": json.loads(alpha)}
-    params = params or {}
-    found = params.get("quantile") if "loss" not in params else None
-    if params.get("objective") == "reg:quantileerror":
-        found = params.get("quantile_alpha")
-    elif "quantile" in (params.get("objective"), params.get("loss")):
-        found = params.get("quantile") if params.get("quantile") is not None else params.get("alpha")
-    if found is None:
-        raise ValueError(
-            f"`models` must be quantile models; no quantile can be read from {type(model).__name__}. "
-            "Hint: pass a dict such as {0.05: lower, 0.95: upper}."
+    """Central intervals of posterior predictive draws at each of the `levels`; parameters as in `from_posterior`."""
+    if isinstance(draws, Mapping):  # also Dataset, DataTree and InferenceData
+        raise TypeError(
+            f"`draws` must be an array; got {type(draws).__name__}. Hint: choose the variable, such as "
+            'data.posterior_predictive["y"].'
         )
-    return [float(level) for level in np.atleast_1d(np.asarray(found, dtype=np.float64))]
+    if hasattr(draws, "dims"):
+        numbering = [dim for dim in draws.dims if dim in DRAWS]
+        if not numbering:
+            has = ", ".join(map(str, draws.dims))
+            raise ValueError(f"`draws` must have a dimension chain, draw or sample; it has {has}.")
+        array = np.asarray(draws.transpose(*numbering, ...))
+        draws = array.reshape(-1, *array.shape[len(numbering) :])
+    names, points = central(levels)
+    samples = first_axis("draws", draws, np.shape(y_true))
+    return around_median(y_true, names, draw_quantiles(samples, points, options.get("missing")), options)
+
+
+def from_scipy(y_true: npt.ArrayLike, dist: Any, *, level: float = 0.9, **options: Unpack[Options]) -> Intervals:
+    """Central intervals of frozen distributions such as ``scipy.stats.norm(loc=mean, scale=std)``, around the median.
+
+    Parameters
+    ----------
+    y_true : array_like
+    dist : frozen distribution
+        With ``ppf``, or with ``icdf`` as in scipy's newer ``Normal(mu=..., sigma=...)``; parameters of the shape of
+        `y_true`.
+    level : float
+        Probability between the two quantiles.
+    **options
+        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
+
+    Examples
+    --------
+    >>> from scipy.stats import uniform
+    >>> iv = from_scipy([1.0, 6.0], uniform(loc=[0.0, 5.0], scale=10.0), level=0.5)
+    >>> iv.lower.tolist(), iv.y_pred.tolist(), iv.upper.tolist()
+    ([2.5, 7.5], [5.0, 10.0], [7.5, 12.5])
+    """
+    (found,) = levels_from_scipy(y_true, dist, levels=[level], **options).values()
+    return found
+
+
+def levels_from_scipy(
+    y_true: npt.ArrayLike, dist: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
+) -> dict[float, Intervals]:
+    """Central intervals of frozen distributions at each of the `levels`; parameters as in `from_scipy`."""
+    quantile = getattr(dist, "ppf", None) or getattr(dist, "icdf", None)
+    if quantile is None:
+        raise TypeError(f"`dist` must be a frozen distribution with ppf or icdf; got {type(dist).__name__}.")
+    names, points = central(levels)
+    found = [np.asarray(quantile(point)) for point in points]
+    if found[0].shape != np.shape(y_true):
+        raise ValueError(
+            f"`dist` must be frozen with one set of parameters per row: {found[0].shape} against {np.shape(y_true)}. "
+            "Hint: norm(loc=mean, scale=std) with arrays."
+        )
+    return around_median(y_true, names, found, options)
