@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tracemalloc
 from fractions import Fraction
 from itertools import pairwise
@@ -17,7 +16,7 @@ from scipy import stats
 
 from refusal import HUGE, UNIT, refused
 from uccurve import _rowscores as rowscores
-from uccurve.scores import crps_score, interval_score, pinball_score, wis_decomposition, wis_score
+from uccurve.scores import crps_score, interval_score, pinball_score, wis_score
 
 # Four rows, five draws each: tied, skewed, off-centre, observations within and outside the draws and on one of them.
 Y = np.array([1.0, 5.0, -3.0, 0.5])
@@ -97,9 +96,9 @@ def test_the_weighted_interval_score_is_its_definition(weight: Any) -> None:
     expected = np.average(parts, axis=0, weights=weight)
     assert (expected > 0).all()
     assert_allclose(wis_score(Y, MEDIAN, LOWER, UPPER, levels=LEVELS, sample_weight=weight), expected.sum(), rtol=1e-14)
-    split = wis_decomposition(Y, MEDIAN, LOWER, UPPER, levels=LEVELS, sample_weight=weight)
-    assert_allclose((split.dispersion, split.underprediction, split.overprediction), expected, rtol=1e-14)
-    assert_allclose(split.score, expected.sum(), rtol=1e-14)
+    split = rowscores.wis(Y, MEDIAN, list(LOWER.T), list(UPPER.T), [0.5, 0.1])
+    assert_allclose([np.average(part, weights=weight) for part in split], expected, rtol=1e-14)
+    assert_allclose(split.score, parts.sum(axis=1), rtol=1e-14)
 
 
 # ---- peers, with the numbers they gave
@@ -224,9 +223,9 @@ def test_the_weighted_interval_score_of_all_order_statistics_is_the_crps() -> No
 
 
 def test_mirrored_data_swap_under_and_overprediction() -> None:
-    split = wis_decomposition(Y, MEDIAN, LOWER, UPPER, levels=LEVELS)
-    mirrored = wis_decomposition(-Y, -MEDIAN, -UPPER, -LOWER, levels=LEVELS)
-    assert split.underprediction != split.overprediction
+    split = rowscores.wis(Y, MEDIAN, list(LOWER.T), list(UPPER.T), [0.5, 0.1])
+    mirrored = rowscores.wis(-Y, -MEDIAN, list(-UPPER.T), list(-LOWER.T), [0.5, 0.1])
+    assert split.underprediction.sum() != split.overprediction.sum()
     assert_allclose(
         (mirrored.score, mirrored.dispersion, mirrored.overprediction, mirrored.underprediction),
         (split.score, split.dispersion, split.underprediction, split.overprediction),
@@ -290,17 +289,6 @@ def test_a_score_is_in_units_of_the_data_and_does_not_depend_on_their_origin(sco
 def test_scores_keep_their_digits_near_the_ends_of_float64(score: Any, scale: float) -> None:
     y, median, draws = (np.repeat(array, 2, axis=-1) for array in (Y, MEDIAN, DRAWS))
     assert_allclose(score(y * scale, median * scale, draws * scale) / scale, score(Y, MEDIAN, DRAWS), rtol=1e-14)
-
-
-def test_a_decomposition_averages_its_outputs_and_can_be_pickled() -> None:
-    lower, median, upper = two_outputs(LOWER, 1), two_outputs(MEDIAN), two_outputs(UPPER, 1)
-    lower[:, 1], upper[:, 1] = upper[:, 1].copy(), lower[:, 1].copy()
-    both = wis_decomposition(two_outputs(Y), median, lower, upper, levels=LEVELS)
-    one = wis_decomposition(Y, MEDIAN, LOWER, UPPER, levels=LEVELS)
-    assert_allclose(both.underprediction, (one.underprediction + 10 * one.overprediction) / 2, rtol=1e-14)
-    assert_allclose(both.score, 5.5 * one.score, rtol=1e-14)
-    assert pickle.loads(pickle.dumps(both)) == both  # noqa: S301  # our own bytes
-    assert repr(one).startswith("WISDecomposition(score=0.5")
 
 
 @pytest.mark.parametrize("block", [1, 12, 2**15])
@@ -375,12 +363,11 @@ def test_levels_differ() -> None:
     refused(sentence, wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.9, 0.9])
 
 
-@pytest.mark.parametrize("call", [wis_score, wis_decomposition])
-def test_every_level_has_one_column(call: Any) -> None:
+def test_every_level_has_one_column() -> None:
     rule = "must have the shape of `y_true`, then one column per level"
-    refused(f"`lower` {rule}: (4, 2) against (4, 3).", call, Y, MEDIAN, LOWER, UPPER, levels=[0.2, 0.5, 0.9])
-    refused(f"`upper` {rule}: (4, 1) against (4, 2).", call, Y, MEDIAN, LOWER, UPPER[:, :1], levels=LEVELS)
-    refused(f"`lower` {rule}: (4,) against (4, 1).", call, Y, MEDIAN, LOWER[:, 0], UPPER, levels=[0.5])
+    refused(f"`lower` {rule}: (4, 2) against (4, 3).", wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.2, 0.5, 0.9])
+    refused(f"`upper` {rule}: (4, 1) against (4, 2).", wis_score, Y, MEDIAN, LOWER, UPPER[:, :1], levels=LEVELS)
+    refused(f"`lower` {rule}: (4,) against (4, 1).", wis_score, Y, MEDIAN, LOWER[:, 0], UPPER, levels=[0.5])
 
 
 def test_bounds_and_median_do_not_cross() -> None:

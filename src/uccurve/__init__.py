@@ -11,55 +11,27 @@ from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 from .scores import *  # noqa: F403  # `scores.__all__` says what they are
 
 if TYPE_CHECKING:
-    from . import adapters, plots, train
-    from .calibrate.calibrator import Calibration, IntervalCalibrator
+    from . import adapters as adapters, plots as plots, train as train
+    from .calibrate.calibrator import Calibration as Calibration, IntervalCalibrator as IntervalCalibrator
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
-    from .calibrate.scorers import make_interval_scorer
-    from .compare.assess import assess
-    from .compare.band import ConfidenceBand, confidence_band
-    from .compare.bootstrap import BootstrapInterval, bootstrap
-    from .compare.crossings import Crossings, crossings
-    from .compare.permutation import PermutationTest, permutation_test
-    from .compare.results import Assessment, Verdict
-    from .plots.display import UCCDisplay
-    from .sketch.assess import StreamedAssessment, assess_frame, assess_sketches
-    from .sketch.curve import SketchUCC
-    from .sketch.sketch import UCCSketch
+    from .calibrate.scorers import make_interval_scorer as make_interval_scorer
+    from .compare.assess import assess as assess
+    from .compare.band import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
+    from .compare.bootstrap import BootstrapInterval as BootstrapInterval, bootstrap as bootstrap
+    from .compare.crossings import Crossings as Crossings, crossings as crossings
+    from .compare.permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
+    from .compare.results import Assessment as Assessment, Verdict as Verdict
+    from .plots.display import UCCDisplay as UCCDisplay
+    from .sketch.assess import (
+        StreamedAssessment as StreamedAssessment,
+        assess_frame as assess_frame,
+        assess_sketches as assess_sketches,
+    )
+    from .sketch.curve import SketchUCC as SketchUCC
+    from .sketch.sketch import UCCSketch as UCCSketch
 
 __version__ = "0.2.0"
-__all__ = [
-    "UCC",
-    "Assessment",
-    "BootstrapInterval",
-    "Calibration",
-    "ConfidenceBand",
-    "Crossings",
-    "Curve",
-    "CurvePoints",
-    "Decomposition",
-    "DroppedRowsWarning",
-    "IntervalCalibrator",
-    "Intervals",
-    "OperatingPoint",
-    "PermutationTest",
-    "SketchUCC",
-    "StreamedAssessment",
-    "UCCDisplay",
-    "UCCSketch",
-    "Verdict",
-    "adapters",
-    "assess",
-    "assess_frame",
-    "assess_sketches",
-    "bootstrap",
-    "confidence_band",
-    "crossings",
-    "make_interval_scorer",
-    "permutation_test",
-    "plots",
-    "train",
-]
-__all__ += scores.__all__
+# Modules that are imported when one of their names is first used, so that the core alone is quick to import.
 _LATER = {
     "adapters": ("adapters",),
     "calibrate.calibrator": ("Calibration", "IntervalCalibrator"),
@@ -78,8 +50,10 @@ _LATER = {
     "sketch.sketch": ("UCCSketch",),
     "train": ("train",),
 }
-"""Modules that are imported when one of their names is first used, so that the core alone is quick to import."""
 _MODULE = {name: module for module, names in _LATER.items() for name in names}
+__all__ = ["UCC", "Curve", "CurvePoints", "Decomposition", "DroppedRowsWarning", "Intervals", "OperatingPoint"]
+__all__ += scores.__all__
+__all__ += [name for name in _MODULE if name != "IntervalRegressor"]  # which needs scikit-learn
 
 
 def __getattr__(name: str) -> Any:

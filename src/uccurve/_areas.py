@@ -10,12 +10,12 @@ from ._checks import FALLING, Array, Axes, Metric
 from ._paths import Path, ScalePath
 from ._ramps import Ramps, sum_error
 
+# Axes on which the whole area over the scale is a product of means.
 CLOSED_AXES: tuple[frozenset[Metric], ...] = (
     frozenset({"bandwidth", "miss_rate"}),
     frozenset({"bandwidth", "deficit"}),
     frozenset({"overshoot", "deficit"}),
 )
-"""Axes on which the whole area over the scale is a product of means."""
 
 
 class Piece(NamedTuple):

@@ -21,8 +21,8 @@ BLOCK = 1 << 16
 DROP_HINT = 'pass missing="drop" to leave such rows out'
 DRAW = ("has a draw that is not", "have a draw that is not")
 CONVERT = "Hint: convert it to float first."
+# Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64.
 LARGEST_WEIGHT = 400
-"""Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64."""
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 OFFSET_HINT = "subtract a common offset from all columns first"
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")

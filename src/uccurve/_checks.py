@@ -14,14 +14,13 @@ Array = npt.NDArray[np.float64]
 Metric = Literal["bandwidth", "miss_rate", "excess", "deficit", "overshoot"]
 Axes = tuple[Metric, Metric]
 METRICS: tuple[Metric, ...] = get_args(Metric)
-FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})
-"""Metrics that fall as bands widen."""
+FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})  # metrics that fall as bands widen
 Vary = Literal["scale", "shift", "levels"]
 Range = tuple[float, float]
 Unit = str | float
 HEADLINE: Axes = ("bandwidth", "miss_rate")
+# The axes that every summary shows: the paper's headline, deficit vs. bandwidth and deficit vs. excess.
 SUMMARY: tuple[Axes, ...] = (HEADLINE, ("bandwidth", "deficit"), ("excess", "deficit"))
-"""The axes that every summary shows: the paper's headline, deficit vs. bandwidth and deficit vs. excess."""
 FLOOR_HINT = 'pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands'
 
 

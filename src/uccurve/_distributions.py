@@ -11,12 +11,10 @@ from statistics import NormalDist
 from ._checks import inside_unit
 
 TINY, EPS = 1e-300, 1e-16
-LARGE = 1e120
-"""A t statistic that is treated as infinite."""
-TIE = 1e-12
-"""Share of a probability below which a difference is treated as rounding."""
+LARGE = 1e120  # A t statistic that is treated as infinite
+TIE = 1e-12  # share of a probability below which a difference is treated as rounding
+# Coefficients of the error of Stirling's formula in 1/n, 1/n^3, 1/n^5, ...
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
-"""Coefficients of the error of Stirling's formula in 1/n, 1/n^3, 1/n^5, ..."""
 
 
 def binomial_tail(count: float, total: float, share: float) -> float:

@@ -17,9 +17,9 @@ from ._order import exact_sum
 from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unresolved
 from .intervals import Intervals
 
+# Growth of the mean half-width, in mean errors or in its growth above the widest level, beyond which rounding would
+# show where slopes cancel each other.
 STEEP = 1e3
-"""Growth of the mean half-width, in mean errors or in its growth above the widest level, beyond which rounding would
-show where slopes cancel each other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

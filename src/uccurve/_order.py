@@ -10,10 +10,9 @@ import numpy.typing as npt
 from ._arrays import Indices, blocks
 from ._checks import Array
 
-SHORT = 1024
-"""Arrays below this length are sorted plainly."""
+SHORT = 1024  # arrays below this length are sorted plainly
+# Running sums are taken this many items at a time: few enough for their rounding, enough for numpy's speed.
 SUMMED = 2048
-"""Running sums are taken this many items at a time: few enough for their rounding, enough for numpy's speed."""
 LANES, DEPTH = 40, 4000
 
 

@@ -14,10 +14,8 @@ try:
 except ImportError:  # not a Unix
     fcntl = None  # type: ignore[assignment]
 
-UNFINISHED = ".uccurve-unfinished-"
-"""What the name of a temporary file contains."""
-SHOWN = 200
-"""Characters of a path that are shown."""
+UNFINISHED = ".uccurve-unfinished-"  # what the name of a temporary file contains
+SHOWN = 200  # characters of a path that are shown
 
 
 @contextmanager

@@ -21,10 +21,9 @@ from .intervals import Intervals
 
 Part = slice | Indices
 ALL = slice(None)
+# Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits.
 RESOLUTION = 2.0**-53 / 1e-9
-"""Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits."""
-LARGEST = 2.0**500
-"""What bands and errors are below in their unit; critical scales above it need a closer look."""
+LARGEST = 2.0**500  # what bands and errors are below in their unit; critical scales above it need a closer look
 
 
 class Events(NamedTuple):
@@ -36,8 +35,7 @@ class Events(NamedTuple):
 
     position: Array
     changes: Mapping[Metric, Array | tuple[Array, Array]]
-    rows: Part | None = ALL
-    """Which rows they belong to, one each; None where an event sums up over many rows."""
+    rows: Part | None = ALL  # which rows they belong to, one each; None where an event sums up over many rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +54,9 @@ class Path(ABC):
     weight: Array | None
     critical: Array
     start: float
-    unit: float
-    """What errors and bands are in units of; callers multiply by it, no formula here uses it."""
+    unit: float  # what errors and bands are in units of; callers multiply by it, no formula here uses it
     vary: ClassVar[Vary]
-    delivered: ClassVar[float]
-    """The t of the intervals as delivered."""
+    delivered: ClassVar[float]  # the t of the intervals as delivered
 
     def __len__(self) -> int:
         return len(self.error)

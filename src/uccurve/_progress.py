@@ -12,11 +12,9 @@ import numpy as np
 
 from ._checks import shown
 
-Tick = Callable[..., None]
-"""Called with how much is done, how much there is, and perhaps a label."""
+Tick = Callable[..., None]  # called with how much is done, how much there is, and perhaps a label
 Progress = bool | Tick | None
-PATIENCE = 1.0
-"""Seconds of work before a bar appears."""
+PATIENCE = 1.0  # seconds of work before a bar appears
 
 
 @contextmanager

@@ -196,8 +196,7 @@ class Hull(NamedTuple):
     t: Array
     low: Array
     high: Array
-    corners: Indices | None
-    """Which of the curve's vertices they are; None: all."""
+    corners: Indices | None  # which of the curve's vertices they are; None: all
 
     @property
     def share(self) -> Array:

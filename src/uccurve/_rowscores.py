@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,10 @@ import numpy.typing as npt
 
 from . import _checks as checks
 from ._arrays import DRAW, Draws, blocks, columns, finite, near, refuse_missing, within_range
-from ._checks import Array
+from ._checks import Array, Rule
 
 LEAVE_OUT = "leave such rows out first"
-BLOCK = 2**15
-"""Numbers that are sorted at a time: a block and its copy fit into the cache of a core."""
+BLOCK = 2**15  # numbers that are sorted at a time: a block and its copy fit into the cache of a core
 
 
 class WISRows(NamedTuple):
@@ -44,15 +44,11 @@ def average(values: npt.NDArray[Any], weight: Array | None) -> float:
 
 def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tuple[Array, Array, Array]:
     """Width of each interval, and the distances by which an observation lies below it and above it."""
-    width, below, above = _distances(y, lower, upper)
+    with np.errstate(over="ignore"):
+        width, below, above = upper - lower, np.maximum(lower - y, 0), np.maximum(y - upper, 0)
     within_range(width, upper=upper, lower=lower)
     within_range(below + above, **{"y_true": y, name: lower})
     return width, below, above
-
-
-@np.errstate(over="ignore")
-def _distances(y: Array, lower: Array, upper: Array) -> tuple[Array, Array, Array]:
-    return upper - lower, np.maximum(lower - y, 0), np.maximum(y - upper, 0)
 
 
 def wis(y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array], alpha: Sequence[float]) -> WISRows:
@@ -62,19 +58,14 @@ def wis(y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array],
     median is an interval of alpha = 1 and width 0 that counts half.
     """
     share = 1 / (len(alpha) + 0.5)  # into each term, so that no sum leaves float64
-    _, below, above = _distances(y, median, median)
+    _, below, above = distances(y, median, median, "median")
     dispersion, under, over = np.zeros_like(y), above * (share / 2), below * (share / 2)
     for low, high, a in zip(lower, upper, alpha, strict=True):
-        width, below, above = _distances(y, low, high)
+        width, below, above = distances(y, low, high)
         dispersion += width * (share * a / 2)
         under += above * share
         over += below * share
-    found = WISRows(dispersion, under, over)
-    if not np.isfinite(found.score).all():
-        distances(y, median, median, "median")  # these refuse what leaves float64
-        for low, high in zip(lower, upper, strict=True):
-            distances(y, low, high)
-    return found
+    return WISRows(dispersion, under, over)
 
 
 def pinball(error: Array, level: float) -> Array:
@@ -128,3 +119,13 @@ def _refuse_overflow(scores: Array, y: Array, samples: Draws) -> None:
         return f"{farthest!s} against {y[at]!s}"
 
     checks.rows(~np.isfinite(scores), near("samples", "y_true"), detail)
+
+
+def refuse_crossing(names: str, quantiles: Sequence[Array], hint: str = "sort the quantiles of each row first") -> None:
+    """Refuse rows whose quantiles are not in the order of their levels."""
+
+    def first(at: Any) -> str:
+        return next(f"{low[at]!s} > {high[at]!s}" for low, high in pairwise(quantiles) if low[at] > high[at])
+
+    crossing = np.logical_or.reduce([low > high for low, high in pairwise(quantiles)])
+    checks.rows(crossing, Rule(names, "not cross from one level to the next", ("does", "do"), hint), first)

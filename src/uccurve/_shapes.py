@@ -16,8 +16,8 @@ class Kind(NamedTuple):
     holds: Callable[[Any], bool]
 
 
+# A kind of value, an object with these names and no others, or a list that is not empty.
 Shape = Kind | dict[str, Any] | list[Any]
-"""A kind of value, an object with these names and no others, or a list that is not empty."""
 ANY = Kind("anything", lambda _: True)
 TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from ._arrays import blocks
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-PIECE = 1 << 20
-"""Bytes that are unpacked at a time."""
+PIECE = 1 << 20  # Bytes that are unpacked at a time
+# What unpacks to more than `RATIO` times its size, and to more than `SMALL` bytes, is not data but a bomb.
 RATIO, SMALL = 100, 64 << 20
-"""What unpacks to more than `RATIO` times its size, and to more than `SMALL` bytes, is not data but a bomb."""
-FEW = 1 << 10
-"""Packed bytes of Zstandard that are read at a time: a block of four may unpack to 128 KiB."""
+FEW = 1 << 10  # Packed bytes of Zstandard that are read at a time: a block of four may unpack to 128 KiB
 
 
 def is_packed(start: bytes) -> bool:

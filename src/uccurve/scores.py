@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _checks as checks
-from ._arrays import ascending
+from ._arrays import Indices, ascending, finite, first_axis, floats, refuse_missing, within_range
 from ._checks import HEADLINE, Array, Axes, Range, Unit, Vary
-from ._distribution_scores import WISDecomposition, crps_score, pinball_score, wis_decomposition, wis_score
-from ._rowscores import average, data_columns, distances
+from ._rowscores import (
+    LEAVE_OUT,
+    average,
+    crps_of_quantiles,
+    crps_of_samples,
+    data_columns,
+    distances,
+    pinball,
+    refuse_crossing,
+    wis,
+)
 from ._scoring import penalised
 from .curve import UCC
 from .intervals import Intervals
 
 __all__ = [
-    "WISDecomposition",
     "auucc_gain_score",
     "auucc_score",
     "bandwidth_score",
@@ -30,9 +38,21 @@ __all__ = [
     "pinball_score",
     "skill_score",
     "ucc_curve",
-    "wis_decomposition",
     "wis_score",
 ]
+
+
+class RowOptions(TypedDict, total=False):
+    """What every score of predictions with their intervals takes; `min_band` as in `Intervals.from_bounds`."""
+
+    sample_weight: ArrayLike | None
+    min_band: float | str | None
+
+
+class CurveOptions(RowOptions, total=False):
+    """What every score of a curve takes; `vary` as in `UCC`."""
+
+    vary: Vary
 
 
 def ucc_curve(
@@ -42,10 +62,8 @@ def ucc_curve(
     upper: ArrayLike,
     *,
     axes: Axes = HEADLINE,
-    vary: Vary = "scale",
     unit: Unit = "raw",
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    **options: Unpack[CurveOptions],
 ) -> tuple[Array, Array, Array]:
     """Points of the curve and the scales (or shifts) they belong to, like ``sklearn.metrics.roc_curve``. O(n log n).
 
@@ -61,8 +79,8 @@ def ucc_curve(
     >>> x.tolist(), y.round(3).tolist(), scales.tolist()
     ([0.0, 2.0, 4.0], [1.0, 0.333, 0.0], [0.0, 1.0, 2.0])
     """
-    points = _curve((y_true, y_pred, lower, upper), sample_weight, min_band, vary).points(axes=axes, unit=unit)
-    return points.x, points.y, getattr(points, vary)
+    points = _curve(y_true, y_pred, lower, upper, **options).points(axes=axes, unit=unit)
+    return points.x, points.y, getattr(points, options.get("vary", "scale"))
 
 
 def auucc_score(
@@ -72,11 +90,9 @@ def auucc_score(
     upper: ArrayLike,
     *,
     axes: Axes = HEADLINE,
-    vary: Vary = "scale",
     unit: Unit = "raw",
     miss_rate: Range | None = None,
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    **options: Unpack[CurveOptions],
 ) -> float:
     """Area under the curve, whole or over a range of the miss rate; smaller is better. O(n) on the headline axes.
 
@@ -95,7 +111,7 @@ def auucc_score(
     >>> auucc_score([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
     2.6666666666666665
     """
-    curve = _curve((y_true, y_pred, lower, upper), sample_weight, min_band, vary)
+    curve = _curve(y_true, y_pred, lower, upper, **options)
     return curve.area(axes=axes, unit=unit, miss_rate=miss_rate)
 
 
@@ -106,10 +122,8 @@ def auucc_gain_score(
     upper: ArrayLike,
     *,
     axes: Axes = HEADLINE,
-    vary: Vary = "scale",
     miss_rate: Range | None = None,
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    **options: Unpack[CurveOptions],
 ) -> float:
     """Share of the constant band's area that the intervals save; larger is better. Parameters as in `auucc_score`.
 
@@ -119,18 +133,11 @@ def auucc_gain_score(
     >>> round(auucc_gain_score(y_true, zeros, [-1, -2, -4], bands, axes=("bandwidth", "deficit")), 3)
     0.222
     """
-    return _curve((y_true, y_pred, lower, upper), sample_weight, min_band, vary).gain(axes=axes, miss_rate=miss_rate)
+    return _curve(y_true, y_pred, lower, upper, **options).gain(axes=axes, miss_rate=miss_rate)
 
 
 def skill_score(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    *,
-    vary: Vary = "scale",
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[CurveOptions]
 ) -> float:
     """Share of the constant band's potential CRPS that the intervals save; larger is better. O(n log n).
 
@@ -143,58 +150,40 @@ def skill_score(
     >>> round(skill_score(y_true, zeros, [-1, -2, -4], bands), 3)
     0.222
     """
-    return _curve((y_true, y_pred, lower, upper), sample_weight, min_band, vary).skill()
+    return _curve(y_true, y_pred, lower, upper, **options).skill()
 
 
 def bandwidth_score(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
 ) -> float:
     """Half the mean width of the intervals. O(n).
 
     >>> bandwidth_score([1, 2], y_pred=[0, 0], lower=[-1, -2], upper=[1, 4])
     2.0
     """
-    return _curve((y_true, y_pred, lower, upper), sample_weight, min_band).at(1.0).bandwidth
+    return _curve(y_true, y_pred, lower, upper, **options).at(1.0).bandwidth
 
 
 def excess_score(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
 ) -> float:
     """Mean distance from covered observations to their nearer bound; missed ones count 0. O(n).
 
     >>> excess_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # 2 to the lower bound; the 5 is missed
     1.0
     """
-    return _curve((y_true, y_pred, lower, upper), sample_weight, min_band).at(1.0).excess
+    return _curve(y_true, y_pred, lower, upper, **options).at(1.0).excess
 
 
 def deficit_score(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    min_band: float | str | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
 ) -> float:
     """Mean distance from missed observations to their nearer bound; covered ones count 0. O(n).
 
     >>> deficit_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # the 5 lies 1 above its bound
     0.5
     """
-    return _curve((y_true, y_pred, lower, upper), sample_weight, min_band).at(1.0).deficit
+    return _curve(y_true, y_pred, lower, upper, **options).at(1.0).deficit
 
 
 def miss_rate_score(
@@ -247,11 +236,156 @@ def interval_score(
         return average(penalised(width, below + above, alpha), weight)
 
 
-def _curve(data: tuple[ArrayLike, ...], sample_weight: Any, min_band: Any, vary: Vary = "scale") -> UCC:
+def pinball_score(
+    y_true: ArrayLike,
+    y_quantile: ArrayLike,
+    *,
+    quantile: float,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean pinball loss of a predicted quantile; smaller is better. O(n).
+
+    An observation above the prediction costs `quantile` times its distance, one below ``1 - quantile`` times. It is
+    ``sklearn.metrics.mean_pinball_loss``, and half the absolute error where `quantile` is 0.5.
+
+    Parameters
+    ----------
+    y_true, y_quantile : array_like, of shape (n,) or (n, outputs)
+    quantile : float
+        Which quantile was predicted, between 0 and 1: 0.95 for the 95% quantile.
+    sample_weight : array_like, optional
+
+    Examples
+    --------
+    >>> pinball_score([1, 5], y_quantile=[3, 4], quantile=0.75)  # 0.25 x 2 and 0.75 x 1
+    0.625
+    """
+    level = checks.inside_unit("quantile", quantile)
+    (y, predicted), weight = data_columns(sample_weight, y_true=y_true, y_quantile=y_quantile)
+    with np.errstate(over="ignore"):
+        error = y - predicted
+    within_range(error, y_true=y, y_quantile=predicted)
+    return average(pinball(error, level), weight)
+
+
+def crps_score(
+    y_true: ArrayLike,
+    samples: ArrayLike,
+    *,
+    quantile_levels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean continuous ranked probability score (CRPS) of predictive distributions; smaller is better.
+
+    Parameters
+    ----------
+    y_true : array_like, of shape (n,) or (n, outputs)
+    samples : array_like
+        Draws on the first axis, then the shape of `y_true`. The draws are the distribution: the score is exact for
+        them, in O(m log m) per row, and needs little memory beside them.
+    quantile_levels : array_like, optional
+        With it, the first axis of `samples` holds predicted quantiles instead, at these increasing levels between 0
+        and 1.
+    sample_weight : array_like, optional
+
+    Notes
+    -----
+    Draws ``x_1, ..., x_m`` of one row have the score
+    ``mean |x_i - y| - 1/2 mean |x_i - x_j|``, the second mean over all ``m^2`` pairs. (Some libraries divide by
+    ``m (m - 1)``, the "fair" score of an ensemble: it estimates what infinitely many draws would score.)
+
+    The CRPS is twice the integral of the pinball loss over all levels. Quantiles ``q_k`` at levels ``p_k`` have the
+    score ``2 * sum w_k pinball(y, q_k, p_k)``, where ``w_k`` is the distance between the midpoints to the neighbouring
+    levels, and the first and the last reach to 0 and 1: the trapezoidal rule between the levels, and the outermost
+    loss carried to the ends. The m sorted draws as quantiles at ``(i - 1/2) / m`` have the same score as draws.
+    `wis_score` gives all its quantiles equal weights instead.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation, section 4.2.
+    Laio and Tamea (2007), Verification tools for probabilistic forecasts of continuous hydrological variables.
+
+    Examples
+    --------
+    >>> crps_score([1, 5], samples=[[0, 5], [2, 5]])  # 1 - 1/2, and both draws at the observation
+    0.25
+    >>> crps_score([1, 5], samples=[[0, 5], [2, 5]], quantile_levels=[0.25, 0.75])
+    0.25
+    """
+    (y,), weight = data_columns(sample_weight, y_true=y_true)
+    if quantile_levels is None:
+        return average(crps_of_samples(y, first_axis("draws", samples, y.shape)), weight)
+    levels = _levels("quantile_levels", quantile_levels)
+    if len(levels) < 2:
+        raise ValueError(
+            "`quantile_levels` must hold at least two levels: one quantile is no distribution. "
+            "Hint: `pinball_score` scores a single quantile."
+        )
+    if (wrong := np.diff(levels) <= 0).any():
+        at = int(np.argmax(wrong))
+        raise ValueError(
+            f"`quantile_levels` must increase; {levels[at]:g} is followed by {levels[at + 1]:g}. "
+            "Hint: sort levels and quantiles together."
+        )
+    quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))
+    refuse_missing(finite("samples", LEAVE_OUT), quantiles)
+    refuse_crossing("samples", list(quantiles))
+    return average(crps_of_quantiles(y, quantiles, levels), weight)
+
+
+def wis_score(
+    y_true: ArrayLike,
+    median: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    levels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean weighted interval score (WIS) of a median and central intervals at several levels; smaller is better. O(n).
+
+    Parameters
+    ----------
+    y_true, median : array_like, of shape (n,) or (n, outputs)
+    lower, upper : array_like
+        Bounds in the shape of `y_true`, then one column per level.
+    levels : array_like
+        Coverage that each column promises, in any order: 0.9 lies between the quantiles 0.05 and 0.95.
+    sample_weight : array_like, optional
+
+    Notes
+    -----
+    With ``alpha_k = 1 - level_k`` and the interval score ``S`` of `interval_score`, K levels have the score
+    ``(|y - median| / 2 + sum alpha_k / 2 * S_k) / (K + 1/2)``. It is twice the mean pinball loss of the ``2 K + 1``
+    quantiles, and tends to the CRPS for many evenly spaced levels.
+
+    References
+    ----------
+    Bracher, Ray, Gneiting and Reich (2021), Evaluating epidemic forecasts in an interval format, PLOS Computational
+    Biology 17(2), e1008618.
+
+    Examples
+    --------
+    >>> wis_score([5], median=[3], lower=[[2, 0]], upper=[[4, 6]], levels=[0.5, 0.9])  # (1 + 1.5 + 0.3) / 2.5
+    1.12
+    """
+    (y, middle), weight = data_columns(sample_weight, y_true=y_true, median=median)
+    promised = _levels("levels", levels)
+    order = np.argsort(promised)
+    if (twice := np.diff(promised[order]) == 0).any():
+        raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} comes twice.")
+    low, high = (_level_columns(name, bounds, y.shape, order) for name, bounds in (("lower", lower), ("upper", upper)))
+    refuse_crossing("lower`, `median` and `upper", [*low[::-1], middle, *high])
+    alpha = [float(1 - checks.as_written(level)) for level in promised[order].tolist()]
+    return average(wis(y, middle, low, high, alpha).score, weight)
+
+
+def _curve(
+    *data: ArrayLike, sample_weight: ArrayLike | None = None, min_band: float | str | None = None, vary: Vary = "scale"
+) -> UCC:
     """Curve of observations, predictions, lower and upper bounds."""
-    columns, weight = data_columns(
-        sample_weight, **dict(zip(("y_true", "y_pred", "lower", "upper"), data, strict=True))
-    )
+    names = ("y_true", "y_pred", "lower", "upper")
+    columns, weight = data_columns(sample_weight, **dict(zip(names, data, strict=True)))
     return UCC(Intervals.from_bounds(*columns, weight=weight, min_band=min_band), vary=vary)
 
 
@@ -260,3 +394,23 @@ def _bounds(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, sample_weight
     columns, weight = data_columns(sample_weight, y_true=y_true, lower=lower, upper=upper)
     ascending(*columns[1:])
     return columns, weight
+
+
+def _level_columns(name: str, bounds: ArrayLike, shape: tuple[int, ...], order: Indices) -> list[Array]:
+    """Bounds of each level, from the lowest level to the highest."""
+    array, wanted = floats(name, bounds), (*shape, len(order))
+    if array.shape != wanted:
+        raise ValueError(
+            f"`{name}` must have the shape of `y_true`, then one column per level: {array.shape} against {wanted}."
+        )
+    refuse_missing(finite(name, LEAVE_OUT), array, axis=-1)
+    return [array[..., column] for column in order]
+
+
+def _levels(name: str, value: ArrayLike) -> Array:
+    levels = floats(name, value)
+    if levels.ndim != 1 or not len(levels):
+        raise ValueError(f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}.")
+    for level in levels.tolist():
+        checks.inside_unit(name, level)
+    return levels

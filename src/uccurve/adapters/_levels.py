@@ -12,7 +12,7 @@ import numpy.typing as npt
 from uccurve import _checks as checks
 from uccurve._arrays import Flags, floats, outside
 from uccurve._checks import Array, as_written
-from uccurve._distribution_scores import refuse_crossing
+from uccurve._rowscores import refuse_crossing
 from uccurve.intervals import Intervals, Options
 
 Crossing = Literal["raise", "sort"]
