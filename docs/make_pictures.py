@@ -28,6 +28,7 @@ def verdict() -> Figure:
     y = y_pred + noise * rng.normal(size=1000)
     net, forest = (ucc.Intervals.from_bounds(y, y_pred, y_pred - band, y_pred + band) for band in (noise, 0.6))
     figure: Figure = ucc.assess({"net": net, "forest": forest}, coverage=0.9).plot()
+    figure.set_size_inches(9.5, 5.6)  # so that its words can be read at the width of a page
     return figure
 
 
