@@ -1,5 +1,6 @@
 """The documentation does what it shows: snippets, commands, links, names, and the site itself."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from dataclasses import is_dataclass
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -116,14 +117,29 @@ def test_every_result_class_is_in_the_reference() -> None:
         assert {getattr(one, "__name__", "") for one in own} - last == set()
 
 
+def named(name: str) -> Any:
+    """What a reference page documents under a name."""
+    module, _, attribute = f"uccurve.{name}".rpartition(".")
+    try:
+        return getattr(import_module(module), attribute, None) or import_module(f"{module}.{attribute}")
+    except ModuleNotFoundError as error:
+        pytest.fail(f"reference names {name}: {error}")
+
+
 def test_the_reference_names_what_exists() -> None:
     for name in referenced():
-        module, _, attribute = f"uccurve.{name}".rpartition(".")
-        try:
-            found = getattr(import_module(module), attribute, None) or import_module(f"{module}.{attribute}")
-        except ModuleNotFoundError as error:
-            pytest.fail(f"reference names {name}: {error}")
-        assert found.__doc__, name
+        assert named(name).__doc__, name
+
+
+def test_every_name_in_the_reference_has_an_example() -> None:
+    lacking = []
+    for page in DOCS.glob("reference*.md"):
+        parts = re.split(r"^::: uccurve\.([\w.]+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for name, below in zip(parts[1::2], parts[2::2], strict=True):
+            found = named(name)
+            if not inspect.ismodule(found) and ">>>" not in (inspect.getdoc(found) or "") + below:
+                lacking.append(name)
+    assert lacking == []
 
 
 def anchors(page: Path) -> set[str]:
@@ -204,6 +220,7 @@ def test_the_site_builds_strictly_and_asks_no_other_server(tmp_path: Path) -> No
         requests.feed(text)
         assert requests.found == [], page
         assert 'class="arithmatex"' not in text, page  # every formula has become MathML
+        assert not (page.stem.startswith("reference") and "<blockquote>" in text), page  # no example became a quotation
     assert "<math" in (tmp_path / "site" / "explanation-numbers.html").read_text(encoding="utf-8")
 
 
