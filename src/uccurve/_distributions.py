@@ -47,15 +47,23 @@ def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) 
     [0.06674, 0.652453]
     """
     error, rest = (1 - confidence_level) / 2, total - count
-    z = NormalDist().inv_cdf(1 - error)
-    size = total + z**2  # the search begins at Wilson's interval
-    centre, spread = (count + z**2 / 2) / size, z / size * sqrt(count * rest / total + z**2 / 4)
     low, high = 0.0, 1.0
     if count > 0:
-        low = _crossing(lambda x: _beta(count, rest + 1, x, 1 - x) - error, count, rest + 1, centre - spread)
+        start = _near_quantile(count, rest + 1, error)
+        low = _crossing(lambda x: _beta(count, rest + 1, x, 1 - x) - error, count, rest + 1, start)
     if rest > 0:
-        high = _crossing(lambda x: error - _beta(rest, count + 1, 1 - x, x), count + 1, rest, centre + spread)
+        start = _near_quantile(count + 1, rest, 1 - error)
+        high = _crossing(lambda x: error - _beta(rest, count + 1, 1 - x, x), count + 1, rest, start)
     return low, high
+
+
+def _near_quantile(a: float, b: float, p: float) -> float:
+    """Quantile of a beta distribution to a few digits (Abramowitz and Stegun 26.5.22); its mean for small a or b."""
+    if min(a, b) < 1:
+        return a / (a + b)
+    z, u, v = NormalDist().inv_cdf(p), 1 / (2 * a - 1), 1 / (2 * b - 1)
+    h, skew = 2 / (u + v), (z * z - 3) / 6
+    return a / (a + b * exp(2 * (u - v) * (skew + 5 / 6 - 2 / (3 * h)) - 2 * z * sqrt(h + skew) / h))
 
 
 def t_tail(t: float, dof: float) -> float:
@@ -188,14 +196,18 @@ def _rank(n: int, share: float, error: float) -> int:
 
 
 def _crossing(rising: Callable[[float], float], a: float, b: float, start: float) -> float:
-    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Newton's steps, or halves."""
+    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Halley's steps, or halves."""
     low, high, x = 0.0, 1.0, start if 0 < start < 1 else a / (a + b)
     while low < x < high:
-        value = rising(x)
+        value, y = rising(x), 1 - x
         low, high = (low, x) if value > 0 else (x, high)
-        slope = _mass(a, b, x, 1 - x, a - (a + b) * x) * a * b / (a + b) / (x * (1 - x))
+        slope = _mass(a, b, x, y, a - (a + b) * x) * a * b / (a + b) / (x * y)
         step = value / slope if slope > 0 else 1.0
-        if abs(step) <= 1e-12 * min(x, 1 - x):
+        u, v = step / x, step / y
+        bend = (a - 1) * u - (b - 1) * v  # how much the slope changes over the step
+        left = abs(step) * (bend * bend + abs(a - 1) * u * u + abs(b - 1) * v * v)  # more than is left to go after it
+        step /= min(max(1 - bend / 2, 0.5), 1.5)
+        if left <= 1e-14 * min(x, y):
             return x - step
         x = x - step if low < x - step < high else (low + high) / 2
     return high
