@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 
 from uccurve.cli import _sources as sources
-from uccurve.cli._options import Dialect
 from uccurve.cli._tables import HEADER_LIMIT, Table, listed
 
 
@@ -26,7 +25,7 @@ def table(tmp_path: Path) -> Any:
     def made(content: bytes | str, name: str = "data.csv", **dialect: Any) -> Table:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return Table.open(str(path), Dialect(**dialect))
+        return Table.open(str(path), **dialect)
 
     return made
 

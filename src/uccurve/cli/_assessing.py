@@ -1,29 +1,23 @@
-"""Assessing: from files to a verdict, in memory where they fit and streamed where they do not."""
+"""Assessing and gating: from files to a verdict, or to a yes or no; in memory where they fit, else streamed."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from uccurve.adapters._names import told_coverage
-from uccurve.compare._formats import coverage as percent
 from uccurve.compare._formats import short
 from uccurve.compare.assess import asked_settings, assess
+from uccurve.compare.gate import Gate, SavedScore, gate
+from uccurve.compare.results import Assessment
 
-from ._console import say, show
-from ._demo import example
-from ._labels import block_option, hint_at_blocks
-from ._loading import Part, load, parts
-from ._options import Request
-from ._results import Outputs
-from ._scans import Engine, choose_engine
+from ._loading import Part, labels_of, load, look_into
+from ._options import Engine, Request
+from ._output import Outputs, say, show, show_text
 from ._sources import Source
-
-if TYPE_CHECKING:
-    from uccurve.compare.results import Assessment
+from ._streaming import choose_engine, stream
+from ._tables import listed
 
 PICTURES = (".png", ".svg", ".pdf")
 SETTINGS = ("axes", "partial", "c", "unit", "confidence_level", "seed")
@@ -36,66 +30,35 @@ def assess_files(
     *,
     full: bool = False,
     engine: Engine | None = None,
-    coverage: Fraction | None = None,
+    coverage: float | None = None,
     **options: Any,
 ) -> None:
     """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
     outputs.check(*paths)
-    _check_picture(outputs.paths["--plot"])
-    found, request = look_into(paths, request)
-    coverage = choose_coverage(coverage, found)
+    picture = outputs.paths["--plot"]
+    if picture is not None and Path(picture).suffix.lower() not in PICTURES:
+        raise ValueError(f"a plot is written as {', '.join(PICTURES)}; got {short(Path(picture).name)}.")
+    found, request, coverage = look_into(paths, request, coverage)
     if engine is None:
         engine, why = choose_engine(found, request)
         if why:
             say(why)
     if engine != "memory":
-        from ._streaming import stream
-
         if options["n_resamples"] is not None:
             raise ValueError(f"--resamples needs the rows, and {engine} keeps none. Hint: --engine memory.")
         settings = asked_settings(coverage, **{name: options[name] for name in SETTINGS})
-        _write(stream(found, request, engine, settings), outputs, full=full)
+        write(stream(found, request, engine, settings), outputs, full=full)
         return
-    models, labels = load(found, request)
-    asked: Any = labels | {"coverage": None if coverage is None else float(coverage)}
+    models, frame = load(found, request)
+    asked: Any = options | labels_of(frame, request) | {"coverage": coverage}
     if options["n_resamples"] is not None:  # slow: what is known at once comes at once
-        quick = assess(models, **asked, **{**options, "n_resamples": None, "progress": False})
+        quick = assess(models, **{**asked, "n_resamples": None, "progress": False})
         say(f"without resampling: {quick.verdict}", at_once=True)
     files = {name: path for path, part in zip(paths, found, strict=True) for name in part.models if path != "-"}
-    _write(assess(models, **asked, **options), outputs, full=full, files=files)
+    write(assess(models, **asked), outputs, full=full, files=files)
 
 
-def look_into(paths: Sequence[str | Source], request: Request) -> tuple[list[Part], Request]:
-    """Settle which columns are read, and which hold blocks."""
-    found = parts(paths, request)
-    columns = list(dict.fromkeys(name for part in found for name in part.table.columns))
-    request = replace(request, block=block_option(request.block, columns))
-    if not any({*request.labels} <= {*part.table.columns} for part in found):
-        found[0].table.require(request.labels)
-    if request.block is None:
-        for line in hint_at_blocks(found[0].table):
-            say(line)
-    return found, request
-
-
-def choose_coverage(given: Fraction | None, found: Sequence[Part]) -> Fraction | None:
-    """Return the coverage that was given, or that all column names tell."""
-    told = told_coverage(columns for part in found for columns in part.models.values())
-    if given is None and told is not None:
-        say(f"coverage {percent(float(told))}, as the column names say")
-    return told if given is None else given
-
-
-def demo(out: Path, *, seed: int, force: bool) -> None:
-    """Assess made-up models and write the report."""
-    outputs = Outputs({"--json": None, "--report": out, "--plot": None}, force)
-    outputs.check()
-    say("Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:")
-    models, by = example(seed)
-    _write(assess(models, coverage=0.9, by=by, seed=seed), outputs)
-
-
-def _write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Mapping[str, str] | None = None) -> None:
+def write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Mapping[str, str] | None = None) -> None:
     """Write each file whole or not at all, then print the verdict and the tables; `files` are those of the models."""
     if outputs.paths["--report"] is not None:
         from uccurve.report._page import page
@@ -109,6 +72,61 @@ def _write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Ma
         show(found, full=full)
 
 
-def _check_picture(path: str | Path | None) -> None:
-    if path is not None and Path(path).suffix.lower() not in PICTURES:
-        raise ValueError(f"a plot is written as {', '.join(PICTURES)}; got {short(Path(path).name)}.")
+def gate_files(
+    files: tuple[str, str | None],
+    names: tuple[str | None, str | None],
+    request: Request,
+    outputs: Outputs,
+    *,
+    coverage: float | None,
+    **options: Any,
+) -> Gate:
+    """Judge a proposed model by the baseline, each by its file and its name in it; `options` as in `compare.gate`."""
+    outputs.check(*(path for path in files if path is not None))
+    first = Source.of(files[0])
+    saved = _saved(first)
+    if saved is not None and files[1] is None:
+        raise ValueError(f"{first.label} is a saved assessment: give the intervals of the new model too.")
+    sources = [source for source in (files[1], None if saved else first) if source is not None]
+    found, request, coverage = look_into(sources, request, coverage)  # labels are columns of the proposed model's file
+    if coverage is None:
+        raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
+    models, frame = load(found, request)
+    own, baseline = list(found[0].models), None
+    if saved is None and len(found) == 1 and names == (None, None) and len(own) == 2:
+        old, new = own
+    else:
+        new = _chosen(found[0], names[1], "--proposed")
+        baseline = None if saved is None else SavedScore.of(saved, coverage=coverage, name=names[0])
+        old = _chosen(found[-1], names[0], "--baseline") if baseline is None else baseline.name
+        old = f"{old} (saved)" if baseline is not None and old == new else old
+    say(f"baseline: {old}; proposed: {new}")
+    asked: Any = {"coverage": coverage, "names": (old, new), **labels_of(frame, request), **options}
+    outcome = gate(models[old] if baseline is None else baseline, models[new], **asked)
+    outputs.write("--json", lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    outputs.write("--markdown", outcome.to_markdown)
+    if outputs.leave_stdout:
+        show_text(outcome.to_text().splitlines())
+    return outcome
+
+
+def _saved(source: Source) -> Any:
+    """Return the saved assessment that a file holds; None for another file."""
+    text = source.json_text()
+    try:
+        data = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        data = {}
+    if data is not None and (data.get("schema") != 1 or not isinstance(data.get("models"), dict)):
+        raise ValueError(f"{source.label} must be intervals, or an assessment that `uccurve assess --json` wrote.")
+    return data
+
+
+def _chosen(part: Part, name: str | None, option: str) -> str:
+    """Return the model that is meant among those of a file, also by its name there where both files have it."""
+    models = list(part.models)
+    meant = [one for one in models if name in (None, one, one.partition(": ")[2])]
+    if len(meant) != 1:
+        what = f"no model is called {name}." if name is not None and not meant else "which model is meant?"
+        raise ValueError(f"{what} There are {listed(models)}. Hint: {option} NAME.")
+    return meant[0]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,34 +12,30 @@ import polars as pl
 
 from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
-from uccurve.adapters._names import Columns, model_columns
+from uccurve.adapters._names import Bounds, Columns, model_columns
 from uccurve.calibrate.calibrator import Calibration, IntervalCalibrator
 from uccurve.compare._formats import amount, count, coverage, factor, share, short
 
-from ._console import output, say, show_table, show_text
-from ._labels import group_labels
-from ._loading import Part, level_name, models_of, part_of, parts, read_frames
+from ._loading import Part, load, part_of, parts
 from ._options import Request
-from ._results import Outputs
+from ._output import Outputs, output, say, show_table, show_text
+from ._rows import group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
 from ._tables import Table, listed
 
-LISTED = 40
-"""Groups that are listed at most."""
+LISTED = 40  # groups that are listed at most
 
 
 def calibrate_files(
-    calibration: str, new: str | None, request: Request, outputs: Outputs, *, target: Fraction | None, **options: Any
+    calibration: str, new: str | None, request: Request, outputs: Outputs, *, target: float | None, **options: Any
 ) -> None:
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
     _check(outputs, calibration, *([new] if new is not None else []))
     (found,) = parts([calibration], request)
     found.table.require(request.labels)
     learnt = _learnt(found, request, target, options)
-    calibrated = None
-    if new is not None:  # refused before anything is written
-        calibrated = _calibrated(Table.open(new, request.dialect), learnt, request)
+    calibrated = None if new is None else _calibrated(new, learnt, request)  # refused before anything is written
     outputs.write("--save", lambda: learnt.to_json() + "\n")
     if calibrated is not None:
         _write(*calibrated, outputs)
@@ -50,8 +45,7 @@ def calibrate_files(
 def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:
     """Write a file with bounds calibrated by what an earlier `calibrate` kept."""
     _check(outputs, saved, new)
-    learnt = SavedCalibration.read(Source.of(saved))
-    _write(*_calibrated(Table.open(new, request.dialect), learnt, request), outputs)
+    _write(*_calibrated(new, SavedCalibration.read(Source.of(saved)), request), outputs)
 
 
 def _check(outputs: Outputs, *inputs: str) -> None:
@@ -60,44 +54,41 @@ def _check(outputs: Outputs, *inputs: str) -> None:
         raise ValueError("calibrated bounds are written as CSV, .csv.gz or Parquet, not as .zst.")
 
 
-def _learnt(found: Part, request: Request, target: Fraction | None, options: Mapping[str, Any]) -> SavedCalibration:
+def _learnt(found: Part, request: Request, target: float | None, options: Mapping[str, Any]) -> SavedCalibration:
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
-    frames = read_frames([found], request)
-    groups = group_labels(frames[0], request.labels)
-    models, given = [], models_of([found], frames, request)
+    given, frame = load([found], request)
+    groups, models = group_labels(frame, request.labels), []
     untold = any(found.models[name].levels == (None,) for name in given)  # whose promise --coverage is, if only theirs
     for name, model in given.items():
         columns = found.models[name]
+        targets = _targets(name, columns, None if untold and len(columns.bounds) > 1 else target)
         levels = list(model.values()) if isinstance(model, dict) else [model]
         calibrators = [
-            IntervalCalibrator(coverage=float(one), **options).fit(intervals, groups=groups)
-            for one, intervals in zip(_targets(name, columns, target, untold=untold), levels, strict=True)
+            IntervalCalibrator(coverage=one, **options).fit(intervals, groups=groups)
+            for one, intervals in zip(targets, levels, strict=True)
         ]
         models.append(SavedModel(name, columns, tuple(calibrators)))
-    band = request.min_band if isinstance(request.min_band, float) else None
-    return SavedCalibration(tuple(models), tuple(request.labels), band, request.sort_crossing)
+    return SavedCalibration(tuple(models), tuple(request.labels), request.min_band, request.sort_crossing)
 
 
-def _targets(name: str, columns: Columns, target: Fraction | None, *, untold: bool) -> list[Fraction]:
-    """Return the coverage to promise of each pair of bounds; several levels keep their own beside a model of one."""
+def _targets(name: str, columns: Columns, target: float | None) -> list[float]:
+    """Return the coverage to promise of each pair of bounds."""
     if columns.samples:
         raise ValueError(f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles.")
-    if len(columns.bounds) > 1 and untold:
-        target = None
     if target is not None and len(columns.bounds) > 1:
         raise ValueError(
             f"--coverage is one promise, and {short(name)} has {len(columns.bounds)} levels. Hint: leave it out, so "
             "that each level keeps its own, or choose one level by --model."
         )
-    told = [level for level in columns.levels if level is not None] if target is None else [target]
+    told = [float(level) for level in columns.levels if level is not None] if target is None else [target]
     if not told:
         raise ValueError(f"the column names of {short(name)} do not state a coverage. Hint: --coverage 90%.")
     return told
 
 
-def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> tuple[pl.DataFrame, Table]:
+def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[pl.DataFrame, Table]:
     """Return a table with calibrated bounds, all its other cells as they were, and what it was read from."""
-    table, models = _columns_in(table, learnt, request)
+    table, models = _columns_in(Table.open(new, request.decimal, request.na), learnt, request)
     table.require([*(name for columns in models.values() for name in columns.names), *learnt.by])
     frame = table.texts()
     for one in learnt.models:
@@ -105,11 +96,14 @@ def _calibrated(table: Table, learnt: SavedCalibration, request: Request) -> tup
         numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
         rows = _complete(numbers, columns) if request.missing == "drop" else np.arange(len(numbers))
         try:
-            bounds = _nested(one.name, list(_moved(numbers[rows], columns, one, learnt)))
+            bounds = _moved(numbers[rows], columns, one, learnt)
             _refuse_crossing_others(table, columns, rows, bounds)
         except ValueError as error:
             raise ValueError(f"{table.label}, {short(one.name)}: {error}") from None
-        frame = _with_bounds(table, frame, rows, dict(zip(columns.names[1:], bounds, strict=True)))
+        for name, bound in bounds.items():
+            texts = [repr(value).replace(".", table.decimal) for value in bound.tolist()]
+            values = pl.Series(name, texts if table.kind == "csv" else bound)
+            frame = frame.with_columns(frame[name].cast(values.dtype).scatter(rows, values))
     return frame, table
 
 
@@ -123,72 +117,20 @@ def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> tup
     if len(found) == len(same) == 1:
         found = {next(iter(same)): next(iter(found.values()))}
     if {name: len(one.bounds) for name, one in found.items()} != {name: len(one.bounds) for name, one in same.items()}:
+        first, second = (
+            listed([_level_name(name, one, bounds) for name, one in models.items() for bounds in one.bounds])
+            for models in (same, found)
+        )
         raise ValueError(
-            f"both files must have the same models and levels: {_described(same)} in the first, "
-            f"{_described(found) or 'none'} in {table.label}. Hint: --model NAME=PRED,LOWER,UPPER."
+            f"both files must have the same models and levels: {first} in the first, {second or 'none'} in "
+            f"{table.label}. Hint: --model NAME=PRED,LOWER,UPPER."
         )
     return part.table, found
 
 
-def _described(models: Mapping[str, Columns]) -> str:
-    return listed([level_name(name, one, bounds) for name, one in models.items() for bounds in one.bounds])
-
-
-def _moved(
-    numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration
-) -> Iterator[tuple[Array, Array]]:
-    """Return the calibrated bounds of each level."""
-    groups = group_labels(numbers, learnt.by)
-    crossing: Any = "sort" if learnt.sort_crossing else "raise"
-    pred = numbers[columns.pred].to_numpy()  # nobody knows the observation yet
-    given = levels_of(pred, columns, lambda name: numbers[name].to_numpy(), crossing=crossing, min_band=learnt.min_band)
-    for intervals, calibrator in zip(given.values(), one.calibrators, strict=True):
-        found = calibrator.apply(intervals, groups=groups)
-        yield found.lower, found.upper
-
-
-def _nested(name: str, bounds: Sequence[tuple[Array, Array]]) -> list[Array]:
-    """Return bounds of which each level contains the narrower ones: widened where they do not, and that is said."""
-    given = np.array(bounds)
-    nested = given.copy()
-    nested[:, 0] = np.minimum.accumulate(given[:, 0])
-    nested[:, 1] = np.maximum.accumulate(given[:, 1])
-    widened = int((nested != given).any(axis=(0, 1)).sum())
-    if widened:
-        rows = f"{widened} of {given.shape[2]} rows"
-        say(f"{short(name)}: wider levels were widened to contain narrower ones in {rows}")
-    return [bound for both in nested for bound in both]
-
-
-def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: Sequence[Array]) -> None:
-    """Refuse bounds that would cross the model's other levels in the same file, which nobody asked to change."""
-    try:
-        models = model_columns(table.columns).values()
-    except ValueError:  # names that only --model can settle
-        return
-    levels = next((one.bounds for one in models if {*columns.bounds} < {*one.bounds}), ())
-    others = [name for one in levels if one not in columns.bounds for name in one[:2]]
-    if not others:
-        return
-    given = table.read(others)[rows]
-    new = {name: given[name].to_numpy() for name in others} | dict(zip(columns.names[1:], bounds, strict=True))
-    edges = np.array([*(new[one.lower] for one in reversed(levels)), *(new[one.upper] for one in levels)])
-    crossing = (np.diff(edges, axis=0) < 0).any(axis=0)
-    if crossing.any():
-        raise ValueError(
-            f"calibrated bounds must not cross the model's other levels ({listed(others)}): they would in "
-            f"{int(crossing.sum())} of {len(rows)} rows, first row {int(rows[np.argmax(crossing)])}. "
-            "Hint: calibrate all levels together, or leave those columns out of the new file."
-        )
-
-
-def _with_bounds(table: Table, frame: pl.DataFrame, rows: Any, bounds: Mapping[str, Array]) -> pl.DataFrame:
-    """Return the frame with new bounds in some rows; all its other cells are as they were."""
-    new = {name: pl.Series(name, bound) for name, bound in bounds.items()}
-    if table.kind == "csv":
-        sign = table.dialect.decimal
-        new = {name: pl.Series(name, [repr(v).replace(".", sign) for v in s.to_list()]) for name, s in new.items()}
-    return frame.with_columns(frame[name].cast(s.dtype).scatter(rows, s) for name, s in new.items())
+def _level_name(name: str, columns: Columns, bounds: Bounds) -> str:
+    """Return what one level of a model is called."""
+    return name if len(columns.bounds) == 1 else f"{name} {coverage(float(bounds.level or 0))}"
 
 
 def _complete(numbers: pl.DataFrame, columns: Columns) -> Any:
@@ -199,6 +141,46 @@ def _complete(numbers: pl.DataFrame, columns: Columns) -> Any:
     if not whole.all():
         say(f"rows that lack a number and were left as they are: {np.count_nonzero(~whole)} of {len(whole)}")
     return np.flatnonzero(whole)
+
+
+def _moved(numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration) -> dict[str, Array]:
+    """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
+    groups = group_labels(numbers, learnt.by)
+    options: Any = {"crossing": "sort" if learnt.sort_crossing else "raise", "min_band": learnt.min_band}
+    pred = numbers[columns.pred].to_numpy()  # nobody knows the observation yet
+    levels = levels_of(pred, columns, lambda name: numbers[name].to_numpy(), **options).values()
+    pairs = zip(levels, one.calibrators, strict=True)
+    moved = [calibrator.apply(intervals, groups=groups) for intervals, calibrator in pairs]
+    lower, upper = (np.array([getattr(level, side) for level in moved]) for side in ("lower", "upper"))
+    nested = [np.minimum.accumulate(lower), np.maximum.accumulate(upper)]
+    widened = int(((nested[0] != lower) | (nested[1] != upper)).any(axis=0).sum())
+    if widened:
+        rows = f"{widened} of {len(numbers)} rows"
+        say(f"{short(one.name)}: wider levels were widened to contain narrower ones in {rows}")
+    bounds = [bound for level in zip(*nested, strict=True) for bound in level]
+    return dict(zip(columns.names[1:], bounds, strict=True))
+
+
+def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: Mapping[str, Array]) -> None:
+    """Refuse bounds that would cross the model's other levels in the same file, which nobody asked to change."""
+    try:
+        models = model_columns(table.columns).values()
+    except ValueError:  # names that only --model can settle
+        return
+    levels = next((one.bounds for one in models if {*columns.bounds} < {*one.bounds}), ())
+    others = [name for one in levels if one not in columns.bounds for name in one[:2]]
+    if not others:
+        return
+    given = table.read(others)[rows]
+    new = {name: given[name].to_numpy() for name in others} | {**bounds}
+    edges = np.array([*(new[one.lower] for one in reversed(levels)), *(new[one.upper] for one in levels)])
+    crossing = (np.diff(edges, axis=0) < 0).any(axis=0)
+    if crossing.any():
+        raise ValueError(
+            f"calibrated bounds must not cross the model's other levels ({listed(others)}): they would in "
+            f"{int(crossing.sum())} of {len(rows)} rows, first row {int(rows[np.argmax(crossing)])}. "
+            "Hint: calibrate all levels together, or leave those columns out of the new file."
+        )
 
 
 def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
@@ -219,7 +201,7 @@ def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
 def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
     """Say what was learnt and what may be expected of it."""
     fitted = [
-        (level_name(one.name, one.columns, bounds), calibrator)
+        (_level_name(one.name, one.columns, bounds), calibrator)
         for one in learnt.models
         for bounds, calibrator in zip(one.columns.bounds, one.calibrators, strict=True)
     ]
@@ -236,18 +218,18 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
 
 
 def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
-    for group, learnt in calibrator.calibrations_.items():
-        label = ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
-        yield [name if group is None else f"{name}, {label}", *_numbers(calibrator, learnt)]
+    """Return what was learnt for each group, one line each."""
+    found: list[tuple[Any, Calibration]] = [*calibrator.calibrations_.items()]
     if calibrator.pooled_ is not None:
-        yield [f"{name}, any other", *_numbers(calibrator, calibrator.pooled_)]
-
-
-def _numbers(calibrator: IntervalCalibrator, learnt: Calibration) -> tuple[str, str, str, str]:
-    moves = [str((factor if calibrator.vary == "scale" else amount)(move)) for move in learnt.moves(calibrator.vary)]
-    change = f"{moves[0]} below, {moves[1]} above" if len(moves) > 1 else moves[0]
-    expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
-    return str(count(learnt.rows)), change, str(share(1 - learnt.point.miss_rate)), expected
+        found.append(("any other", calibrator.pooled_))
+    written = factor if calibrator.vary == "scale" else amount
+    for group, learnt in found:
+        label = ", ".join(map(str, group)) if isinstance(group, tuple) else group
+        moves = [str(written(move)) for move in learnt.moves(calibrator.vary)]
+        move = f"{moves[0]} below, {moves[1]} above" if len(moves) > 1 else moves[0]
+        expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
+        title = name if group is None else f"{name}, {label}"
+        yield [title, str(count(learnt.rows)), move, str(share(1 - learnt.point.miss_rate)), expected]
 
 
 def _promise(calibrator: IntervalCalibrator) -> str:

@@ -12,8 +12,7 @@ from uccurve._checks import Array
 from uccurve.intervals import Intervals
 
 KNOWN, NEW = 5000, 1000
-FEW, MANY = 60, 1200
-"""Neighbours from which sharp and blurred bands are made."""
+FEW, MANY = 60, 1200  # neighbours from which sharp and blurred bands are made
 
 
 def example(seed: int = 0) -> tuple[dict[str, Intervals], dict[str, Array]]:
@@ -45,8 +44,7 @@ def example(seed: int = 0) -> tuple[dict[str, Intervals], dict[str, Array]]:
 def _neighbours(x: Array, y: Array, new: Array, count: int) -> Array:
     """The y of the `count` points around each new x, one row per new x."""
     first = np.clip(np.searchsorted(x, new) - count // 2, 0, len(x) - count)
-    rows: Array = y[first[:, None] + np.arange(count)]
-    return rows
+    return np.asarray(y[first[:, None] + np.arange(count)])
 
 
 def _quantile_bands(sample: Array, y_pred: Array) -> tuple[Array, Array]:

@@ -21,24 +21,16 @@ Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 Repeated = list[Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a person says that numbers are written in a CSV file: the decimal sign, and further signs of missing ones."""
+def share(text: str) -> float:
+    """Return a share of rows written as 0.9 or as 90%.
 
-    decimal: str = "."
-    missing: tuple[str, ...] = ()
-
-
-def share(text: str) -> Fraction:
-    """Return a share of rows written as 0.9 or as 90%, exactly as written.
-
-    >>> share("90%"), share("0.9")
-    (Fraction(9, 10), Fraction(9, 10))
+    >>> share("90%"), share("99.9%"), share("0.9")
+    (0.9, 0.999, 0.9)
     """
     try:
         percent = text.strip().endswith("%")
-        value = Fraction(text.strip().rstrip("% ")) / (100 if percent else 1)
-    except (ValueError, ZeroDivisionError):
+        value = float(Fraction(text.strip().rstrip("% ")) / (100 if percent else 1))
+    except (ValueError, ArithmeticError):
         raise typer.BadParameter(f"write a share of the rows as 0.9 or 90%; got {text!r}.") from None
     if not 0 < value < 1:
         near = f" Did you mean {text.strip()}%?" if 1 < value < 100 and not percent else ""
@@ -106,9 +98,15 @@ def model_option(text: str) -> tuple[str, Columns]:
     return name.strip(), Columns(pred, (Bounds(lower, upper, told_level(lower, upper)),))
 
 
-def option(name: str, text: str, metavar: str | None = None, parser: Any = None, **limits: Any) -> Any:
+def option(name: str, text: str, metavar: str | None = None, parser: Any = None, **more: Any) -> Any:
     """Return an option: its name, what it is for, what stands for its value, and what reads it."""
-    return typer.Option(name, help=text, metavar=metavar, parser=parser, **limits)
+    names = [name, *([more.pop("short")] if "short" in more else [])]
+    return typer.Option(*names, help=text, metavar=metavar, parser=parser, **more)
+
+
+def argument(metavar: str, text: str) -> Any:
+    """Return an argument: what stands for it, and what it is for."""
+    return typer.Argument(metavar=metavar, help=text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,19 +130,13 @@ class Request:
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.model or ()]
-        for name in names:
-            if names.count(name) > 1:
-                raise typer.BadParameter(f"the model name {name!r} is given twice.", param_hint="--model")
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise typer.BadParameter(f"the model name {repeated[0]!r} is given twice.", param_hint="--model")
 
     @property
     def models(self) -> dict[str, Columns]:
         """The models that were named, with their columns."""
         return dict(self.model or ())
-
-    @property
-    def dialect(self) -> Dialect:
-        """How numbers are written."""
-        return Dialect(self.decimal, tuple(self.na or ()))
 
     @property
     def labels(self) -> list[str]:
@@ -174,7 +166,6 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
-Files = Annotated[list[str], typer.Argument(metavar="FILE", help=FILE_HELP)]
 Coverage = Annotated[Any, option("--coverage", "Promise, 0.9 or 90%; else from the column names.", "C", share)]
 Bins = Annotated[int, option("--bins", "Bins of a numeric feature of --by.", "N", min=1)]
 Seed = Annotated[int, option("--seed", "Random seed.", "N", min=0)]

@@ -1,17 +1,26 @@
-"""Rows: the same rows of several files, matched by keys, and without those that lack a number."""
+"""Rows: the same rows of several files, matched by keys and complete, with their segments, groups and blocks."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from uccurve._checks import DroppedRowsWarning
+from uccurve.adapters._names import SERIES, TIMES, plain_name
 from uccurve.compare._formats import short
 
-from ._tables import listed
+from ._tables import Table, listed
+
+LABELS = 60  # an integer with at most so many different values is a label, not a number to be cut into bins
+LOOKED_AT = 10_000  # rows that are looked at for a sorted time
+ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?")
 
 
 def matched_rows(
@@ -25,7 +34,12 @@ def matched_rows(
     most, fewest = max(keys, key=len), min(keys, key=len)
     frames = _with_equal_types(frames, most)
     for frame, label, own in zip(frames, labels, keys, strict=True):
-        _refuse_repeated(frame, label, own)
+        repeated = frame.filter(frame.select(own).is_duplicated())
+        if len(repeated):
+            raise ValueError(
+                f"--on must name each row once: {len(repeated)} of {len(frame)} rows of {label} share their key, "
+                f"first {_shown_key(repeated, own)}. Hint: name more columns."
+            )
     common = frames[keys.index(most)].select(most)
     for frame, own in zip(frames, keys, strict=True):
         common = common.join(frame, on=own, how="semi", maintain_order="left")
@@ -46,6 +60,10 @@ def matched_rows(
     return [pl.DataFrame(common.join(frame, on=own, how="left", maintain_order="left")) for frame, own in joined]
 
 
+def _shown_key(rows: pl.DataFrame, keys: Sequence[str]) -> str:
+    return short(", ".join(str(rows[name][0]) for name in keys), 60)
+
+
 def refuse_other_rows(frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str]) -> None:
     """Refuse files that do not hold the same rows in the same order, by their number and the `keys` they share."""
     hint = f"Hint: --on {','.join(keys) or 'KEYS'} matches them."
@@ -60,40 +78,64 @@ def refuse_other_rows(frames: Sequence[pl.DataFrame], labels: Sequence[str], key
             raise ValueError(f"{label} must have its rows in the order of {labels[0]} by {listed(keys)}. {hint}")
 
 
+def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
+    """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
+    mixed = [name for name in keys if len({frame[name].dtype for frame in frames if name in frame.columns}) > 1]
+    return [frame.cast({name: pl.String for name in mixed if name in frame.columns}) for frame in frames]
+
+
 def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
     """Return the rows on which every model has all its numbers: models are compared on the same rows."""
-    total = len(frames[0])
-    finite = [
-        frame[name].is_finite().fill_null(value=False)
-        for frame, names in zip(frames, numbers, strict=True)
-        for name in names
-    ]
-    whole = reduce(pl.Series.__and__, finite)
-    if not whole.any():
+    columns = (frame[name] for frame, names in zip(frames, numbers, strict=True) for name in names)
+    whole = reduce(pl.Series.__and__, (column.is_finite().fill_null(value=False) for column in columns))
+    total, kept = len(whole), int(whole.sum())
+    if not kept:
         raise ValueError(f"all {total:,} rows have a missing value.")
-    if not whole.all():
-        dropped = total - int(whole.sum())
-        message = f"dropped {dropped} of {total} rows: they have a missing or infinite value"
+    if kept < total:
+        message = f"dropped {total - kept} of {total} rows: they have a missing or infinite value"
         warnings.warn(message, DroppedRowsWarning, stacklevel=2)
     return [frame.filter(whole) for frame in frames]
 
 
-def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
-    """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
-    mixed = [name for name in keys if len({frame[name].dtype for frame in frames if name in frame.columns}) > 1]
-    texts = [pl.col(name).cast(pl.String) for name in mixed]
-    return [frame.with_columns(text for text in texts if text.meta.output_name() in frame.columns) for frame in frames]
+def group_labels(frame: pl.DataFrame, keys: Sequence[str]) -> dict[str, Any] | None:
+    """Return the labels of groups to calibrate apart, by key, as text: CSV knows no other."""
+    for key in keys:
+        if missing := frame[key].null_count():
+            raise ValueError(
+                f"column {short(key)} must hold a label in each row: {missing} of {len(frame)} rows "
+                f"{'has' if missing == 1 else 'have'} none. Hint: give such rows a label of their own."
+            )
+    return {key: [str(label) for label in frame[key].to_list()] for key in keys} or None
 
 
-def _refuse_repeated(frame: pl.DataFrame, label: str, keys: Sequence[str]) -> None:
-    repeated = frame.select(keys).is_duplicated()
-    if repeated.any():
-        first = frame.select(keys).filter(repeated)
-        raise ValueError(
-            f"--on must name each row once: {int(repeated.sum())} of {len(frame)} rows of {label} share their key, "
-            f"first {_shown_key(first, keys)}. Hint: name more columns."
-        )
+def segment_labels(columns: Sequence[pl.Series]) -> Any:
+    """Return numbers to be cut into bins, or labels: text, integers with few different values, several columns."""
+    if len(columns) > 1:
+        rows = zip(*(column.to_list() for column in columns), strict=True)
+        return [None if None in row else ", ".join(map(str, row)) for row in rows]
+    (column,) = columns
+    if column.dtype == pl.String and not column.str.contains(r"^[+-]?0\d").any():  # leading zeros make no number
+        casts = (column.str.strip_chars().cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
+        column = next((one for one in casts if one.null_count() == column.null_count()), column)
+    if column.dtype.is_integer() and column.n_unique() <= LABELS:
+        return np.array(column.to_list(), dtype=object)
+    return column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else column.to_list()
 
 
-def _shown_key(rows: pl.DataFrame, keys: Sequence[str]) -> str:
-    return short(", ".join(str(rows[name][0]) for name in keys), 60)
+def hint_at_blocks(table: Table) -> str | None:
+    """Return a word where a file has a time and no blocks were asked for: rows of a series are dependent.
+
+    A time is a column called so, or the first sorted one of times, or of dates as text in ISO 8601.
+    """
+    name = next((one for one in table.columns if plain_name(one) in TIMES), None)
+    if name is None:
+        with suppress(pl.exceptions.PolarsError):  # a file that cannot be read is refused where it is read
+            names = [one for one in table.columns if table.columns.count(one) == 1]
+            rows = table.lazy([], names).head(LOOKED_AT).collect()
+            times = (one for one in rows if one.dtype.is_temporal() or ISO_DATE.fullmatch(str(one.first())))
+            name = next((one.name for one in times if one.is_sorted()), None)
+    series = next((one for one in table.columns if plain_name(one) in SERIES), "COLUMN")
+    return name and (
+        f"Note: rows that follow each other in time ({short(name)}) are usually dependent, and p-values then are "
+        f"too small. Hint: --block {short(series)}, or --block N for N consecutive rows."
+    )

@@ -1,4 +1,4 @@
-"""Saved results: what an earlier command wrote as JSON, read back and checked, for `apply` and `gate` to use."""
+"""Saved calibrations: what `calibrate --save` learnt, as JSON, and read back and checked for `apply`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ SHAPE = {
     "sort_crossing": FLAG,
     "models": [{"name": TEXT, "pred": TEXT, "median": FLAG, "levels": [LEVEL]}],
 }
-LIMIT = 64 << 20
-"""Bytes that a saved result may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,28 @@ class SavedModel:
     name: str
     columns: Columns
     calibrators: tuple[IntervalCalibrator, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as `of` reads it."""
+        levels = [
+            {**bounds._asdict(), "level": None if bounds.level is None else float(bounds.level)}
+            | {"calibrator": json.loads(calibrator.to_json())}
+            for bounds, calibrator in zip(self.columns.bounds, self.calibrators, strict=True)
+        ]
+        return {"name": self.name, "pred": self.columns.pred, "median": self.columns.median, "levels": levels}
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> SavedModel:
+        """Return the model that `to_dict` wrote."""
+        bounds, calibrators = [], []
+        for level in data["levels"]:
+            told = None if level["level"] is None else as_written(level["level"])
+            bounds.append(Bounds(level["lower"], level["upper"], told))
+            try:
+                calibrators.append(IntervalCalibrator.from_json(json.dumps(level["calibrator"])))
+            except ValueError as error:
+                raise ValueError(f"in a `calibrator`, {str(error).partition('to_json: ')[2]}") from None
+        return cls(data["name"], Columns(data["pred"], tuple(bounds), median=data["median"]), tuple(calibrators))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,51 +66,17 @@ class SavedCalibration:
 
     def to_json(self) -> str:
         """Return it as JSON text."""
-        models = [
-            {"name": one.name, "pred": one.columns.pred, "median": one.columns.median, "levels": _levels(one)}
-            for one in self.models
-        ]
-        data = {**HEAD, "by": self.by, "min_band": self.min_band, "sort_crossing": self.sort_crossing, "models": models}
+        data = {**HEAD, "by": self.by, "min_band": self.min_band, "sort_crossing": self.sort_crossing}
+        data["models"] = [model.to_dict() for model in self.models]
         return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
     @classmethod
     def read(cls, source: Source) -> SavedCalibration:
         """Read what `to_json` wrote; anything else is refused."""
         try:
-            data = parsed(json_text(source), SHAPE)
-            models = tuple(map(_model, data["models"]))
+            data = parsed(source.json_text(), SHAPE)
+            models = tuple(map(SavedModel.of, data["models"]))
         except ValueError as error:
             why = str(error).rstrip(".")
-            raise ValueError(
-                f"{source.label} must be a calibration that `uccurve calibrate --save` wrote: {why}."
-            ) from None
+            raise ValueError(f"{source.label} must be a calibration that `calibrate --save` wrote: {why}.") from None
         return cls(models, tuple(data["by"]), data["min_band"], data["sort_crossing"])
-
-
-def json_text(source: Source) -> bytes:
-    """Return the text of a file or a pipe that begins like a JSON object; nothing of any other."""
-    if isinstance(source.content, list):
-        return b""
-    with source.opened() as stream:
-        text = stream.read(64)
-        return text + stream.read(LIMIT) if text.lstrip().startswith(b"{") else b""
-
-
-def _levels(one: SavedModel) -> list[dict[str, Any]]:
-    return [
-        {"lower": bounds.lower, "upper": bounds.upper, "level": None if bounds.level is None else float(bounds.level)}
-        | {"calibrator": json.loads(calibrator.to_json())}
-        for bounds, calibrator in zip(one.columns.bounds, one.calibrators, strict=True)
-    ]
-
-
-def _model(one: dict[str, Any]) -> SavedModel:
-    bounds = tuple(
-        Bounds(level["lower"], level["upper"], None if level["level"] is None else as_written(level["level"]))
-        for level in one["levels"]
-    )
-    try:
-        calibrators = tuple(IntervalCalibrator.from_json(json.dumps(level["calibrator"])) for level in one["levels"])
-    except ValueError as error:
-        raise ValueError(f"in a `calibrator`, {str(error).partition('to_json: ')[2]}") from None
-    return SavedModel(one["name"], Columns(one["pred"], bounds, median=one["median"]), calibrators)

@@ -8,32 +8,29 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from uccurve._outputs import shown_path
 from uccurve._unpacking import is_packed, unpacked
 
-from ._memory import room
-
 WILDCARD = re.compile(r"[*?\[]")
-PIECE = 1 << 20
-"""Bytes that are read from a pipe at a time."""
-SHARE = 0.5
-"""Share of the free memory that a pipe, or a packed file once it is unpacked, may fill."""
+PIECE = 1 << 20  # bytes that are read from a pipe at a time
+SHARE = 0.5  # of the free memory that a pipe, or a packed file once it is unpacked, may fill
+JSON_LIMIT = 64 << 20  # bytes that a saved result may have
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table is: a path, several paths (Parquet only), or the bytes of a pipe or of a packed file."""
+    """Where a table is: the path of a file, several paths (Parquet only), or the bytes of a pipe or of a packed file.
+
+    `name` is what a model without a name of its own is called.
+    """
 
     label: str
     name: str
-    """What a model without a name of its own is called."""
-    content: Path | list[Path] | bytes = field(repr=False)
+    content: list[str] | bytes = field(repr=False)
 
     @classmethod
     def of(cls, path: str) -> Source:
@@ -46,28 +43,28 @@ class Source:
         if place.is_dir() or (WILDCARD.search(path) and not place.exists()):
             return cls._of_many(path)
         label, kind = shown_path(path), place.stat().st_mode
-        if not stat.S_ISREG(kind):
-            with place.open("rb", buffering=0) as pipe:
-                _refuse_device(label, pipe, kind)
-                return cls(label, "model", _content(label, pipe))
-        with place.open("rb") as stream:
-            if is_packed(stream.read(4)):
-                stream.seek(0)
-                return cls(label, Path(place.stem).stem, _content(label, stream))
-        return cls(label, place.stem, place)
+        with place.open("rb", buffering=0) as stream:
+            if not stat.S_ISREG(kind):
+                endless = stat.S_ISCHR(kind) and not stream.isatty() and path != "/dev/null"
+                if endless or stat.S_ISBLK(kind):
+                    raise ValueError(f"{label} is a device, not a file.")
+                return cls(label, "model", _content(label, stream))
+            if not is_packed(stream.read(4)):
+                return cls(label, place.stem, [path])
+            stream.seek(0)
+            return cls(label, Path(place.stem).stem, _content(label, stream))
 
     @classmethod
     def _of_many(cls, path: str) -> Source:
         """All Parquet files of a folder or of a pattern."""
         folder = Path(path).is_dir()
         pattern = str(Path(glob.escape(path)) / "*.parquet") if folder else path
-        names = glob.glob(pattern, recursive=True)  # noqa: PTH207  a pattern may start anywhere
-        found = [Path(name) for name in sorted(names) if Path(name).is_file()]
+        found = [name for name in sorted(glob.glob(pattern, recursive=True)) if Path(name).is_file()]  # noqa: PTH207  a pattern may start anywhere
         if not found:
             what = "is a folder without Parquet files" if folder else "matches no file"
             raise FileNotFoundError(f"{shown_path(path)} {what}.")
         for one in found:
-            with one.open("rb") as stream:
+            with Path(one).open("rb") as stream:
                 if stream.read(4) != b"PAR1":
                     raise ValueError(f"{shown_path(one)} is not a Parquet file; several files at once must be.")
         label = f"{shown_path(path)} ({len(found)} file{'s' if len(found) > 1 else ''})"
@@ -77,38 +74,17 @@ class Source:
     @property
     def size(self) -> int:
         """Bytes as they are stored, or as they lie in memory."""
-        if isinstance(self.content, bytes):
-            return len(self.content)
-        return sum(Path(one).stat().st_size for one in self.paths)
+        return len(self.content) if isinstance(self.content, bytes) else sum(map(os.path.getsize, self.content))
 
-    @property
-    def paths(self) -> list[str]:
-        """Where its files are; none for bytes."""
-        if isinstance(self.content, bytes):
-            return []
-        return list(map(str, self.content)) if isinstance(self.content, list) else [str(self.content)]
+    def opened(self) -> BinaryIO:
+        """Return a stream of the bytes, or of the first file."""
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else Path(self.content[0]).open("rb")
 
-    @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Yield a stream of one file or of bytes."""
-        if isinstance(self.content, bytes):
-            yield io.BytesIO(self.content)
-            return
-        with Path(self.paths[0]).open("rb") as stream:
-            yield stream
-
-
-def refuse_two_readers(*paths: str) -> None:
-    """Refuse standard input that is named more than once: it can be read once only."""
-    if sum(path in ("-", "/dev/stdin", "/dev/fd/0") for path in paths) > 1:
-        raise ValueError("standard input can be read once only. Hint: give - once.")
-
-
-def _refuse_device(label: str, stream: io.RawIOBase, kind: int) -> None:
-    """Refuse devices, some of which never end; terminals, pipes and sockets are read to their end."""
-    endless = stat.S_ISCHR(kind) and not stream.isatty() and label != "/dev/null"
-    if endless or stat.S_ISBLK(kind):
-        raise ValueError(f"{label} is a device, not a file.")
+    def json_text(self) -> bytes:
+        """Return the text where it begins like a JSON object; nothing of any other."""
+        with self.opened() as stream:
+            text = stream.read(64)
+            return text + stream.read(JSON_LIMIT) if text.lstrip().startswith(b"{") else b""
 
 
 def _content(label: str, stream: BinaryIO | io.RawIOBase) -> bytes:
@@ -124,11 +100,33 @@ def _content(label: str, stream: BinaryIO | io.RawIOBase) -> bytes:
     return unpacked(b"".join(pieces), name=label, limit=most)
 
 
-def is_open(stream: Any) -> bool:
-    """Whether a standard stream can be written to: it is None, or has no file, where the shell has closed it."""
+def room() -> int | None:
+    """Bytes that this process may still take; None where the system does not tell.
+
+    It is the minimum of what the machine has free, what its container may use and what the process was limited to.
+    """
+    free = re.search(r"MemAvailable:\s+(\d+) kB", _text("/proc/meminfo"))
+    most, used = (_text(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
+    contained = max(0, int(most) - int(used)) if most.isdecimal() and used.isdecimal() else None
+    limits = (1024 * int(free[1]) if free else None, contained, _address_space())
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _address_space() -> int | None:
+    """What is left of the address space that `ulimit -v` allows; None without such a limit."""
     try:
-        return stream is not None and not stream.closed and os.fstat(stream.fileno()) is not None
-    except io.UnsupportedOperation:  # a stream of text in memory
-        return True
-    except (OSError, ValueError):
-        return False
+        import resource
+    except ImportError:  # not a Unix
+        return None
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return None
+    used = re.search(r"VmSize:\s+(\d+) kB", _text("/proc/self/status"))
+    return max(0, most - 1024 * int(used[1])) if used else most
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""

@@ -1,9 +1,13 @@
-"""Streaming: an assessment of files that stay where they are."""
+"""Streaming: an assessment of files that stay where they are, and the engine that should read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from math import inf
 from typing import Any
+
+import polars as pl
 
 from uccurve.compare.results import AssessmentSettings
 from uccurve.sketch import _findings as frames
@@ -11,24 +15,54 @@ from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch.assess import StreamedAssessment, assessed
 
 from ._loading import Part
-from ._options import Request
-from ._scans import Engine, frame
+from ._options import Engine, Request
+from ._sources import SHARE, room
+from ._tables import Table
+
+WORK = 40  # numbers per row that an assessment in memory takes beside its columns
+STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
+
+
+def choose_engine(found: Sequence[Part], request: Request) -> tuple[Engine, str]:
+    """Return the engine that the memory allows, and why it is not the exact one ('' where it is)."""
+    free = room()
+    if free is None:
+        return "memory", ""
+    stream = STREAM * pl.thread_pool_size() + sum(part.table.source.size for part in found)
+    try:
+        need: float = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in found)
+    except OSError:  # not even the file fits into the address space
+        need = inf
+    if need <= SHARE * free or stream > free >= need:
+        return "memory", ""
+    if stream > free or need == inf:
+        raise MemoryError(
+            f"{found[0].table.label} is too large: even streaming takes about {_shown(stream)}, and {_shown(free)} "
+            "are free. Hint: raise the limit (ulimit -v), or choose another engine by --engine."
+        )
+    sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
+    return "polars", f"{sizes}: streamed by polars (--engine memory loads it all)"
+
+
+def _rows(table: Table) -> int:
+    """Rows of a Parquet file, and of a CSV file as many as its bytes can hold."""
+    if table.kind == "csv":
+        return table.source.size // max(8 * len(table.columns), 1)
+    content: Any = table.source.content
+    return int(pl.scan_parquet(content, glob=False).select(pl.len()).collect().item())
+
+
+def _shown(size: float) -> str:
+    """Bytes for people.
+
+    >>> _shown(2_400_000_000), _shown(3_000_000)
+    ('2.4 GB', '3 MB')
+    """
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def stream(found: Sequence[Part], request: Request, engine: Engine, settings: AssessmentSettings) -> StreamedAssessment:
-    """Assess the models of files without loading them."""
-    _refuse_what_needs_rows(found, request, engine)
-    parts = [_findings(part, request, engine, settings) for part in found]
-    if len(parts) > 1 and any(model.state.dropped for part in parts for model in part.models):
-        raise ValueError(
-            "rows of several files cannot be matched while they are streamed, and some lack a value. "
-            "Hint: put all models into one file, or --engine memory."
-        )
-    return assessed(parts, settings)
-
-
-def _refuse_what_needs_rows(found: Sequence[Part], request: Request, engine: Engine) -> None:
-    """Refuse what cannot be done one row at a time."""
+    """Assess the models of files without loading them; what cannot be done one row at a time is refused."""
     if request.on and len(found) > 1:
         raise ValueError("--on matches rows in memory. Hint: put all models into one file, or --engine memory.")
     if any(columns.samples for part in found for columns in part.models.values()):
@@ -38,6 +72,13 @@ def _refuse_what_needs_rows(found: Sequence[Part], request: Request, engine: Eng
             f"--block {request.block} counts rows that follow each other, and {engine} keeps no order. "
             "Hint: --block COLUMN with one label per block, or --engine memory."
         )
+    parts = [_findings(part, request, engine, settings) for part in found]
+    if len(parts) > 1 and any(model.state.dropped for part in parts for model in part.models):
+        raise ValueError(
+            "rows of several files cannot be matched while they are streamed, and some lack a value. "
+            "Hint: put all models into one file, or --engine memory."
+        )
+    return assessed(parts, settings)
 
 
 def _findings(part: Part, request: Request, engine: Engine, settings: AssessmentSettings) -> frames.Findings:
@@ -47,19 +88,41 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
         bounds = {float(one.level or 0): (one.lower, one.upper) for one in columns.bounds}
         models[name] = (columns.pred, bounds) if len(bounds) > 1 else (columns.pred, *next(iter(bounds.values())))
     try:
-        rows = frame(engine, part.table, part.numbers(request), request.labels)
+        rows = _scanned(engine, part.table, part.numbers(request), request.labels)
+    except ImportError as error:
+        raise ImportError(f'--engine {engine} needs {error.name}: pip install "uccurve[{engine}]"') from None
     except NotImplementedError as error:  # PyArrow's, for types that it cannot read
         why = str(error).rpartition(": ")[2]
         raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
-    asked = frames.Request(
-        weight=request.weight,
-        block=request.block if isinstance(request.block, str) else None,
-        features=request.by or (),
-        min_band=request.min_band,
-        missing=request.missing,
-        resolution=PER_OCTAVE,
-    )
-    return frames.findings(_sorted(rows, part) if request.sort_crossing else rows, models, str(part.y), asked, settings)
+    if request.sort_crossing:
+        rows = _sorted(rows, part)
+    named: Any = {"weight": request.weight, "block": request.block, "features": request.by or ()}
+    asked = frames.Request(**named, min_band=request.min_band, missing=request.missing, resolution=PER_OCTAVE)
+    return frames.findings(rows, models, str(part.y), asked, settings)
+
+
+def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+    """Return the named columns of a table in the engine's own lazy frame."""
+    table.require([*numbers, *labels])
+    if engine == "polars":
+        return table.lazy(numbers, labels)
+    paths, parquet = table.source.content, table.kind == "parquet"
+    if isinstance(paths, bytes):
+        raise ValueError(
+            f"{engine} reads files, not {table.label}. Hint: --engine polars, or save it as a plain file first."
+        )
+    if (table.separator, table.decimal, table.missing) != (",", ".", ()):
+        raise ValueError(
+            f"{engine} reads CSV with commas, decimal points and the usual signs of missing numbers; "
+            f"{table.label} is written in another way. Hint: --engine polars."
+        )
+    if engine == "spark":
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.appName("uccurve").getOrCreate().read
+        return spark.parquet(*paths) if parquet else spark.csv(paths, header=True, inferSchema=True)
+    library = import_module({"duckdb": "duckdb", "dask": "dask.dataframe"}[engine])
+    return library.read_parquet(paths) if parquet else library.read_csv(paths)
 
 
 def _sorted(rows: Any, part: Part) -> Any:

@@ -9,7 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -17,40 +17,40 @@ import polars as pl
 from uccurve._checks import nearest
 from uccurve.compare._formats import short
 
-from ._options import Dialect
 from ._sources import Source
 
-HEADER_LIMIT = 1 << 20
-"""Bytes in which the first line of a CSV file must end."""
+HEADER_LIMIT = 1 << 20  # bytes in which the first line of a CSV file must end
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "NAN", "-nan", "?")
-"""Cells that say that a number is missing."""
 COMMA_NUMBER, POINT_NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """CSV or Parquet that was looked into and not yet read."""
+    """CSV or Parquet that was looked into and not yet read.
+
+    `decimal` and `missing` are how a person says that numbers are written in a CSV file: the decimal sign, and further
+    signs of missing ones.
+    """
 
     source: Source
     kind: Literal["csv", "parquet"]
     columns: tuple[str, ...]
     separator: str = ","
-    dialect: Dialect = field(default_factory=Dialect)
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: str | Source, dialect: Dialect | None = None) -> Table:
+    def open(cls, path: str | Source, decimal: str = ".", missing: Iterable[str] | None = None) -> Table:
         """Look into the file at `path`, or into standard input where that is ``-``."""
         source = path if isinstance(path, Source) else Source.of(path)
-        start = b"PAR1"
-        if not isinstance(source.content, list):
-            with source.opened() as stream:
-                start = stream.read(HEADER_LIMIT)
+        with source.opened() as stream:
+            start = stream.read(HEADER_LIMIT)
         if not start.strip():
             raise ValueError(f"{source.label} is empty.")
         if start.startswith(b"PAR1"):
             return cls(source, "parquet", _parquet_columns(source))
         separator, columns = _header(source.label, start)
-        return cls(source, "csv", columns, separator, dialect or Dialect())
+        return cls(source, "csv", columns, separator, decimal, tuple(missing or ()))
 
     @property
     def label(self) -> str:
@@ -75,38 +75,34 @@ class Table:
 
     def lazy(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.LazyFrame:
         """Return the named columns, read when they are asked for: `numbers` as float64, `labels` as they are."""
-        frame = self._scanned([*numbers, *labels], self._missing)
+        frame = self._scanned([*numbers, *labels])
         if self.kind == "parquet":
             return frame
         return frame.with_columns(self._with_point(pl.col(name)).cast(pl.Float64) for name in numbers)
 
     def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.DataFrame:
         """Return the named columns in memory; a cell that is not a number is refused by its row."""
-        frame = self._collected(self._scanned([*numbers, *labels], self._missing))
-        if self.kind == "csv":
-            frame = frame.with_columns(self._numbers(frame[name]) for name in dict.fromkeys(numbers))
-        for name in numbers:
-            if not frame[name].dtype.is_numeric():
+        frame = self._collected(self._scanned([*numbers, *labels]))
+        for name in dict.fromkeys(numbers):
+            if self.kind == "csv":
+                frame = frame.with_columns(self._numbers(frame[name]))
+            elif not frame[name].dtype.is_numeric():
                 kind = str(frame[name].dtype).lower()
                 raise ValueError(f"column {short(name)} of {self.label} must hold numbers; it holds {kind}.")
         return frame
 
     def texts(self) -> pl.DataFrame:
         """Return the whole table; every cell of a CSV file as the text it is."""
-        return self._collected(self._scanned(self.columns, []))
+        return self._collected(self._scanned(self.columns, ()))
 
-    @property
-    def _missing(self) -> list[str]:
-        return [*MISSING, *self.dialect.missing]
-
-    def _scanned(self, names: Sequence[str], missing: list[str]) -> pl.LazyFrame:
+    def _scanned(self, names: Sequence[str], missing: Iterable[str] = MISSING) -> pl.LazyFrame:
         self.require(names)
         content: Any = self.source.content
         if self.kind == "parquet":
             frame = pl.scan_parquet(content, glob=False)
         else:
-            look: Any = {"separator": self.separator, "null_values": missing, "infer_schema": False, "glob": False}
-            frame = pl.scan_csv(content, **look)
+            signs = [*missing, *(self.missing if missing else ())]
+            frame = pl.scan_csv(content, separator=self.separator, null_values=signs, infer_schema=False, glob=False)
         return frame.select(list(dict.fromkeys(names)))
 
     def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
@@ -126,39 +122,34 @@ class Table:
     def _with_point(self, text: Any) -> Any:
         """Return texts of numbers as Polars reads them; a point among commas makes them unreadable, not smaller."""
         plain = text.str.strip_chars()
-        if self.dialect.decimal == ".":
+        if self.decimal == ".":
             return plain
         return plain.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
 
     def _numbers(self, text: pl.Series) -> pl.Series:
-        """Return the numbers that cells of a CSV file are, or refuse those that are none."""
+        """Return the numbers that cells of a CSV file are, or refuse those that are none, with what would help."""
         found: pl.Series = self._with_point(text).cast(pl.Float64, strict=False)
-        if found.null_count() > text.null_count():
-            bad = (text.is_not_null() & found.is_null() & ~text.str.strip_chars().is_in(self._missing)).arg_true()
-            if len(bad):
-                raise ValueError(self._not_numbers(text.name, text[bad[0]].strip(), len(bad), len(text), bad[0]))
-        return found
-
-    def _not_numbers(self, name: str, cell: str, count: int, total: int, first: int) -> str:
-        """Return the sentence about cells that are not numbers, with what would help."""
-        hint = "write numbers without thousands separators"
-        if self.dialect.decimal == "." and COMMA_NUMBER.fullmatch(cell):
+        if found.null_count() == text.null_count():
+            return found
+        bad = (found.is_null() & ~text.fill_null("").str.strip_chars().is_in([*MISSING, *self.missing])).arg_true()
+        if not len(bad):
+            return found
+        cell, hint = text[bad[0]].strip(), "write numbers without thousands separators"
+        if self.decimal == "." and COMMA_NUMBER.fullmatch(cell):
             hint = "--decimal , where a comma is the decimal sign"
-        elif self.dialect.decimal == "," and POINT_NUMBER.fullmatch(cell):
+        elif self.decimal == "," and POINT_NUMBER.fullmatch(cell):
             hint = "leave out --decimal , where a point is the decimal sign"
         elif not any(sign.isdigit() for sign in cell):
             hint = f"--na '{short(cell, 12)}' where that means missing"
-        verb = "do" if count > 1 else "does"
-        return (
-            f"column {short(name)} of {self.label} must hold numbers: {count} of {total} rows {verb} not, "
-            f"first row {first} ({short(cell)}). Hint: {hint}."
+        raise ValueError(
+            f"column {short(text.name)} of {self.label} must hold numbers: {len(bad)} of {len(text)} rows "
+            f"{'do' if len(bad) > 1 else 'does'} not, first row {bad[0]} ({short(cell)}). Hint: {hint}."
         )
 
     def _blank_tail(self) -> int:
         """Return how many empty lines end a CSV file: they are no rows."""
         with self.source.opened() as stream:
-            size = stream.seek(0, io.SEEK_END)
-            stream.seek(max(0, size - 65536))
+            stream.seek(max(0, self.source.size - 65536))
             tail = stream.read()
         return max(tail[len(tail.rstrip()) :].count(b"\n") - 1, 0)
 
@@ -193,21 +184,19 @@ def _header(label: str, start: bytes) -> tuple[str, tuple[str, ...]]:
         raise ValueError(f"{label} is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16 -t UTF-8 if it is UTF-16.")
     if start.lstrip().startswith(b"{"):
         raise ValueError(f"{label} is JSON, not a table. Hint: CSV and Parquet are read.")
-    line_end = start.find(b"\n")
-    if line_end < 0 and len(start) == HEADER_LIMIT:
+    if b"\n" not in start and len(start) == HEADER_LIMIT:
         raise ValueError(f"{label} has no line break in its first {HEADER_LIMIT:,} bytes: is it a CSV file?")
     try:
-        text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+        text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip("\r\n")
     except UnicodeDecodeError:
         _refuse_encoding(Source(label, "", start))
         raise
-    first = text.lstrip("\r\n").partition("\n")[0]
+    first = text.partition("\n")[0]
     separator = max(",;\t|", key=lambda mark: (first.count(mark), mark == ","))
     try:
-        columns = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=separator))
+        return separator, tuple(next(csv.reader(io.StringIO(text), delimiter=separator)))
     except csv.Error as error:
         raise ValueError(f"the header of {label} cannot be read: {error}.") from None
-    return separator, tuple(columns)
 
 
 def _refuse_encoding(source: Source) -> None:

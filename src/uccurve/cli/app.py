@@ -16,13 +16,13 @@ except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
 
 from uccurve import __version__
+from uccurve._checks import as_written
 from uccurve._progress import watched
 from uccurve.experiments import NAMES
 
 from . import _options as options
-from ._console import answer_first, output, plain_warnings, refusal, say, watch
-from ._options import Request, option, reads_files
-from ._results import Outputs
+from ._options import Request, argument, option, reads_files
+from ._output import Outputs, answer_first, output, plain_warnings, refusal, say, watch
 
 Experiment = StrEnum("Experiment", [*NAMES, "all", "study"])  # type: ignore[misc]  # mypy wants to read the names
 app = typer.Typer(
@@ -67,7 +67,7 @@ def common(
 @app.command("assess")
 @reads_files()
 def assess_command(
-    files: options.Files,
+    files: Annotated[list[str], argument("FILE", options.FILE_HELP)],
     *,
     request: Request,
     coverage: options.Coverage = None,
@@ -80,9 +80,7 @@ def assess_command(
     cost: Annotated[float | None, option("--cost", "Cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
     partial: Annotated[Any, option("--partial", "Miss rates of a partial gain.", "LO:HI", options.span)] = None,
     unit: Annotated[Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)] = "raw",
-    confidence_level: Annotated[
-        Any, option("--confidence-level", "Of intervals and tests.", "P", options.share)
-    ] = "0.95",
+    level: Annotated[Any, option("--confidence-level", "Of intervals and tests.", "P", options.share)] = "0.95",
     resamples: Annotated[int | None, option("--resamples", "Bootstrap intervals instead: slow.", "N", min=1)] = None,
     seed: options.Seed = 0,
     progress: Annotated[bool | None, typer.Option(help="Show progress; a bar at a terminal.")] = None,
@@ -94,21 +92,16 @@ def assess_command(
 
     outputs = Outputs({"--json": json, "--report": report, "--plot": plot}, force)
     asked: Any = {"axes": axes, "c": cost, "partial": partial, "unit": unit, "bins": bins, "n_resamples": resamples}
-    asked |= {"confidence_level": float(confidence_level), "seed": seed, "progress": watch(progress)}
+    asked |= {"coverage": coverage, "confidence_level": level, "seed": seed, "progress": watch(progress)}
     with answer_first():
-        assess_files(files, request, outputs, full=full, engine=engine, coverage=coverage, **asked)
+        assess_files(files, request, outputs, full=full, engine=engine, **asked)
 
 
 @app.command("gate")
 @reads_files()
 def gate_command(
-    baseline: Annotated[
-        str, typer.Argument(metavar="BASELINE", help="Intervals of the present model, or its saved assessment (JSON).")
-    ],
-    proposed: Annotated[
-        str | None,
-        typer.Argument(metavar="PROPOSED", help="Intervals of the new model; without it BASELINE holds both."),
-    ] = None,
+    baseline: Annotated[str, argument("BASELINE", "The present model's intervals, or its assessment (JSON).")],
+    proposed: Annotated[str | None, argument("PROPOSED", "Those of the new model, unless BASELINE has both.")] = None,
     *,
     request: Request,
     coverage: options.Coverage = None,
@@ -122,10 +115,10 @@ def gate_command(
     force: options.Force = False,
 ) -> None:
     """Say whether PROPOSED keeps its promise and scores no worse than BASELINE: exit code 0, or 3 where it does not."""
-    from ._gating import gate_files
+    from ._assessing import gate_files
 
     outputs = Outputs({"--json": json, "--markdown": markdown}, force)
-    asked: Any = {"coverage": coverage, "level": float(level), "margin": margin, "bins": bins}
+    asked: Any = {"coverage": coverage, "level": level, "margin": margin, "bins": bins}
     with answer_first():
         outcome = gate_files((baseline, proposed), (old, new), request, outputs, **asked)
     if not outcome.passed:
@@ -135,44 +128,41 @@ def gate_command(
 @app.command()
 def demo(
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT.html", help="The report.")] = Path(
-        "uccurve-demo.html"
-    ),
+    out: Annotated[Path, option("--out", "The report.", "OUT.html", short="-o")] = Path("uccurve-demo.html"),
     seed: options.Seed = 0,
     force: options.Force = False,
 ) -> None:
     """Assess four made-up models in a second, and write the report."""
-    from ._assessing import demo as run
+    from uccurve.compare.assess import assess
 
-    run(out, seed=seed, force=force)
+    from ._assessing import write
+    from ._demo import example
+
+    outputs = Outputs({"--json": None, "--report": out, "--plot": None}, force)
+    outputs.check()
+    say("Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:")
+    models, by = example(seed)
+    write(assess(models, coverage=0.9, by=by, seed=seed), outputs)
 
 
-Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="OUT", help="NEW with calibrated bounds; - is stdout.")
-]
+Out = Annotated[Path | None, option("--out", "NEW with calibrated bounds; - is stdout.", "OUT", short="-o")]
 
 
 @app.command()
 @reads_files("y", "model", "by", "min_band", "missing", "sort_crossing", "decimal", "na")
 def calibrate(
-    calibration: Annotated[str, typer.Argument(metavar="CALIBRATION", help="Rows with observations; - is stdin.")],
-    new: Annotated[str | None, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated.")] = None,
+    calibration: Annotated[str, argument("CALIBRATION", "Rows with observations; - is stdin.")],
+    new: Annotated[str | None, argument("NEW", "Rows whose bounds are to be calibrated.")] = None,
     *,
     request: Request,
     out: Out = None,
     save: Annotated[Path | None, option("--save", "Keep what was learnt, for apply.", "CAL.json")] = None,
     coverage: options.Coverage = None,
     miss_rate: Annotated[Any, option("--miss-rate", "1 minus the coverage, 0.1 or 10%.", "M", options.share)] = None,
-    confidence: Annotated[
-        Any, option("--confidence", "Reach the coverage in this share of calibration sets.", "P", options.share)
-    ] = None,
+    confidence: Annotated[Any, option("--confidence", "How sure to reach it.", "P", options.share)] = None,
     vary: Annotated[Literal["scale", "shift"], option("--vary", "Multiply both bands, or add to both.")] = "scale",
-    tails: Annotated[
-        Literal["joint", "separate"], option("--tails", "One factor for both sides, or one each.")
-    ] = "joint",
-    fallback: Annotated[
-        Literal["pooled"] | None, option("--fallback", "What to use for groups not seen in CALIBRATION.")
-    ] = None,
+    tails: Annotated[Literal["joint", "separate"], option("--tails", "One factor, or one per side.")] = "joint",
+    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "For groups not in CALIBRATION.")] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""
@@ -181,23 +171,20 @@ def calibrate(
     if (new is None) != (out is None) or (new is None and save is None):
         raise typer.BadParameter("give NEW and --out, or --save, or all three.")
     if isinstance(request.min_band, str):
-        raise typer.BadParameter(
-            "a percentage depends on the rows: give a number in units of y.", param_hint="--min-band"
-        )
+        problem = "a percentage depends on the rows: give a number in units of y."
+        raise typer.BadParameter(problem, param_hint="--min-band")
     if coverage is not None and miss_rate is not None:
         raise typer.BadParameter("give --coverage or --miss-rate, not both: a coverage of 90% is a miss rate of 10%.")
-    target = coverage if miss_rate is None else 1 - miss_rate
-    asked: Any = {"vary": vary, "tails": tails, "fallback": fallback}
-    asked |= {"confidence": None if confidence is None else float(confidence)}
-    outputs = Outputs({"--out": out, "--save": save}, force)
-    calibrate_files(calibration, new, request, outputs, target=target, **asked)
+    target = coverage if miss_rate is None else float(1 - as_written(miss_rate))
+    asked: Any = {"confidence": confidence, "vary": vary, "tails": tails, "fallback": fallback}
+    calibrate_files(calibration, new, request, Outputs({"--out": out, "--save": save}, force), target=target, **asked)
 
 
 @app.command("apply")
 @reads_files("model", "missing", "decimal", "na")
 def apply_command(
-    saved: Annotated[str, typer.Argument(metavar="CAL.json", help="What calibrate --save kept.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Rows whose bounds are to be calibrated; - is stdin.")],
+    saved: Annotated[str, argument("CAL.json", "What calibrate --save kept.")],
+    new: Annotated[str, argument("NEW", "Rows whose bounds are to be calibrated; - is stdin.")],
     *,
     request: Request,
     out: Out,
@@ -211,11 +198,11 @@ def apply_command(
 
 @app.command()
 def reproduce(
-    names: Annotated[list[Experiment], typer.Argument(metavar="EXPERIMENT", help=f"{', '.join(NAMES)}, all, study.")],
+    names: Annotated[list[Experiment], argument("EXPERIMENT", f"{', '.join(NAMES)}, all, study.")],
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Small data and models, few seeds.")] = False,
-    seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of seeds.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")] = Path("paper"),
+    quick: Annotated[bool, option("--quick", "Small data and models, few seeds.")] = False,
+    seeds: Annotated[int | None, option("--seeds", "Number of seeds.", "N", min=1)] = None,
+    out: Annotated[Path, option("--out", "Folder to write to.", "DIR", short="-o")] = Path("paper"),
     method: Annotated[list[str] | None, option("--method", "Of the study: only this; repeatable.", "NAME")] = None,
     data: Annotated[list[str] | None, option("--data", "Of the study: only this data set; repeatable.", "NAME")] = None,
 ) -> None:

@@ -1,0 +1,240 @@
+"""Output: files that a command writes, tables for a terminal or a pipe, and one sentence for what went wrong."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, TextIO
+
+from uccurve._outputs import check_apart, check_target, shown_path, written
+from uccurve.compare import _tables
+from uccurve.compare._columns import Column
+from uccurve.compare._formats import Cell, short, words
+from uccurve.compare._tables import Table
+
+if TYPE_CHECKING:
+    from uccurve.compare.results import Assessment
+
+ROOMY = 100  # columns of a terminal from which tables are spaced
+WORD = 7  # columns that words need at least
+STDIN = ("-", "/dev/stdin", "/dev/fd/0")
+FLAGS = (  # hints of the library in the words of the command line
+    ('pass min_band="5%"', "--min-band 5%"),
+    ('pass missing="drop"', "--missing drop"),
+    ('min_band="5%"', "--min-band 5%"),
+    ('pass crossing="sort"', "--sort-crossing"),
+    ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
+    ("put the rows of both in the same order", "put the rows of both in the same order, or match them by --on"),
+    ("raise zero bands by `min_band`", "--min-band raises zero bands"),
+    ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
+    ("or a larger miss_rate", "or promise a lower --coverage"),
+)
+_asides: ContextVar[list[str] | None] = ContextVar("asides", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files to write, by the option that asks for them; ``-`` is standard output, None is not asked for."""
+
+    paths: Mapping[str, str | Path | None]
+    force: bool = False
+
+    @property
+    def leave_stdout(self) -> bool:
+        """Whether standard output is left for what is printed."""
+        return "-" not in map(str, self.paths.values())
+
+    def check(self, *inputs: str) -> None:
+        """Refuse what cannot be read or written before long work starts."""
+        if sum(path in STDIN for path in inputs) > 1:
+            raise ValueError("standard input can be read once only. Hint: give - once.")
+        check_apart(self.paths, {f"the input {short(path, 60)}": path for path in inputs})
+        streams = [option for option, path in self.paths.items() if str(path) == "-"]
+        if len(streams) > 1:
+            raise ValueError(f"{' and '.join(streams)} cannot both be standard output.")
+        if streams:
+            output()
+        for path in self.paths.values():
+            if path is not None and str(path) != "-":
+                check_target(path, force=self.force)
+
+    def write(self, option: str, text: Callable[[], str]) -> None:
+        """Write a text file whole or not at all, where it is asked for."""
+        if str(self.paths[option]) == "-":
+            output().write(text())
+        elif self.paths[option] is not None:
+            with self.file(option) as place:
+                place.write_text(text(), encoding="utf-8")
+
+    @contextmanager
+    def file(self, option: str, more: str = "") -> Iterator[Path]:
+        """Yield the path that takes the place of a file once it is written, and say so."""
+        path = Path(str(self.paths[option]))
+        with written(path, force=self.force) as place:
+            yield place
+        say(f"written: {shown_path(path)}{more}")
+
+
+def output() -> TextIO:
+    """Return standard output, or refuse where the shell has closed it."""
+    if not _is_open(sys.stdout):
+        raise OSError("standard output is closed. Hint: leave it open, or redirect it to /dev/null.")
+    return sys.stdout
+
+
+def _is_open(stream: Any) -> bool:
+    """Whether a standard stream can be written to: it is None, or has no file, where the shell has closed it."""
+    try:
+        return stream is not None and not stream.closed and os.fstat(stream.fileno()) is not None
+    except io.UnsupportedOperation:  # a stream of text in memory
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def say(text: str, *, at_once: bool = False) -> None:
+    """Tell the person, beside the output: one line on the error stream, where it is open."""
+    asides = _asides.get()
+    if asides is not None and not at_once:
+        asides.append(text)
+    elif _is_open(sys.stderr):
+        sys.stderr.write(f"{printable(text)}\n")
+
+
+@contextmanager
+def answer_first() -> Iterator[None]:
+    """Hold back what is said beside the output until the output is there, or until it is refused."""
+    asides: list[str] = []
+    token = _asides.set(asides)
+    try:
+        yield
+    finally:
+        _asides.reset(token)
+        if asides and _is_open(sys.stdout):
+            sys.stdout.flush()
+        for text in asides:
+            say(text)
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show the library's warnings as one line each."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        say(f"uccurve: {' '.join(str(message).split())}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def watch(wanted: bool | None) -> bool | Callable[[int, int], None] | None:
+    """Return how progress is shown: as a bar at a terminal, as lines in a log, where that was asked for."""
+    if not wanted or not _is_open(sys.stderr):
+        return False if wanted is None and not _is_open(sys.stderr) else wanted
+    return True if sys.stderr.isatty() else lambda done, total: say(f"{done} of {total} done", at_once=True)
+
+
+def printable(text: str) -> str:
+    r"""Text on one line, without characters that steer a terminal.
+
+    >>> printable("a\x1b[2J\r\u202e")
+    'a\\x1b[2J\\r\\u202e'
+    """
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def refusal(error: BaseException) -> str:
+    """One sentence for an error: what was refused, and what to do on the command line."""
+    if isinstance(error, MemoryError) and not str(error):
+        return "there is not enough memory for this. Hint: --engine polars streams the file."
+    if isinstance(error, OSError) and error.strerror:
+        what = "the output cannot be written" if error.filename is None else shown_path(str(error.filename))
+        return f"{what}: {error.strerror}."
+    if isinstance(error, ModuleNotFoundError):
+        return f'the command line needs {error.name}: pip install "uccurve[cli]"'
+    text = " ".join(str(error).split()) or type(error).__name__
+    for call, flag in FLAGS:
+        text = text.replace(call, flag)
+    return text
+
+
+def show(assessment: Assessment, *, full: bool = False) -> None:
+    """Print the verdict, then the tables: drawn for a terminal, in aligned columns for a pipe or a file."""
+    told = {assessment.verdict.model, assessment.verdict.runner_up}  # whose crossings are a reason of the verdict
+    others = [one for one in assessment.crossings if full and set(one.names) != told]
+    crossings = [f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}." for one in others]
+    stream = output()
+    if not stream.isatty():
+        stream.write("\n".join([_tables.text(assessment, full=full), *crossings]) + "\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console, reasons = Console(file=stream, highlight=False), assessment.verdict.reasons if full else ()
+    console.print(Text(assessment.verdict.text, style="bold"), end="\n\n")
+    if reasons:
+        console.print(Text("\n".join(f"- {reason}" for reason in reasons)), end="\n\n")
+    for table in _tables.tables(assessment, full=full):
+        _draw(stream, table)
+    for sentence in (*_tables.sentences(assessment), *crossings):
+        if sentence not in reasons:
+            console.print(Text(sentence, style="dim"))
+
+
+def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of texts: the first column on the left, all others on the right."""
+    columns = [Column(name, name, Cell if i else words, "", value=itemgetter(i)) for i, name in enumerate(header)]
+    stream, table = output(), Table(title, columns, rows)
+    if stream.isatty():
+        _draw(stream, table)
+    else:
+        stream.write(f"{_tables.aligned(table)}\n")
+
+
+def show_text(lines: Iterable[str]) -> None:
+    """Print sentences, wrapped to the width of a terminal and as they are to a pipe."""
+    stream = output()
+    for line in lines:
+        stream.write(f"{fill(printable(line), get_terminal_size()[0]) if stream.isatty() else printable(line)}\n")
+
+
+def _draw(stream: TextIO, table: Table) -> None:
+    """Draw a table; headings are broken between words, and words in cells where the terminal is too narrow."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as Drawing
+    from rich.text import Text
+
+    room = get_terminal_size().columns
+    gap = 2 if room >= ROOMY else 1
+    drawing = Drawing(title=Text(table.title, style="italic"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    drawing.pad_edge, drawing.padding = False, (0, gap - 1, 0, 0)
+    columns, needed = [], 0
+    for column in table.columns:
+        cells = [_cell(column, row) for row in table.rows]
+        width = max(len(line) for cell in cells for line in cell.splitlines())
+        heading = fill(column.heading, width, break_long_words=False, break_on_hyphens=False)
+        width = max(width, *map(len, heading.splitlines()))
+        side: Any = "left" if column.is_text else "right"
+        drawing.add_column(Text(heading), justify=side, no_wrap=not column.is_text, overflow="fold")
+        needed += gap + min(width, WORD if column.is_text else room)
+        columns.append(cells)
+    for row in zip(*columns, strict=True):
+        drawing.add_row(*map(Text, row))
+    Console(file=stream, highlight=False, width=max(room, needed)).print(drawing, "")
+
+
+def _cell(column: Column, row: Any) -> str:
+    cell = column.cell(row)
+    return f"{cell.text}\n{cell.interval}" if cell.interval and not column.brief else cell.text
