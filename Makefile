@@ -69,7 +69,7 @@ docs: $(VENV)/.installed-dev
 
 paper: $(VENV)/.installed-dev
 	$(BIN)/uccurve reproduce all -o docs/paper
-	$(BIN)/python -m uccurve.experiments.markdown docs/paper-recomputed.md docs/paper
+	$(BIN)/python -m uccurve.experiments.results docs/paper-recomputed.md docs/paper
 
 dist: $(VENV)/.installed-dev
 	rm -rf dist

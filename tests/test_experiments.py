@@ -18,62 +18,78 @@ pytest.importorskip("jinja2")
 
 from uccurve import UCC, Intervals, assess
 from uccurve.experiments import NAMES, load, run, store
-from uccurve.experiments.bands import BM, ED, flat, models_of
-from uccurve.experiments.experiment import FIRST, SECOND, Experiment, Parts, Reading, Settings, printed
-from uccurve.experiments.figures import canvas, draw_curves
-from uccurve.experiments.findings import DECOMPOSITION, SCORES, Findings
-from uccurve.experiments.markdown import BLOCK, refreshed
-from uccurve.experiments.results import as_text, claims, ours, result, rows, tables
-from uccurve.experiments.runner import run_all
-from uccurve.experiments.store import Arrays, Part, finished, packed, write_whole
-from uccurve.experiments.summary import (
+from uccurve.experiments.bands import (
+    BM,
+    ED,
     EXCESS,
     GAINS,
     SUMMARY,
     crossing,
+    flat,
+    models_of,
     squared_error,
-    summary_cells,
+    summary,
     tuned,
 )
+from uccurve.experiments.experiment import (
+    DECOMPOSITION,
+    FIRST,
+    SCORES,
+    SECOND,
+    Experiment,
+    Findings,
+    Parts,
+    Reading,
+    Settings,
+    printed,
+    scored,
+)
+from uccurve.experiments.figures import canvas, draw_curves
+from uccurve.experiments.results import BLOCK, as_text, ours, refreshed, result, run_all, tables
+from uccurve.experiments.store import Arrays, finished, part_path, write_whole
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def counted(value: float = 1.0, **depends: Any) -> tuple[Part, list[int]]:
+class Counted:
     """A part that notes each time it is computed."""
-    calls: list[int] = []
 
-    def compute() -> Arrays:
-        calls.append(1)
-        return {"value": np.array(value), "text": np.array("plain")}
+    def __init__(self, value: float = 1.0) -> None:
+        self.value, self.calls = value, 0
 
-    return Part("demo", "part", depends, compute), calls
+    def __call__(self) -> Arrays:
+        self.calls += 1
+        return {"value": np.array(self.value), "text": np.array("plain")}
 
 
-def test_a_finished_part_is_not_computed_again(tmp_path: Path) -> None:
-    part, calls = counted(3.5, seed=1)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "parts" / "part.npz"
+
+
+def test_a_finished_part_is_not_computed_again(path: Path) -> None:
+    part = Counted(3.5)
     for _ in range(3):
-        assert_allclose(finished(part, tmp_path)["value"], 3.5)
-    assert len(calls) == 1
+        assert_allclose(finished(path, part)["value"], 3.5)
+    assert part.calls == 1
 
 
-def test_other_settings_are_another_part(tmp_path: Path) -> None:
-    first, _ = counted(1.0, seed=1)
-    second, calls = counted(2.0, seed=2)
-    finished(first, tmp_path)
-    assert_allclose(finished(second, tmp_path)["value"], 2.0)
-    assert calls
-    assert len(list(tmp_path.rglob("*.npz"))) == 2
+def test_other_settings_are_another_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path))
+    for seed in (1, 2):
+        found = finished(part_path("demo", "a part", {"seed": seed, "size": 3}), Counted(seed))
+        assert_allclose(found["value"], seed)
+    assert part_path("demo", "a part", {"size": 3, "seed": 1}).is_file()
+    assert len(list(tmp_path.rglob("a-part-*.npz"))) == 2
 
 
 @pytest.mark.parametrize("keep", [0, 10, 200])
-def test_a_damaged_part_is_computed_again(keep: int, tmp_path: Path) -> None:
-    part, calls = counted()
-    finished(part, tmp_path)
-    path = part.path(tmp_path)
+def test_a_damaged_part_is_computed_again(keep: int, path: Path) -> None:
+    part = Counted()
+    finished(path, part)
     path.write_bytes(path.read_bytes()[:keep])
-    assert_allclose(finished(part, tmp_path)["value"], 1.0)
-    assert len(calls) == 2
+    assert_allclose(finished(path, part)["value"], 1.0)
+    assert part.calls == 2
 
 
 def test_a_part_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -81,7 +97,7 @@ def test_a_part_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError, match="stopped"):
-        finished(Part("demo", "part", {}, fail), tmp_path)
+        finished(tmp_path / "part.npz", fail)
     assert not list(tmp_path.rglob("*"))
 
 
@@ -97,11 +113,6 @@ def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path, monkeypatch: pyte
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
-
-
-def test_a_part_never_holds_a_pickle() -> None:
-    with pytest.raises(TypeError, match="'bad' holds Python objects"):
-        packed({"bad": np.array([{}], dtype=object)})
 
 
 def npz(packing: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
@@ -132,78 +143,52 @@ POISON = {
 
 @pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
 def test_a_poisoned_part_is_refused_before_its_arrays_are_read(
-    poison: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    poison: bytes, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part, calls = counted()
-    write_whole(part.path(tmp_path), npz(value=poison))
+    part = Counted()
+    write_whole(path, npz(value=poison))
     monkeypatch.setattr(np.lib.format, "read_array", lambda *_, **__: pytest.fail("it was read"))
     with pytest.raises(OSError, match=r"the kept part .*holds 'value\.npy', .*no run has written it\. Hint: remove it"):
-        finished(part, tmp_path)
-    assert not calls
+        finished(path, part)
+    assert part.calls == 0
 
 
-def test_a_part_packed_in_a_way_that_no_run_uses_is_refused(tmp_path: Path) -> None:
-    part, _ = counted()
-    write_whole(part.path(tmp_path), npz(zipfile.ZIP_LZMA, value=npy([1.0])))
+def test_a_part_packed_in_a_way_that_no_run_uses_is_refused(path: Path) -> None:
+    write_whole(path, npz(zipfile.ZIP_LZMA, value=npy([1.0])))
     with pytest.raises(OSError, match=r"holds 'value\.npy', packed in another way or encrypted"):
-        finished(part, tmp_path)
+        finished(path, Counted())
 
 
-def test_a_part_that_would_fill_the_memory_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    part, _ = counted()
-    write_whole(part.path(tmp_path), npz(value=npy(np.zeros(100_000))))
-    assert part.path(tmp_path).stat().st_size < 10_000
+def test_a_part_that_would_fill_the_memory_is_refused_unread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_whole(path, npz(value=npy(np.zeros(100_000))))
+    assert path.stat().st_size < 10_000
     monkeypatch.setattr(store, "LARGEST", 100_000)
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
     with pytest.raises(OSError, match="would unpack to more than 100,000 bytes, so no run has written it"):
-        finished(part, tmp_path)
+        finished(path, Counted())
     monkeypatch.setattr(store, "LARGEST", 100)
     with pytest.raises(OSError, match="is not a regular file of at most 100 bytes"):
-        finished(part, tmp_path)
+        finished(path, Counted())
 
 
-def test_a_pipe_in_the_place_of_a_part_does_not_block_the_run(tmp_path: Path) -> None:
-    part, _ = counted()
-    part.path(tmp_path).parent.mkdir(parents=True)
-    os.mkfifo(part.path(tmp_path))
+def test_a_pipe_in_the_place_of_a_part_does_not_block_the_run(path: Path) -> None:
+    path.parent.mkdir()
+    os.mkfifo(path)
     with pytest.raises(OSError, match="is not a regular file"):
-        finished(part, tmp_path)
+        finished(path, Counted())
 
 
-def test_a_part_replaces_a_link_instead_of_writing_through_it(tmp_path: Path) -> None:
-    part, _ = counted()
-    path = part.path(tmp_path)
-    path.parent.mkdir(parents=True)
+def test_a_part_replaces_a_link_instead_of_writing_through_it(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir()
     path.symlink_to(tmp_path / "elsewhere")
-    finished(part, tmp_path)
+    finished(path, Counted())
     assert not (tmp_path / "elsewhere").exists()
     assert path.is_file()
     assert not path.is_symlink()
 
 
-def test_rows_carry_mean_spread_and_the_papers_value() -> None:
-    found = [Findings({("t", "A", "area"): v, ("t", "A", "extra"): np.inf}, {}, {}) for v in (1.0, 2.0, 6.0)]
-    area, extra = rows(found, {("t", "A", "area"): 2.5})
-    assert area["paper"] == 2.5
-    assert (area["table"], area["model"], area["measure"]) == ("t", "A", "area")
-    assert_allclose([area["ours"]["mean"], area["ours"]["sd"]], [3.0, np.sqrt(7.0)])
-    assert area["ours"]["values"] == [1.0, 2.0, 6.0]
-    assert extra["ours"] == {"mean": None, "sd": None, "values": [None] * 3}
-    assert extra["paper"] is None
-
-
 def test_one_seed_has_no_spread() -> None:
     assert ours([2.0]) == {"mean": 2.0, "sd": None, "values": [2.0]}
-
-
-def test_claims_count_the_seeds_in_which_they_hold() -> None:
-    found = [Findings({}, {"a": holds, "b": True}, {}, ranks={"A, B": not holds}) for holds in (True, False, True)]
-    said = {"Sec. 1": {"a": "A wins"}, "Sec. 2": {"b": "B wins"}}
-    assert list(claims(found, said)) == [
-        {"text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3},
-        {"text": "B wins", "where": "Sec. 2", "holds": 3, "seeds": 3},
-        {"text": "A, B", "where": SCORES, "holds": 1, "seeds": 3},
-    ]
 
 
 def three_rows(width: float = 3.0) -> Intervals:
@@ -249,6 +234,34 @@ def toy(work: Callable[[str, int, Settings], Arrays]) -> Experiment:
 
     first = {name: partial(work, name) for name in ("one", "two")}
     return Experiment("synthetic", {FIRST: Reading(first, judge), SECOND: Reading({"more": more}, judge)}, draw)
+
+
+@pytest.mark.usefixtures("words")
+def test_rows_carry_mean_spread_and_the_papers_value() -> None:
+    found = [Findings({("Sums", "A", "total"): v, ("Sums", "A", "mean"): np.inf}, {}, {}) for v in (1.0, 2.0, 6.0)]
+    area, extra = result(toy(lambda *_: {}), {i: {FIRST: one} for i, one in enumerate(found)}, quick=False)["rows"]
+    assert area["paper"] == 3.0
+    assert [area[key] for key in ("reading", "table", "model", "measure")] == [FIRST, "Sums", "A", "total"]
+    assert_allclose([area["ours"]["mean"], area["ours"]["sd"]], [3.0, np.sqrt(7.0)])
+    assert area["ours"]["values"] == [1.0, 2.0, 6.0]
+    assert extra["ours"] == {"mean": None, "sd": None, "values": [None] * 3}
+    assert extra["paper"] is None
+
+
+@pytest.mark.usefixtures("words")
+def test_claims_count_the_seeds_in_which_they_hold() -> None:
+    said = {"Sec. 1": {"a": "A wins"}, "Sec. 2": {"b": "B wins"}}
+    models = {"A": three_rows(), "B": flat(three_rows())}
+    found = [
+        scored(Findings({}, {"a": holds, "b": True}, models, orders=(("B", "A"),)), said)
+        for holds in (True, False, True)
+    ]
+    claims = result(toy(lambda *_: {}), {i: {FIRST: one} for i, one in enumerate(found)}, quick=False)["claims"]
+    assert claims[:3] == [
+        {"reading": FIRST, "text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3},
+        {"reading": FIRST, "text": "B wins", "where": "Sec. 2", "holds": 3, "seeds": 3},
+        {"reading": FIRST, "text": "The interval score at 95% ranks B, A", "where": SCORES, "holds": 0, "seeds": 3},
+    ]
 
 
 @pytest.mark.usefixtures("words")
@@ -344,7 +357,7 @@ def test_summary_cells_follow_their_definitions() -> None:
     test, held_out = (models_of(two_models(), ("GBR", "Meta"), period) for period in ("test", "held out"))
     assert list(test) == ["GBR", "Constant", "Meta"]
     scales = tuned(held_out, BM, 2.0)
-    cells = summary_cells(test, scales, squared_error, unit=2.0)
+    cells = summary(test, scales, 2.0)
     error, active = np.array([1.0, 2.0, 0.5, 3.0]), np.array([2.0, 1.0, 1.0, 4.0])
     curve = UCC(test["GBR"])
     # critical scales 1/2, 2, 1/2, 3/4; bandwidth 7/4 at scale 1; miss rates 1/2, 1/4 and 0 after them
@@ -391,18 +404,18 @@ def test_curves_cross_only_where_each_is_clearly_lower_somewhere() -> None:
 def test_scores_of_today_are_those_of_assess_and_check_the_papers_ranking() -> None:
     iv = three_rows()
     models = {"A": iv, "Constant": flat(iv)}
-    found = Findings({}, {}, models, unit=2.0, orders=(("A", "Constant"), ("Constant", "A"))).scored()
+    found = scored(Findings({}, {}, models, unit=2.0, orders=(("A", "Constant"), ("Constant", "A"))), {})
     row = assess(models, coverage=0.95, unit=2.0)["A"]
     assert found.cells[SCORES, "A", "score"] == row.score
     assert found.cells[SCORES, "A", "skill, %"] == 100 * UCC(iv).skill()
     parts = [found.cells[DECOMPOSITION, "A", part] for part in ("climatology", "- prediction", "- discrimination")]
     whole = parts[0] - parts[1] - parts[2] + found.cells[DECOMPOSITION, "A", "+ miscalibration"]
     assert_allclose(found.cells[DECOMPOSITION, "A", "score"], whole)
-    assert found.ranks == {
-        "The interval score at 95% ranks A, Constant": True,
-        "The potential CRPS ranks A, Constant": True,
-        "The interval score at 95% ranks Constant, A": False,
-        "The potential CRPS ranks Constant, A": False,
+    assert found.claims == {
+        ("The interval score at 95% ranks A, Constant", SCORES): True,
+        ("The potential CRPS ranks A, Constant", SCORES): True,
+        ("The interval score at 95% ranks Constant, A", SCORES): False,
+        ("The potential CRPS ranks Constant, A", SCORES): False,
     }
     assert found.verdict["model"] == "A"
 
@@ -423,7 +436,7 @@ def test_every_experiment_has_words_for_its_figures_and_readings(name: str) -> N
 
 
 def test_the_page_shows_the_committed_results() -> None:
-    """Else: python -m uccurve.experiments.markdown docs/paper-recomputed.md docs/paper."""
+    """Else: python -m uccurve.experiments.results docs/paper-recomputed.md docs/paper."""
     text = (DOCS / "paper-recomputed.md").read_text(encoding="utf-8")
     assert refreshed(text, DOCS / "paper") == text
     shown = {(block["name"], block["reading"] or FIRST) for block in BLOCK.finditer(text)}
@@ -434,7 +447,7 @@ def test_the_page_shows_the_committed_results() -> None:
 def test_results_have_tables_per_reading_in_the_order_of_the_cells() -> None:
     cells = {("one", "A", "x"): 1.0, ("one", "B", "y"): 2.0, ("two", "A", "x"): 3.0}
     first, second = (
-        Findings(numbers, {"positive": True}, {}, verdict={"model": "A", "decided": decided})
+        Findings(numbers, {}, {}, verdict={"model": "A", "decided": decided})
         for numbers, decided in ((cells, False), ({("one", "A", "x"): 5.0}, True))
     )
     judged = {0: {FIRST: first, SECOND: second}, 1: {FIRST: first}}

@@ -12,24 +12,13 @@ pytest.importorskip("numpyro")
 pytest.importorskip("polars")
 
 import jax
+import jax.numpy as jnp
 import polars as pl
 from sklearn._loss import PinballLoss
 from sklearn.ensemble import GradientBoostingRegressor
 
-from uccurve.experiments import (
-    bands,
-    bayes_net,
-    bnn,
-    gap,
-    housing,
-    seq2seq,
-    synthetic,
-    tabular,
-    traffic,
-    traffic_data,
-    trees,
-    wine,
-)
+from uccurve.experiments import bands, bnn, gap, housing, loaders, seq2seq, synthetic, tabular, traffic, wine
+from uccurve.experiments.experiment import Settings
 
 
 def test_noise_around_the_sine_has_a_deviation_between_its_bounds() -> None:
@@ -62,7 +51,7 @@ def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
     X = rng.uniform(0, 1, (4000, 1))
     y = 2 * X[:, 0] * rng.standard_normal(4000)
     new = {"three": (np.array([[0.02], [0.5], [0.95]]), y[:3]), "one": (np.array([[0.5]]), y[:1])}
-    found = trees.half_widths((X, y), new, {"n_estimators": 50, "max_depth": 2}, share=0.5, seed=0)
+    found = tabular.half_widths((X, y), new, {"n_estimators": 50, "max_depth": 2}, share=0.5, seed=0)
     first, second = found["three"], found["one"]
     # The 0.95 quantile of |N(0, 2x)| is 1.96 * 2x.
     assert_allclose(first[1:], [1.96, 3.72], rtol=0.2)
@@ -73,7 +62,7 @@ def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
 def test_all_models_of_a_fold_share_one_prediction() -> None:
     rng = np.random.default_rng(0)
     X, size = rng.standard_normal((300, 2)), {"n_estimators": 5, "max_depth": 2}
-    settings = {**housing.EXPERIMENT.settings(), "folds": 3, "strong": size, "weak": size}
+    settings = Settings(housing.EXPERIMENT.settings(), folds=3, strong=size, weak=size)
     data = X, X[:, 0] + rng.standard_normal(300)
     found = tabular.pooled(lambda: data, tabular.intervals, 0, settings)
     for period in ("held out", "test"):
@@ -89,7 +78,7 @@ def test_all_models_of_a_fold_share_one_prediction() -> None:
 def test_tiny_and_crossing_bands_are_repaired_in_several_ways() -> None:
     y_true, y_pred = np.array([1.0, 2.0]), np.array([0.0, 0.0])
     # The second prediction lies above its upper bound; the mean half-width is (6 + 2) / 2 / 2 = 2.
-    found = wine.repairs({"test GBR": np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]])}, "GBR")
+    found = wine.repairs(np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]]))
     assert_allclose([found[label].upper_band[1] for label in wine.FLOORS], [0.1, 0.2, 0.4])
     for iv in found.values():
         assert_allclose(iv.y_pred, y_pred)
@@ -102,7 +91,7 @@ def test_a_row_equal_to_its_prediction_counted_as_not_above() -> None:
     y, prediction = np.array([1.0, 2.0, 3.0]), np.full(3, 2.0)
     today, earlier = (
         loss(sample_weight=None, quantile=0.9).gradient(y, prediction)
-        for loss in (PinballLoss, trees.EarlierQuantileLoss)
+        for loss in (PinballLoss, tabular.EarlierQuantileLoss)
     )
     assert_allclose(today, [0.1, -0.9, -0.9])
     assert_allclose(earlier, [0.1, 0.1, -0.9])
@@ -110,12 +99,13 @@ def test_a_row_equal_to_its_prediction_counted_as_not_above() -> None:
 
 def test_without_ties_the_earlier_rule_changes_nothing() -> None:
     rng = np.random.default_rng(0)
-    X, sizes = rng.standard_normal((200, 2)), {key: {"n_estimators": 5, "max_depth": 2} for key in ("strong", "weak")}
+    X, size = rng.standard_normal((200, 2)), {"n_estimators": 5, "max_depth": 2}
+    sizes = Settings(strong=size, weak=size)
     y = rng.standard_normal(200)
     first, rounded = (
-        [trees.bounds((X, target), {"new": (X, y)}, sizes, seed=0, kind=kind)["new GBR"] for kind in kinds]
+        [tabular.bounds((X, target), {"new": (X, y)}, sizes, seed=0, kind=kind)["new GBR"] for kind in kinds]
         for target in (y, np.round(y))
-        for kinds in [(GradientBoostingRegressor, trees.EarlierBoosting)]
+        for kinds in [(GradientBoostingRegressor, tabular.EarlierBoosting)]
     )
     assert np.mean(first[0] != first[1]) < 0.2  # a quantile is the value of a row, which ties with its own prediction
     assert np.abs(rounded[0] - rounded[1]).max() > 0.01
@@ -133,7 +123,7 @@ def test_each_fold_gets_the_scale_that_is_cheapest_on_its_held_out_rows() -> Non
         "test": np.concatenate([fold_rows(9.0, 1.5), fold_rows(9.0, 4.0)], axis=1),
     }
     fold = {period: np.repeat([0, 1], 40) for period in rows}
-    found = tabular.calibrated_by_fold(rows, fold, 1.0)
+    found = bands.calibrated_by_fold(rows, fold, 1.0)
     assert_allclose(found.upper_band, np.repeat([3.0, 2.0], 40))
     assert_allclose(found.y_true, rows["test"][0])
 
@@ -144,7 +134,7 @@ def test_a_fold_is_shifted_where_that_is_cheaper_than_scaling() -> None:
     held_out = np.stack([y_true, np.zeros(40), -band, band])
     test = fold_rows(1.0, 5.0)
     fold = {"held out": np.zeros(40), "test": np.zeros(40)}
-    found = tabular.calibrated_by_fold({"held out": held_out, "test": test}, fold, 1.0)
+    found = bands.calibrated_by_fold({"held out": held_out, "test": test}, fold, 1.0)
     assert_allclose(found.upper_band, 8.0)
 
 
@@ -153,7 +143,7 @@ def test_our_bands_follow_the_errors_of_rows_that_the_base_has_not_seen() -> Non
     X = rng.uniform(0, 1, (2000, 1))
     y = np.where(X[:, 0] > 0.5, 3.0, 0.3) * rng.standard_normal(2000)
     new, size = {"new": (np.array([[0.2], [0.8]]), y[:2])}, {"n_estimators": 20, "max_depth": 2}
-    found = trees.area_bands((X, y), new, size, folds=2, seed=0)
+    found = tabular.area_bands((X, y), new, Settings(strong=size, cross_fits=2), seed=0)
     assert set(found) == {f"new {name}" for name in bands.OURS}
     ratio = {name.removeprefix("new "): band[1] / band[0] for name, band in found.items()}
     assert_allclose(ratio["Ours (ED)"], 10.0, rtol=0.25)  # the root mean square of the error
@@ -199,7 +189,7 @@ def raw_hours() -> pl.DataFrame:
 
 
 def test_the_hourly_grid_mends_what_can_be_and_flags_the_rest() -> None:
-    grid = traffic_data.hourly(raw_hours())
+    grid = loaders.hourly(raw_hours())
     assert grid.height == 144
     assert_array_equal(np.flatnonzero(~grid["observed"].to_numpy()), [30, 31, 60, 61, 62, 63])
     assert_array_equal(np.flatnonzero(~grid["usable"].to_numpy()), [60, 61, 62, 63])
@@ -210,34 +200,34 @@ def test_the_hourly_grid_mends_what_can_be_and_flags_the_rest() -> None:
 
 
 def test_no_window_reaches_over_a_long_gap() -> None:
-    starts = traffic_data.window_starts(traffic_data.hourly(raw_hours()))
+    starts = traffic.window_starts(loaders.hourly(raw_hours()))
     # Rows 64 to 143 are usable, 80 in a row: no window of 96 hours fits.
     assert all(len(found) == 0 for found in starts.values())
 
 
 def test_windows_of_the_real_data_stay_in_their_periods(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from uccurve.experiments.loaders import traffic
-
     monkeypatch.setenv("UCCURVE_DATA", str(shared_data))
-    raw = traffic()
-    data, time = traffic_data.series(raw), traffic_data.hourly(raw)["date_time"].to_numpy()
-    assert np.isfinite(data.past).all()
+    raw = loaders.traffic()
+    data, time = traffic.series(raw), loaders.hourly(raw)["date_time"].to_numpy()
+    assert np.isfinite(data["past"]).all()
     ends = {
-        name: (time[s + traffic_data.PAST].min(), time[s + traffic_data.PAST + traffic_data.AHEAD - 1].max())
-        for name, s in data.starts.items()
+        name: (time[s + traffic.PAST].min(), time[s + traffic.PAST + traffic.AHEAD - 1].max())
+        for name, s in data["starts"].items()
     }
-    assert ends["train"][1] < traffic_data.SPLIT[0] <= ends["held out"][0]
-    assert ends["held out"][1] < traffic_data.SPLIT[1] <= ends["test"][0]
+    assert ends["train"][1] < traffic.SPLIT[0] <= ends["held out"][0]
+    assert ends["held out"][1] < traffic.SPLIT[1] <= ends["test"][0]
     hours = {
-        name: np.unique(data.starts[name][:, None] + traffic_data.PAST + np.arange(traffic_data.AHEAD))
+        name: np.unique(data["starts"][name][:, None] + traffic.PAST + np.arange(traffic.AHEAD))
         for name in ("inside", "outside")
     }
     assert not set(hours["inside"]) & set(hours["outside"])
-    assert set(data.starts["inside"]) | set(data.starts["outside"]) < set(data.starts["train"])
-    windows = data.windows(data.starts["test"][:3])
-    assert windows.past.shape == (3, 72, data.past.shape[1])
+    assert set(data["starts"]["inside"]) | set(data["starts"]["outside"]) < set(data["starts"]["train"])
+    windows = traffic.windows(data, data["starts"]["test"][:3])
+    assert windows.past.shape == (3, 72, data["past"].shape[1])
     assert_allclose(
-        windows.target[0] * data.unit + data.center, data.volume[data.starts["test"][0] + np.arange(72, 96)], rtol=1e-5
+        windows.target[0] * data["unit"] + data["center"],
+        data["volume"][data["starts"]["test"][0] + np.arange(72, 96)],
+        rtol=1e-5,
     )
 
 
@@ -255,7 +245,8 @@ def test_an_lstm_step_follows_the_textbook() -> None:
 
 @pytest.mark.parametrize("kind", ["meta", "online", "variance", "dropout"])
 def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> None:
-    effort = seq2seq.Settings(hidden=16, meta_hidden=8, updates=150, batch=64, passes=10, peak_rate=1e-2)
+    changed = {"hidden": 16, "meta_hidden": 8, "updates": 150, "batch": 64, "passes": 10, "peak_rate": 1e-2}
+    effort = Settings(traffic.EXPERIMENT.settings(), **changed)
 
     def windows(rng: np.random.Generator) -> seq2seq.Windows:
         loud = rng.choice([0.0, 1.0], (64, 1, 1)) * np.ones((64, 4, 1))
@@ -277,39 +268,43 @@ def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> N
 
 
 def test_dropout_masks_have_the_mean_one_and_one_draw_a_sequence() -> None:
-    settings = seq2seq.Settings(hidden=400, dropout=0.25)
+    settings = Settings(hidden=400, dropout=0.25)
     windows = seq2seq.Windows(*(np.zeros(shape) for shape in ((50, 6, 3), (50, 4, 2), (50, 4), (50, 4))))  # type: ignore[arg-type]
     masks = seq2seq.draw_masks(jax.random.key(0), windows, settings)
-    assert_allclose(np.asarray(masks.decoder).mean(), 1.0, atol=0.02)
-    assert_allclose(np.unique(np.asarray(masks.decoder)), [0, 4 / 3], rtol=1e-6)
-    assert np.asarray(masks.past).shape == (50, 1, 3)
+    assert_allclose(np.asarray(masks["decoder"]).mean(), 1.0, atol=0.02)
+    assert_allclose(np.unique(np.asarray(masks["decoder"])), [0, 4 / 3], rtol=1e-6)
+    assert np.asarray(masks["past"]).shape == (50, 1, 3)
 
 
-SMALL = bayes_net.Settings(hidden=10, chains=1, warmup=100, draws=200, tree_depth=6, steps=1500, restarts=2)
+SMALLER = {"hidden": 10, "chains": 1, "warmup": 100, "draws": 200, "tree_depth": 6, "steps": 1500, "restarts": 2}
+SMALL = Settings(bnn.EXPERIMENT.settings(), **SMALLER)
+
+
+def training_points(seed: int) -> tuple[jax.Array, jax.Array]:
+    x, y = jnp.asarray(bnn.data(seed, 0.5)["train"], jnp.float32)
+    return x, y
 
 
 def test_both_inferences_fit_the_data_and_nuts_doubts_more_in_the_gap() -> None:
-    data = bnn.data(8, 0.5)
-    x, y = data["train"]
+    x, y = training_points(8)
     at = np.array([-2.0, 0.0, 2.0])
-    draws = bayes_net.posterior_draws(x, y, SMALL, seed=0, kernel="nuts")
-    values = bayes_net.functions(draws, at)
+    draws = bnn.posterior_draws(x, y, SMALL, seed=0, kernel="NUTS")
+    values = bnn.functions(draws, at)
     assert values.shape == (200, 3)
     assert_allclose(values.mean(axis=0)[[0, 2]], [-0.8, 0.8], atol=0.35)
     assert values.std(axis=0)[1] > values.std(axis=0)[[0, 2]].max()
-    factors, bounds = bayes_net.variational(x, y, SMALL, seed=0)
+    factors, bounds = bnn.variational(x, y, SMALL, seed=0)
     assert bounds.shape == (2,)
-    fitted = bayes_net.functions(bayes_net.variational_draws(factors, draws=500, key=jax.random.key(1)), at)
+    fitted = bnn.functions(bnn.variational_draws(factors, draws=500, key=jax.random.key(1)), at)
     assert_allclose(fitted.mean(axis=0)[[0, 2]], [-0.8, 0.8], atol=0.5)
 
 
 def test_plain_hmc_obeys_its_step_and_number_of_steps() -> None:
     # 20 steps of 1e-4 move a weight by about 2e-3; NumPyro's default trajectory of 2 pi would move it by more than 1.
-    settings = bayes_net.Settings(
-        hidden=5, hmc_iterations=6, hmc_burn_in=2, hmc_thinning=1, hmc_step=1e-4, hmc_leapfrog=20
-    )
-    x, y = bnn.data(0, 0.5)["train"]
-    draws = bayes_net.posterior_draws(x, y, settings, seed=0, kernel="hmc")
+    short = {"hmc_iterations": 6, "hmc_burn_in": 2, "hmc_thinning": 1, "hmc_step": 1e-4, "hmc_leapfrog": 20}
+    settings = Settings(bnn.EXPERIMENT.settings(), hidden=5, **short)
+    x, y = training_points(0)
+    draws = bnn.posterior_draws(x, y, settings, seed=0, kernel="HMC")
     moves = np.abs(np.diff(np.asarray(draws["w1"]), axis=0))
     assert draws["w1"].shape == (4, 5)
     assert 1e-5 < moves.mean() < 1e-2
@@ -318,13 +313,13 @@ def test_plain_hmc_obeys_its_step_and_number_of_steps() -> None:
 def test_the_evidence_bound_of_the_prior_has_no_divergence() -> None:
     prior = {"w1": np.zeros(3), "b1": np.zeros(3), "w2": np.zeros(3), "b2": np.zeros(())}
     zeros = {name: np.zeros_like(value) for name, value in prior.items()}
-    settings = bayes_net.Settings(hidden=3, samples=4000)
+    settings = Settings(bnn.EXPERIMENT.settings(), hidden=3, samples=4000)
     nothing = np.zeros(0)
-    bound = bayes_net.elbo((prior, zeros), jax.random.key(0), nothing, nothing, settings)  # type: ignore[arg-type]
+    bound = bnn.elbo((prior, zeros), jax.random.key(0), nothing, nothing, settings)  # type: ignore[arg-type]
     assert_allclose(bound, 0.0, atol=1e-6)
 
 
 def test_log_likelihood_of_one_draw_is_the_normal_density() -> None:
     values, y = np.array([[0.5, 1.0]]), np.array([1.0, 1.0])
     expected = np.mean(-0.5 * ((y - values[0]) / 0.5) ** 2 - np.log(0.5 * np.sqrt(2 * np.pi)))
-    assert_allclose(bayes_net.log_likelihood(values, y, 0.5), expected)
+    assert_allclose(bnn.log_likelihood(values, y, 0.5), expected)

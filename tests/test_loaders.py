@@ -63,7 +63,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def publish(monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, url: str) -> None:
     """Make `content` the published version of a data set, found at `url`."""
-    source = loaders.Source("data.csv", url, {str(len(content)): hashlib.sha256(content).hexdigest()})
+    copies = {str(len(content)): hashlib.sha256(content).hexdigest()}
+    source = {"file": "data.csv", "url": url, "copies": copies}
     monkeypatch.setitem(loaders.SOURCES, name, source)
 
 

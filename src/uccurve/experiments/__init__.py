@@ -3,16 +3,25 @@
 Nothing here is imported by `import uccurve`; the libraries behind it come with ``pip install "uccurve[experiments]"``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._names import NAMES, Progress, load
-
-if TYPE_CHECKING:
-    from .results import Result
+from uccurve import _checks as checks
 
 __all__ = ["NAMES", "load", "run", "study"]
+
+NAMES = ("concepts", "synthetic", "gap", "bnn", "housing", "wine", "traffic")
+
+
+def load(name: str) -> Any:
+    """Return one experiment by name."""
+    checks.choice("names", name, NAMES)
+    try:
+        return import_module(f".{name}", __package__).EXPERIMENT
+    except ImportError as error:
+        raise ImportError(f'experiments need {error.name}: pip install "uccurve[experiments]"') from error
 
 
 def run(
@@ -21,8 +30,8 @@ def run(
     quick: bool = False,
     seeds: int | None = None,
     out: str | Path = "paper",
-    progress: Progress | None = None,
-) -> "dict[str, Result]":
+    progress: Callable[[str, int, int], None] | None = None,
+) -> dict[str, dict[str, Any]]:
     """Run experiments end to end and write ``NAME.json``, the figures and ``index.html`` to a folder.
 
     Finished parts are kept in the cache folder, so that an interrupted run resumes where it stopped.
@@ -56,7 +65,7 @@ def run(
     found = [load(name) for name in (NAMES if "all" in wanted else wanted)]
     if seeds is not None and seeds < 1:
         raise ValueError(f"`seeds` must be at least 1; got {seeds}.")
-    from .runner import run_all
+    from .results import run_all
 
     return run_all(found, quick=quick, seeds=seeds, folder=Path(out), progress=progress or (lambda *_: None))
 
@@ -69,8 +78,8 @@ def study(
     quick: bool = False,
     seeds: int | None = None,
     out: str | Path = ".",
-    progress: Progress | None = None,
-) -> "Result":
+    progress: Callable[[str, int, int], None] | None = None,
+) -> dict[str, Any]:
     """Compare methods that predict intervals on many data sets, and write the page ``study.md`` that says which to use.
 
     The libraries behind it come with ``pip install "uccurve[study]"``. Finished parts are kept, as for `run`, but not
@@ -111,6 +120,5 @@ def study(
         raise ImportError(f'the study needs {error.name}: pip install "uccurve[study]"') from error
     if seeds is not None and seeds < 1:
         raise ValueError(f"`seeds` must be at least 1; got {seeds}.")
-    number = seeds or (1 if quick else 5)
-    shown = progress or (lambda *_: None)
-    return run_study(methods, own or {}, data, quick=quick, seeds=number, folder=Path(out), progress=shown)
+    asked: Any = {"quick": quick, "seeds": seeds or (1 if quick else 5), "progress": progress or (lambda *_: None)}
+    return run_study(methods, own or {}, data, folder=Path(out), **asked)

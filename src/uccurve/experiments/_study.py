@@ -2,13 +2,13 @@
 
 import logging
 import platform
-import re
 import time
 import tomllib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import partial
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -21,13 +21,12 @@ from threadpoolctl import threadpool_limits
 from uccurve import UCC, Intervals, assess, coverage_score, interval_score
 from uccurve import _checks as checks
 
-from ._names import Progress
 from ._study_data import DATA, QUICK, Trial, trial
 from ._study_methods import COVERAGE, METHODS, Method, of_object
 from ._study_page import write
 from .bands import BM, ED, FLOOR
-from .results import Result, as_json, finite, ours
-from .store import Arrays, Part, cache_folder, finished, versions, write_whole
+from .results import Progress, Result, finite, ours
+from .store import Arrays, finished, part_path, versions, write_json
 
 RECIPE = 1
 """Raised where the code of a method or a data set changes, so that kept parts are computed anew."""
@@ -60,6 +59,12 @@ def run_study(
             parts[one.seed][method] = finished_part(one, method, fit, keep=method not in own)
         judged[name] = about("data", name) | judge(trials, parts)
     progress("study: done", total, total)
+    groups = {
+        "all": list(judged),
+        "large": [name for name, one in judged.items() if one["training_rows"] >= SMALL],
+        "small": [name for name, one in judged.items() if one["training_rows"] < SMALL],
+        "real": [name for name, one in judged.items() if "synthetic" not in one],
+    }
     result = {
         "experiment": "study",
         "quick": quick,
@@ -68,9 +73,9 @@ def run_study(
         "versions": {"python": platform.python_version()} | versions(sorted({"uccurve", "numpy"} | packages)),
         "methods": {name: about("methods", name) for name in chosen},
         "data": judged,
-        "ranks": {name: ranks(judged, among) for name, among in groups(judged).items()},
+        "ranks": {name: ranks(judged, among) for name, among in groups.items()},
     }
-    write_whole(folder / "study" / "study.json", as_json(result))
+    write_json(folder / "study" / "study.json", result)
     write(result, folder)
     return result
 
@@ -108,32 +113,6 @@ def loaded(asked: Mapping[str, Mapping[str, Any]]) -> set[str]:
     return {one["package"] for one in asked.values()}
 
 
-def finished_part(one: Trial, method: str, fit: Method, *, keep: bool) -> Arrays:
-    """Return what a method predicts in a trial, kept from an earlier run or computed now; nothing for too many rows."""
-    if len(one.folds[0][0]) > about("methods", method).get("most_rows", np.inf):
-        return {}
-    packages = ("numpy", "scikit-learn", about("methods", method)["package"], about("data", one.data)["package"])
-    depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
-    depends["versions"] = versions(packages)
-    file = re.sub(r"\W+", "-", f"{one.data} {method} seed{one.seed}")
-    part = Part("study", file, depends, lambda: intervals(one, method, fit))
-    return finished(part, cache_folder() / "parts") if keep else part.compute()
-
-
-def intervals(one: Trial, method: str, fit: Method) -> Arrays:
-    """Return predictions and bounds of the test rows, and the CPU seconds of fitting and predicting, on one thread."""
-    (X, y, *_), rows, seconds = one.table, [], []
-    for train, test in one.folds:
-        with alone():
-            times = [time.process_time()]
-            predict = fit(X[train], y[train], one.seed)
-            times.append(time.process_time())
-            rows.append(checked(method, predict(X[test]), len(test)))
-            times.append(time.process_time())
-        seconds.append(np.diff(times))
-    return {"rows": np.concatenate(rows, axis=1), "seconds": np.mean(seconds, axis=0)}
-
-
 @contextmanager
 def alone() -> Iterator[None]:
     """Run on one thread, without the warnings and log messages of other libraries."""
@@ -145,42 +124,61 @@ def alone() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def checked(name: str, found: Any, n: int) -> Any:
-    """Return predictions, lower and upper bounds as floats, crossing bounds exchanged."""
-    shapes = {np.shape(column) for column in found}
-    if shapes != {(n,)} or len(found) != 3 or not np.isfinite(found).all():
-        raise ValueError(f"predict_interval of {name!r} must return lower and upper bounds, {n} finite numbers each.")
-    y_pred, *bounds = np.asarray(found, float)
-    return np.stack([y_pred, *np.sort(bounds, axis=0)])
+def finished_part(one: Trial, method: str, fit: Method, *, keep: bool) -> Arrays:
+    """Return what a method predicts in a trial, kept from an earlier run or computed now; nothing for too many rows."""
+    if len(one.folds[0][0]) > about("methods", method).get("most_rows", np.inf):
+        return {}
+    packages = ("numpy", "scikit-learn", about("methods", method)["package"], about("data", one.data)["package"])
+    depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
+    path = part_path("study", f"{one.data} {method} seed{one.seed}", depends | {"versions": versions(packages)})
+    return finished(path, partial(intervals, one, method, fit)) if keep else intervals(one, method, fit)
+
+
+def intervals(one: Trial, method: str, fit: Method) -> Arrays:
+    """Return predictions and ordered bounds of the test rows, and the CPU seconds of fit and predict, on one thread."""
+    (X, y, *_), rows, seconds = one.table, [], []
+    for train, test in one.folds:
+        with alone():
+            times = [time.process_time()]
+            predict = fit(X[train], y[train], one.seed)
+            times.append(time.process_time())
+            found = predict(X[test])
+            times.append(time.process_time())
+        n = len(test)
+        if {np.shape(column) for column in found} != {(n,)} or len(found) != 3 or not np.isfinite(found).all():
+            raise ValueError(
+                f"predict_interval of {method!r} must return lower and upper bounds, {n} finite numbers each."
+            )
+        y_pred, *bounds = np.asarray(found, float)
+        rows.append(np.stack([y_pred, *np.sort(bounds, axis=0)]))
+        seconds.append(np.diff(times))
+    return {"rows": np.concatenate(rows, axis=1), "seconds": np.mean(seconds, axis=0)}
 
 
 def judge(trials: list[Trial], parts: list[dict[str, Arrays]]) -> dict[str, Any]:
-    """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals."""
+    """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals.
+
+    For curves, bands below 5% of the mean half-width are raised to it, as in the paper's tables.
+    """
     size = len(trials[0].folds[0][0])
-    methods = [method for method, found in parts[0].items() if found]
-    if not methods:
+    models: dict[str, Any] = {}
+    for method in [method for method, found in parts[0].items() if found]:
+        rows = [(one.table.y[one.test], *part[method]["rows"]) for one, part in zip(trials, parts, strict=True)]
+        models[method] = [Intervals.from_bounds(*each, min_band=FLOOR) for each in rows]
+    if not models:
         raise ValueError(f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows.")
-    models = {
-        method: [banded(one, part[method]) for one, part in zip(trials, parts, strict=True)] for method in methods
-    }
     label = np.concatenate([one.table.label[one.test] for one in trials])
     pooled = assess(models, coverage=COVERAGE, block=label, progress=False)
-    results = {}
-    for method in methods:
-        units = [float(one.table.y.std()) for one in trials]
-        seeds = [measures(*each) for each in zip(models[method], [part[method] for part in parts], units, strict=True)]
+    units = [float(one.table.y.std()) for one in trials]
+    results: dict[str, dict[str, Any]] = {}
+    for method, found in models.items():
+        seeds = [measures(*each) for each in zip(found, [part[method] for part in parts], units, strict=True)]
         row = pooled[method]
         skill = {"skill_pooled": row.skill, "skill_low": row.skill_low, "skill_high": row.skill_high}
-        results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]} | {
-            key: finite(round(value, DIGITS)) for key, value in skill.items()
-        }
+        results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]}
+        results[method] |= {key: finite(round(value, DIGITS)) for key, value in skill.items()}
     rows, features = trials[0].table.X.shape
     return {"rows": rows, "features": features, "training_rows": size, "results": results}
-
-
-def banded(one: Trial, part: Arrays) -> Intervals:
-    """Return intervals for curves: bands below 5% of the mean half-width are raised to it, as in the paper's tables."""
-    return Intervals.from_bounds(one.table.y[one.test], *part["rows"], min_band=FLOOR)
 
 
 def measures(iv: Intervals, arrays: Arrays, unit: float) -> dict[str, float]:
@@ -202,16 +200,6 @@ def measures(iv: Intervals, arrays: Arrays, unit: float) -> dict[str, float]:
     return {name: round(float(value), DIGITS) for name, value in found.items()}
 
 
-def groups(judged: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return names of data sets: all, large ones, small ones and real ones."""
-    return {
-        "all": list(judged),
-        "large": [name for name, one in judged.items() if one["training_rows"] >= SMALL],
-        "small": [name for name, one in judged.items() if one["training_rows"] < SMALL],
-        "real": [name for name, one in judged.items() if "synthetic" not in one],
-    }
-
-
 def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:
     """Return mean ranks over data sets of the methods that ran on all, Friedman's p and Nemenyi's critical difference.
 
@@ -226,8 +214,6 @@ def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:
         values = np.array([[one[method][measure]["mean"] for method in common] for one in results])
         mean = rankdata(sign * values, axis=1).mean(axis=0)
         p = friedmanchisquare(*values.T).pvalue if k > 2 and n > 1 else np.nan
-        found["measures"][measure] = {
-            "friedman_pvalue": finite(p),
-            "mean_ranks": dict(zip(common, map(finite, mean), strict=True)),
-        }
+        named = dict(zip(common, map(finite, mean), strict=True))
+        found["measures"][measure] = {"friedman_pvalue": finite(p), "mean_ranks": named}
     return found

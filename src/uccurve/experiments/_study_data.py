@@ -9,18 +9,13 @@ import sklearn.datasets
 from sklearn.model_selection import GroupKFold
 
 from . import loaders
-from .findings import Floats
+from .experiment import Floats
 
 Index = np.ndarray[Any, np.dtype[np.intp]]
 FOLDS = 5
 FEW = 1000
 """Up to so many rows a seed tests all folds of its own shuffle; above, each seed tests one fold of the same shuffle."""
 QUICK_ROWS = 300
-NOISE: dict[str, Callable[[np.random.Generator, int], Floats]] = {
-    "normal": lambda rng, rows: rng.normal(size=rows),
-    "heavy tails": lambda rng, rows: rng.standard_t(3, size=rows),
-    "skewed": lambda rng, rows: rng.exponential(size=rows) - 1,
-}
 
 
 class Table(NamedTuple):
@@ -33,18 +28,14 @@ class Table(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A data set as one seed sees it: its rows, and the training and test rows of each fold that the seed tests."""
+    """A data set as one seed sees it: its rows, the training and test rows of each fold, and all test rows."""
 
     data: str
     seed: int
     quick: bool
     table: Table
     folds: list[tuple[Index, Index]]
-
-    @property
-    def test(self) -> Index:
-        """All test rows, one fold after the other."""
-        return np.concatenate([test for _, test in self.folds])
+    test: Index
 
 
 def trial(name: str, seed: int, *, quick: bool) -> Trial:
@@ -54,31 +45,30 @@ def trial(name: str, seed: int, *, quick: bool) -> Trial:
     whole = len(found.y) <= FEW and not quick
     shuffled = GroupKFold(FOLDS, shuffle=True, random_state=seed if whole else seed // FOLDS)
     folds = [(train[~found.hidden[train]], test) for train, test in shuffled.split(found.X, groups=found.label)]
-    return Trial(name, seed, quick, found, folds if whole else [folds[seed % FOLDS]])
+    folds = folds if whole else [folds[seed % FOLDS]]
+    return Trial(name, seed, quick, found, folds, np.concatenate([test for _, test in folds]))
 
 
 def table(X: Any, y: Any, label: Index | None = None, hidden: Any = False) -> Table:
     """Return a table of floats; by default rows are independent and may all be trained on."""
-    rows = len(y)
-    label = np.arange(rows) if label is None else label
-    return Table(np.asarray(X, float), np.asarray(y, float), label, np.broadcast_to(hidden, rows))
+    label = np.arange(len(y)) if label is None else label
+    return Table(np.asarray(X, float), np.asarray(y, float), label, np.broadcast_to(hidden, len(y)))
 
 
-def synthetic(rows: int, noise: str, *, features: int = 5, gap: float = 0.0) -> Callable[[int], Table]:
+def synthetic(seed: int, rows: int, noise: str = "normal", *, features: int = 5, gap: float = 0.0) -> Table:
     """Return rows with uniform features, a bumpy signal, and noise that grows eightfold along two features.
 
     One of these two is no part of the signal. Rows whose first feature lies in a `gap` of this width are only tested.
     """
-
-    def load(seed: int) -> Table:
-        rng = np.random.default_rng([rows, seed])
-        X = rng.uniform(size=(rows, features))
-        signal = 4 * np.sin(2 * np.pi * X[:, 0]) + 6 * (X[:, 1] - 0.5) ** 2 + 3 * X[:, 2]
-        size = 0.4 * np.exp(1.5 * X[:, 0] + 0.6 * X[:, 3])
-        y = signal + size * NOISE[noise](rng, rows)
-        return table(X, y, seed * rows + np.arange(rows), np.abs(X[:, 0] - 0.6) < gap / 2)
-
-    return load
+    rng = np.random.default_rng([rows, seed])
+    X = rng.uniform(size=(rows, features))
+    signal = 4 * np.sin(2 * np.pi * X[:, 0]) + 6 * (X[:, 1] - 0.5) ** 2 + 3 * X[:, 2]
+    size = 0.4 * np.exp(1.5 * X[:, 0] + 0.6 * X[:, 3])
+    if noise == "skewed":
+        drawn = rng.exponential(size=rows) - 1
+    else:
+        drawn = rng.standard_t(3, size=rows) if noise == "heavy tails" else rng.normal(size=rows)
+    return table(X, signal + size * drawn, seed * rows + np.arange(rows), np.abs(X[:, 0] - 0.6) < gap / 2)
 
 
 def friedman1(seed: int) -> Table:
@@ -87,51 +77,41 @@ def friedman1(seed: int) -> Table:
     return table(X, y, seed * FEW + np.arange(FEW))
 
 
-def statsmodels_set(name: str, target: str) -> Callable[[int], Table]:
+def statsmodels_set(name: str, target: str = "") -> Table:
     """Return a data set that comes with statsmodels, with one column as the target and the others as features."""
-
-    def load(_: int) -> Table:
-        frame = import_module(f"statsmodels.datasets.{name}").load_pandas().data
+    frame = import_module(f"statsmodels.datasets.{name}").load_pandas().data
+    if name != "star98":
         return table(frame.drop(columns=target), frame[target])
-
-    return load
-
-
-def star98(_: int) -> Table:
-    """Return school districts; columns 15 and later are products of the first ones."""
-    rows = import_module("statsmodels.datasets.star98").load_pandas().data.to_numpy()
+    rows = frame.to_numpy()  # school districts: pupils above and below the median; from column 15 on products of others
     return table(rows[:, 2:14], rows[:, 0] / (rows[:, 0] + rows[:, 1]))
 
 
-def traffic(_: int) -> Table:
+def traffic() -> Table:
     """Return the observed hours; those of a week belong together."""
-    from .traffic_data import WEEK, calendar_columns, hourly
-
-    grid = hourly(loaders.traffic())
+    grid = loaders.hourly(loaders.traffic())
     weather = grid.select("temp", "rain_1h", "snow_1h", "clouds_all").to_numpy()
     seen = np.flatnonzero(grid["observed"].to_numpy())
-    return table(
-        np.column_stack([weather, calendar_columns(grid)])[seen], grid["volume"].to_numpy()[seen], seen // WEEK
-    )
+    X = np.column_stack([weather, loaders.calendar_columns(grid)])
+    return table(X[seen], grid["volume"].to_numpy()[seen], seen // loaders.WEEK)
 
 
 DATA: dict[str, Callable[[int], Table]] = {
     "housing": lambda _: table(*loaders.housing()),
     "wine": lambda _: table(*loaders.wine()),
-    "traffic": traffic,
+    "traffic": lambda _: traffic(),
     "diabetes": lambda _: table(*sklearn.datasets.load_diabetes(return_X_y=True)),
-    "engel": statsmodels_set("engel", "foodexp"),
-    "cancer": statsmodels_set("cancer", "cancer"),
-    "star98": star98,
-    "fair": statsmodels_set("fair", "affairs"),
-    "randhie": statsmodels_set("randhie", "mdvis"),
+    "engel": lambda _: statsmodels_set("engel", "foodexp"),
+    "cancer": lambda _: statsmodels_set("cancer", "cancer"),
+    "star98": lambda _: statsmodels_set("star98"),
+    "fair": lambda _: statsmodels_set("fair", "affairs"),
+    "randhie": lambda _: statsmodels_set("randhie", "mdvis"),
     "friedman1": friedman1,
-    "noise-300": synthetic(300, "normal"),
-    "noise": synthetic(5000, "normal"),
-    "heavy-tails": synthetic(5000, "heavy tails"),
-    "skewed": synthetic(5000, "skewed"),
-    "gap": synthetic(2000, "normal", gap=0.2),
-    "large": synthetic(50_000, "heavy tails", features=10),
+    "noise-300": lambda seed: synthetic(seed, 300),
+    "noise": lambda seed: synthetic(seed, 5000),
+    "heavy-tails": lambda seed: synthetic(seed, 5000, "heavy tails"),
+    "skewed": lambda seed: synthetic(seed, 5000, "skewed"),
+    "gap": lambda seed: synthetic(seed, 2000, gap=0.2),
+    "large": lambda seed: synthetic(seed, 50_000, "heavy tails", features=10),
 }
 """What each is, and the package it comes with, is in `study.toml`."""
 QUICK = ("diabetes", "engel", "noise-300", "skewed")

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from uccurve import IntervalRegressor
 from uccurve.train import BandRegressor
 
-from .findings import Floats
+from .experiment import Floats
 
 Predict = Callable[[Floats], tuple[Floats, Floats, Floats]]
 """Returns predictions, lower and upper bounds of new rows."""
@@ -58,9 +58,9 @@ def unseen_errors(X: Floats, y: Floats, seed: int) -> Floats:
     return np.asarray(y - cross_val_predict(learner(seed), X, y, cv=folds(seed)))
 
 
-def around(y_pred: Floats, half_width: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return predictions with bounds on both sides."""
-    half_width = np.maximum(half_width, 0.0)
+def around(factor: float, y_pred: Floats, band: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return predictions with bounds on both sides, a factor times the band away."""
+    half_width = np.maximum(factor * band, 0.0)
     return y_pred, y_pred - half_width, y_pred + half_width
 
 
@@ -78,11 +78,11 @@ def of_object(make: Callable[[int], Any]) -> Method:
 
 def cross_fitted(band: Callable[[int], Any], point: Callable[[int], Any] = learner) -> Method:
     """Return a point prediction with bands of a regressor of its absolute errors, cross-fitted and calibrated by us."""
-    return of_object(
-        lambda seed: IntervalRegressor(
-            point(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed
-        )
-    )
+
+    def make(seed: int) -> IntervalRegressor:
+        return IntervalRegressor(point(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed)
+
+    return of_object(make)
 
 
 def quantile_boosting(X: Floats, y: Floats, seed: int) -> Predict:
@@ -100,7 +100,7 @@ def meta(X: Floats, y: Floats, seed: int) -> Predict:
         return np.column_stack([at, base.predict(at)])
 
     band = quantile(seed, COVERAGE).fit(features(held_out), np.abs(y_held_out - base.predict(held_out)))
-    return lambda new: around(point.predict(new), band.predict(features(new)))
+    return lambda new: around(1.0, point.predict(new), band.predict(features(new)))
 
 
 def gaussian_likelihood(X: Floats, y: Floats, seed: int) -> Predict:
@@ -108,7 +108,7 @@ def gaussian_likelihood(X: Floats, y: Floats, seed: int) -> Predict:
     squares = unseen_errors(X, y, seed) ** 2
     point = learner(seed).fit(X, y)
     variance = learner(seed, loss="gamma").fit(X, np.maximum(squares, 1e-8 * squares.mean()))
-    return lambda new: around(point.predict(new), NORMAL * np.sqrt(variance.predict(new)))
+    return lambda new: around(NORMAL, point.predict(new), np.sqrt(variance.predict(new)))
 
 
 def normalised(X: Floats, y: Floats, seed: int) -> Predict:
@@ -174,12 +174,7 @@ def gaussian_process(X: Floats, y: Floats, seed: int) -> Predict:
     kernel = ConstantKernel() * RBF(np.full(X.shape[1], 3.0), (1e-1, 1e4)) + WhiteKernel(0.1)
     process = GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
     model = make_pipeline(StandardScaler(), process).fit(X, y)
-
-    def predict(new: Floats) -> tuple[Floats, Floats, Floats]:
-        mean, sd = model.predict(new, return_std=True)
-        return around(mean, NORMAL * sd)
-
-    return predict
+    return lambda new: around(NORMAL, *model.predict(new, return_std=True))
 
 
 def area_bands(metric: Any) -> Callable[[int], Any]:

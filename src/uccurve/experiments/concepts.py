@@ -1,17 +1,15 @@
 """The paper's drawings, computed from small data instead of drawn by hand (Figures 3, 4, 10 and 11)."""
 
+from typing import Any
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from uccurve import UCC, Intervals
 from uccurve.plots._drawing import GREY, PALETTE
 
-from .bands import BM, banded
-from .experiment import FIRST, Experiment, Parts, Reading, Settings
-from .figures import canvas, draw_curves, draw_fit
-from .findings import Findings, Models
-from .store import Arrays
-from .summary import crossing
+from .bands import BM, banded, crossing
+from .experiment import FIRST, Arrays, Experiment, Findings, Models, Parts, Reading, Settings
+from .figures import Figures, canvas, draw_curves, draw_fit
 
 OFFSET = "A constant band around two predictions"
 FACTOR = 0.3
@@ -32,28 +30,24 @@ def small_data(seed: int, settings: Settings) -> Arrays:
     wave = np.linspace(0.0, 4 * np.pi, 200)
     observed = np.sin(wave)
     offset = np.stack([wave, observed, observed - 0.8, np.full_like(wave, observed.mean() - 0.8)])
-    return {name: banded(y_true, y_pred, z) for name, z in bands.items()} | {"offset": offset}
+    return {name: banded((y_true, y_pred), z) for name, z in bands.items()} | {"offset": offset}
 
 
-def three_models(part: Arrays) -> Models:
-    """Return the three bands around one prediction."""
-    return {name: Intervals.from_bounds(*part[name]) for name in "ABC"}
-
-
-def offset_models(part: Arrays) -> Models:
-    """Return one constant band around a prediction that is off by a constant, and around one that is flat."""
+def models_of(part: Arrays) -> tuple[Models, Models]:
+    """Return the three bands, and one constant band around two predictions: off by a constant, and flat."""
     _, observed, *predictions = part["offset"]
     width = np.full_like(observed, 0.5)
-    return {f"prediction {i}": Intervals.from_bands(observed, y, width) for i, y in enumerate(predictions, start=1)}
+    offset = {f"prediction {i}": Intervals.from_bands(observed, y, width) for i, y in enumerate(predictions, start=1)}
+    return {name: Intervals.from_bounds(*part[name]) for name in "ABC"}, offset
 
 
 def judge(parts: Parts, _seed: int) -> Findings:
     """Judge the drawings' own claims on the data they are drawn from."""
-    models, part = three_models(parts["small data"]), parts["small data"]
+    models, shifted = models_of(parts["small data"])
     area = {name: UCC(iv).area() for name, iv in models.items()}
     low, high = ({n: UCC(iv).find(miss_rate=m).bandwidth for n, iv in models.items()} for m in (0.05, 0.7))
     below = any(crossing(models["C"], models[n], axes=BM, margin=0.05) for n in "AB")
-    offset = {name: UCC(iv) for name, iv in offset_models(part).items()}
+    offset = {name: UCC(iv) for name, iv in shifted.items()}
     one, two = (curve.area() for curve in offset.values())
     cells = {(OFFSET, name, "BM gain, %"): 100 * curve.gain() for name, curve in offset.items()}
     cells |= {(OFFSET, name, "BM area"): curve.area() for name, curve in offset.items()}
@@ -67,44 +61,17 @@ def judge(parts: Parts, _seed: int) -> Findings:
     return Findings(cells, claims, models, orders=(("A", "C"), ("B", "C")))
 
 
-def three_figure(models: Models) -> Figure:
-    """Draw three models around the same prediction."""
-    figure, (ax,) = canvas(1)
-    draw_curves(ax, {f"model {name}": iv for name, iv in models.items()})
-    ax.set_xlim(0, 5)
-    for height, text in ((0.65, "high miss rate"), (0.4, "middle"), (0.08, "low miss rate")):
-        ax.annotate(text, (0.98, height), xycoords="axes fraction", ha="right", fontsize="small", color=GREY)
-    return figure
-
-
-def area_figure(iv: Intervals) -> Figure:
-    """Draw the area under a curve, and lines of equal cost through its operating point and through the cheapest one."""
-    figure, (ax,) = canvas(1)
-    curve = UCC(iv)
-    curve.plot(ax=ax, shade=True, cost=FACTOR, reference=False, label="UCC")
-    point, slope = curve.at(1.0), -FACTOR / (1 - FACTOR)
-    label = f"cost as delivered: {curve.cost(FACTOR):.4g}"
-    ax.axline((point.bandwidth, point.miss_rate), slope=slope, color=PALETTE[1], linestyle=":", label=label)
-    ax.set(xlim=(0, 3.5), ylim=(0, 1))
-    ax.legend(frameon=False)
-    return figure
-
-
-def metrics_figure() -> Figure:
+def metrics_figure() -> Any:
     """Draw bandwidth, excess and deficit of one covered and one missed observation."""
     iv = Intervals.from_bands([1.2, 3.4], [2.0, 2.0], [1.5, 1.0])
     figure, (ax,) = canvas(1, size=(5.6, 3.6))
     at = range(len(iv))
     ax.errorbar(at, iv.y_pred, iv.upper_band, fmt="s", color=PALETTE[0], capsize=12, label="prediction and interval")
     ax.plot(at, iv.y_true, "o", color=PALETTE[1], markersize=8, label="observation")
-    for x, name, start, end, color, aside in (
-        (0, "band", 2.0, 3.5, PALETTE[0], -0.15),
-        (0, "excess", 0.5, 1.2, PALETTE[1], 0.15),
-        (1, "band", 2.0, 3.0, PALETTE[0], -0.15),
-        (1, "deficit", 3.0, 3.4, PALETTE[1], 0.15),
-    ):
+    arrows = ((0, "band", 2.0, 3.5), (0, "excess", 0.5, 1.2), (1, "band", 2.0, 3.0), (1, "deficit", 3.0, 3.4))
+    for x, name, start, end in arrows:
+        color, aside, side = (PALETTE[0], -0.15, "right") if name == "band" else (PALETTE[1], 0.15, "left")
         ax.annotate("", (x + aside, start), (x + aside, end), arrowprops={"arrowstyle": "<->", "color": color})
-        side = "left" if aside > 0 else "right"
         ax.text(x + 1.3 * aside, (start + end) / 2, f"{name} {end - start:.1f}", va="center", ha=side)
     point = UCC(iv).at(1.0)
     ax.set(xlim=(-0.7, 1.7), ylim=(0.2, 4.9), xticks=at, xticklabels=["covered", "missed"], ylabel="y")
@@ -114,25 +81,27 @@ def metrics_figure() -> Figure:
     return figure
 
 
-def offset_figure(part: Arrays) -> Figure:
-    """Draw one constant band around two predictions, and the two curves."""
-    figure, (left, right) = canvas(2)
-    wave, observed, *_ = part["offset"]
-    draw_fit(left, wave, observed, offset_models(part))
-    draw_curves(right, offset_models(part))
-    return figure
-
-
-def draw(parts: Parts) -> dict[str, Figure]:
-    """Return all four drawings."""
-    part = parts["small data"]
-    models = three_models(part)
-    return {
-        "concepts-three": three_figure(models),
-        "concepts-area": area_figure(models["A"].calibrated(scale=1.8)),
-        "concepts-metrics": metrics_figure(),
-        "concepts-predictions": offset_figure(part),
-    }
+def draw(parts: Parts) -> Figures:
+    """Return all four drawings; one has lines of equal cost through the operating point and the cheapest one."""
+    models, offset = models_of(parts["small data"])
+    three, (ax,) = canvas(1)
+    draw_curves(ax, {f"model {name}": iv for name, iv in models.items()})
+    ax.set_xlim(0, 5)
+    for height, text in ((0.65, "high miss rate"), (0.4, "middle"), (0.08, "low miss rate")):
+        ax.annotate(text, (0.98, height), xycoords="axes fraction", ha="right", fontsize="small", color=GREY)
+    area, (ax,) = canvas(1)
+    curve = UCC(models["A"].calibrated(scale=1.8))
+    curve.plot(ax=ax, shade=True, cost=FACTOR, reference=False, label="UCC")
+    point, slope = curve.at(1.0), -FACTOR / (1 - FACTOR)
+    label = f"cost as delivered: {curve.cost(FACTOR):.4g}"
+    ax.axline((point.bandwidth, point.miss_rate), slope=slope, color=PALETTE[1], linestyle=":", label=label)
+    ax.set(xlim=(0, 3.5), ylim=(0, 1))
+    ax.legend(frameon=False)
+    predictions, (left, right) = canvas(2)
+    draw_fit(left, parts["small data"]["offset"][0], offset["prediction 1"].y_true, offset)
+    draw_curves(right, offset)
+    figures = {"concepts-three": three, "concepts-area": area, "concepts-metrics": metrics_figure()}
+    return {**figures, "concepts-predictions": predictions}
 
 
 EXPERIMENT = Experiment("concepts", {FIRST: Reading({"small data": small_data}, judge)}, draw)

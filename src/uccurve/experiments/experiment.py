@@ -1,25 +1,124 @@
 """What an experiment is: parts to compute, readings of the paper that judge them, figures, and the paper's values."""
 
+import json
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .findings import Cells, Findings
-from .store import Arrays, Part, cache_folder, finished, versions
+import numpy as np
+
+from uccurve import Intervals, assess
+
+from . import store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Settings = Mapping[str, Any]
+Arrays = store.Arrays
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Cells = dict[tuple[str, str, str], float]
+"""Numbers by table, model and measure."""
+Models = dict[str, Intervals]
 Parts = Mapping[str, Arrays]
+
+FIRST, SECOND = "first", "second"
+COVERAGE = 0.95
+SCORES, DECOMPOSITION = "Proper scores", "Interval score as delivered"
+RANKED_BY = {"score": "interval score at 95%", "crps": "potential CRPS"}
+
+
+class Settings(dict[str, Any]):
+    """Settings of a run, with the hash that JAX needs to compile for them once."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return the hash of all of them."""
+        return hash(json.dumps(self, sort_keys=True))
+
+
 Work = Mapping[str, Callable[[int, Settings], Arrays]]
 """What computes each part of a seed."""
 
-FIRST, SECOND = "first", "second"
+
+@cache
+def printed() -> dict[str, Any]:
+    """Return what `paper.toml` says of each experiment."""
+    return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
+
+
+def row(table: str, model: str, values: Mapping[str, float]) -> Cells:
+    """Return the cells of one model in one table.
+
+    >>> row("Areas", "GBR", {"BM": 0.6})
+    {('Areas', 'GBR', 'BM'): 0.6}
+    """
+    return {(table, model, measure): value for measure, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one seed says under one reading.
+
+    Attributes
+    ----------
+    cells : mapping
+        A number for each cell.
+    claims : mapping
+        Whether the numbers bear out what the paper says, by the name that `paper.toml` gives each claim.
+    models : mapping
+        The test intervals, for proper scores.
+    unit : float
+        What these scores are divided by.
+    block : array, optional
+        One label per row where rows depend on each other.
+    orders : tuple of tuples of str
+        The paper's rankings of the models, the best first, to be checked by these scores.
+    verdict : mapping
+        What these scores decide; empty before `scored`.
+    """
+
+    cells: Cells
+    claims: Mapping[Any, bool]
+    models: Models
+    unit: float = 1.0
+    block: Floats | None = None
+    orders: tuple[tuple[str, ...], ...] = ()
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+
+
+def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
+    """Return findings with proper scores and a verdict, and with claims by sentence and where the paper has it."""
+    assessment = assess(found.models, coverage=COVERAGE, block=found.block, unit=found.unit, progress=False)
+    cells = dict(found.cells)
+    for name in found.models:
+        model, parts = assessment[name], assessment[name].decomposition
+        scores = {
+            "rank": model.rank,
+            "score": model.score,
+            "half-width": model.half_width,
+            "skill, %": 100 * model.skill,
+            "BM gain, %": 100 * model.gain_bandwidth_miss_rate,
+            "coverage as delivered, %": 100 * model.coverage,
+            "factor": model.scale,
+        }
+        contributions = {
+            "score": parts.score,
+            "climatology": parts.climatology,
+            "- prediction": parts.prediction,
+            "- discrimination": parts.discrimination,
+            "+ miscalibration": parts.miscalibration,
+        }
+        cells |= row(SCORES, name, scores) | row(DECOMPOSITION, name, contributions)
+    claims = {(text, where): found.claims[key] for where, texts in said.items() for key, text in texts.items()}
+    for order, (score, words) in product(found.orders, RANKED_BY.items()):
+        rises = np.diff([getattr(assessment[name], score) for name in order]) > 0
+        claims[f"The {words} ranks {', '.join(order)}", SCORES] = bool(rises.all())
+    verdict = {name: getattr(assessment.verdict, name) for name in ("model", "runner_up", "decided", "text")}
+    return replace(found, cells=cells, claims=claims, verdict=verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +134,6 @@ class Reading:
     drawn: Work = field(default_factory=dict)
 
 
-@cache
-def printed() -> dict[str, Any]:
-    """Return what `paper.toml` says of each experiment."""
-    return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
-
-
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """One experiment of the paper; `draw` returns figures by file name, and settings are added to the `defaults`."""
@@ -48,7 +141,7 @@ class Experiment:
     name: str
     readings: Mapping[str, Reading]
     draw: "Callable[[Parts], dict[str, Figure]]"
-    defaults: Settings = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -62,14 +155,14 @@ class Experiment:
 
     @property
     def paper(self) -> Cells:
-        """The paper's values."""
+        """The paper's values, without those that it does not print."""
         return {
             (table, model, measure): value
             for table, rows in self.words["values"].items()
             for model, values in rows.items()
             if model != "measures"
             for measure, value in zip(rows["measures"], values, strict=True)
-            if not math.isnan(value)  # one that the paper does not print
+            if not math.isnan(value)
         }
 
     def seeds(self, count: int | None = None, *, quick: bool = False) -> tuple[int, ...]:
@@ -80,20 +173,24 @@ class Experiment:
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings of a full or a quick run."""
         changed = self.words.get("quick", {}) if quick else {}
-        return {**self.defaults, **self.words.get("settings", {}), **changed}
+        return Settings({**self.defaults, **self.words.get("settings", {}), **changed})
 
-    def parts(self, seed: int, *, quick: bool) -> dict[str, Part]:
-        """Return the parts of a seed, each keyed by all it depends on: settings, seed, recipe and library versions."""
-        found = {}
-        common = {"seed": seed, "recipe": self.words.get("recipe", 1), "versions": versions(self.words["libraries"])}
+    def parts(self, seed: int, *, quick: bool) -> dict[str, Callable[[], Arrays]]:
+        """Return what computes or reads each part of a seed, kept by settings, seed, recipe and library versions."""
+        found: dict[str, Callable[[], Arrays]] = {}
+        common = {
+            "seed": seed,
+            "recipe": self.words.get("recipe", 1),
+            "versions": store.versions(self.words["libraries"]),
+        }
         for name, reading in self.readings.items():
             about = self.words.get(name, {})
             if seed >= about.get("seeds", math.inf):
                 continue
-            settings = {**self.settings(quick=quick), **about.get("settings", {})}
+            settings = Settings({**self.settings(quick=quick), **about.get("settings", {})})
             for part, compute in {**reading.work, **(reading.drawn if seed == self.illustration else {})}.items():
-                file, depends = f"{part}-seed{seed}".replace(" ", "-"), {**common, "settings": settings, "part": part}
-                found[part] = Part(self.name, file, depends, partial(compute, seed, settings))
+                path = store.part_path(self.name, f"{part}-seed{seed}", {**common, "settings": settings, "part": part})
+                found[part] = partial(store.finished, path, partial(compute, seed, settings))
         return found
 
     def computed(self, seed: int, *, quick: bool, step: Callable[[str], None] = lambda _: None) -> Parts:
@@ -101,10 +198,10 @@ class Experiment:
         found = {}
         for name, part in self.parts(seed, quick=quick).items():
             step(f"{name}, seed {seed}")
-            found[name] = finished(part, cache_folder() / "parts")
+            found[name] = part()
         return found
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
         """Return what each reading whose parts are there says, with proper scores."""
         complete = {name: one for name, one in self.readings.items() if set(one.work) <= set(parts)}
-        return {name: one.judge(parts, seed).scored() for name, one in complete.items()}
+        return {name: scored(one.judge(parts, seed), self.words["claims"]) for name, one in complete.items()}

@@ -1,12 +1,10 @@
 """Drawing helpers of the experiments: curves and fits, without the global state of pyplot."""
 
 import io
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.axes import Axes as PlotAxes
 from matplotlib.figure import Figure
 
 from uccurve import UCC
@@ -15,25 +13,24 @@ from uccurve.plots._drawing import GREY, PALETTE, REFERENCE, mark_in_view, tidy
 from uccurve.plots.display import UCCDisplay
 
 from .bands import BM, Axes
-from .findings import Floats, Models
+from .experiment import Floats, Models
 from .store import write_whole
 
-Size = tuple[float, float]
-Scales = Mapping[str, float] | None
+Figures = dict[str, Figure]
+"""Figures by file name."""
 CONSTANT: dict[str, Any] = {"color": GREY, "linestyle": "--", "gid": REFERENCE, "label": "Constant"}
 
 
-def canvas(columns: int, rows: int = 1, *, size: Size = (4.6, 3.6), **options: Any) -> tuple[Figure, Sequence[Any]]:
+def canvas(columns: int, rows: int = 1, *, size: Any = (4.6, 3.6), **options: Any) -> tuple[Figure, list[Any]]:
     """Return a figure and its axes, each of a size in inches, row by row."""
     figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 
-def draw_curves(ax: PlotAxes, models: Models, axes: Axes = BM, *, scales: Scales = None, unit: Unit = "raw") -> None:
-    """Draw curves of several models, the gains in the legend, with hollow circles at the given scales."""
+def draw_curves(ax: Any, models: Models, axes: Axes = BM, *, scales: Any = None, unit: Unit = "raw") -> None:
+    """Draw curves of several models, the gains in the legend, with hollow circles at the scales given by model."""
     for name, iv in models.items():
-        look = CONSTANT if name == "Constant" else {}
-        options: Any = {"ax": ax, "reference": False, "delivered": False, **look}
+        options: Any = {"ax": ax, "reference": False, "delivered": False, **(CONSTANT if name == "Constant" else {})}
         display = UCCDisplay.from_ucc(UCC(iv), name=name, axes=axes, unit=unit, **options)
         if scales:
             point = display.ucc.at(scales[name], unit=unit)
@@ -41,7 +38,7 @@ def draw_curves(ax: PlotAxes, models: Models, axes: Axes = BM, *, scales: Scales
             mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **ring)
 
 
-def draw_fit(ax: PlotAxes, x: Floats, truth: Floats, fits: Models, *, points: Any = None, title: str = "") -> None:
+def draw_fit(ax: Any, x: Floats, truth: Floats, fits: Models, *, points: Any = None, title: str = "") -> None:
     """Draw intervals over ascending x, each with its prediction as a line, the truth, and training points."""
     if points is not None:
         ax.plot(*points, ".", color=GREY, markersize=4, label="training points")

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -12,11 +11,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from uccurve import UCC, Intervals
 
 from .bands import ED, banded, beside_constants, repaired
-from .experiment import FIRST, SECOND, Experiment, Parts, Reading, Settings
-from .figures import canvas, draw_curves, draw_fit
-from .findings import Cells, Findings, Floats, Models, row
-from .store import Arrays
-from .trees import HIGH, LOW
+from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Parts, Reading, Settings, row
+from .figures import Figures, canvas, draw_curves, draw_fit
 
 Regions = tuple[tuple[float, float], ...]
 REGIONS: Regions = ((0.0, 4.0), (6.0, 10.0), (12.0, 16.0), (18.0, 22.0))
@@ -56,38 +52,34 @@ def intervals(regions: Regions, seed: int, settings: Settings) -> Arrays:
     kernel = ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1)
     process = GaussianProcessRegressor(kernel, normalize_y=False, random_state=seed).fit(x[:, None], y)
     size = {"n_estimators": settings["trees"], "max_depth": 3, "min_samples_leaf": settings["leaf"]}
-    losses = [{}, {"loss": "quantile", "alpha": LOW}, {"loss": "quantile", "alpha": HIGH}]
+    losses = [{}, {"loss": "quantile", "alpha": 0.05}, {"loss": "quantile", "alpha": 0.95}]
     trees = (GradientBoostingRegressor(**size, **loss, random_state=seed).fit(x[:, None], y) for loss in losses)
+    mean, std = process.predict(even[:, None], return_std=True)
     return {
         "x": even,
         "train": np.stack([x, y]),
-        "test GP": banded(f, *process.predict(even[:, None], return_std=True)),
+        "test GP": banded((f, mean), std),
         "test QR": np.stack([f, *(model.predict(even[:, None]) for model in trees)]),
     }
 
 
-def models(part: Arrays) -> Models:
+def models(part: Arrays) -> dict[str, Intervals]:
     """Return both models; the crossing or tiny bands of the trees are raised."""
     return {"GP": Intervals.from_bounds(*part["test GP"]), "QR": repaired(part["test QR"])}
 
 
-def cells_of(name: str, curve: UCC) -> Cells:
-    """Return areas, gains and widths of one model and its constant band."""
-    flat = UCC(curve.intervals.constant())
-    own, reference = (2 * one.find(miss_rate=MISS_RATE).bandwidth for one in (curve, flat))
-    areas = {"BM area": curve.area(), "BM area of the constant band": flat.area()}
-    gains = {measure: 100 * curve.gain(**options) for measure, options in GAINS.items()}
-    widths = {"model": own, "constant band": reference, "saved, %": 100 * (1 - own / reference)}
-    return row(AREAS, name, areas | gains) | row(WIDTHS, name, widths)
-
-
 def judge(part: str, parts: Parts, _seed: int) -> Findings:
-    """Judge both models, each against its own constant band."""
-    found = models(parts[part])
-    cells: Cells = {}
+    """Judge both models, each against its own constant band: areas, gains, and widths at a miss rate of 5%."""
+    found, cells, values = models(parts[part]), Cells(), []
     for name, iv in found.items():
-        cells |= cells_of(name, UCC(iv))
-    gp, qr = ({measure: cells[table, name, measure] for table, n, measure in cells if n == name} for name in found)
+        curve, flat = UCC(iv), UCC(iv.constant())
+        own, reference = (2 * one.find(miss_rate=MISS_RATE).bandwidth for one in (curve, flat))
+        areas = {"BM area": curve.area(), "BM area of the constant band": flat.area()}
+        areas |= {measure: 100 * curve.gain(**options) for measure, options in GAINS.items()}
+        widths = {"model": own, "constant band": reference, "saved, %": 100 * (1 - own / reference)}
+        cells |= row(AREAS, name, areas) | row(WIDTHS, name, widths)
+        values.append(areas | widths)
+    gp, qr = values
     claims = {
         "GP gains": gp["BM gain, %"] > 0,
         "QR loses": qr["BM gain, %"] < 0,
@@ -100,26 +92,21 @@ def judge(part: str, parts: Parts, _seed: int) -> Findings:
     return Findings(cells, claims, beside_constants(found), orders=(("GP", "Constant (GP)"), ("Constant (QR)", "QR")))
 
 
-def at_miss_rate(name: str, iv: Intervals) -> Models:
-    """Return a model and its constant band at a miss rate of 5%, with the mean width in their names."""
-    found = {}
-    for label, one in (("constant", iv.constant()), (name, iv)):
-        point = UCC(one).find(miss_rate=MISS_RATE)
-        found[f"{label}, MPIW {2 * point.bandwidth:.2f}"] = one.calibrated(scale=point.scale)
-    return found
-
-
-def draw(parts: Parts) -> dict[str, Figure]:
+def draw(parts: Parts) -> Figures:
     """Return data and fits, and each model's curve beside its constant band's, the first reading above the second."""
     fits, fit_panels = canvas(3, rows=2)
     curves, curve_panels = canvas(2, rows=2)
     for place, (reading, (name, _)) in enumerate(PARTS.items()):
-        part, found = parts[name], models(parts[name])
+        part = parts[name]
         x, truth = part["x"], part["test GP"][0]
         data, *panels = fit_panels[3 * place : 3 * place + 3]
         draw_fit(data, x, truth, {}, points=part["train"], title=f"{reading} reading")
-        for ax, below, (model, iv) in zip(panels, curve_panels[2 * place :], found.items(), strict=False):
-            draw_fit(ax, x, truth, at_miss_rate(model, iv), title=f"{model}, miss rate 5%")
+        for ax, below, (model, iv) in zip(panels, curve_panels[2 * place :], models(part).items(), strict=False):
+            shown = {}
+            for label, one in (("constant", iv.constant()), (model, iv)):
+                point = UCC(one).find(miss_rate=MISS_RATE)
+                shown[f"{label}, MPIW {2 * point.bandwidth:.2f}"] = one.calibrated(scale=point.scale)
+            draw_fit(ax, x, truth, shown, title=f"{model}, miss rate 5%")
             draw_curves(below, {model: iv, "Constant": iv.constant()})
             below.set_title(f"{reading} reading", fontsize="medium")
     return {"gap-fits": fits, "gap-ucc": curves}

@@ -1,22 +1,19 @@
 """Boston Housing, ten folds, two repetitions (Appendix, Boston Housing Data)."""
 
-from functools import partial
-
 from uccurve import UCC
 
-from . import tabular
-from .bands import BM, ED
-from .experiment import Experiment
-from .findings import Cells, Claims, Models
+from .bands import BM, ED, SUMMARY, all_differ, crossing, ranked, smallest
+from .experiment import Cells, Models, Parts
 from .loaders import housing
-from .summary import SUMMARY, all_differ, crossing, ranked, smallest
+from .tabular import experiment
 
 AT_ONE = "Miss rate at a bandwidth of one standard deviation, %"
 ORDER = ("Constant", "Meta", "GBR", "GBR-Weak")
 
 
-def judge(test: Models, cells: Cells, unit: float, seed: int) -> Claims:
+def judge(test: Models, cells: Cells, parts: Parts, _reading: str, seed: int) -> dict[str, bool]:
     """Return what the paper says of its Table 5 and Figure 13."""
+    unit = float(parts["intervals"]["unit"])
     missed = {name: UCC(iv).find(bandwidth=1.0, unit=unit).miss_rate for name, iv in test.items()}
     cells |= {(AT_ONE, name, "miss rate"): 100 * value for name, value in missed.items()}
     ed, bm = ([cells[SUMMARY, n, f"{axes} area"] for n in ("GBR", "Constant", "Meta")] for axes in ("ED", "BM"))
@@ -36,6 +33,4 @@ def judge(test: Models, cells: Cells, unit: float, seed: int) -> Claims:
     }
 
 
-EXPERIMENT = Experiment(
-    "housing", tabular.readings(housing, judge, ORDER), partial(tabular.draw, "housing-ucc"), {"rows": None}
-)
+EXPERIMENT = experiment("housing", housing, judge, ORDER)

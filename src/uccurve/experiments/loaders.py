@@ -9,79 +9,66 @@ import http.client
 import io
 import os
 import urllib.request
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from uccurve._unpacking import unpacked
 
-from .experiment import printed
-from .findings import Floats
+from .experiment import Floats, printed
 from .store import cache_folder, write_whole
 
 TIMEOUT = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One published file: its name, its address, and the SHA-256 by size in bytes of its known copies."""
-
-    file: str
-    url: str
-    copies: dict[str, str]
-
-    @property
-    def limit(self) -> int:
-        """Bytes that no copy exceeds, whatever its line endings are."""
-        return 2 * max(map(int, self.copies))
-
-
-SOURCES = {name: Source(**words["source"]) for name, words in printed().items() if "source" in words}
+SOURCES: dict[str, Any] = {name: words["source"] for name, words in printed().items() if "source" in words}
+"""Of each published file its name, its address, and the SHA-256 by size in bytes of its known copies."""
+LONGEST_FILLED = 2
+WEEK = 7 * 24
+MOST_RAIN = 300.0  # mm in an hour; the world record is 305, and one row of the file says 9831
 
 
 class DataError(OSError):
     """A data file is missing, damaged, or cannot be fetched."""
 
 
-def checked(content: bytes, source: Source, origin: str) -> bytes:
+def checked(content: bytes, source: Mapping[str, Any], origin: str) -> bytes:
     """Return the content, if it is a known copy of the published file; line endings may be those of any system."""
     plain = content.replace(b"\r\n", b"\n")
-    if source.copies.get(str(len(plain))) == hashlib.sha256(plain).hexdigest():
+    if source["copies"].get(str(len(plain))) == hashlib.sha256(plain).hexdigest():
         return plain
-    sizes = " or ".join(f"{int(size):,}" for size in source.copies)
+    sizes = " or ".join(f"{int(size):,}" for size in source["copies"])
     raise DataError(
-        f"{origin} is not the published {source.file}: it has {len(plain):,} bytes where {sizes} are expected, "
-        f"or other contents. Hint: remove it, or fetch {source.url} again."
+        f"{origin} is not the published {source['file']}: it has {len(plain):,} bytes where {sizes} are expected, "
+        f"or other contents. Hint: remove it, or fetch {source['url']} again."
     )
-
-
-def download(source: Source) -> bytes:
-    """Return the published file, unpacked; no more is fetched or unpacked than the file can have."""
-    try:
-        with urllib.request.urlopen(source.url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
-            content: bytes = answer.read(source.limit + 1)
-        return unpacked(content, name=source.url, limit=source.limit)
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise DataError(
-            f"{source.file} could not be fetched from {source.url} ({error}). Hint: without a connection, put the file "
-            f"into a folder and name that folder in the environment variable UCCURVE_DATA."
-        ) from error
 
 
 def data(name: str) -> bytes:
     """Return the checked content of a data set's file, fetched and cached if it is nowhere yet.
 
-    What was checked is what is returned: nothing is read from the disk a second time.
+    What was checked is what is returned: nothing is read from the disk a second time, and no more is fetched or
+    unpacked than any copy can have, whatever its line endings are.
     """
     source = SOURCES[name]
-    given, cached = os.environ.get("UCCURVE_DATA"), cache_folder() / "data" / source.file
-    for path in ([Path(given) / source.file] if given else []) + [cached]:
+    file, url, limit = source["file"], source["url"], 2 * max(map(int, source["copies"]))
+    given, cached = os.environ.get("UCCURVE_DATA"), cache_folder() / "data" / file
+    for path in ([Path(given) / file] if given else []) + [cached]:
         if path.is_file():
             with path.open("rb") as stream:
-                return checked(stream.read(source.limit + 1), source, str(path))
-    content = checked(download(source), source, source.url)
+                return checked(stream.read(limit + 1), source, str(path))
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
+            content = unpacked(answer.read(limit + 1), name=url, limit=limit)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise DataError(
+            f"{file} could not be fetched from {url} ({error}). Hint: without a connection, put the file into a folder "
+            f"and name that folder in the environment variable UCCURVE_DATA."
+        ) from error
+    content = checked(content, source, url)
     write_whole(cached, content, follow_links=False)
     return content
 
@@ -105,3 +92,36 @@ def wine() -> tuple[Floats, Floats]:
 def traffic() -> pl.DataFrame:
     """Return Metro Interstate Traffic Volume: 48,204 rows as published."""
     return pl.read_csv(io.BytesIO(data("traffic")), infer_schema_length=None)
+
+
+def hourly(raw: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per hour without gaps: no repeated hours, no impossible weather, holidays over their whole day.
+
+    Volumes are filled over gaps of at most two hours; `observed` marks the hours that were measured, `usable` those
+    with a volume.
+    """
+    rows = raw.with_columns(pl.col("date_time").str.to_datetime("%Y-%m-%d %H:%M:%S")).sort("date_time")
+    rows = rows.unique("date_time", keep="first", maintain_order=True)
+    holidays = rows.filter(pl.col("holiday") != "None")["date_time"].dt.date().implode()
+    grid = rows.upsample("date_time", every="1h").with_columns(
+        pl.col("date_time").dt.date().is_in(holidays).alias("holiday"),
+        pl.when(pl.col("temp") > 0).then("temp").interpolate().forward_fill().backward_fill(),
+        pl.when(pl.col("rain_1h") <= MOST_RAIN).then("rain_1h").fill_null(0.0),
+        pl.col("snow_1h").fill_null(0.0),
+        pl.col("clouds_all").cast(pl.Float64).interpolate(),
+        pl.col("traffic_volume").is_not_null().alias("observed"),
+        pl.col("traffic_volume").cast(pl.Float64).interpolate().alias("volume"),
+    )
+    run = pl.col("observed").rle_id()
+    short = pl.col("observed") | (pl.len().over(run) <= LONGEST_FILLED)
+    return grid.with_columns(short.alias("usable"))
+
+
+def calendar_columns(grid: pl.DataFrame) -> Floats:
+    """Return hour (two harmonics), weekday, holiday and season of each row."""
+    time = grid["date_time"]
+    hour = 2 * np.pi * time.dt.hour().to_numpy() / 24
+    year = 2 * np.pi * time.dt.ordinal_day().to_numpy() / 365.25
+    waves = [np.sin(hour), np.cos(hour), np.sin(2 * hour), np.cos(2 * hour), np.sin(year), np.cos(year)]
+    weekday = np.eye(7)[time.dt.weekday().to_numpy() - 1]
+    return np.column_stack([*waves, weekday, grid["holiday"].to_numpy()])

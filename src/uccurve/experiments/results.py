@@ -1,20 +1,38 @@
-"""Findings of several seeds as one result: rows with our mean and spread beside the paper's value, claims, verdicts."""
+"""Experiments run, seeds put together, and written down: JSON, figures, and tables for a terminal, HTML and Markdown.
+
+In a hand-written Markdown page each table stands between two marks and is made anew from the JSON files:
+
+    <!-- wine: Summary metrics -->             a table of an experiment
+    <!-- wine, second: Summary metrics -->     the same table under the second reading
+    <!-- wine: claims -->                      its claims; also: verdicts
+    <!-- end -->
+
+`python -m uccurve.experiments.results docs/paper-recomputed.md docs/paper` brings a page up to date.
+"""
 
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .experiment import FIRST, Experiment
-from .findings import SCORES, Cells, Findings
-from .store import versions
+from .experiment import FIRST, Experiment, Findings, printed
+from .store import versions, write_json, write_whole
 
 Result = dict[str, Any]
-Lines = list[list[str]]
+Progress = Callable[[str, int, int], None]
 LIBRARIES = ("uccurve", "numpy", "scikit-learn")
+TEMPLATE = Path(__file__).with_name("page.html")
+BLOCK = re.compile(r"<!-- (?P<name>\w+)(, (?P<reading>\w+))?: (?P<table>[^\n]+?) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+# ---- from seeds to a result
 
 
 def finite(value: float) -> float | None:
@@ -40,29 +58,13 @@ def ours(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": mean, "sd": spread, "values": [finite(v) for v in values]}
 
 
-def rows(found: Sequence[Findings], paper: Cells) -> Iterator[dict[str, Any]]:
-    """Yield one row per cell, in the order in which the findings name them; seeds without the cell are left out."""
-    for cell in dict.fromkeys(cell for one in found for cell in one.cells):
-        values = ours([one.cells[cell] for one in found if cell in one.cells])
-        known = finite(paper[cell]) if cell in paper else None
-        yield dict(zip(("table", "model", "measure"), cell, strict=True)) | {"ours": values, "paper": known}
-
-
-def claims(found: Sequence[Findings], said: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield each sentence of the paper, and each ranking by a proper score, with the seeds in which it holds."""
-    held = [
-        (text, where, [one.claims[key] for one in found])
-        for where, sentences in said.items()
-        for key, text in sentences.items()
-    ]
-    held += [(text, SCORES, [one.ranks[text] for one in found]) for text in (found[0].ranks if found else {})]
-    for text, where, holds in held:
-        yield {"text": text, "where": where, "holds": sum(map(bool, holds)), "seeds": len(holds)}
-
-
 def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]], *, quick: bool) -> Result:
-    """Return everything that a page or a test needs to know of an experiment, ready for JSON."""
-    words = experiment.words
+    """Return everything that a page or a test needs to know of an experiment, ready for JSON.
+
+    Rows have our mean and spread beside the paper's value, in the order in which the findings name them; claims, and
+    rankings by a proper score, have the number of seeds in which they hold.
+    """
+    words, paper = experiment.words, experiment.paper
     found: Result = {
         "experiment": experiment.name,
         "title": words["title"],
@@ -80,31 +82,67 @@ def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]],
     for name in experiment.readings:
         by_seed = {seed: one[name] for seed, one in judged.items() if name in one}
         found["readings"][name] = {"seeds": list(by_seed), "note": words.get(name, {}).get("note", "")}
-        lists = {
-            "rows": rows([*by_seed.values()], experiment.paper),
-            "claims": claims([*by_seed.values()], words["claims"]),
-            "verdicts": ({"seed": seed, **one.verdict} for seed, one in by_seed.items()),
-        }
-        for kind, entries in lists.items():
-            found[kind] += [{"reading": name, **entry} for entry in entries]
+        for cell in dict.fromkeys(cell for one in by_seed.values() for cell in one.cells):
+            about = dict(zip(("reading", "table", "model", "measure"), (name, *cell), strict=True))
+            values = ours([one.cells[cell] for one in by_seed.values() if cell in one.cells])
+            found["rows"].append(about | {"ours": values, "paper": finite(paper.get(cell, math.nan))})
+        for text, where in dict.fromkeys(claim for one in by_seed.values() for claim in one.claims):
+            holds = sum(one.claims[text, where] for one in by_seed.values())
+            claim = {"reading": name, "text": text, "where": where, "holds": int(holds), "seeds": len(by_seed)}
+            found["claims"].append(claim)
+        found["verdicts"] += [{"reading": name, "seed": seed, **one.verdict} for seed, one in by_seed.items()]
     return found
 
 
-def as_json(found: Result) -> bytes:
-    """Return the result's file."""
-    return (json.dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+def run_all(
+    experiments: Iterable[Experiment], *, quick: bool, seeds: int | None, folder: Path, progress: Progress
+) -> dict[str, Result]:
+    """Run the experiments one after the other and write the page, which also shows the results of earlier runs."""
+    from jinja2 import Environment
+
+    found = {}
+    for one in experiments:
+        found[one.name] = run_one(one, one.seeds(seeds, quick=quick), quick=quick, folder=folder, progress=progress)
+    files = [folder / f"{name}.json" for name in printed()]
+    results = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    template = Environment(autoescape=True, trim_blocks=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
+    page = template.render(results=[one for one in results if "readings" in one], tables=tables)
+    write_whole(folder / "index.html", page.encode())
+    return found
 
 
-def decimals(row: Mapping[str, Any]) -> int:
-    """Return the digits after the point that a row deserves: one for percentages and ranks, else by size."""
-    size = abs(row["ours"]["mean"] or 0.0)
-    if size >= 1000:
-        return 0
-    return 1 if size >= 10 or "%" in row["table"] + row["measure"] or row["measure"] == "rank" else 3
+def run_one(experiment: Experiment, seeds: Sequence[int], *, quick: bool, folder: Path, progress: Progress) -> Result:
+    """Compute what is missing, judge every seed, draw one, and write the experiment's files."""
+    from .figures import save
+
+    total = sum(len(experiment.parts(seed, quick=quick)) + 1 for seed in seeds) + 1
+    steps = count()
+
+    def step(label: str) -> None:
+        progress(f"{experiment.name}: {label}", next(steps), total)
+
+    judged: dict[int, dict[str, Findings]] = {}
+    figures: dict[str, Any] = {}
+    for seed in seeds:
+        parts = experiment.computed(seed, quick=quick, step=step)
+        step(f"curves, tests and scores, seed {seed}")
+        judged[seed] = experiment.judge(parts, seed)
+        if seed == experiment.illustration or not figures:
+            figures = experiment.draw(parts)
+    step("figures")
+    for name, figure in figures.items():
+        save(figure, folder / name)
+    found = result(experiment, judged, quick=quick)
+    write_json(folder / f"{experiment.name}.json", found)
+    step("done")
+    return found
+
+
+# ---- from a result to tables
 
 
 def shown(row: Mapping[str, Any] | None) -> str:
-    """Return ours with its spread, and the paper's in brackets, all to the same digit.
+    """Return ours with its spread, and the paper's in brackets, all to the digit that their size deserves.
 
     >>> shown({"table": "Areas", "measure": "BM", "ours": {"mean": 0.1384, "sd": 0.01}, "paper": 0.15})
     '0.138 ± 0.010 (0.150)'
@@ -113,41 +151,39 @@ def shown(row: Mapping[str, Any] | None) -> str:
     """
     if row is None:
         return ""
-    mean, spread, digits = row["ours"]["mean"], row["ours"]["sd"], decimals(row)
+    mean, spread, paper = row["ours"]["mean"], row["ours"]["sd"], row["paper"]
+    size = abs(mean or 0.0)
+    short = size >= 10 or "%" in row["table"] + row["measure"] or row["measure"] == "rank"
+    digits = 0 if size >= 1000 else 1 if short else 3
     text = "–" if mean is None else f"{round(mean, digits) + 0.0:.{digits}f}"
-    if spread is not None:
-        text += f" ± {spread:.{digits}f}"
-    return text if row["paper"] is None else f"{text} ({row['paper']:.{digits}f})"
+    text += "" if spread is None else f" ± {spread:.{digits}f}"
+    return text if paper is None else f"{text} ({paper:.{digits}f})"
 
 
-def tables(found: Result, reading: str = FIRST) -> dict[str, Lines]:
-    """Return the tables of a reading as lines of text, the heading first: numbers, claims and verdicts."""
-    numbers, said, chosen = (
+def tables(found: Result, reading: str = FIRST) -> dict[str, list[list[str]]]:
+    """Return the tables of a reading as lines of text, the heading first: numbers, claims and verdicts.
+
+    Numbers have a line per model and a column per measure. Verdicts say which models they choose, in how many seeds,
+    and in how many of these the runner-up is significantly worse.
+    """
+    numbers, said, verdicts = (
         [one for one in found[kind] if one["reading"] == reading] for kind in ("rows", "claims", "verdicts")
     )
-    names = dict.fromkeys(row["table"] for row in numbers)
-    return {name: list(number_lines([row for row in numbers if row["table"] == name])) for name in names} | {
-        "claims": [["holds in", "claim", "where"]]
-        + [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said],
-        "verdicts": list(verdict_lines(chosen)),
-    }
-
-
-def number_lines(table: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """Yield the lines of a table of numbers: a model per line, a measure per column."""
-    cells = {(row["model"], row["measure"]): row for row in table}
-    measures = list(dict.fromkeys(measure for _, measure in cells))
-    yield ["", *measures]
-    for model in dict.fromkeys(model for model, _ in cells):
-        yield [model, *(shown(cells.get((model, measure))) for measure in measures)]
-
-
-def verdict_lines(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """Yield which models the verdicts choose, in how many seeds, and in how many of these the runner-up is worse."""
-    yield ["model to ship", "chosen in", "significantly better than the next in"]
+    lines: dict[str, list[list[str]]] = {}
+    for table in dict.fromkeys(row["table"] for row in numbers):
+        cells = {(row["model"], row["measure"]): row for row in numbers if row["table"] == table}
+        measures = list(dict.fromkeys(measure for _, measure in cells))
+        lines[table] = [["", *measures]]
+        for model in dict.fromkeys(model for model, _ in cells):
+            lines[table].append([model, *(shown(cells.get((model, measure))) for measure in measures)])
+    lines["claims"] = [["holds in", "claim", "where"]]
+    lines["claims"] += [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said]
+    lines["verdicts"] = [["model to ship", "chosen in", "significantly better than the next in"]]
     for model in dict.fromkeys(one["model"] for one in verdicts):
         decided = [one["decided"] for one in verdicts if one["model"] == model]
-        yield [model, f"{len(decided)} of {len(verdicts)}", f"{sum(decided)} of {len(decided)}"]
+        chosen = f"{len(decided)} of {len(verdicts)}", f"{sum(decided)} of {len(decided)}"
+        lines["verdicts"].append([model, *chosen])
+    return lines
 
 
 def as_text(found: Result) -> str:
@@ -161,3 +197,33 @@ def as_text(found: Result) -> str:
             text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
             blocks.append("\n".join([f"{name}: ours (paper)", *text]))
     return "\n\n".join(blocks)
+
+
+def refreshed(text: str, folder: Path) -> str:
+    r"""Return a Markdown page with every marked table made from the JSON files in `folder`.
+
+    >>> import tempfile
+    >>> claim = {"reading": "first", "text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3}
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = (Path(name) / "toy.json").write_text(json.dumps({"rows": [], "claims": [claim], "verdicts": []}))
+    ...     print(refreshed("<!-- toy: claims -->\nold\n<!-- end -->", Path(name)))
+    <!-- toy: claims -->
+    | holds in | claim | where |
+    | --- | --- | --- |
+    | 2 of 3 | A wins | Sec. 1 |
+    <BLANKLINE>
+    <!-- end -->
+    """
+
+    def fresh(block: re.Match[str]) -> str:
+        found: Result = json.loads((folder / f"{block['name']}.json").read_text(encoding="utf-8"))
+        heading, *lines = tables(found, block["reading"] or FIRST)[block["table"]]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *lines])
+        return f"{block[0].partition(chr(10))[0]}\n{table}\n\n<!-- end -->"
+
+    return BLOCK.sub(fresh, text)
+
+
+if __name__ == "__main__":
+    page, results = map(Path, sys.argv[1:])
+    write_whole(page, refreshed(page.read_text(encoding="utf-8"), results).encode())

@@ -6,8 +6,7 @@ of the hour before as one more input, `variance` predicts a log-variance under t
 its dropout masks on and uses the spread of many passes.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from .findings import Floats
+from .experiment import Floats, Settings
 
 Kind = Literal["meta", "online", "variance", "dropout"]
 Weights = dict[str, Array]
@@ -25,23 +24,11 @@ Params = dict[str, Weights]
 State = tuple[Array, Array]
 """Output and cell of an LSTM layer."""
 Fit = tuple[Params, optax.OptState]
+Masks = Mapping[str, Array | float]
+"""One dropout mask per sequence for inputs, states and outputs, as Gal and Ghahramani keep them."""
+NO_MASKS: Masks = dict.fromkeys(("past", "encoder", "calendar", "decoder", "output"), 1.0)
 LOG_VARIANCE = (-9.0, 4.0)
 SMALLEST_BAND = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What one training run depends on besides the data and the seed."""
-
-    hidden: int = 64
-    meta_hidden: int = 32
-    updates: int = 590
-    batch: int = 128
-    peak_rate: float = 3e-3
-    clip: float = 1.0
-    weight_decay: float = 1e-4
-    dropout: float = 0.1
-    passes: int = 50
 
 
 class Windows(NamedTuple):
@@ -53,44 +40,32 @@ class Windows(NamedTuple):
     observed: Array
 
 
-class Masks(NamedTuple):
-    """One dropout mask per sequence for inputs, states and outputs, as Gal and Ghahramani keep them."""
-
-    past: Array | float = 1.0
-    encoder: Array | float = 1.0
-    calendar: Array | float = 1.0
-    decoder: Array | float = 1.0
-    output: Array | float = 1.0
+def scaled(key: Array, *shape: int) -> Array:
+    """Return random weights that keep the size of their inputs."""
+    return jax.random.normal(key, shape) * float((1.0 / shape[0]) ** 0.5)
 
 
 def lstm_weights(key: Array, inputs: int, hidden: int) -> Weights:
     """Return the weights of one LSTM layer; the forget gate starts open."""
     left, right = jax.random.split(key)
-    x = jax.random.normal(left, (inputs, 4 * hidden)) * (1.0 / inputs) ** 0.5
-    h = jax.random.normal(right, (hidden, 4 * hidden)) * (1.0 / hidden) ** 0.5
-    return {"x": x, "h": h, "b": jnp.zeros(4 * hidden).at[hidden : 2 * hidden].set(1.0)}
-
-
-def head_weights(key: Array, hidden: int) -> Weights:
-    """Return the weights of one linear output."""
-    return {"w": jax.random.normal(key, (hidden,)) * (1.0 / hidden) ** 0.5, "b": jnp.zeros(())}
+    open_gate = jnp.zeros(4 * hidden).at[hidden : 2 * hidden].set(1.0)
+    return {"x": scaled(left, inputs, 4 * hidden), "h": scaled(right, hidden, 4 * hidden), "b": open_gate}
 
 
 def initial(key: Array, kind: Kind, settings: Settings, windows: Windows) -> Params:
     """Return fresh weights of a forecaster for windows like these."""
-    keys, hidden = jax.random.split(key, 5), settings.hidden
+    keys, hidden, meta_hidden = jax.random.split(key, 5), settings["hidden"], settings["meta_hidden"]
     past, calendar = windows.past.shape[2], windows.calendar.shape[2]
     params = {
         "encoder": lstm_weights(keys[0], past, hidden),
         "decoder": lstm_weights(keys[1], calendar + 1, hidden),
-        "mean": head_weights(keys[2], hidden),
+        "mean": {"w": scaled(keys[2], hidden), "b": jnp.zeros(())},
     }
     if kind == "variance":
-        params["log_variance"] = head_weights(keys[3], hidden)
+        params["log_variance"] = {"w": scaled(keys[3], hidden), "b": jnp.zeros(())}
     if kind in ("meta", "online"):
-        inputs = hidden + calendar + 1 + (kind == "online")
-        params["meta"] = lstm_weights(keys[3], inputs, settings.meta_hidden)
-        params["band"] = head_weights(keys[4], settings.meta_hidden)
+        params["meta"] = lstm_weights(keys[3], hidden + calendar + 1 + (kind == "online"), meta_hidden)
+        params["band"] = {"w": scaled(keys[4], meta_hidden), "b": jnp.zeros(())}
     return params
 
 
@@ -117,12 +92,12 @@ def run_lstm(weights: Weights, inputs: Array, mask: Array | float = 1.0) -> tupl
 def decode(params: Params, state: State, last: Array, calendar: Array, masks: Masks) -> tuple[Array, Array]:
     """Return outputs and predictions (time first); each step sees the calendar and the previous prediction."""
     weights, head = params["decoder"], params["mean"]
-    drive = jnp.swapaxes((calendar * masks.calendar) @ weights["x"][:-1] + weights["b"], 0, 1)
+    drive = jnp.swapaxes((calendar * masks["calendar"]) @ weights["x"][:-1] + weights["b"], 0, 1)
 
     def tick(carry: tuple[State, Array], x: Array) -> tuple[Any, tuple[Array, Array]]:
         state, previous = carry
-        state = step(weights, state, x + previous[:, None] * weights["x"][-1], masks.decoder)
-        value = (state[0] * masks.output) @ head["w"] + head["b"]
+        state = step(weights, state, x + previous[:, None] * weights["x"][-1], masks["decoder"])
+        value = (state[0] * masks["output"]) @ head["w"] + head["b"]
         return (state, value), (state[0], value)
 
     return jax.lax.scan(tick, (state, last), drive)[1]
@@ -136,7 +111,7 @@ def previous_errors(windows: Windows, values: Array) -> Array:
 
 def forecast(params: Params, windows: Windows, masks: Masks, kind: Kind) -> tuple[Array, Array | None]:
     """Return predictions and bands, both (batch, hours); `dropout` has no band of its own."""
-    state, _ = run_lstm(params["encoder"], windows.past * masks.past, masks.encoder)
+    state, _ = run_lstm(params["encoder"], windows.past * masks["past"], masks["encoder"])
     outputs, steps = decode(params, state, windows.past[:, -1, 0], windows.calendar, masks)
     values, band = steps.T, None
     if kind == "variance":
@@ -152,36 +127,34 @@ def forecast(params: Params, windows: Windows, masks: Masks, kind: Kind) -> tupl
 
 def draw_masks(key: Array, windows: Windows, settings: Settings) -> Masks:
     """Return fresh dropout masks for a batch, scaled so that their mean is 1."""
-    batch, keep = windows.past.shape[0], 1.0 - settings.dropout
-    state = batch, settings.hidden
+    batch, keep = windows.past.shape[0], 1.0 - settings["dropout"]
+    state = batch, settings["hidden"]
     shapes = [(batch, 1, windows.past.shape[2]), state, (batch, 1, windows.calendar.shape[2]), state, state]
     keys = jax.random.split(key, len(shapes))
-    return Masks(*(jax.random.bernoulli(k, keep, s) / keep for k, s in zip(keys, shapes, strict=True)))
-
-
-def row_loss(kind: Kind, target: Array, value: Array, band: Array | None) -> Array:
-    """Return the loss of each hour; with a meta model the error over the band, plus the band's squared error."""
-    error = target - value
-    if band is None:
-        return error**2
-    if kind == "variance":
-        return 0.5 * (error / band) ** 2 + jnp.log(band)
-    size = jnp.abs(error)
-    return 0.1 * size / jax.lax.stop_gradient(band) + (band - jax.lax.stop_gradient(size)) ** 2
+    masks = (jax.random.bernoulli(k, keep, shape) / keep for k, shape in zip(keys, shapes, strict=True))
+    return dict(zip(NO_MASKS, masks, strict=True))
 
 
 def loss(params: Params, key: Array, windows: Windows, kind: Kind, settings: Settings) -> Array:
-    """Return the mean loss over the observed hours of a batch."""
-    masks = draw_masks(key, windows, settings) if kind == "dropout" else Masks()
-    rows = row_loss(kind, windows.target, *forecast(params, windows, masks, kind))
+    """Return the mean loss of the observed hours; with a meta model error over band, plus the band's squared error."""
+    masks = draw_masks(key, windows, settings) if kind == "dropout" else NO_MASKS
+    values, band = forecast(params, windows, masks, kind)
+    error = windows.target - values
+    if band is None:
+        rows = error**2
+    elif kind == "variance":
+        rows = 0.5 * (error / band) ** 2 + jnp.log(band)
+    else:
+        size = jnp.abs(error)
+        rows = 0.1 * size / jax.lax.stop_gradient(band) + (band - jax.lax.stop_gradient(size)) ** 2
     return jnp.sum(rows * windows.observed) / jnp.sum(windows.observed)
 
 
 def optimiser(settings: Settings) -> optax.GradientTransformation:
     """Return AdamW with a one-cycle rate and clipped gradients."""
-    rate = optax.cosine_onecycle_schedule(settings.updates, settings.peak_rate)
-    decay = optax.adamw(rate, weight_decay=settings.weight_decay)
-    return optax.chain(optax.clip_by_global_norm(settings.clip), decay)
+    rate = optax.cosine_onecycle_schedule(settings["updates"], settings["peak_rate"])
+    decay = optax.adamw(rate, weight_decay=settings["weight_decay"])
+    return optax.chain(optax.clip_by_global_norm(settings["clip"]), decay)
 
 
 @partial(jax.jit, static_argnames=("kind", "settings"))
@@ -193,11 +166,11 @@ def update(fit: Fit, key: Array, windows: Windows, *, kind: Kind, settings: Sett
 
 
 def train(batches: Iterator[Windows], kind: Kind, settings: Settings, *, seed: int) -> Params:
-    """Return the weights after `settings.updates` steps over `batches`."""
+    """Return the weights after all updates, each with the next of the batches."""
     key, windows = jax.random.key(seed), next(batches)
     params = initial(key, kind, settings, windows)
     fit = params, optimiser(settings).init(params)
-    for index in range(settings.updates):
+    for index in range(settings["updates"]):
         fit = update(fit, jax.random.fold_in(key, index), windows, kind=kind, settings=settings)
         windows = next(batches)
     return fit[0]
@@ -210,7 +183,7 @@ def sample(params: Params, key: Array, windows: Windows, settings: Settings) -> 
     def once(key: Array) -> Array:
         return forecast(params, windows, draw_masks(key, windows, settings), "dropout")[0]
 
-    values = jax.lax.map(once, jax.random.split(key, settings.passes))
+    values = jax.lax.map(once, jax.random.split(key, settings["passes"]))
     return values.mean(axis=0), values.std(axis=0)
 
 
@@ -219,5 +192,5 @@ def predict(params: Params, windows: Windows, kind: Kind, settings: Settings, *,
     if kind == "dropout":
         value, band = sample(params, jax.random.key(seed), windows, settings)
     else:
-        value, band = jax.jit(forecast, static_argnames="kind")(params, windows, Masks(), kind=kind)
+        value, band = jax.jit(forecast, static_argnames="kind")(params, windows, NO_MASKS, kind=kind)
     return np.asarray(value, dtype=np.float64), np.asarray(band, dtype=np.float64)

@@ -10,10 +10,10 @@ import io
 import json
 import math
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,11 @@ def cache_folder() -> Path:
     return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uccurve"
 
 
-def write_whole(path: Path, content: bytes, *, follow_links: bool = True) -> None:
-    """Write `content` to `path`, in a new folder if need be, so that no reader ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with written(path, force=True, follow_links=follow_links) as beside:
-        beside.write_bytes(content)
+def part_path(experiment: str, name: str, depends: Mapping[str, Any]) -> Path:
+    """Return a part's file, whose name holds a digest of settings, seed, recipe and whatever else it depends on."""
+    digest = hashlib.sha256(json.dumps(dict(depends), sort_keys=True).encode()).hexdigest()
+    plain = re.sub(r"\W+", "-", name)
+    return cache_folder() / "parts" / experiment / f"{plain}-{digest[:16]}.npz"
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
@@ -45,91 +45,66 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     return {package: version(package) for package in packages}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One computation worth keeping.
+def write_whole(path: Path, content: bytes, *, follow_links: bool = True) -> None:
+    """Write `content` to `path`, in a new folder if need be, so that no reader ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written(path, force=True, follow_links=follow_links) as beside:
+        beside.write_bytes(content)
 
-    Parameters
-    ----------
-    experiment, name : str
-        Whose part it is and what it is called.
-    depends : mapping
-        Settings, seed, recipe number and library versions, as JSON can hold them.
-    compute : callable
-        Computes the arrays when no file has them.
+
+def write_json(path: Path, found: Mapping[str, Any]) -> None:
+    """Write a result's file."""
+    write_whole(path, (json.dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode())
+
+
+def finished(path: Path, compute: Callable[[], Arrays]) -> Arrays:
+    """Return a part's arrays: read if they were computed before, else computed now and kept.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     path = Path(name) / "squares.npz"
+    ...     first, again = (finished(path, lambda: {"square": np.arange(4) ** 2}) for _ in range(2))
+    >>> again["square"]
+    array([0, 1, 4, 9])
     """
-
-    experiment: str
-    name: str
-    depends: Mapping[str, Any]
-    compute: Callable[[], Arrays]
-
-    def path(self, folder: Path) -> Path:
-        """Return the part's file under `folder`, whose name holds a digest of everything it depends on."""
-        digest = hashlib.sha256(json.dumps(dict(self.depends), sort_keys=True).encode()).hexdigest()
-        return folder / self.experiment / f"{self.name}-{digest[:16]}.npz"
-
-
-def packed(arrays: Arrays) -> bytes:
-    """Return the bytes of an `.npz` file; arrays that would need a pickle are refused."""
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise TypeError(f"a part holds numbers and text only; {name!r} holds Python objects.")
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-    return buffer.getvalue()
+    kept = unpacked(path)
+    if kept is None:
+        kept, buffer = compute(), io.BytesIO()
+        np.savez_compressed(buffer, **kept)  # type: ignore[arg-type]
+        write_whole(path, buffer.getvalue(), follow_links=False)
+    return kept
 
 
 def unpacked(path: Path) -> Arrays | None:
     """Return the arrays of a kept part, or None where the file is missing or damaged; refuse what is no part."""
     if not path.exists():
         return None
-    if not path.is_file() or path.stat().st_size > LARGEST:
-        raise refused(path, f"is not a regular file of at most {LARGEST:,} bytes")
     try:
+        if not path.is_file() or path.stat().st_size > LARGEST:
+            raise ValueError(f"is not a regular file of at most {LARGEST:,} bytes")
         with zipfile.ZipFile(path) as kept:
             if sum(entry.file_size for entry in kept.infolist()) > LARGEST:
-                raise refused(path, f"would unpack to more than {LARGEST:,} bytes")
-            return {entry.filename.removesuffix(".npy"): array_of(kept, entry, path) for entry in kept.infolist()}
+                raise ValueError(f"would unpack to more than {LARGEST:,} bytes")
+            return {entry.filename.removesuffix(".npy"): array_of(kept, entry) for entry in kept.infolist()}
     except (EOFError, zipfile.BadZipFile, zlib.error):
         return None
+    except ValueError as why:
+        raise OSError(f"the kept part {shown_path(path)} {why}, so no run has written it. Hint: remove it.") from None
 
 
-def array_of(kept: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> np.ndarray[Any, Any]:
+def array_of(kept: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
     """Return one array, if its header describes as many bytes as the file holds, of numbers or text."""
+    name = entry.filename[:40]
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
-        raise refused(path, f"holds {entry.filename[:40]!r}, packed in another way or encrypted")
+        raise ValueError(f"holds {name!r}, packed in another way or encrypted")
     with kept.open(entry) as stream:
         try:
             np.lib.format.read_magic(stream)
             shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
         except ValueError:
-            raise refused(path, f"holds {entry.filename[:40]!r}, which is not an array") from None
+            raise ValueError(f"holds {name!r}, which is not an array") from None
         if dtype.kind not in "biufU" or dtype.itemsize * math.prod(shape) != entry.file_size - stream.tell():
-            raise refused(path, f"holds {entry.filename[:40]!r}, an array of another kind or size than it says")
+            raise ValueError(f"holds {name!r}, an array of another kind or size than it says")
         stream.seek(0)
         array: np.ndarray[Any, Any] = np.lib.format.read_array(stream, allow_pickle=False)
         return array
-
-
-def refused(path: Path, why: str) -> OSError:
-    """Return what to raise for a file that is no part."""
-    return OSError(f"the kept part {shown_path(path)} {why}, so no run has written it. Hint: remove it.")
-
-
-def finished(part: Part, folder: Path) -> Arrays:
-    """Return the part's arrays: read if they were computed before, else computed now and kept.
-
-    >>> import tempfile
-    >>> part = Part("demo", "squares", {"seed": 0}, lambda: {"square": np.arange(4) ** 2})
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     first, again = finished(part, Path(name)), finished(part, Path(name))
-    >>> again["square"]
-    array([0, 1, 4, 9])
-    """
-    path = part.path(folder)
-    kept = unpacked(path)
-    if kept is None:
-        kept = part.compute()
-        write_whole(path, packed(kept), follow_links=False)
-    return kept

@@ -1,24 +1,19 @@
 """x sin x with five kinds of bands around one target prediction (Section 4.1, Appendix, Synthetic Data)."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from uccurve import UCC, Intervals
 
-from .bands import BM, ED, PERFECT, all_models, banded, models_of
-from .experiment import FIRST, Experiment, Parts, Reading, Settings
-from .figures import canvas, draw_curves, draw_fit
-from .findings import Findings, Floats
-from .store import Arrays
-from .summary import COST_FACTOR, SUMMARY, absolute_error, all_differ, ranked, summary_cells, tuned
-from .trees import Data, area_bands, quantile_models
+from .bands import BM, ED, PERFECT, SUMMARY, all_differ, all_models, banded, costs, models_of, ranked, summary, tuned
+from .experiment import FIRST, Arrays, Experiment, Findings, Floats, Parts, Reading, Settings
+from .figures import Figures, canvas, draw_curves, draw_fit
+from .tabular import Data, area_bands, quantile_models
 
 SPAN, ZOOM = (0.0, 20.0), (6.0, 10.0)
 MODELS = ("GBR", "GBR-Weak", "Random", PERFECT)
 ORDER = ("GBR", "Constant", "GBR-Weak", "Random")
 RANKING = ("ED area", "ED optimal cost", "BM area", "BM optimal cost")
 REACH = "Where the curve meets the axis"
-CROSS_FITS = 5
 
 
 def truth(x: Floats) -> Floats:
@@ -49,40 +44,33 @@ def intervals(seed: int, settings: Settings) -> Arrays:
         spread = np.std(y_pred)
         random = rng.uniform(spread / 3, 3 * spread, len(y_pred))
         perfect = np.abs(y_true - y_pred) + rng.uniform(0.0, 0.05, len(y_pred))
-        found[f"{period} Random"] = banded(y_true, y_pred, random)
-        found[f"{period} {PERFECT}"] = banded(y_true, y_pred, perfect)
+        found[f"{period} Random"] = banded((y_true, y_pred), random)
+        found[f"{period} {PERFECT}"] = banded((y_true, y_pred), perfect)
     return {"x": new["test"][0][:, 0], "train": np.column_stack(train).T, **found}
 
 
 def trained_bands(seed: int, settings: Settings) -> Arrays:
     """Return the bands of our own models at the held-out and the test points."""
-    train, new = sample(np.random.default_rng(seed), settings)
-    return area_bands(train, new, settings["strong"], folds=CROSS_FITS, seed=seed)
+    return area_bands(*sample(np.random.default_rng(seed), settings), settings, seed=seed)
 
 
-def costs_without_noise(parts: Parts, seed: int) -> dict[str, float]:
+def costs_without_noise(part: Arrays, seed: int) -> dict[str, float]:
     """Return ED costs on the test rows at scales tuned on held-out rows with noise-free targets."""
-    part = parts["intervals"]
     test, held_out = (models_of(part, MODELS, period) for period in ("test", "held out"))
     rng = np.random.default_rng(seed)
     noisy(rng, part["train"].shape[1])
     y = truth(noisy(rng, len(held_out["GBR"]))[0][:, 0])
     clean = {n: Intervals.from_bounds(y, iv.y_pred, iv.lower, iv.upper) for n, iv in held_out.items() if n in ORDER}
-    return {n: UCC(test[n]).cost(COST_FACTOR, axes=ED, at=scale) for n, scale in tuned(clean, ED).items()}
-
-
-def error_at_best(curve: UCC, _scale: float) -> float:
-    """Return the MAE at the scale that is cheapest on ED on the test rows themselves."""
-    return absolute_error(curve, curve.cheapest(COST_FACTOR, axes=ED).scale)
+    return {n: costs(UCC(test[n]), ED, scale)["cost"] for n, scale in tuned(clean, ED).items()}
 
 
 def judge(parts: Parts, seed: int) -> Findings:
     """Judge the models at the scale that is cheapest on ED on the noisy held-out rows."""
     test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
-    cells = summary_cells(test, tuned(held_out, ED), error_at_best)
+    cells = summary(test, tuned(held_out, ED))
     cells[REACH, PERFECT, "bandwidth at miss rate 0"] = UCC(test[PERFECT]).find(miss_rate=0).bandwidth
     best = {name: cells[SUMMARY, name, "ED optimal cost"] for name in ORDER}
-    clean = costs_without_noise(parts, seed)
+    clean = costs_without_noise(parts["intervals"], seed)
     claims = {
         "order": ranked(cells, "BM area", *ORDER),
         "all differ": all_differ({name: test[name] for name in (*ORDER, PERFECT)}, axes=BM, seed=seed),
@@ -96,7 +84,7 @@ def judge(parts: Parts, seed: int) -> Findings:
     return Findings(cells, claims, scored, orders=(ORDER,))
 
 
-def draw(parts: Parts) -> dict[str, Figure]:
+def draw(parts: Parts) -> Figures:
     """Return the data with 95% intervals, and the curves with operating points tuned on the held-out rows."""
     part = parts["intervals"]
     test, held_out = (models_of(part, MODELS, period) for period in ("test", "held out"))

@@ -1,34 +1,110 @@
-"""Cross-validated intervals on a table of features, and the two readings of them: the housing and the wine data."""
+"""Gradient-boosted intervals as the paper sets them up, cross-validated, in two readings: the housing and wine data."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from sklearn.model_selection import KFold, train_test_split
+from sklearn._loss import PinballLoss
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.model_selection import KFold, cross_val_predict, train_test_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from uccurve import UCC, Intervals
+from uccurve.train import BandRegressor
 
-from .bands import BM, ED, FLOOR, all_models, banded, models_of, repaired, with_constant
-from .experiment import FIRST, SECOND, Parts, Reading, Settings
-from .figures import canvas, draw_curves
-from .findings import Cells, Claims, Findings, Floats, Models
-from .store import Arrays
-from .summary import COST_FACTOR, squared_error, summary_cells, tuned
-from .trees import Data, EarlierBoosting, Sets, area_bands, bounds, half_widths, quantile_models
+from .bands import BM, ED, OURS, all_models, banded, calibrated_by_fold, models_of, summary, tuned, with_constant
+from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Models, Parts, Reading, Settings
+from .figures import Figures, canvas, draw_curves
 
+Data = tuple[Floats, Floats]
+"""Features and targets."""
+Sets = Mapping[str, Data]
+"""New rows by the name of their set."""
 Index = np.ndarray[Any, np.dtype[np.intp]]
-Scaled = tuple[Models, dict[str, float]]
-"""Test intervals, and the scale at which the cost of each is taken."""
-Judge = Callable[[Models, Cells, float, int], Claims]
-"""Return the claims that the models of a reading, its cells, its unit and a seed bear out; may add cells."""
+Judge = Callable[[Models, Cells, Parts, str, int], Mapping[str, bool]]
+"""Return the claims that models, cells, parts, reading and seed bear out; may add cells."""
 
 MODELS = ("GBR", "GBR-Weak", "Meta")
 PERIODS = ("held out", "test")
 TIES = "earlier ties"
 FEW_ROWS = 2000  # their folds are done before other processes have started
+LOW, HIGH = 0.05, 0.95
+PAPER_SEED = 42
+QUANTILES = {"GBR": "strong", "GBR-Weak": "weak"}
+"""Quantile models, and the settings that say how large they are."""
+
+
+# ---- models
+
+
+class EarlierQuantileLoss(PinballLoss):  # type: ignore[misc]  # sklearn is untyped
+    """The quantile loss of the scikit-learn of 2021: a row equal to its prediction does not count as above it."""
+
+    def gradient(self, y_true: Floats, raw_prediction: Floats, **options: Any) -> Floats:
+        """Return the gradient with ties on the other side: `nextafter` moves a target by less than anything else."""
+        gradient: Floats = super().gradient(np.nextafter(y_true, -np.inf), raw_prediction, **options)
+        return gradient
+
+
+class EarlierBoosting(GradientBoostingRegressor):  # type: ignore[misc]  # sklearn is untyped
+    """Quantile boosting with the ties of that time."""
+
+    def _get_loss(self, sample_weight: Floats) -> EarlierQuantileLoss:
+        return EarlierQuantileLoss(sample_weight=sample_weight, quantile=self.alpha)
+
+
+def boosted(
+    size: Mapping[str, int], *, seed: int, quantile: float | None = None, kind: Any = GradientBoostingRegressor
+) -> Any:
+    """Return an unfitted regressor with the paper's rates; seed 0 is the paper's own random state."""
+    loss: dict[str, Any] = {} if quantile is None else {"loss": "quantile", "alpha": quantile}
+    rates: dict[str, Any] = {"subsample": 0.7, "learning_rate": 0.1, "min_samples_leaf": 9, "min_samples_split": 9}
+    return kind(**size, **loss, **rates, random_state=PAPER_SEED + seed)
+
+
+def bounds(train: Data, new: Sets, settings: Settings, *, seed: int, kind: Any = GradientBoostingRegressor) -> Arrays:
+    """Return lower and upper quantile predictions of the strong and the weak model for each set of new rows."""
+    found: Arrays = {}
+    for name, size in QUANTILES.items():
+        models = [boosted(settings[size], seed=seed, quantile=q, kind=kind).fit(*train) for q in (LOW, HIGH)]
+        found |= {f"{key} {name}": np.stack([model.predict(X) for model in models]) for key, (X, _) in new.items()}
+    return found
+
+
+def quantile_models(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
+    """Return y_true, y_pred, lower and upper of both quantile models, around one prediction."""
+    target = boosted(settings["strong"], seed=seed).fit(*train)
+    middle = {key: (y, target.predict(X)) for key, (X, y) in new.items()}
+    found = bounds(train, new, settings, seed=seed)
+    return {f"{key} {n}": np.stack([*middle[key], *found[f"{key} {n}"]]) for n in QUANTILES for key in new}
+
+
+def half_widths(train: Data, new: Sets, size: Mapping[str, int], *, share: float, seed: int) -> Arrays:
+    """Return the meta model's bands for each set of new rows: the 0.95 quantile of its base's absolute error.
+
+    The base is fitted on a part of the rows, the band model on the errors of the others, a `share` of all, with the
+    base's prediction as one more feature. A negative quantile estimate is a band of 0.
+    """
+    X, y = train
+    state = int(np.random.RandomState(seed).randint(2**31 - 1))
+    seen, unseen = train_test_split(np.arange(len(y)), test_size=share, random_state=state)
+    base = boosted(size, seed=seed).fit(X[seen], y[seen])
+
+    def features(points: Floats) -> Floats:
+        return np.column_stack([points, base.predict(points)])
+
+    errors = np.abs(y[unseen] - base.predict(X[unseen]))
+    band = boosted(size, seed=seed, quantile=HIGH).fit(features(X[unseen]), errors)
+    return {key: np.maximum(band.predict(features(points)), 0.0) for key, (points, _) in new.items()}
+
+
+def area_bands(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
+    """Return our own bands for each set of new rows, trained for an area on errors of unseen rows."""
+    X, y = train
+    folds = KFold(settings.get("cross_fits", 5), shuffle=True, random_state=seed)
+    errors = np.abs(y - cross_val_predict(boosted(settings["strong"], seed=seed), X, y, cv=folds))
+    models = {name: BandRegressor(axes, random_state=seed).fit(X, errors) for name, axes in OURS.items()}
+    return {f"{key} {name}": model.predict(at) for name, model in models.items() for key, (at, _) in new.items()}
 
 
 # ---- folds
@@ -47,100 +123,72 @@ def intervals(train: Data, new: Sets, settings: Settings, *, seed: int) -> Array
     """Return one fold's intervals of each of the paper's models, all around one prediction."""
     found = quantile_models(train, new, settings, seed=seed)
     meta = half_widths(train, new, settings["strong"], share=settings["meta_share"], seed=seed)
-    for key, band in meta.items():
-        y_true, y_pred, *_ = found[f"{key} GBR"]
-        found[f"{key} Meta"] = banded(y_true, y_pred, band)
-    return found
-
-
-def earlier_bounds(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
-    """Return one fold's bounds of the quantile models with the ties of the paper's time."""
-    return bounds(train, new, settings, seed=seed, kind=EarlierBoosting)
-
-
-def trained_bands(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
-    """Return one fold's bands of our own models."""
-    return area_bands(train, new, settings["strong"], folds=settings["cross_fits"], seed=seed)
+    return found | {f"{key} Meta": banded(found[f"{key} GBR"], band) for key, band in meta.items()}
 
 
 def pooled(load: Callable[[], Data], fold: Callable[..., Arrays], seed: int, settings: Settings) -> Arrays:
     """Return what `fold` finds, one fold after the other; `settings["rows"]` takes only the first rows (quick runs)."""
     X, y = (array[: settings["rows"]] for array in load())
-    chosen = [[(X[rows], y[rows]) for rows in split] for split in splits(len(y), settings, seed=seed)]
+    chosen = list(splits(len(y), settings, seed=seed))
+    sets = [[(X[rows], y[rows]) for rows in split] for split in chosen]
     jobs = Parallel(n_jobs=-1 if len(y) > FEW_ROWS else 1)
     folds = jobs(
-        delayed(fold)(train, dict(zip(PERIODS, new, strict=True)), settings, seed=seed) for train, *new in chosen
+        delayed(fold)(train, dict(zip(PERIODS, new, strict=True)), settings, seed=seed) for train, *new in sets
     )
     found = {name: np.concatenate([one[name] for one in folds], axis=-1) for name in folds[0]}
     for place, period in enumerate(PERIODS, start=1):
-        found[f"{period} fold"] = np.repeat(np.arange(len(chosen)), [len(sets[place][1]) for sets in chosen])
-    row = np.concatenate([test for *_, test in splits(len(y), settings, seed=seed)])
-    return {"unit": np.array(y.std()), "test row": row, **found}
+        found[f"{period} fold"] = np.repeat(np.arange(len(chosen)), [len(split[place]) for split in chosen])
+    return {"unit": np.array(y.std()), "test row": np.concatenate([test for *_, test in chosen]), **found}
 
 
 # ---- readings
 
 
-def calibrated_by_fold(rows: Mapping[str, Floats], fold: Mapping[str, Floats], unit: float) -> Intervals:
-    """Return test intervals with the scale or shift of each fold that is cheapest on its held-out rows."""
-    found = []
-    for number in np.unique(fold["test"]):
-        held_out, test = (repaired(rows[period][:, fold[period] == number]) for period in PERIODS)
-        points = [UCC(held_out, vary=vary).cheapest(COST_FACTOR, axes=ED, unit=unit) for vary in ("scale", "shift")]
-        best = min(points, key=lambda point: point.cost or 0.0)
-        found.append(test.calibrated(scale=best.scale, shift=best.shift))
-    whole = Intervals.join(found)
-    return Intervals.from_bands(whole.y_true, whole.y_pred, whole.lower_band, whole.upper_band, min_band=FLOOR)
+def read(reading: str, parts: Parts) -> tuple[Models, dict[str, float]]:
+    """Return the test intervals of a reading, and the scales at which their costs are taken.
 
-
-def first_reading(parts: Parts) -> Scaled:
-    """Return the test intervals as they are, with the scales that are cheapest on BM on the held-out rows."""
-    test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
-    return test, tuned(held_out, BM, float(parts["intervals"]["unit"]))
-
-
-def second_reading(parts: Parts) -> Scaled:
-    """Return the test intervals calibrated by fold; only the constant band still has a scale to be tuned."""
-    first, ties = parts["intervals"], parts[TIES]
-    unit, fold = float(first["unit"]), {period: ties[f"{period} fold"] for period in PERIODS}
-    found = {}
+    In the first they are as predicted, with the scales that are cheapest on BM on the held-out rows. In the second they
+    are calibrated by fold, and only the constant band still has a scale to be tuned.
+    """
+    first = parts["intervals"]
+    unit = float(first["unit"])
+    if reading == FIRST:
+        test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
+        return test, tuned(held_out, BM, unit)
+    fold, found = {period: parts[TIES][f"{period} fold"] for period in PERIODS}, {}
     for name in MODELS:
-        source = first if name == "Meta" else ties
-        keys = {period: f"{period} {name}" for period in PERIODS}
+        keys, source = {period: f"{period} {name}" for period in PERIODS}, first if name == "Meta" else parts[TIES]
         rows = {period: np.concatenate([first[key][:2], source[key][-2:]]) for period, key in keys.items()}
         found[name] = calibrated_by_fold(rows, fold, unit)
     constant = {"Constant": models_of(first, MODELS, "held out")["Constant"]}
     return with_constant(found), dict.fromkeys(MODELS, 1.0) | tuned(constant, ED, unit)
 
 
-def findings(
-    reading: Callable[[Parts], Scaled], judge: Judge, order: tuple[str, ...], parts: Parts, seed: int
-) -> Findings:
-    """Return what a reading says; rows that are tested more than once are one block."""
-    unit, tested = float(parts["intervals"]["unit"]), parts[TIES]["test row"]
-    test, scales = reading(parts)
-    cells = summary_cells(test, scales, squared_error, unit=unit)
-    claims = judge({name: test[name] for name in order}, cells, unit, seed)
-    block = tested if len(np.unique(tested)) < len(tested) else None
-    return Findings(cells, claims, test, unit, block, (order,))
+def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[str, ...]) -> Experiment:
+    """Return the experiment with a data set; `order` is the paper's ranking by the BM area."""
 
+    def findings(reading: str, parts: Parts, seed: int) -> Findings:
+        unit, tested = float(parts["intervals"]["unit"]), parts[TIES]["test row"]
+        test, scales = read(reading, parts)
+        cells = summary(test, scales, unit)
+        claims = judge({name: test[name] for name in order}, cells, parts, reading, seed)
+        block = tested if len(np.unique(tested)) < len(tested) else None  # rows that are tested more than once
+        return Findings(cells, claims, test, unit, block, (order,))
 
-def readings(load: Callable[[], Data], judge: Judge, order: tuple[str, ...]) -> dict[str, Reading]:
-    """Return both readings of a data set; `order` is the paper's ranking by the BM area."""
-    more = {TIES: partial(pooled, load, earlier_bounds), "area bands": partial(pooled, load, trained_bands)}
-    return {
-        FIRST: Reading({"intervals": partial(pooled, load, intervals)}, partial(findings, first_reading, judge, order)),
-        SECOND: Reading(more, partial(findings, second_reading, judge, order)),
+    def draw(parts: Parts) -> Figures:
+        figure, panels = canvas(2, rows=2, sharex="col")
+        for place, reading in enumerate((FIRST, SECOND)):
+            test, scales = read(reading, parts)
+            models = {model: test[model] for model in ("Constant", *MODELS)}
+            for ax, axes in zip(panels[2 * place :], (ED, BM), strict=False):
+                draw_curves(ax, models, axes, unit="std", scales=scales)
+                ax.set_title(f"{reading} reading", fontsize="medium")
+        return {f"{name}-ucc": figure}
+
+    more: dict[str, Any] = {TIES: partial(bounds, kind=EarlierBoosting), "area bands": area_bands}
+    work = {
+        FIRST: {"intervals": partial(pooled, load, intervals)},
+        SECOND: {part: partial(pooled, load, fold) for part, fold in more.items()},
     }
-
-
-def draw(name: str, parts: Parts) -> dict[str, Figure]:
-    """Return the curves on both pairs of axes, the first reading above the second."""
-    figure, panels = canvas(2, rows=2, sharex="col")
-    shown = [(f"{FIRST} reading", *first_reading(parts)), (f"{SECOND} reading", *second_reading(parts))]
-    for place, ax in enumerate(panels):
-        title, test, scales = shown[place // 2]
-        models = {model: test[model] for model in ("Constant", *MODELS)}
-        draw_curves(ax, models, (ED, BM)[place % 2], unit="std", scales=scales)
-        ax.set_title(title, fontsize="medium")
-    return {name: figure}
+    readings = {reading: Reading(work[reading], partial(findings, reading)) for reading in work}
+    return Experiment(name, readings, draw, {"rows": None})

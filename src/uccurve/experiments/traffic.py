@@ -1,26 +1,26 @@
 """Metro traffic: three sequence-to-sequence forecasters against their constant bands (Section 4.2 and Appendix)."""
 
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+import polars as pl
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from uccurve import UCC, Intervals
 
 from . import seq2seq
-from .bands import BM, ED, banded, beside_constants, flat, with_constant
-from .experiment import FIRST, SECOND, Experiment, Parts, Reading, Settings
-from .figures import canvas, draw_curves
-from .findings import Cells, Findings, row
-from .loaders import traffic
-from .store import Arrays
-from .summary import COST_FACTOR, absolute_error, all_differ, costs, crossing
-from .traffic_data import PAST, WEEK, series
+from .bands import BM, COST_FACTOR, ED, absolute_error, all_differ, banded, beside_constants, costs, crossing, flat
+from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Parts, Reading, Settings, row
+from .figures import Figures, canvas, draw_curves
+from .loaders import WEEK, calendar_columns, hourly, traffic
 
+PAST, AHEAD = 72, 24
+HELD_OUT_WEEK = 10
+SPLIT = np.datetime64("2017-01-01"), np.datetime64("2017-07-01")  # local time, as in the file
 MODELS: dict[str, seq2seq.Kind] = {"JMS": "meta", "JMV": "variance", "DOMS": "dropout"}
 ONLINE, TREES, INSIDE = "JMS online", "JMS online, trees", "DOMS inside"
 BANDWIDTH, EXCESS = "BM gains, %", "ED gains, %"
@@ -30,21 +30,83 @@ SEEN_ERRORS = 3
 SEEN, LAGS = "ED gains of trees by the errors they see, %", {"none": 0, "the last": 1, "the last three": 3}
 
 
+# ---- windows
+
+
+def windows(data: Mapping[str, Any], starts: Any) -> seq2seq.Windows:
+    """Return the windows that begin at `starts`."""
+    before = starts[:, None] + np.arange(PAST)
+    after = starts[:, None] + np.arange(PAST, PAST + AHEAD)
+    at = {"past": before, "calendar": after, "target": after, "observed": after}
+    arrays: Any = {name: np.asarray(data[name][rows], dtype=np.float32) for name, rows in at.items()}
+    return seq2seq.Windows(**arrays)
+
+
+def batches(data: Mapping[str, Any], period: str, size: int, *, seed: int) -> Iterator[seq2seq.Windows]:
+    """Yield random batches of training windows without end, each pass over all of them in a new order."""
+    rng = np.random.default_rng(seed)
+    while True:
+        order = rng.permutation(data["starts"][period])
+        for first in range(0, len(order) - size + 1, size):
+            yield windows(data, order[first : first + size])
+
+
+def window_starts(grid: pl.DataFrame) -> dict[str, Any]:
+    """Return the starts of all windows without a long gap, by the period that holds all their predicted hours.
+
+    Every tenth week of the training period is `inside`; `outside` are its windows that predict no hour of such a week.
+    """
+    usable = np.concatenate([[0], np.cumsum(grid["usable"].to_numpy())])
+    length = PAST + AHEAD
+    starts = np.flatnonzero(usable[length:] - usable[:-length] == length)
+    time = grid["date_time"].to_numpy()
+    first, last = starts + PAST, starts + length - 1
+    train, (begins, ends) = time[last] < SPLIT[0], ((hour // WEEK) % HELD_OUT_WEEK == 0 for hour in (first, last))
+    return {
+        "train": starts[train],
+        "held out": starts[(time[first] >= SPLIT[0]) & (time[last] < SPLIT[1])],
+        "test": starts[time[first] >= SPLIT[1]],
+        "inside": starts[train & begins & ends],
+        "outside": starts[train & ~begins & ~ends],
+    }
+
+
+def series(raw: pl.DataFrame) -> dict[str, Any]:
+    """Return hourly arrays for the forecasters, scaled by the hours before the held-out period, and window starts."""
+    grid = hourly(raw)
+    observed, volume = grid["observed"].to_numpy(), grid["volume"].to_numpy()
+    training = (grid["date_time"].to_numpy() < SPLIT[0]) & observed
+    wet = np.log1p(grid.select("rain_1h", "snow_1h").to_numpy())
+    weather = np.column_stack([volume, grid["temp"].to_numpy(), grid["clouds_all"].to_numpy(), wet])
+    scaled = (weather - weather[training].mean(axis=0)) / weather[training].std(axis=0)
+    calendar, center, unit = calendar_columns(grid), float(volume[training].mean()), float(volume[training].std())
+    found = {"volume": volume, "center": center, "unit": unit, "starts": window_starts(grid), "observed": observed}
+    return {
+        **found,
+        "target": (volume - center) / unit,
+        "calendar": calendar,
+        "past": np.column_stack([scaled, calendar]),
+    }
+
+
+# ---- bands
+
+
 def forecasts(
     kind: seq2seq.Kind, seed: int, settings: Settings, *, train: str = "train", tune: str = "held out"
 ) -> Arrays:
     """Train one forecaster before 2017; predict the period that tunes and the test period (rows: observed hours)."""
     data = series(traffic())
-    effort = seq2seq.Settings(**{name: value for name, value in settings.items() if name != "stride"})
-    params = seq2seq.train(data.batches(train, effort.batch, seed=seed), kind, effort, seed=seed)
+    volume, center, unit = data["volume"], data["center"], data["unit"]
+    params = seq2seq.train(batches(data, train, settings["batch"], seed=seed), kind, settings, seed=seed)
     found: Arrays = {}
     for name, period in (("held out", tune), ("test", "test")):
-        starts = data.starts[period][:: settings["stride"]]
-        windows = data.windows(starts)
-        value, band = seq2seq.predict(params, windows, kind, effort, seed=seed)
-        seen = np.asarray(windows.observed) > 0
+        starts = data["starts"][period][:: settings["stride"]]
+        batch = windows(data, starts)
+        value, band = seq2seq.predict(params, batch, kind, settings, seed=seed)
+        seen = np.asarray(batch.observed) > 0
         hour = (starts[:, None] + PAST + np.arange(value.shape[1]))[seen]
-        found[name] = banded(data.volume[hour], data.center + data.unit * value[seen], data.unit * band[seen])
+        found[name] = banded((volume[hour], center + unit * value[seen]), unit * band[seen])
         found[f"{name} hour"] = hour
     return found
 
@@ -77,44 +139,29 @@ def online_trees(part: Arrays, lags: int = SEEN_ERRORS, *, tuned: bool = True) -
     bands = {"test": model.fit(X, error).predict(features(part, "test", lags))}
     if tuned:
         bands["held out"] = cross_val_predict(model, X, error, groups=week, cv=GroupKFold(5))
-    found = dict(part)
-    for period, band in bands.items():
-        y_true, y_pred, *_ = part[period]
-        found[period] = banded(y_true, y_pred, np.maximum(band, 0.05 * error.mean()))
-    return found
+    smallest = 0.05 * error.mean()
+    return part | {name: banded(part[name], np.maximum(band, smallest)) for name, band in bands.items()}
 
 
-def tree_cells(parts: Parts) -> Cells:
-    """Return what trees gain on the test rows if they see no error, the last one, or the last three."""
-    cells: Cells = {}
-    for name in ("JMS", ONLINE):
-        shown = {label: online_trees(parts[name], lags, tuned=False) for label, lags in LAGS.items()}
-        cells |= row(SEEN, name, {label: 100 * UCC(intervals(part)).gain(axes=ED) for label, part in shown.items()})
-    return cells
-
-
-def excess_gains(part: Arrays) -> dict[str, float]:
-    """Return the gains on ED: area, cost at the held-out optimum, optimal cost, and MAE at the held-out optimum."""
-    test, held_out = intervals(part), intervals(part, "held out")
-    found = []
-    for shown, tuning in ((test, held_out), (flat(test), flat(held_out))):
-        curve, scale = UCC(shown), UCC(tuning).cheapest(COST_FACTOR, axes=ED).scale
-        found.append({**costs(curve, ED, scale), "MAE": absolute_error(curve, scale)})
-    model, reference = found
-    return {measure: 100 * (1 - model[measure] / reference[measure]) for measure in model}
+# ---- readings
 
 
 def cells_of(name: str, part: Arrays) -> Cells:
-    """Return all numbers of one forecaster."""
-    curve, before = UCC(intervals(part)), UCC(intervals(part, "held out"))
-    y_true, y_pred, *_ = part["test"]
-    tables = {
-        BANDWIDTH: {measure: 100 * curve.gain(miss_rate=span) for measure, span in RANGES.items()},
-        EXCESS: excess_gains(part),
-        EARLIER: {"BM": 100 * before.gain(), "ED": 100 * before.gain(axes=ED)},
-        FORECAST: {"mean absolute error": float(np.mean(np.abs(y_true - y_pred)))},
+    """Return all numbers of one forecaster: gains over the constant band, some at the held-out optimum of the cost."""
+    test, held_out = intervals(part), intervals(part, "held out")
+    curve, before = UCC(test), UCC(held_out)
+    found = []
+    for shown, tuning in ((curve, before), (UCC(flat(test)), UCC(flat(held_out)))):
+        scale = tuning.cheapest(COST_FACTOR, axes=ED).scale
+        found.append({**costs(shown, ED, scale), "MAE": absolute_error(shown, scale)})
+    model, reference = found
+    error = float(np.mean(np.abs(test.y_true - test.y_pred)))
+    return {
+        **row(BANDWIDTH, name, {measure: 100 * curve.gain(miss_rate=span) for measure, span in RANGES.items()}),
+        **row(EXCESS, name, {measure: 100 * (1 - model[measure] / reference[measure]) for measure in model}),
+        **row(EARLIER, name, {"BM": 100 * before.gain(), "ED": 100 * before.gain(axes=ED)}),
+        **row(FORECAST, name, {"mean absolute error": error}),
     }
-    return {cell: value for table, values in tables.items() for cell, value in row(table, name, values).items()}
 
 
 def findings(chosen: dict[str, Arrays], seed: int) -> Findings:
@@ -162,25 +209,32 @@ def judge(parts: Parts, seed: int) -> Findings:
 
 
 def judge_online(parts: Parts, seed: int) -> Findings:
-    """Judge the forecasters with the online JMS in place of JMS, and with a DOMS tuned inside the training period."""
+    """Judge the online JMS, also with trees, in place of JMS, and a DOMS tuned inside the training period.
+
+    Trees are also shown with no error, the last one, or the last three to see.
+    """
     chosen = {name: parts[name] for name in (ONLINE, "JMV", INSIDE)}
     found = findings({**chosen, TREES: online_trees(parts["JMS"])}, seed)
-    return replace(found, cells=found.cells | tree_cells(parts))
+    cells = dict(found.cells)
+    for name in ("JMS", ONLINE):
+        shown = {label: intervals(online_trees(parts[name], lags, tuned=False)) for label, lags in LAGS.items()}
+        cells |= row(SEEN, name, {label: 100 * UCC(iv).gain(axes=ED) for label, iv in shown.items()})
+    return replace(found, cells=cells)
 
 
-def draw(parts: Parts) -> dict[str, Figure]:
+def draw(parts: Parts) -> Figures:
     """Return the curves as in the paper's Figure 15, with the second reading of JMS below the first."""
     found = {**parts, TREES: online_trees(parts["JMS"], tuned=False)}
     figure, panels = canvas(2, rows=4)
-    for place, names in enumerate((("JMS",), (TREES, ONLINE), ("JMV",), ("DOMS",))):
-        models = {name: intervals(found[name]) for name in names}
+    for place, (first, *more) in enumerate((("JMS",), (TREES, ONLINE), ("JMV",), ("DOMS",))):
+        iv = intervals(found[first])
+        models = {first: iv, "Constant": flat(iv), **{name: intervals(found[name]) for name in more}}
         for ax, axes in zip(panels[2 * place :], (ED, BM), strict=False):
-            draw_curves(ax, with_constant(models), axes)
+            draw_curves(ax, models, axes)
     return {"traffic-ucc": figure}
 
 
 WORK = {name: partial(forecasts, kind) for name, kind in MODELS.items()}
 TUNED_INSIDE = partial(forecasts, "dropout", train="outside", tune="inside")
 SECOND_WORK = {ONLINE: partial(forecasts, "online"), INSIDE: TUNED_INSIDE}
-READINGS = {FIRST: Reading(WORK, judge), SECOND: Reading(SECOND_WORK, judge_online)}
-EXPERIMENT = Experiment("traffic", READINGS, draw, asdict(seq2seq.Settings()))
+EXPERIMENT = Experiment("traffic", {FIRST: Reading(WORK, judge), SECOND: Reading(SECOND_WORK, judge_online)}, draw)

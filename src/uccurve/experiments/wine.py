@@ -1,20 +1,15 @@
 """White wine quality, five folds (Appendix, Wine Quality Data)."""
 
-from dataclasses import replace
-from functools import partial
+from itertools import product
 
 import numpy as np
 
 from uccurve import UCC, Intervals
 
-from . import tabular
-from .bands import BM, ED, FLOOR, repaired, uncrossed
-from .experiment import FIRST, Experiment, Parts
-from .findings import Cells, Claims, Findings, Models, row
+from .bands import BM, ED, FLOOR, SUMMARY, ranked, repaired, smallest, uncrossed
+from .experiment import FIRST, Cells, Floats, Models, Parts, row
 from .loaders import wine
-from .store import Arrays
-from .summary import SUMMARY, ranked, smallest
-from .tabular import MODELS
+from .tabular import MODELS, experiment
 
 JUMP = "The steepest fall of the miss rate"
 REPAIRS = "{} area by the repair of tiny and crossing bands"
@@ -23,22 +18,11 @@ WINDOW = 0.1
 ORDER = ("Meta", "Constant", "GBR", "GBR-Weak")
 
 
-def repairs(part: Arrays, name: str) -> Models:
-    """Return a model's test intervals after several repairs: bands raised to a share of the mean, or symmetric."""
-    rows = part[f"test {name}"]
+def repairs(rows: Floats) -> Models:
+    """Return a model's intervals after several repairs: bands raised to a share of the mean, or symmetric."""
     y_true, y_pred, lower, upper = uncrossed(rows)
     symmetric = Intervals.from_bands(y_true, y_pred, (upper - lower) / 2, min_band=FLOOR)
     return {**{label: repaired(rows, floor) for label, floor in FLOORS.items()}, "symmetric": symmetric}
-
-
-def repair_cells(part: Arrays, unit: float) -> Cells:
-    """Return the areas of each model after each repair."""
-    cells: Cells = {}
-    for kind, axes in (("BM", BM), ("ED", ED)):
-        for name in MODELS:
-            areas = {repair: UCC(iv).area(axes=axes, unit=unit) for repair, iv in repairs(part, name).items()}
-            cells |= row(REPAIRS.format(kind), name, areas)
-    return cells
 
 
 def steepest(iv: Intervals, unit: float) -> tuple[float, float]:
@@ -50,11 +34,16 @@ def steepest(iv: Intervals, unit: float) -> tuple[float, float]:
     return float(points.x[most] + WINDOW / 2), float(fall[most])
 
 
-def judge(test: Models, cells: Cells, unit: float, _seed: int) -> Claims:
-    """Return what the paper says of its Table 4 and Figure 14."""
+def judge(test: Models, cells: Cells, parts: Parts, reading: str, _seed: int) -> dict[str, bool]:
+    """Return what the paper says of its Table 4 and Figure 14; the first reading also shows what each repair does."""
+    part, unit = parts["intervals"], float(parts["intervals"]["unit"])
     jumps = {name: steepest(iv, unit) for name, iv in test.items()}
     for name, (place, fall) in jumps.items():
         cells |= row(JUMP, name, {"at bandwidth": place, "fall within 0.1 sd, %": 100 * fall})
+    for (kind, axes), name in product((("BM", BM), ("ED", ED)), MODELS if reading == FIRST else ()):
+        found = repairs(part[f"test {name}"])
+        areas = {repair: UCC(iv).area(axes=axes, unit=unit) for repair, iv in found.items()}
+        cells |= row(REPAIRS.format(kind), name, areas)
     place, fall = jumps["GBR-Weak"]
     pairs = [(name, axes) for name in test for axes in ("ED", "BM")]
     above = [cells[SUMMARY, n, f"{axes} cost"] / cells[SUMMARY, n, f"{axes} optimal cost"] for n, axes in pairs]
@@ -69,18 +58,4 @@ def judge(test: Models, cells: Cells, unit: float, _seed: int) -> Claims:
     }
 
 
-READINGS = tabular.readings(wine, judge, ORDER)
-
-
-def judge_first(parts: Parts, seed: int) -> Findings:
-    """Judge the first reading, and what each repair of its bands would do."""
-    found = READINGS[FIRST].judge(parts, seed)
-    return replace(found, cells=found.cells | repair_cells(parts["intervals"], found.unit))
-
-
-EXPERIMENT = Experiment(
-    "wine",
-    READINGS | {FIRST: replace(READINGS[FIRST], judge=judge_first)},
-    partial(tabular.draw, "wine-ucc"),
-    {"rows": None},
-)
+EXPERIMENT = experiment("wine", wine, judge, ORDER)
