@@ -41,6 +41,11 @@ INSTEAD = {
     r"\bsure of itself\b": "overconfident",
     r"\bwhatever (its|the|their) number\b": "any number of",
     r"\bbut for rounding\b": "up to rounding",
+    r"\bhold(s|ing)? the (truth|whole curve)\b": "contain the truth",
+    r"\bfalls? apart into\b": "splits into",
+    r"\bgood to be true\b": "too optimistic",
+    r"\bput aside\b": "set aside",
+    r"\bspeaks? of \*?chance\b": "confidence intervals and p-values",
 }
 """Phrases that a reader has to decode, and what to write instead."""
 
