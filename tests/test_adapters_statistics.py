@@ -163,3 +163,32 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
 
     with pytest.raises(ValueError, match=r"intervals of Three must be two columns, lower and upper; .*\(142, 3\)"):
         from_estimator(Three(), X_new, y_new)
+
+
+class Std:
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        return (X[:, 0], X[:, 1]) if return_std else X[:, 0]
+
+
+class Bounds:
+    """`kind` names the shape of the answer that real libraries give."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def predict(self, X: Any) -> Any:
+        return X[:, 0]
+
+    def predict_interval(self, X: Any) -> Any:
+        both = np.column_stack([X[:, 0] - X[:, 1], X[:, 0] + X[:, 1]])
+        return {"columns": both, "pair": tuple(both.T), "MAPIE": (X[:, 0], both[:, :, None])}[self.kind]
+
+
+@pytest.mark.parametrize("estimator", [Std(), Bounds("columns"), Bounds("pair"), Bounds("MAPIE")])
+def test_from_estimator_takes_every_interface(estimator: Any) -> None:
+    y_true, y_pred, band = np.random.default_rng(0).uniform(1, 2, (3, 50))
+    one: Any = {"level": 0.682689492137086} if isinstance(estimator, Std) else {}  # plus or minus one deviation
+    found = from_estimator(estimator, np.column_stack([y_pred, band]), y_true, **one)
+    assert_allclose(found.y_pred, y_pred)
+    assert_allclose(found.lower, y_pred - band, rtol=1e-12)
+    assert_allclose(found.upper, y_pred + band, rtol=1e-12)

@@ -14,7 +14,7 @@ from uccurve import plots
 from uccurve.plots._waterfall import axis_end, waterfall
 from uccurve.plots.figures import HIGH, WIDE
 
-PANELS = ("half_width", "calibration", "curves", "decomposition", "segments", "gains")
+PANELS = ("half_width", "calibration", "curves", "decomposition", "segments")
 
 
 @pytest.fixture
@@ -222,36 +222,6 @@ def test_segments_show_coverage_and_frame_what_fails() -> None:
     assert words(ax) == ["71", "92", "92", "–"]
     assert lines_of(ax) == ["hour north", "hour south"]
     assert len(ax.patches) == 1
-
-
-GAINS = ("gain_bandwidth_miss_rate", "gain_bandwidth_deficit", "gain_excess_deficit")
-
-
-def forest(*gains: tuple[float, float, float]) -> Any:
-    """The panel of gains of one model with these estimates and the ends of their intervals."""
-    ends: Any = {
-        f"{name}{end}": value
-        for name, gain in zip(GAINS, gains, strict=True)
-        for end, value in zip(("", "_low", "_high"), gain, strict=True)
-    }
-    (ax,) = plots.assessment(assessment([row(**ends)]), "gains").axes
-    return ax
-
-
-def test_a_forest_has_a_whisker_for_every_estimate() -> None:
-    ax = forest((0.2, 0.1, 0.35), (-0.1, -0.3, 0.05), (0.4, 0.3, 0.5))
-    ends = sorted(tuple(segment[:, 0].round(9)) for c in ax.collections for segment in c.get_segments())
-    assert ends == [(-30, 5), (10, 35), (30, 50)]
-    assert labels(ax) == ["miss rate vs. bandwidth", "deficit vs. bandwidth", "deficit vs. excess"]
-    assert words(ax) == ["20.0%", "-10.0%", "40.0%"]
-
-
-def test_the_number_of_a_gain_stands_beside_its_interval_and_not_on_it() -> None:
-    ax = forest(*[(0.1, -0.2, 0.4)] * 3)
-    number = ax.texts[0]
-    ax.figure.canvas.draw()
-    box, edge = number.get_window_extent(), ax.get_window_extent().x1
-    assert ax.transData.transform((40, 0))[0] < edge < box.x0 < box.x1 < ax.get_figure(root=True).bbox.x1
 
 
 def test_colours_of_segments_are_the_distance_to_what_was_promised() -> None:

@@ -1,6 +1,5 @@
 """Plots: assessments, the curves of several models, and intervals before and after calibration."""
 
-from .charts import curves, intervals
-from .figures import assessment
+from .figures import assessment, curves, intervals
 
 __all__ = ["assessment", "curves", "intervals"]

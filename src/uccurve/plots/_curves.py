@@ -1,28 +1,19 @@
-"""Curves: what plots and pages need of any curve beyond its own answers."""
+"""Curves: what plots and pages need of any curve beyond its own answers, and few vertices that stand for many."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal
 
-from uccurve._checks import Unit
+import numpy as np
+import numpy.typing as npt
+
+from uccurve._checks import Array, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, OperatingPoint
 
+Indices = npt.NDArray[np.intp]
 Knob = Literal["scale", "shift"]
 """What a curve is followed by: levels are scales too."""
-
-
-@runtime_checkable
-class Bracketed(Protocol):
-    """A curve that knows two ends around each of its answers: that of a sketch."""
-
-    def bracket(self, answer: Any, *args: Any, **options: Any) -> tuple[float, float]:
-        """Return both ends."""
-
-
-def is_exact(curve: Curve) -> bool:
-    """Whether the points of a curve are all of its vertices."""
-    return not isinstance(curve, Bracketed)
 
 
 def knob(curve: Curve) -> Knob:
@@ -45,11 +36,49 @@ def reached(curve: Curve, coverage: float, unit: Unit = "raw") -> OperatingPoint
         return None
 
 
-def position(point: OperatingPoint, curve: Curve) -> float:
-    """Scale (or shift) of an operating point."""
-    return point.shift if curve.vary == "shift" else point.scale
-
-
 def constant_curve(curve: Curve) -> UCC | None:
     """Curve of the constant band around the same predictions; None for a sketch, which keeps no rows."""
     return UCC(curve.intervals.constant(), vary=knob(curve)) if isinstance(curve, UCC) else None
+
+
+def evenly(count: int, most: int) -> Indices:
+    """Return at most `most` of `count` places, evenly chosen, with both ends.
+
+    >>> evenly(9, 3), evenly(2, 3)
+    (array([0, 4, 8]), array([0, 1]))
+    """
+    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.intp))
+
+
+def knots(t: Array, values: Array, *, tolerance: float, most: int | None = None) -> tuple[Indices, float]:
+    """Places in `t` between which straight lines follow every row of `values`, and the largest distance left.
+
+    Places are added where the lines are furthest off until all are within `tolerance`, or `most` are taken.
+
+    >>> t = np.arange(9.0)
+    >>> knots(t, np.abs(t - 3)[None], tolerance=0)
+    (array([0, 3, 8]), 0.0)
+    """
+    kept = np.array([0, len(t) - 1]) if len(t) > 1 else np.zeros(1, dtype=np.intp)
+    while True:
+        worst, off = _worst(t, values, kept)
+        wrong = off > tolerance
+        room = len(t) if most is None else max(most - len(kept), 0)
+        if not wrong.any() or not room:
+            return kept, float(off.max(initial=0.0))
+        new = worst[wrong]
+        if len(new) > room:
+            new = new[np.argsort(-off[wrong], kind="stable")[:room]]
+        kept = np.sort(np.concatenate([kept, new]))
+
+
+def _worst(t: Array, values: Array, kept: Indices) -> tuple[Indices, Array]:
+    """Between each two kept places, the one furthest from the straight line, and how far it is."""
+    if len(t) < 2:
+        return kept[:0], np.zeros(0)
+    off = np.max([np.abs(row - np.interp(t, t[kept], row[kept])) for row in values], axis=0)
+    off[kept] = 0.0  # also where two vertices share one t
+    largest = np.maximum.reduceat(off[:-1], kept[:-1])
+    segment = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
+    hits = np.flatnonzero(off[:-1] == largest[segment])
+    return hits[np.unique(segment[hits], return_index=True)[1]], largest

@@ -1,15 +1,13 @@
-"""Drawing: what all plots share, that is axes, colours, labels and long lines that stay light."""
+"""Drawing: what all plots share, that is axes, colours, lines, marks and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from uccurve._checks import FALLING, Array, Axes, Metric
-
-from ._thinning import drawn, staircase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -55,20 +53,25 @@ def style(index: int) -> dict[str, Any]:
 
 
 def curve(ax: PlotAxes, x: Array, y: Array, corner: tuple[float, float], **options: Any) -> Line2D:
-    """Add a curve in the next style; what is drawn of it is thinned anew whenever the view changes.
-
-    `corner` is the furthest point from the origin that the view has to hold.
-    """
+    """Add a curve in the next style; `corner` is the furthest point from the origin that the view has to hold."""
     from matplotlib.lines import Line2D
 
     index = sum(line.get_gid() == CURVE for line in ax.get_lines())
     look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
-    line = Line2D([], [], **{**look, **options})
-    ax.add_artist(line)
+    line = Line2D(x, y, **{**look, **options})
+    ax.add_artist(line)  # so that vertices far away leave the view alone
     ax.update_datalim([(0, 0), corner])
     ax.autoscale_view()
-    _follow_view(ax, lambda axes: line.set_data(*visible(axes, x, y)))
     return line
+
+
+def simplified(ax: PlotAxes, axes: Axes, x: Array, y: Array, *, exact: bool = True) -> tuple[Array, Array]:
+    """The few vertices that draw a curve of many on `ax` as it is, to a ninth of a pixel."""
+    from matplotlib.lines import Line2D
+
+    path = Line2D(x, y, drawstyle=joined(axes, exact=exact)).get_path().cleaned(ax.transData, simplify=True)
+    few, up = ax.transData.inverted().transform(np.asarray(path.vertices)[:-1]).T  # the last says that the path ends
+    return few, up
 
 
 def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
@@ -91,13 +94,7 @@ def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> None:
         line.set_data([min(x, right)], [y])
         line.set_marker(">" if x > right else own)
 
-    _follow_view(ax, refresh)
-
-
-def _follow_view(ax: PlotAxes, refresh: Callable[[PlotAxes], None]) -> None:
-    """Do something now and whenever the view changes."""
-    for event in ("xlim_changed", "ylim_changed"):
-        ax.callbacks.connect(event, refresh)
+    ax.callbacks.connect("xlim_changed", refresh)
     refresh(ax)
 
 
@@ -107,30 +104,14 @@ def beside(ax: PlotAxes, y: float, text: object, color: str = "#333333") -> None
     ax.annotate(str(text), (1, y), (6, 0), xycoords=("axes fraction", "data"), color=color, **look)
 
 
-def visible(ax: PlotAxes, x: Array, y: Array) -> tuple[Array, Array]:
-    """Vertices that draw the path on `ax` as it is; what lies outside of the view keeps one beside it."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        place = (ax.transScale + ax.transLimits).transform(np.column_stack([x, y])).T
-    fine = np.isfinite(place).all(axis=0)
-    x, y, place = x[fine], y[fine], place[:, fine]
-    near = np.abs(place - 0.5).max(axis=0) <= 2
-    near[1:] |= near[:-1].copy()
-    near[:-1] |= near[1:].copy()
-    if not near.any():
-        return x[:0], y[:0]
-    first, last = np.flatnonzero(near)[[0, -1]]
-    chosen = first + drawn(*place[:, first : last + 1])
-    return x[chosen], y[chosen]
-
-
-def path(axes: Axes, x: Array, y: Array, *, exact: bool = True) -> tuple[Array, Array]:
-    """The drawn path: between vertices a miss rate keeps its value until it steps, other metrics are straight lines.
+def joined(axes: Axes, *, exact: bool = True) -> Literal["default", "steps-post", "steps-pre"]:
+    """How matplotlib joins vertices: a miss rate keeps its value until it steps, other metrics are straight lines.
 
     The points of a sketch, which are not `exact` vertices, are joined by straight lines.
     """
     if not exact or axes[0] == axes[1] or "miss_rate" not in axes:
-        return x, y
-    return staircase(x, y, first="x" if axes[1] == "miss_rate" else "y")
+        return "default"
+    return "steps-post" if axes[1] == "miss_rate" else "steps-pre"
 
 
 def view(axes: Axes, x: Array, y: Array, point: tuple[float, float] | None) -> tuple[float, float]:
@@ -163,7 +144,13 @@ def legend(ax: PlotAxes) -> None:
     """Legend: the models first, then what they are compared with, marks of all of them, and what is said of one."""
     entries = zip(*ax.get_legend_handles_labels(), strict=True)
     ordered = sorted(entries, key=lambda entry: (entry[0].get_gid() or OTHER)[: len(OTHER)])
-    ax.legend([handle for handle, _ in ordered], [label for _, label in ordered], loc="upper right", frameon=False)
+    beside: Any = {
+        "loc": "upper left",
+        "bbox_to_anchor": (1, 1),
+        "fontsize": "x-small",
+    }  # many names need their own room
+    place = beside if len(ordered) > 8 else {"loc": "upper right"}
+    ax.legend([handle for handle, _ in ordered], [label for _, label in ordered], frameon=False, **place)
 
 
 def title(name: Metric, unit: str | float) -> str:

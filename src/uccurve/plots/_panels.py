@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve._checks import SUMMARY, Array
+from uccurve._checks import Array, Axes
 from uccurve.compare._case import change, is_reachable
 from uccurve.compare._columns import filled
-from uccurve.compare._formats import axes_in_words, coverage, number, percent, share, short
+from uccurve.compare._formats import coverage, number, share, short
+from uccurve.curve import UCC
 
-from ._drawing import DASHED, GREY, PALETTE, beside, style, tidy
+from ._curves import constant_curve, delivered_at, reached
+from ._drawing import DASHED, GREY, PALETTE, beside, mark_in_view, simplified, style, tidy, title, view
 from ._waterfall import Step, axis_end, waterfall
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def levels(found: Assessment, ax: PlotAxes) -> None:
         return
     ax.axline((100, 100), slope=1, color=GREY, linewidth=1.2, linestyle=DASHED, label="calibrated")
     shown = [row for row in rows if row.levels or asked is not None]
-    for index, (name, row) in enumerate(zip(names_of(shown), shown, strict=True)):
+    for index, (name, row) in enumerate(zip(distinct(shown), shown, strict=True)):
         promised = [100 * level.level for level in row.levels] or [100 * (asked or 0.0)]
         seen, low, high = 100 * np.array([span(one, "coverage") for one in row.levels or (row,)]).T
         reach = np.clip([seen - low, high - seen], 0, None)
@@ -83,8 +85,17 @@ def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
     rows = [row for row in found.ranking if row.pit is not None][: 1 if ax else MULTIPLES]
     if not rows:
         raise ValueError("there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels.")
-    for one, row, name in zip([ax] if ax else multiples(figure, len(rows)), rows, names_of(rows), strict=True):
-        _histogram(one, row.pit)
+    for one, row, name in zip([ax] if ax else multiples(figure, len(rows)), rows, distinct(rows), strict=True):
+        pit: Any = row.pit
+        edges, tall, low, high = map(np.array, (pit.edges, pit.density, pit.low, pit.high))
+        color = np.where((tall < low) | (tall > high), PALETTE[1], PALETTE[0])  # the first where there is no band
+        one.bar(edges[:-1], tall, width=np.diff(edges), align="edge", color=color, edgecolor="white", alpha=0.85)
+        look: Any = {"step": "post", "color": GREY, "alpha": 0.3, "linewidth": 0, "zorder": 2.5}
+        one.fill_between(edges, np.append(low, low[-1]), np.append(high, high[-1]), label="band if calibrated", **look)
+        one.axhline(1, color="black", linewidth=1.0, linestyle=DASHED, label="calibrated")
+        one.set(xlim=(edges[0], edges[-1]), ylim=(0, max(1.25 * tall.max(), 1.25, one.get_ylim()[1])))
+        tidy(one)
+        one.legend(loc="upper center", frameon=False, fontsize="small", ncols=2)
         one.set_title(name, loc="left", fontsize="small")
     if ax:
         ax.set(xlabel="PIT", ylabel="density")
@@ -93,17 +104,38 @@ def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
         figure.supylabel("density", fontsize="medium")
 
 
-def _histogram(ax: PlotAxes, pit: Any) -> None:
-    edges, tall, low, high = map(np.array, (pit.edges, pit.density, pit.low, pit.high))
-    inside = ~((tall < low) | (tall > high))  # also where the band is not known
-    color = np.where(inside, PALETTE[0], PALETTE[1])
-    ax.bar(edges[:-1], tall, width=np.diff(edges), align="edge", color=color, edgecolor="white", alpha=0.85)
-    look: Any = {"step": "post", "color": GREY, "alpha": 0.3, "linewidth": 0, "zorder": 2.5}
-    ax.fill_between(edges, np.append(low, low[-1]), np.append(high, high[-1]), label="band if calibrated", **look)
-    ax.axhline(1, color="black", linewidth=1.0, linestyle=DASHED, label="calibrated")
-    ax.set(xlim=(edges[0], edges[-1]), ylim=(0, max(1.25 * tall.max(), 1.25, ax.get_ylim()[1])))
-    tidy(ax)
-    ax.legend(loc="upper center", frameon=False, fontsize="small", ncols=2)
+def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
+    """Curves of the best models, each on axes of its own among the others in grey; the axes are shared."""
+    rows, unit, target = found.ranking[:MULTIPLES], found.settings.unit, found.settings.shown_coverage
+    curves = [found.curves[row.name] for row in rows]
+    points = [curve.points(axes=axes, unit=unit) for curve in curves]
+    right, top = np.max([view(axes, one.x, one.y, None) for one in points], axis=0)
+    grid = multiples(figure, len(rows))
+    grid[0].set(xlim=(0, right or 1.0), ylim=(0, 1.04 * top or 1.0))
+    lines = [
+        simplified(grid[0], axes, one.x, one.y, exact=isinstance(curve, UCC))
+        for one, curve in zip(points, curves, strict=True)
+    ]
+    for index, (ax, row, own) in enumerate(zip(grid, rows, curves, strict=True)):
+        color = style(index)["color"]
+        for other in lines:
+            ax.plot(*other, color="#D0D4D9", linewidth=1.0, zorder=1.5)
+        ax.plot(*lines[index], color=color, linewidth=1.8, zorder=2.5)
+        if (flat := constant_curve(own)) is not None:
+            constant = flat.points(axes=axes, unit=unit)
+            few = simplified(ax, axes, constant.x, constant.y)
+            ax.plot(*few, color=GREY, linewidth=1.0, linestyle=DASHED)
+        delivered = own.at(delivered_at(own, row.level), unit=unit)
+        for marker, point in (("o", delivered), ("D", reached(own, target, unit))):
+            if point is not None:
+                look: Any = {"marker": marker, "color": color, "markersize": 6.5, "markeredgecolor": "white"}
+                mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **look)
+        ax.set_title(short(row.name, NAME), loc="left", fontsize="small", color=color)
+        tidy(ax)
+    marks = f"dot: as delivered; diamond: {coverage(target)}; dashed: constant band"
+    figure.suptitle(f"Curves{best_of(rows, found)}\n{marks}", x=0.01, ha="left", fontsize="medium")
+    figure.supxlabel(title(axes[0], unit), fontsize="medium")
+    figure.supylabel(title(axes[1], unit), fontsize="medium")
 
 
 def decomposition(found: Assessment, ax: PlotAxes, *, most: int = 5) -> None:
@@ -118,30 +150,16 @@ def decomposition(found: Assessment, ax: PlotAxes, *, most: int = 5) -> None:
     _titled(ax, f"Where the score at {target} comes from", rows, found)
 
 
-def gains(found: Assessment, ax: PlotAxes) -> None:
-    """Gains over the constant band with their intervals: one row per model, one colour per pair of axes."""
-    rows = found.ranking[:LISTED]
-    for index, (x, y) in enumerate(SUMMARY):
-        gain, low, high = 100 * np.array([span(row, f"gain_{x}_{y}") for row in rows]).T
-        places, color = np.arange(len(rows)) + (index - 1) * 0.27, style(index)["color"]
-        look: Any = {"fmt": "o", "color": color, "capsize": 3, "markersize": 5, "lw": 1.6}
-        reach = np.abs([gain - low, high - gain])
-        ax.errorbar(gain, places, xerr=reach, label=axes_in_words((x, y)), **look)
-        for place, value in zip(places, gain, strict=True):
-            beside(ax, place, percent(value / 100), color)
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_xlabel(f"gain over the constant band{best_of(rows, found)}, %")
-    tidy(ax, lines=names_of(rows))
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=3)
-
-
 def segments(found: Assessment, ax: PlotAxes) -> None:
     """Heat map of coverage as delivered, one row per segment, one column per model; frames mark what fails."""
     from matplotlib.patches import Rectangle
 
     if not found.segments:
         raise ValueError("there are no segments to draw. Hint: assess(..., by=...).")
-    rows, titles, asked = found.ranking[:LISTED], _worst_titles(found), found.settings.coverage
+    rows, asked = found.ranking[:LISTED], found.settings.coverage
+    own = [one for one in found.segments if one.model == found.verdict.model]
+    worst = {one.title for one in sorted(own, key=lambda one: one.coverage)[:LINES]}  # covered least by what ships
+    titles = [one.title for one in own if one.title in worst]
     spots = {(one.title, one.model): one for one in found.segments}
     cells = [[spots.get((title, row.name)) for row in rows] for title in titles]
     covered = 100 * np.array([[np.nan if one is None else one.coverage for one in line] for line in cells])
@@ -154,23 +172,16 @@ def segments(found: Assessment, ax: PlotAxes) -> None:
         ax.text(x, y, text, ha="center", va="center", color=color, fontsize="small")
         if (one := cells[y][x]) is not None and one.fails:
             ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-    names = names_of(rows)
+    names = distinct(rows)
     slanted: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 8 else {}
     ax.set_xticks(range(len(rows)), names, fontsize="small", **slanted)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
     ax.set_yticks(range(len(titles)), distinct(titles), fontsize="small")
     ax.spines[:].set_visible(False)
     ax.set_xlabel("coverage minus that of all rows, %" if asked is None else "coverage as delivered, %")
-    total = len({one.title for one in found.segments})
+    total = len(own)
     rest = f", the worst {LINES} of {total}" if total > LINES else ""
     ax.set_title(f"Coverage by segment{rest}; frames mark what fails", loc="left", fontsize="medium")
-
-
-def _worst_titles(found: Assessment) -> list[str]:
-    """Titles of segments in their order; where there are too many, those that the model to ship covers least."""
-    own = [one for one in found.segments if one.model == found.verdict.model]
-    worst = {one.title for one in sorted(own, key=lambda one: one.coverage)[:LINES]}
-    return [one.title for one in own if one.title in worst]
 
 
 def span(row: Any, field: str) -> Array:
@@ -178,14 +189,9 @@ def span(row: Any, field: str) -> Array:
     return np.array([getattr(row, f"{field}{end}") for end in ("", "_low", "_high")], dtype=float)
 
 
-def names_of(rows: Sequence[ModelRow]) -> list[str]:
-    """Short names of models, different ones."""
-    return distinct([row.name for row in rows])
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Short names, numbered where several look the same."""
-    labels = [short(name, NAME) for name in names]
+def distinct(named: Sequence[Any]) -> list[str]:
+    """Short names of models, segments or texts, numbered where several look the same."""
+    labels = [short(one if isinstance(one, str) else one.name, NAME) for one in named]
     return [
         label if labels.count(label) == 1 else f"{label} ({labels[: i + 1].count(label)})"
         for i, label in enumerate(labels)
@@ -227,7 +233,7 @@ def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
 
 def _titled(ax: PlotAxes, title: str, rows: Sequence[ModelRow], found: Assessment) -> None:
     """Name the models and the panel."""
-    tidy(ax, lines=names_of(rows))
+    tidy(ax, lines=distinct(rows))
     ax.set_title(f"{title}{best_of(rows, found)}", loc="left", fontsize="medium")
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Unit, Vary
+from uccurve._checks import HEADLINE, Axes, Unit
 from uccurve.compare._formats import percent
-from uccurve.compare.band import ConfidenceBand, confidence_band
+from uccurve.compare.band import ConfidenceBand
 from uccurve.curve import UCC
-from uccurve.intervals import Intervals
 from uccurve.points import Curve, OperatingPoint
 
 from . import _drawing as draw
-from ._curves import Bracketed, constant_curve, delivered_at, is_exact, knob, position
+from ._curves import constant_curve, delivered_at, knob
 from ._drawing import GREY
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class UCCDisplay:
-    """A curve and what to draw of it; build it by one of the ``from_`` methods, which also draw.
+    """A curve and what to draw of it; ``UCC.plot`` and `from_ucc` build it and draw.
 
     Parameters
     ----------
@@ -40,13 +38,14 @@ class UCCDisplay:
     Attributes
     ----------
     x, y : read-only arrays
-        All vertices of the curve. The drawn line has fewer where more could not be seen.
+        All vertices of the curve.
     line_ : matplotlib.lines.Line2D
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
 
     Examples
     --------
+    >>> from uccurve import Intervals
     >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
     >>> display = UCCDisplay.from_ucc(UCC(iv), name="small")
     >>> display.line_.get_label()
@@ -62,11 +61,6 @@ class UCCDisplay:
         points = ucc.points(axes=self.axes, unit=unit)
         self.x, self.y = points.x, points.y
 
-    @property
-    def path(self) -> tuple[Array, Array]:
-        """The line as it is drawn: with the steps of a miss rate, which keeps its value until it changes."""
-        return draw.path(self.axes, self.x, self.y, exact=is_exact(self.ucc))
-
     @classmethod
     def from_ucc(
         cls, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw", **options: Any
@@ -74,70 +68,15 @@ class UCCDisplay:
         """Draw a curve; `options` as in `plot`."""
         return cls(ucc, name=name, axes=axes, unit=unit).plot(**options)
 
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: npt.ArrayLike,
-        y_pred: npt.ArrayLike,
-        lower: npt.ArrayLike,
-        upper: npt.ArrayLike,
-        *,
-        sample_weight: npt.ArrayLike | None = None,
-        min_band: float | str | None = None,
-        vary: Vary = "scale",
-        **options: Any,
-    ) -> Self:
-        """Draw the curve of predictions with their bounds; `options` as in `from_ucc`.
-
-        Examples
-        --------
-        >>> display = UCCDisplay.from_predictions([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
-        >>> display.y.round(3).tolist()
-        [1.0, 0.333, 0.0]
-        """
-        intervals = Intervals.from_bounds(y_true, y_pred, lower, upper, weight=sample_weight, min_band=min_band)
-        return cls.from_ucc(UCC(intervals, vary=vary), **options)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: npt.ArrayLike,
-        *,
-        sample_weight: npt.ArrayLike | None = None,
-        min_band: float | str | None = None,
-        vary: Vary = "scale",
-        name: str | None = None,
-        **options: Any,
-    ) -> Self:
-        """Draw the curve of a fitted estimator on `X` and `y`; `options` as in `from_ucc`.
-
-        The estimator is any that `uccurve.adapters.from_estimator` takes.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import BayesianRidge
-        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 3.0, 7.0]
-        >>> UCCDisplay.from_estimator(BayesianRidge().fit(X, y), X, y).name
-        'BayesianRidge'
-        """
-        from uccurve.adapters import from_estimator
-
-        intervals = from_estimator(estimator, X, y, weight=sample_weight, min_band=min_band)
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_ucc(UCC(intervals, vary=vary), name=name, **options)
-
     def plot(
         self,
         ax: PlotAxes | None = None,
         *,
-        name: str | None = None,
         delivered: bool = True,
         reference: bool = True,
         cost: float | None = None,
         shade: bool = False,
-        band: ConfidenceBand | float | None = None,
+        band: ConfidenceBand | None = None,
         legend: bool = True,
         **line: Any,
     ) -> Self:
@@ -153,26 +92,33 @@ class UCCDisplay:
             Cost factor c: mark the cheapest point, with the line of all points that cost as much as it does.
         shade : bool
             Shade the area under the curve.
-        band : ConfidenceBand or float, optional
-            A confidence band of the curve on the same axes; a number is the level of a pointwise one to be made.
+        band : ConfidenceBand, optional
+            A confidence band of the curve on the same axes, from `confidence_band`.
         line
             Passed on to matplotlib's Line2D.
         """
-        if metric := next((name for name in checks.METRICS if name in line), None):
-            raise TypeError(f"`{metric}` as a range goes with `UCC.area` and `UCC.gain`; a plot shows the whole curve.")
         self.ax_ = ax = draw.new_axes(ax)
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
-        self.name = self.name if name is None else name
         if reference:
             self._draw_reference(ax)
-        self.line_ = self._draw_curve(ax, delivered, line)
+        corner = draw.view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
+        gain = self.ucc.gain(axes=self.axes, unit=self.unit)
+        note = "" if np.isnan(gain) else f"gain {percent(gain)}"
+        label = f"{self.name} ({note})" if self.name and note else self.name or note
+        exact = isinstance(self.ucc, UCC)
+        look = {"label": label, "zorder": 2.5, "drawstyle": draw.joined(self.axes, exact=exact), **line}
+        self.line_ = draw.curve(ax, self.x, self.y, corner, **look)
         color = self.line_.get_color()
-        if isinstance(self.ucc, Bracketed):
+        if not exact:
             self._shade_brackets(ax, self.ucc, color)
+        limits = ax.dataLim.frozen()
         if shade:
-            self._shade(ax, color)
+            area = f"area {self.ucc.area(axes=self.axes, unit=self.unit):.4g}"
+            few = draw.simplified(ax, self.axes, self.x, self.y, exact=exact)
+            ax.fill_between(*few, color=color, alpha=0.15, linewidth=0, zorder=1.5, label=area)
         if band is not None:
             self._draw_band(ax, band, color)
+        ax.dataLim.set(limits)  # what is filled leaves the view alone
         if cost is not None:
             self._draw_cost(ax, cost, color)
         if delivered:
@@ -182,19 +128,12 @@ class UCCDisplay:
             draw.legend(ax)
         return self
 
-    def _draw_curve(self, ax: PlotAxes, delivered: bool, options: dict[str, Any]) -> Line2D:
-        gain = self.ucc.gain(axes=self.axes, unit=self.unit)
-        corner = draw.view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
-        note = "" if np.isnan(gain) else f"gain {percent(gain)}"
-        label = f"{self.name} ({note})" if self.name and note else self.name or note
-        return draw.curve(ax, *self.path, corner, **{"label": label, "zorder": 2.5, **options})
-
-    def _shade_brackets(self, ax: PlotAxes, ucc: Bracketed, color: Any) -> None:
+    def _shade_brackets(self, ax: PlotAxes, sketch: Any, color: Any) -> None:
         """Shade where the exact curve may run from each point to the next: every metric only rises or only falls."""
         from matplotlib.collections import PolyCollection
 
         places = self.ucc.table()[knob(self.ucc)].tolist()
-        ends = np.array([[ucc.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places])
+        ends = np.array([[sketch.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places])
         low, high = np.minimum(ends[1:, :, 0], ends[:-1, :, 0]), np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
         right, left = np.column_stack([high[:, 0], low[:, 1]]), np.column_stack([low[:, 0], high[:, 1]])
         look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
@@ -214,28 +153,21 @@ class UCCDisplay:
         corner = draw.view(self.axes, constant.x, constant.y, None)
         label = f"constant band of {self.name}" if others else "constant band"
         look: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": draw.DASHED, "zorder": 2.2}
-        draw.curve(ax, *draw.path(self.axes, constant.x, constant.y), corner, label=label, gid=identity, **look)
+        steps = draw.joined(self.axes)
+        draw.curve(ax, constant.x, constant.y, corner, label=label, gid=identity, drawstyle=steps, **look)
 
-    def _draw_band(self, ax: PlotAxes, band: ConfidenceBand | float, color: Any) -> None:
-        if isinstance(band, float):
-            if not isinstance(self.ucc, UCC):
-                raise TypeError("`band` needs the rows of a curve to resample; a sketch keeps none.")
-            band = confidence_band(self.ucc, confidence_level=band, axes=self.axes, unit=self.unit, seed=0)
+    def _draw_band(self, ax: PlotAxes, band: ConfidenceBand, color: Any) -> None:
         if band.axes != self.axes:
             raise ValueError(f"`band` must be on the axes {' and '.join(self.axes)}; got {' and '.join(band.axes)}.")
         step: Literal["post"] | None = "post" if self.axes[1] == "miss_rate" else None
         label = f"{100 * band.confidence_level:g}% {band.kind} band"
         ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
 
-    def _shade(self, ax: PlotAxes, color: Any) -> None:
-        label = f"area {self.ucc.area(axes=self.axes, unit=self.unit):.4g}"
-        ax.fill_between(*draw.visible(ax, *self.path), color=color, alpha=0.15, linewidth=0, zorder=1.5, label=label)
-
     def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
         x, y = self._place(best)
-        whose, t = f"{self.name}: " if self.name else "", f"{knob(self.ucc)} {position(best, self.ucc):.3g}"
-        label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {t}"
+        whose, moved = f"{self.name}: " if self.name else "", knob(self.ucc)
+        label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {moved} {getattr(best, moved):.3g}"
         draw.mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
         if 0 < cost < 1:
             ax.axline((x, y), slope=-cost / (1 - cost), color=color, linewidth=0.9, linestyle=(0, (1, 2)), zorder=2.1)

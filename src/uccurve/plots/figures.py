@@ -1,34 +1,39 @@
-"""Figures: an assessment as one picture for a paper or a boss, or any of its panels alone."""
+"""Figures: an assessment as one picture or panel by panel, curves of several models, and intervals with calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
+
 from uccurve import _checks as checks
-from uccurve._checks import Axes
+from uccurve._checks import HEADLINE, Axes, Unit
 from uccurve.compare._case import change
-from uccurve.compare._formats import coverage, short
+from uccurve.compare._formats import coverage, share, short
+from uccurve.curve import UCC
+from uccurve.intervals import Intervals
+from uccurve.points import Curve
 
 from . import _panels as panels
-from ._curves import constant_curve, delivered_at, reached
-from ._drawing import DASHED, GREY, mark_in_view, new_figure, path, style, tidy, title, view, visible
+from ._curves import evenly
+from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, tidy
 from .display import UCCDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
-    from uccurve.compare.results import Assessment, ModelRow
+    from uccurve.compare.results import Assessment
 
-Panel = Literal["half_width", "calibration", "curves", "decomposition", "segments", "gains", "pit"]
+Panel = Literal["half_width", "calibration", "curves", "decomposition", "segments", "pit"]
 DRAWN: Mapping[Panel, Callable[[Assessment, PlotAxes], None]] = {
     "half_width": panels.half_widths,
     "calibration": panels.levels,
     "decomposition": panels.decomposition,
     "segments": panels.segments,
-    "gains": panels.gains,
 }
 WIDE, HIGH = 12.0, 8.0
 """Inches of the largest picture."""
@@ -41,7 +46,7 @@ def assessment(
 
     Parameters
     ----------
-    panel : {"half_width", "calibration", "curves", "decomposition", "segments", "gains", "pit"}, optional
+    panel : {"half_width", "calibration", "curves", "decomposition", "segments", "pit"}, optional
         "pit" needs models of several levels. Without a panel: half-widths at the target, calibration, curves and
         decomposition of the best models.
     axes : tuple of str, optional
@@ -65,7 +70,7 @@ def assessment(
     checks.choice("panel", panel, get_args(Panel))
     figure: Any = new_figure(_size(found, panel)) if ax is None else ax.get_figure(root=True)
     if panel == "curves":
-        _small_multiples(found, figure, chosen)
+        panels.curves(found, figure, chosen)
     elif panel == "pit":
         panels.pit(found, figure, ax)
     else:
@@ -84,8 +89,7 @@ def _size(found: Assessment, panel: Panel) -> tuple[float, float]:
         return min(WIDE, 3.6 + 0.7 * listed), min(HIGH, 2.0 + 0.28 * len({one.title for one in found.segments}))
     if panel == "calibration" and any(row.levels for row in found.rows):
         return 6.4, 4.8
-    each = {"decomposition": 1.0, "gains": 0.75}.get(panel, 0.42)
-    return 7.0, min(HIGH, 1.3 + each * listed)
+    return 7.0, min(HIGH, 1.3 + (1.0 if panel == "decomposition" else 0.42) * listed)
 
 
 def _overview(found: Assessment, axes: Axes) -> Figure:
@@ -100,42 +104,97 @@ def _overview(found: Assessment, axes: Axes) -> Figure:
     panels.half_widths(found, left)
     panels.calibration(found, right)
     beside, under = rows[1].subfigures(1, 2)
-    _small_multiples(found, beside, axes)
+    panels.curves(found, beside, axes)
     panels.decomposition(found, under.subplots(), most=4)
     return figure
 
 
-def _small_multiples(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
-    """Curves of the best models, each on axes of its own among the others in grey; the axes are shared."""
-    rows, unit = found.ranking[: panels.MULTIPLES], found.settings.unit
-    displays = [UCCDisplay(found.curves[row.name], axes=axes, unit=unit) for row in rows]
-    corners = [view(axes, one.x, one.y, None) for one in displays]
-    right, top = (max(ends) or 1.0 for ends in zip(*corners, strict=True))
-    multiples = panels.multiples(figure, len(rows))
-    multiples[0].set(xlim=(0, right), ylim=(0, 1.04 * top))
-    lines = [visible(multiples[0], *one.path) for one in displays]
-    for index, (ax, row, line) in enumerate(zip(multiples, rows, lines, strict=True)):
-        for other in lines:
-            ax.plot(*other, color="#D0D4D9", linewidth=1.0, zorder=1.5)
-        ax.plot(*line, color=style(index)["color"], linewidth=1.8, zorder=2.5)
-        _draw_points(found, row, ax, axes, style(index)["color"])
-        tidy(ax)
-    marks = f"dot: as delivered; diamond: {coverage(found.settings.shown_coverage)}; dashed: constant band"
-    figure.suptitle(f"Curves{panels.best_of(rows, found)}\n{marks}", x=0.01, ha="left", fontsize="medium")
-    figure.supxlabel(title(axes[0], unit), fontsize="medium")
-    figure.supylabel(title(axes[1], unit), fontsize="medium")
+def curves(
+    models: Mapping[str, Intervals | Curve],
+    *,
+    ax: PlotAxes | None = None,
+    axes: Axes = HEADLINE,
+    unit: Unit = "raw",
+    crossings: Iterable[tuple[float, float]] = (),
+    **options: Any,
+) -> PlotAxes:
+    """Draw the curves of several models.
+
+    Parameters
+    ----------
+    models : mapping from name to Intervals or curve
+    crossings : pairs of x and y
+        Points where curves cross, marked by diamonds.
+    options
+        As in `UCCDisplay.plot`, for every model.
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> ax = curves({"A": iv, "B": iv.calibrated(scale=2)}, crossings=[(2, 0.5)])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['A (gain -14.3%)', 'B (gain -14.3%)', 'constant band', 'crossing', 'as delivered']
+    """
+    ax = new_axes(ax)
+    points = np.array(list(crossings), dtype=float).reshape(-1, 2)
+    if len(points):
+        look: Any = {"marker": "D", "markersize": 5, "markeredgecolor": "black", "markerfacecolor": "none"}
+        mark(ax, *points.T, label="crossing", zorder=3.2, gid=SHARED, **look)
+    for name, model in models.items():
+        curve = UCC(model) if isinstance(model, Intervals) else model
+        UCCDisplay.from_ucc(curve, name=name, ax=ax, axes=axes, unit=unit, **options)
+    return ax
 
 
-def _draw_points(found: Assessment, row: ModelRow, ax: PlotAxes, axes: Axes, color: str) -> None:
-    """One model's name, its operating points and its constant band."""
-    own, unit = found.curves[row.name], found.settings.unit
-    flat = constant_curve(own)
-    if flat is not None:
-        points = flat.points(axes=axes, unit=unit)
-        ax.plot(*visible(ax, *path(axes, points.x, points.y)), color=GREY, linewidth=1.0, linestyle=DASHED)
-    delivered = own.at(delivered_at(own, row.level), unit=unit)
-    for marker, point in (("o", delivered), ("D", reached(own, found.settings.shown_coverage, unit))):
-        if point is not None:
-            look: Any = {"marker": marker, "color": color, "markersize": 6.5, "markeredgecolor": "white"}
-            mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **look)
-    ax.set_title(short(row.name, panels.NAME), loc="left", fontsize="small", color=color)
+def intervals(
+    before: Intervals,
+    *,
+    after: Intervals | None = None,
+    x: npt.ArrayLike | None = None,
+    most: int = 100,
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
+    """Draw intervals with their observations, and how calibration changes them.
+
+    Parameters
+    ----------
+    after : Intervals, optional
+        The same rows after calibration.
+    x : array_like, optional
+        Where each row stands, such as a time or a feature. Without it rows stand side by side, by prediction.
+    most : int
+        The maximum number of rows that are drawn, evenly chosen along x.
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+    >>> ax = intervals(iv, after=iv.calibrated(scale=2))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['as delivered: covers 66.7%', 'calibrated: covers 100%', 'prediction', 'observed, inside', 'observed, outside']
+    """
+    where = before.y_pred if x is None else np.asarray(x)
+    if where.shape != before.y_true.shape:
+        raise ValueError(f"`x` must have the shape of the intervals, {before.y_true.shape}; got {where.shape}.")
+    order = np.argsort(where.ravel(), kind="stable")
+    rows = order[evenly(len(order), most)]
+    place = np.arange(len(rows)) if x is None else where.ravel()[rows]
+    ax = new_axes(ax, size=(8.0, 4.2))
+    room = 0.72 * ax.get_window_extent().width * 72 / ax.figure.dpi / len(rows)
+    bars = [("as delivered", before, PALETTE[5], max(room, 1.5))]
+    bars += [("calibrated", after, PALETTE[0], max(0.4 * room, 0.8))] if after is not None else []
+    for label, iv, color, width in bars:
+        text = f"{label}: covers {share(1 - UCC(iv).at(1.0).miss_rate)}"
+        look: Any = {"color": color, "linewidth": width, "alpha": 0.55, "zorder": 2, "label": text}
+        ax.vlines(place, iv.lower.ravel()[rows], iv.upper.ravel()[rows], **look)
+    shown = after or before
+    y, middle, low, high = (a.ravel()[rows] for a in (before.y_true, before.y_pred, shown.lower, shown.upper))
+    inside = (low <= y) & (y <= high)
+    dots: Any = {"linestyle": "none", "zorder": 2.8}
+    ax.plot(place, middle, marker="_", color="black", markersize=4, label="prediction", **dots)
+    ax.plot(place[inside], y[inside], marker="o", color=GREY, markersize=3, label="observed, inside", **dots)
+    ax.plot(place[~inside], y[~inside], marker="X", color=PALETTE[1], markersize=6, label="observed, outside", **dots)
+    count = f"{len(rows):,}" if len(rows) == before.y_true.size else f"{len(rows):,} of {before.y_true.size:,}"
+    ax.set(xlabel=f"{count} rows, {'by prediction' if x is None else 'along x'}", ylabel="y")
+    tidy(ax)
+    ax.legend(loc="best", framealpha=0.85, edgecolor="none", fontsize="small")
+    return ax

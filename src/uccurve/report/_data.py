@@ -13,8 +13,7 @@ from uccurve._bands import standard_deviation
 from uccurve._checks import METRICS, Array
 from uccurve.compare._formats import short
 from uccurve.curve import UCC
-from uccurve.plots._curves import constant_curve, delivered_at, is_exact, knob, position, reached
-from uccurve.plots._thinning import Indices, evenly, knots
+from uccurve.plots._curves import Indices, constant_curve, delivered_at, evenly, knob, knots, reached
 from uccurve.points import Curve
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _target(row: ModelRow, curve: Curve, coverage: float) -> float | None:
     """Scale (or shift) that the verdict asks for; of several levels, where the curve reaches the coverage."""
     if curve.vary == "levels":
         point = reached(curve, coverage)
-        return None if point is None else position(point, curve)
+        return None if point is None else getattr(point, knob(curve))
     t = row.shift if curve.vary == "shift" else row.scale
     return t if np.isfinite(t) else None
 
@@ -106,7 +105,7 @@ def curve_data(curve: Curve, most: int = LEAST, exactly: Sequence[float] = ()) -
     if not whole:
         after = np.searchsorted(t, exactly)
         kept = np.unique(np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])).astype(np.intp)
-    facts = {"exact": whole and is_exact(curve), "off": off, "vertices": len(t), "end": float(t[-1])}
+    facts = {"exact": whole and isinstance(curve, UCC), "off": off, "vertices": len(t), "end": float(t[-1])}
     t, columns = _extended(curve, t[kept], columns[:, kept])
     return {"t": rounded(t), **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)), **facts}
 
