@@ -96,7 +96,7 @@ def draw(parts: Parts) -> Figures:
     label = f"cost as delivered: {curve.cost(FACTOR):.4g}"
     ax.axline((point.bandwidth, point.miss_rate), slope=slope, color=PALETTE[1], linestyle=":", label=label)
     ax.set(xlim=(0, 3.5), ylim=(0, 1))
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, fontsize="small", loc="upper right")
     predictions, (left, right) = canvas(2)
     draw_fit(left, parts["small data"]["offset"][0], offset["prediction 1"].y_true, offset)
     draw_curves(right, offset)
