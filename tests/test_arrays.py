@@ -13,7 +13,6 @@ import uccurve as ucc
 from refusal import (
     CONVERT,
     DROP,
-    LOWER,
     ODD,
     bands,
     bounds,
@@ -116,20 +115,6 @@ def test_a_number_of_many_digits_is_shown_short() -> None:
     start = "`y_true` must fit float64 exactly: 1 of 3 rows does not, first row 2 "
     refused(f"{start}(1{'0' * 47}... (401 characters)). {end}", bounds, y_true=[0, 1, 10**400])
     refused(f"{start}(a huge int). {end}", bounds, y_true=[0, 1, 10**5000])
-
-
-@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
-def test_long_doubles_that_float64_would_round_are_refused() -> None:
-    third = np.longdouble(1) / 3
-    rule = (
-        "`lower` must fit float64 exactly: {} of 3 rows {}, first row {} ({}). "
-        "Hint: convert it to float64 first, if its rounding will do."
-    )
-    refused(rule.format(2, "do not", 1, str(third)), bounds, lower=np.array([0, third, -third]))
-    huge = np.longdouble("1e4000")
-    refused(rule.format(1, "does not", 2, "1e+4000"), bounds, lower=np.array([0, 1, huge]))
-    whole = np.array(LOWER, dtype=np.longdouble)
-    assert bounds(lower=whole).lower.tolist() == LOWER
 
 
 # ---- missing values of other libraries

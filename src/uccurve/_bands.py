@@ -69,24 +69,3 @@ def moved(y: Array, p: Array, side: int, band: Array, *, scale: Array | float, s
     missed = active & ~covered
     out[missed] = np.minimum(out, np.nextafter(error, 0))[missed]
     return out
-
-
-def common_unit(*columns: Array) -> float:
-    """Return a power of two that brings values near the ends of float64 to where their squares fit, else 1."""
-    largest = max(float(column.max()) for column in columns)
-    exponent = int(np.frexp(largest)[1])
-    if exponent > 500:
-        return float(np.ldexp(1.0, exponent - 500))
-    return float(np.ldexp(1.0, max(exponent, -700))) if largest and exponent < -400 else 1.0  # 1 / unit must fit too
-
-
-def in_unit(values: Array, unit: float) -> Array:
-    """Values in a unit; refuse those that lose digits in it."""
-    scaled: Array = values / unit
-    lost = (values > 0) & (scaled < np.finfo(np.float64).tiny)
-    if unit > 1 and lost.any():
-        raise ValueError(
-            f"bands and errors must be of comparable size: float64 cannot hold {values[lost].min():.3g} beside values "
-            f"above {unit * 2.0**499:.3g}. Hint: raise such bands by `min_band`."
-        )
-    return scaled

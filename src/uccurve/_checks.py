@@ -75,7 +75,7 @@ def floor(min_band: Any, half_width: float) -> float:
     )
     percent = isinstance(min_band, str) and min_band.strip().endswith("%")
     try:
-        value = float(min_band.strip()[:-1]) if percent else _float(min_band)
+        value = float(min_band.strip()[:-1]) if percent else number(min_band)
     except (TypeError, ValueError, OverflowError):
         raise problem from None
     if not 0 <= value < np.inf:
@@ -114,17 +114,17 @@ def nearest(value: Any, options: Sequence[str]) -> str:
 def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
     """Return one finite number between `low` and `high`."""
     try:
-        number = _float(value)
+        found = number(value)
     except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a number; got {shown(value)}.") from None
     except OverflowError:
-        number = np.inf
-    if not (low <= number <= high and np.isfinite(number)):
+        found = np.inf
+    if not (low <= found <= high and np.isfinite(found)):
         span = (
             f" from {low:g} to {high:g}" if np.isfinite(high) else f" of at least {low:g}" if np.isfinite(low) else ""
         )
         raise ValueError(f"`{name}` must be a finite number{span}; got {shown(value)}.")
-    return number
+    return found
 
 
 def unit(value: Any) -> float | None:
@@ -142,13 +142,13 @@ def unit(value: Any) -> float | None:
 
 def inside_unit(name: str, value: Any, hint: str = "90% is 0.9") -> float:
     """Return one number between 0 and 1, both excluded."""
-    number = real(name, value)
-    if not 0 < number < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {number:g}. Hint: {hint}.")
-    return number
+    found = real(name, value)
+    if not 0 < found < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {found:g}. Hint: {hint}.")
+    return found
 
 
-def _float(value: Any) -> float:
+def number(value: Any) -> float:
     """Return one number as a float; text, booleans and arrays are none."""
     if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
         raise TypeError
@@ -158,7 +158,7 @@ def _float(value: Any) -> float:
 def span(name: str, value: Any) -> tuple[float, float]:
     """Return a range (low, high) of a metric."""
     try:
-        low, high = (_float(end) for end in value)
+        low, high = (number(end) for end in value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"`{name}` must be a range (low, high); got {shown(value)}.") from None
     if not 0 <= low <= high:
@@ -196,9 +196,9 @@ def as_written(value: float | Fraction) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    number = float(str(value) if isinstance(value, np.float16 | np.float32) else value)
-    simple = Fraction(number).limit_denominator(10**6)
-    return simple if float(simple) == number else Fraction(repr(number))
+    exact = float(str(value) if isinstance(value, np.float16 | np.float32) else value)
+    simple = Fraction(exact).limit_denominator(10**6)
+    return simple if float(simple) == exact else Fraction(repr(exact))
 
 
 def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
@@ -212,13 +212,13 @@ def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
     name, value = ("coverage", coverage) if miss_rate is None else ("miss_rate", miss_rate)
     hint = " Hint: 90% is 0.9." if name == "coverage" else " Hint: 10% is 0.1."
     try:
-        _float(value)
-        number = as_written(value)
+        number(value)
+        meant = as_written(value)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`{name}` must be a number between 0 and 1; got {shown(value)}.{hint}") from None
-    if not 0 < number < 1:
+    if not 0 < meant < 1:
         raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(value)}.{hint}")
-    return 1 - number if name == "coverage" else number
+    return 1 - meant if name == "coverage" else meant
 
 
 def flag(name: str, value: Any) -> bool:

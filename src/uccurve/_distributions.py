@@ -154,24 +154,17 @@ def hypergeometric_tail(count: int, segment: int, successes: int, total: int) ->
 
 
 def _hypergeometric_sum(count: int, segment: int, successes: int, total: int) -> float:
-    """Sum of the probabilities of `count` successes or more, which fall from the first on."""
-    most, failures = min(segment, successes), total - successes - segment
+    """Probability of `count` successes, from binomial ones (Loader 2000), and of more, which fall from there on."""
+    x, y, failures = segment / total, (total - segment) / total, total - successes - segment
+    more = (count * total - segment * successes) / total
+    first = _mass(count, successes - count, x, y, more) * _mass(segment - count, failures + count, x, y, -more)
     term = probabilities = 1.0
-    for i in range(count, most):
+    for i in range(count, min(segment, successes)):
         term *= (successes - i) * (segment - i) / ((i + 1) * (failures + i + 1))
         probabilities += term
         if term < EPS * probabilities:
             break
-    return probabilities * _hypergeometric_mass(count, segment, successes, total)
-
-
-def _hypergeometric_mass(count: int, segment: int, successes: int, total: int) -> float:
-    """Probability of `count` successes, from binomial ones (Loader 2000)."""
-    x, y = segment / total, (total - segment) / total
-    more = (count * total - segment * successes) / total
-    inside = _mass(count, successes - count, x, y, more)
-    outside = _mass(segment - count, total - successes - segment + count, x, y, -more)
-    return inside * outside / _mass(segment, total - segment, x, y, 0.0)
+    return probabilities * first / _mass(segment, total - segment, x, y, 0.0)
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from itertools import pairwise
+from math import fsum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from . import _checks as checks
 from ._arrays import Indices
 from ._checks import Array, Metric, Vary
-from ._order import exact_sum
 from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unresolved
 from .intervals import Intervals
 
@@ -44,7 +44,7 @@ class LevelsPath(Path):
         units = [path.unit / widest.unit for path in paths]
         actives = others = _from_zero([path.active for path in paths], units)
         fields = {field.name: getattr(widest, field.name) for field in dataclass_fields(widest)}
-        if any(path.above is not None for path in paths):
+        if not all(path.symmetric for path in paths):
             others = _from_zero([path.other for path in paths], units)
             fields["above"] = widest.above if widest.above is not None else np.ones(len(widest), np.bool_)
         fields["critical"] = _between_levels(widest.error, paths, knots, actives)
@@ -69,9 +69,7 @@ class LevelsPath(Path):
     @property
     def widths(self) -> Array:
         """Mean half-width at each knot."""
-        if self.above is None:
-            return np.array([self.mean(band) for band in self.actives])
-        return np.array([self.mean((a + o) / 2) for a, o in zip(self.actives, self.others, strict=True)])
+        return np.array([self.mean(a / 2 + o / 2) for a, o in zip(self.actives, self.others, strict=True)])
 
     def half_width(self, t: Array) -> Array:
         """Mean half-width at each t."""
@@ -93,7 +91,7 @@ class LevelsPath(Path):
             return self.actives[-1], self.others[-1]
         step = self.knots[i + 1] - self.knots[i]
         active = (self.actives[i + 1] - self.actives[i]) / step
-        return active, active if self.above is None else (self.others[i + 1] - self.others[i]) / step
+        return active, active if self.symmetric else (self.others[i + 1] - self.others[i]) / step
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
@@ -104,7 +102,7 @@ class LevelsPath(Path):
         for i, knot in enumerate(self.knots.tolist()):
             if i == 0 or knot < limit:
                 yield self._change_at_knot(i, knot, float(np.diff(growth, prepend=0.0)[i]), exact=exact)
-                if self.above is not None:
+                if not self.symmetric:
                     yield self._crossovers(i, limit)
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
@@ -115,7 +113,7 @@ class LevelsPath(Path):
         masses += np.append(0.0, further[:-1])
         masses[-1] += further[-1]
         widths: Array = masses @ self.actives
-        return widths if self.above is None else (widths + masses @ self.others) / 2
+        return widths if self.symmetric else (widths + masses @ self.others) / 2
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit; the masses must not be negative."""
@@ -145,7 +143,7 @@ class LevelsPath(Path):
         rising = nearer = self._active_slopes(numbers, after)
         falling, at_knot = rising.copy(), np.flatnonzero((self.knots[after] == critical) & (after > 0))
         falling[at_knot] = self._active_slopes(numbers[at_knot], after[at_knot] - 1)
-        if self.above is not None:
+        if not self.symmetric:
             nearer = np.where(critical > 0, rising, np.minimum(*self.slopes(0))[rows])
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
         return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()}, rows)
@@ -163,8 +161,9 @@ class LevelsPath(Path):
         def change(before: Array, after: Array) -> Array | tuple[Array, Array]:
             if not exact:
                 return np.array([np.sum(self.weighted(after - before))])
-            high, low = exact_sum(np.append(self.weighted(after), -self.weighted(before)))
-            return np.array([high]), np.array([low])
+            terms = [*self.weighted(after).tolist(), *(-self.weighted(before)).tolist()]
+            high = fsum(terms)
+            return np.array([high]), np.array([fsum([*terms, -high])])
 
         zero = np.zeros(len(self))
         (left, other_left), (right, other_right) = self.slopes(i - 1) if i else (zero, zero), self.slopes(i)
@@ -176,7 +175,7 @@ class LevelsPath(Path):
             "deficit": change(right * missed, left * missed),
             "excess": rising,
         }
-        if self.above is not None:
+        if not self.symmetric:
             gap = self._gap(i)
             nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
             nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,12 +16,15 @@ LANES, DEPTH = 40, 4000
 
 def running_sum(values: Array) -> Array:
     """Cumulative sum, in place; its rounding error grows with the length of a block, not with that of all. O(n)."""
-    total = 0.0
-    for part in blocks(len(values), SUMMED):
-        sums = values[part]
-        np.cumsum(sums, out=sums)
-        sums += total
-        total = float(sums[-1])
+    whole, total = len(values) - len(values) % SUMMED, 0.0
+    if whole:
+        lines = values[:whole].reshape(-1, SUMMED)
+        np.cumsum(lines, axis=1, out=lines)
+        ends = np.cumsum(lines[:, -1])
+        lines[1:] += ends[:-1, None]
+        total = float(ends[-1])
+    np.cumsum(values[whole:], out=values[whole:])
+    values[whole:] += total
     return values
 
 
@@ -45,18 +46,6 @@ def running_integral(slopes: Array, rest: Array | None, t: Array, *, divisor: fl
         slopes[part] /= divisor  # now, not before: changes that cancel each other do so without rounding
         slopes[part] *= np.abs(t[part.start + 1 : part.stop + 1] - t[part])
     running_sum(slopes)
-
-
-def exact_sum(values: Array) -> tuple[float, float]:
-    """Sum in twice the precision of float64: rounded, and what rounding took off. O(n), halves added to each other."""
-    high, low = values, np.zeros(len(values))
-    while len(high) > 1:
-        half = (len(high) + 1) // 2
-        sums, lost = high[:half].copy(), low[:half].copy()
-        upper = slice(len(high) - half)
-        lost[upper] += low[half:] + _add_exactly(sums[upper], high[half:])
-        high, low = sums, lost
-    return float(high.sum()), float(low.sum())
 
 
 def _accumulate_exactly(high: Array, low: Array) -> None:
@@ -99,20 +88,14 @@ def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
     out = np.empty(len(values) + 1)
     out[0], inner = first, out[1:]
     values.take(order, out=inner, mode="clip")  # other modes would write to a copy first
-    for places in _places_out_of_order(inner):
+    for attempt in range(9):
+        falls = np.flatnonzero(inner[1:] < inner[:-1])
+        if not len(falls):
+            break
+        places = np.union1d(falls, falls + 1) if attempt < 8 else np.arange(len(inner))
         right = places[np.argsort(inner[places], kind="stable")]
         order[places], inner[places] = order[right], inner[right]
     return order, out
-
-
-def _places_out_of_order(values: Array, rounds: int = 8) -> Iterator[Indices]:
-    """Places around each fall, until there is none; all of them where that takes too long."""
-    for _ in range(rounds):
-        falls = np.flatnonzero(values[1:] < values[:-1])
-        if not len(falls):
-            return
-        yield np.union1d(falls, falls + 1)
-    yield np.arange(len(values))
 
 
 def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array) -> None:

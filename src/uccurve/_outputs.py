@@ -30,16 +30,32 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
     replaces_link = target.is_symlink() and not follow_links
     if target.is_symlink() and follow_links:
         target = target.resolve()
-    check_target(target, force=force or replaces_link)
+    force = force or replaces_link
+    check_target(target, force=force)
     if target.exists() and not target.is_file() and not replaces_link:
         with tempfile.TemporaryDirectory() as folder:
             beside = Path(folder) / "output"
             yield beside
             target.write_bytes(beside.read_bytes())
         return
-    with _beside(target) as name:
-        yield name
-        _settle(name, target, force=force or replaces_link)
+    prefix = f".{target.name[:40]}{UNFINISHED}"
+    _remove_leftovers(target.parent, prefix)
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
+    beside = Path(name)
+    try:
+        with suppress(OSError):  # a file system without locks
+            _lock(handle)
+        yield beside
+        with beside.open("rb") as stream:
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        beside.chmod(0o666 & ~umask)
+        check_target(target, force=force)  # it may have appeared meanwhile
+        beside.replace(target)
+    finally:
+        os.close(handle)
+        beside.unlink(missing_ok=True)
 
 
 def check_target(path: str | Path, *, force: bool) -> None:
@@ -98,56 +114,19 @@ def _same(one: str | Path, other: str | Path) -> bool:
     return first.resolve() == second.resolve()
 
 
-@contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """Yield a temporary file beside `target`, locked while this process lives."""
-    prefix = f".{target.name[:40]}{UNFINISHED}"
-    if fcntl is not None:
-        _remove_leftovers(target.parent, prefix)
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
-    try:
-        _locks(handle)
-        yield Path(name)
-    finally:
-        os.close(handle)
-        Path(name).unlink(missing_ok=True)
-
-
 def _remove_leftovers(folder: Path, prefix: str) -> None:
     """Remove what killed runs left behind: unfinished files that no living process has locked."""
-    for path in folder.glob(f"{glob.escape(prefix)}*"):
+    for path in folder.glob(f"{glob.escape(prefix)}*") if fcntl is not None else ():
         with suppress(OSError):
             handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                if _locks(handle):
-                    path.unlink()
+                _lock(handle)
+                path.unlink()
             finally:
                 os.close(handle)
 
 
-def _locks(handle: int) -> bool:
-    """Lock an open file until it is closed; whether nobody else had, as far as the file system knows."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _settle(done: Path, target: Path, *, force: bool) -> None:
-    """Move a finished file to its place, onto the disk, in one step."""
-    with done.open("rb") as stream:
-        os.fsync(stream.fileno())
-    umask = os.umask(0)
-    os.umask(umask)
-    done.chmod(0o666 & ~umask)
-    if force:
-        done.replace(target)
-        return
-    try:
-        os.link(done, target)
-    except FileExistsError:
-        raise FileExistsError(f"{shown_path(target)} appeared meanwhile. Hint: --force replaces it.") from None
-    except OSError:  # a file system without hard links
-        done.replace(target)
+def _lock(handle: int) -> None:
+    """Lock an open file until it is closed; OSError where another process has."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ._arrays import Flags, Indices, blocks
-from ._bands import common_unit, in_unit
 from ._checks import METRICS, Array, Metric, Vary
 from .intervals import Intervals
 
@@ -67,14 +66,19 @@ class Path(ABC):
         return self.unit if self.vary == "shift" else 1.0
 
     @property
+    def symmetric(self) -> bool:
+        """Whether both bands are one array."""
+        return self.above is None
+
+    @property
     def other(self) -> Array:
         """The band on the side away from the error."""
-        return self._other(ALL)
+        return self.active if self.above is None else _select(self.above, self.lower_band, self.upper_band)
 
-    def _other(self, part: Part) -> Array:
-        if self.above is None:
-            return self.active[part]
-        return np.where(self.above[part], self.lower_band[part], self.upper_band[part])
+    @property
+    def half_widths(self) -> Array:
+        """Half-width of each row as delivered."""
+        return self.active if self.symmetric else self.lower_band / 2 + self.upper_band / 2
 
     @property
     def largest(self) -> float:
@@ -111,7 +115,7 @@ class Path(ABC):
     def mean_half_width(self) -> float:
         """Mean half-width as delivered."""
         lower = self.mean(self.lower_band)
-        return lower if self.above is None else lower / 2 + self.mean(self.upper_band) / 2
+        return lower if self.symmetric else lower / 2 + self.mean(self.upper_band) / 2
 
     def weighted(self, values: Array, part: Part = ALL) -> Array:
         """Values times the weights as given; the values themselves without weights."""
@@ -125,7 +129,9 @@ class Path(ABC):
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
         active = self.moved(self.active[part], t)
-        return active, active if self.above is None else self.moved(self._other(part), t)
+        if self.above is None:
+            return active, active
+        return active, self.moved(_select(self.above[part], self.lower_band[part], self.upper_band[part]), t)
 
     @abstractmethod
     def events(self) -> Iterator[Events]:
@@ -140,11 +146,10 @@ class Path(ABC):
         over *= covered
         under = np.maximum(error - active, 0)
         under *= ~covered
-        symmetric = self.above is None
         return {
-            "bandwidth": active if symmetric else active / 2 + other / 2,
+            "bandwidth": active if self.symmetric else active / 2 + other / 2,
             "miss_rate": (~covered).astype(np.float64),
-            "excess": over if symmetric else np.minimum(over, np.where(covered, other + error, 0)),
+            "excess": over if self.symmetric else np.minimum(over, np.where(covered, other + error, 0)),
             "deficit": under,
             "overshoot": over,
         }
@@ -219,7 +224,7 @@ class ScalePath(Path):
 
     def crossovers(self) -> tuple[Indices, Array]:
         """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
-        if self.above is None:
+        if self.symmetric:
             return np.empty(0, np.intp), np.empty(0)
         gap = self.active - self.other
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -229,8 +234,7 @@ class ScalePath(Path):
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
-        width = self.active if self.above is None else self.lower_band / 2 + self.upper_band / 2
-        return width * float(np.sum(mass * t))
+        return self.half_widths * float(np.sum(mass * t))
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit."""
@@ -305,15 +309,11 @@ def _rows(intervals: Intervals, delivered: float, critical_t: Callable[[Array, A
     weight = None if intervals._weight is None else intervals._weight.ravel()
     kept: Part = ALL if weight is None or weight.all() else np.flatnonzero(weight)
     error = (intervals.y_true - intervals.y_pred).ravel()[kept]
+    bands = [band.ravel()[kept] for band in (intervals.lower_band, intervals.upper_band)[: 2 - intervals.symmetric]]
     above = None if intervals.symmetric else error >= 0
-    np.abs(error, out=error)
-    columns = [error, intervals.lower_band.ravel()[kept]]
-    if above is not None:
-        columns.append(intervals.upper_band.ravel()[kept])
-    unit = common_unit(*columns)
-    error, lower, *others = columns if unit == 1 else (in_unit(column, unit) for column in columns)
+    unit, (error, lower, *others) = _in_one_unit(np.abs(error, out=error), *bands)
     upper = others[0] if others else lower
-    active = lower if above is None else np.where(above, upper, lower)
+    active = lower if above is None else _select(above, upper, lower)
     critical = critical_t(error, active)
     equal = np.flatnonzero(critical == delivered)
     if len(equal):
@@ -323,11 +323,38 @@ def _rows(intervals: Intervals, delivered: float, critical_t: Callable[[Array, A
     return fields | {"weight": None if weight is None else weight[kept], "critical": critical, "unit": unit}
 
 
+def _select(which: Flags, yes: Array, no: Array) -> Array:
+    """Return ``np.where(which, yes, no)`` of finite values, in half the time where `which` is random."""
+    out = np.empty(len(which))
+    for part in blocks(len(out)):
+        np.multiply(which[part], yes[part], out=out[part])
+        out[part] += ~which[part] * no[part]
+    return out
+
+
+def _in_one_unit(*columns: Array) -> tuple[float, list[Array]]:
+    """Power of two that brings values near the ends of float64 to where their squares fit, else 1; and values in it."""
+    largest = max(float(column.max()) for column in columns)
+    exponent = int(np.frexp(largest)[1])
+    if not largest or -400 <= exponent <= 500:
+        return 1.0, [*columns]
+    unit = float(np.ldexp(1.0, exponent - 500 if exponent > 0 else max(exponent, -700)))  # 1 / unit must fit too
+    for values in columns:
+        lost = values[(values > 0) & (values / unit < np.finfo(np.float64).tiny)]
+        if unit > 1 and len(lost):
+            raise ValueError(
+                f"bands and errors must be of comparable size: float64 cannot hold {lost.min():.3g} beside values "
+                f"above {unit * 2.0**499:.3g}. Hint: raise such bands by `min_band`."
+            )
+    return unit, [values / unit for values in columns]
+
+
 def _quotients(error: Array, active: Array) -> Array:
     """Critical scales ``error / active``; 0 where both are 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         critical: Array = error / active
-    critical[(active == 0) & (error == 0)] = 0.0
+    if np.isnan(critical.max()):
+        critical[np.isnan(critical)] = 0.0
     return critical
 
 

@@ -43,10 +43,10 @@ class Ramps:
         self._rows, self._total = len(path), path.total
         self._coverable = ALL if critical.rows is None else critical.rows
         self._weight = None if path.weight is None else path.weight[self._coverable]
-        uncoverable = np.isinf(path.critical)
-        self._uncoverable_weight = float(np.sum(path.weighted(uncoverable.astype(float))))
-        self._uncoverable_error = path.mean(path.error * uncoverable)
-        self._symmetric = path.above is None
+        uncoverable = np.flatnonzero(np.isinf(path.critical))
+        self._uncoverable_weight = float(np.sum(path.weighted(np.ones(len(uncoverable)), uncoverable)))
+        self._uncoverable_error = float(np.sum(path.weighted(path.error[uncoverable], uncoverable))) / path.total
+        self._symmetric = path.symmetric
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath):

@@ -46,7 +46,9 @@ def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, u
     score, best = (interval_score(path.at(place), float(alpha)) * size for place in (path.delivered, t))
     if best >= score:  # no t is better than the delivered one, up to rounding
         best, t = score, path.delivered
-    constant, overall = best_constant_score(path, alpha) * size, climatology(intervals, alpha) / unit
+    (width,) = quantiles(path.error, path.weight, 1 - alpha)  # the half-width of the best constant band
+    constant = size * penalised(2 * width, path.mean(np.maximum(path.error - width, 0)), float(alpha))
+    overall = climatology(intervals, alpha) / unit
     if abs(constant - best) <= 1e-14 * constant:
         constant = best  # a constant band, but for rounding
     return Decomposition(
@@ -61,23 +63,17 @@ def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, u
     )
 
 
-def best_constant_score(path: Path, alpha: Fraction) -> float:
-    """Smallest interval score of a constant band around the same predictions: its half-width is a quantile. O(n)."""
-    (width,) = quantiles(path.error, path.weight, 1 - alpha)
-    return penalised(2 * width, path.mean(np.maximum(path.error - width, 0)), float(alpha))
-
-
 def climatology(intervals: Intervals, alpha: Fraction) -> float:
     """Smallest interval score of one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of y_true."""
     y, weight = intervals.y_true.ravel(), None if intervals._weight is None else intervals._weight.ravel()
     exponent = int(np.frexp(np.abs(y).max())[1])
-    if abs(exponent) > 500:
-        y = np.ldexp(y, -exponent)
+    exponent = exponent if abs(exponent) > 500 else 0
+    y = np.ldexp(y, -exponent) if exponent else y
     lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
     outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    score = penalised(upper - lower, float(np.average(outside, weights=weight)), float(alpha))
     with np.errstate(over="ignore"):
-        return float(np.ldexp(score, exponent)) if abs(exponent) > 500 else score
+        score = penalised(upper - lower, float(np.average(outside, weights=weight)), float(alpha))
+        return float(np.ldexp(score, exponent))
 
 
 def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) -> list[float]:

@@ -126,7 +126,8 @@ class Intervals:
         arrays.within_range(above, upper=up, y_pred=p)
         raised = 0
         if min_band is None:
-            arrays.contained(p, lo, up, (below < 0) | (above < 0))
+            outside = (below < 0) | (above < 0)
+            checks.rows(outside, arrays.CONTAINED, lambda at: f"{p[at]!s} outside [{lo[at]!s}, {up[at]!s}]")
         else:
             minimum = checks.floor(min_band, bands.mean_half_width(below, above, w))
             for side, bound, band in ((-1, lo, below), (1, up, above)):
@@ -262,7 +263,12 @@ class Intervals:
 
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
-        chosen = rows if isinstance(rows, slice) else arrays.row_numbers(rows, len(self))
+        chosen: Any = rows if isinstance(rows, slice) else np.asarray(rows)
+        if not isinstance(chosen, slice):
+            if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
+                what = "a slice, a mask or a list of row numbers"
+                raise TypeError(f"rows are chosen by {what}; got {checks.shown(rows)}.")
+            chosen = chosen if chosen.size else slice(0)
         parts = {name: getattr(self, name)[chosen] for name in _columns(self)}
         if not len(parts["y_true"]):
             raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")

@@ -88,8 +88,7 @@ def _scale_contributions(path: ScalePath, ramps: Ramps, axes: Axes) -> Array | N
         return _excess_contributions(path, ramps) if set(axes) == {"excess", "deficit"} else None
     falling = critical if "miss_rate" in names else error * critical / 2
     if "bandwidth" in names:
-        half_width = path.active if path.above is None else path.lower_band / 2 + path.upper_band / 2
-        return half_width * path.mean(falling) + path.mean_half_width * falling
+        return path.half_widths * path.mean(falling) + path.mean_half_width * falling
     return path.active * path.mean(falling) + path.mean(path.active) * falling - error * path.mean(error)
 
 

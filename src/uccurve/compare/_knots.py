@@ -64,7 +64,7 @@ class Knots:
         table, path = np.zeros((count, 1 + self._half_width.stop)), self._path
         table[:, 0], out = np.bincount(unit, path.weight, count), table[:, 1:]
         if self._half_width.start < self._half_width.stop:
-            half_width = path.active if path.above is None else path.lower_band / 2 + path.upper_band / 2
+            half_width = path.half_widths
             out[:, -1] = np.bincount(unit, path.weighted(half_width), count)
         metrics = {name: out[:, place] for name, place in self._columns.items()}
         if "miss_rate" in metrics:

@@ -59,7 +59,7 @@ def means(sums: Array) -> Array:
 def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knots:
     """Knots for the metrics that a statistic of the curve is computed from."""
     names, alpha = _needed(statistic), statistic.alpha
-    if "excess" in names and path.above is not None:
+    if "excess" in names and not path.symmetric:
         _refuse_unequal_bands(path)
     ends = statistic.span or ((float(alpha),) if alpha else ())
     return Knots(path, names, ends, smooth=smooth and len(ends) > 0)
@@ -85,14 +85,14 @@ def _closed_form(path: Path, statistic: Statistic) -> tuple[list[Array], Callabl
     """Columns whose means make up a whole area over the scale, and how; None where there is no closed form."""
     if statistic.asked != "area" or statistic.span or not isinstance(path, ScalePath) or path.has_uncoverable_rows:
         return None
-    asymmetric = set(statistic.axes) == {"excess", "deficit"} and path.above is not None
+    asymmetric = set(statistic.axes) == {"excess", "deficit"} and not path.symmetric
     names = closed_axes(statistic.axes, crosses_over=asymmetric and len(path.crossovers()[0]) > 0)
     if names is None:
         return None
     falling = path.critical if "miss_rate" in names else path.error * path.critical / 2
     size = statistic.size(path, *statistic.axes)
     if "bandwidth" in names:
-        half_width = path.active if path.above is None else (path.active + path.other) / 2
+        half_width = path.half_widths
         return [half_width, falling], lambda band, rest: size * band * rest
     return [path.active, falling, path.error], lambda *columns: size * _spread(*columns)
 

@@ -385,5 +385,5 @@ def _own_levels(model: Model) -> Iterator[str]:
 
 def _asymmetry(path: Path) -> float:
     """Mean difference between the two bands, as a share of the mean width."""
-    width = path.mean(path.lower_band + path.upper_band)
-    return path.mean(np.abs(path.upper_band - path.lower_band)) / width if width > 0 else 0.0
+    width = path.mean(path.active + path.other)
+    return path.mean(np.abs(path.active - path.other)) / width if width > 0 else 0.0
