@@ -46,7 +46,6 @@ def test_the_values_at_the_vertices_are_those_of_the_path(case: Case) -> None:
     ramps = Ramps(path)
     for name in METRICS:
         values: Any = ramps.values(name)  # type: ignore[arg-type]
-        assert not values.flags.writeable
         exact = [path.at(t)[name] for t in ramps.t.tolist()]  # type: ignore[index]
         assert_allclose(values, exact, rtol=1e-11, atol=1e-12 if name == "miss_rate" else off(case))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import fsum
 from typing import Any, ClassVar
@@ -20,6 +19,7 @@ from .intervals import Intervals
 # Growth of the mean half-width, in mean errors or in its growth above the widest level, beyond which rounding would
 # show where slopes cancel each other.
 STEEP = 1e3
+SORT_HINT = "sort crossing quantiles first"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,18 +41,21 @@ class LevelsPath(Path):
         """Bands and critical t of all rows, in the unit of the widest level. O(n) per level."""
         paths = [ScalePath.of(intervals) for intervals in levels]
         widest = paths[-1]
-        units = [path.unit / widest.unit for path in paths]
-        actives = others = _from_zero([path.active for path in paths], units)
-        fields = {field.name: getattr(widest, field.name) for field in dataclass_fields(widest)}
+
+        def at_knots(name: str) -> Array:
+            lines = (getattr(path, name) * (path.unit / widest.unit) for path in paths)
+            return np.stack([np.zeros(len(widest)), *lines])
+
+        actives = others = at_knots("active")
+        given = {field.name: getattr(widest, field.name) for field in fields(widest)}
         if not all(path.symmetric for path in paths):
-            others = _from_zero([path.other for path in paths], units)
-            fields["above"] = widest.above if widest.above is not None else np.ones(len(widest), np.bool_)
-        fields["critical"] = _between_levels(widest.error, paths, knots, actives)
-        path = cls(**fields, knots=knots, actives=actives, others=others)
+            others = at_knots("other")
+            given["above"] = widest.above if widest.above is not None else np.ones(len(widest), np.bool_)
+        given["critical"] = _between_levels(widest.error, paths, knots, actives)
+        path = cls(**given, knots=knots, actives=actives, others=others)
         largest = float(max(actives[-1].max(), others[-1].max()))
-        sides = (actives,) if others is actives else (actives, others)
-        growth = [np.max(np.diff(bands, axis=0), axis=1) / np.diff(knots) for bands in sides]
-        refuse_unresolved(path, "a curve of levels needs", largest, float(max(largest, *map(np.max, growth))))
+        growth = [(np.diff(bands, axis=0).max(axis=1) / np.diff(knots)).max() for bands in (actives, others)]
+        refuse_unresolved(path, "a curve of levels needs", largest, float(max(largest, *growth)))
         return path
 
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
@@ -72,12 +75,9 @@ class LevelsPath(Path):
         return np.array([self.mean(a / 2 + o / 2) for a, o in zip(self.actives, self.others, strict=True)])
 
     def half_width(self, t: Array) -> Array:
-        """Mean half-width at each t."""
-        return self._along(t, self.widths)
-
-    def _along(self, t: Array, values: Array) -> Array:
-        """Values at each t from those at the knots: straight lines between them, in proportion to t above 1."""
-        return np.where(t < 1, np.interp(t, self.knots, values), t * values[-1])
+        """Mean half-width at each t: straight lines between the knots, in proportion to t above 1."""
+        widths = self.widths
+        return np.where(t < 1, np.interp(t, self.knots, widths), t * widths[-1])
 
     def at_half_width(self, width: Array) -> Array:
         """Inverse of `half_width` where that rises: the t at which two models are compared row by row."""
@@ -210,14 +210,6 @@ class LevelsPath(Path):
         return gap
 
 
-def _from_zero(bands: Sequence[Array], units: Sequence[float]) -> Array:
-    """Bands of 0, then those of each level in one unit, one line each."""
-    lines = np.zeros((len(bands) + 1, len(bands[0])))
-    for line, band, unit in zip(lines[1:], bands, units, strict=True):
-        np.multiply(band, unit, out=line)
-    return lines
-
-
 def _between_levels(error: Array, paths: Sequence[ScalePath], knots: Array, actives: Array) -> Array:
     """Smallest t that covers each row; the delivered bounds say between which levels it lies."""
     missed = np.sum([path.critical > 1 for path in paths], axis=0)
@@ -240,26 +232,19 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
         ((float(checks.as_written(level)), intervals) for level, intervals in levels.items()), key=lambda pair: pair[0]
     )
     for (inner_level, inner), (outer_level, outer) in pairwise(ordered):
-        _refuse_other_rows(inner, outer, f"level {inner_level:g} and level {outer_level:g}")
-        _refuse_crossing(inner, outer, inner_level, outer_level)
+        for name in ("y_true", "y_pred", "_weight"):
+            first, second = getattr(inner, name), getattr(outer, name)
+            if (first is None) != (second is None) or not (first is None or np.array_equal(first, second)):
+                raise ValueError(
+                    f"`levels` must share {name.strip('_')}: level {inner_level:g} and level {outer_level:g} differ. "
+                    "Hint: build all levels from the same rows."
+                )
+        for side in ("lower", "upper"):
+            bounds = [(level, getattr(one, side)) for level, one in ((inner_level, inner), (outer_level, outer))]
+
+            def detail(at: Any, bounds: list[tuple[float, Array]] = bounds) -> str:
+                return ", ".join(f"{bound[at]!s} at level {level:g}" for level, bound in bounds)
+
+            rule = checks.Rule("levels", f"be nested in their {side} bounds", ("is not", "are not"), SORT_HINT)
+            checks.rows(getattr(inner, f"{side}_band") > getattr(outer, f"{side}_band"), rule, detail)
     return ordered
-
-
-def _refuse_other_rows(inner: Intervals, outer: Intervals, who: str) -> None:
-    for name in ("y_true", "y_pred", "_weight"):
-        first, second = getattr(inner, name), getattr(outer, name)
-        if (first is None) != (second is None) or not (first is None or np.array_equal(first, second)):
-            raise ValueError(
-                f"`levels` must share {name.strip('_')}: {who} differ. Hint: build all levels from the same rows."
-            )
-
-
-def _refuse_crossing(inner: Intervals, outer: Intervals, inner_level: float, outer_level: float) -> None:
-    for side in ("lower", "upper"):
-        (low, narrow), (high, wide) = ((getattr(one, side), getattr(one, f"{side}_band")) for one in (inner, outer))
-
-        def detail(at: Any, low: Array = low, high: Array = high) -> str:
-            return f"{low[at]!s} at level {inner_level:g}, {high[at]!s} at level {outer_level:g}"
-
-        must, hint = f"be nested in their {side} bounds", "sort crossing quantiles first"
-        checks.rows(narrow > wide, checks.Rule("levels", must, ("is not", "are not"), hint), detail)

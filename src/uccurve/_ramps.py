@@ -37,7 +37,7 @@ class Ramps:
         del order
         rises = t[1:] != t[:-1]
         self._distinct: Indices | slice = slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
-        self.t = _frozen(t[self._distinct])
+        self.t = t[self._distinct]
         self.end = int(np.searchsorted(self.t, path.end))
         self.unit = path.unit
         self._rows, self._total = len(path), path.total
@@ -50,7 +50,7 @@ class Ramps:
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath):
-            self._values["bandwidth"] = _frozen(path.half_width(self.t))
+            self._values["bandwidth"] = path.half_width(self.t)
 
     @property
     def crosses_over(self) -> bool:
@@ -59,15 +59,15 @@ class Ramps:
 
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def values(self, name: Metric) -> Array:
-        """Metric at each vertex, read-only; the miss rate after its step."""
+        """Metric at each vertex; the miss rate after its step."""
         if name == "excess" and not self.crosses_over:
             name = "overshoot"
         if name not in self._values:
             if name == "bandwidth" and self._width is not None:
-                self._values[name] = _frozen(self._width * self.t)
+                self._values[name] = self._width * self.t
             else:
                 values = self._miss_rate() if name == "miss_rate" else self._sum_of_ramps(name)
-                self._values[name] = _frozen(values[self._distinct])
+                self._values[name] = values[self._distinct]
         return self._values[name]
 
     def value(self, name: Metric, t: float) -> float:
@@ -257,8 +257,3 @@ def _height(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
 
 def _joined(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _frozen(values: Array) -> Array:
-    values.setflags(write=False)
-    return values

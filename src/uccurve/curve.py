@@ -13,14 +13,13 @@ import numpy as np
 
 from . import _checks as checks
 from ._areas import closed_area_of_path, closed_axes, integral, piece, row_shares, t_reaching
-from ._bands import standard_deviation
 from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
 from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps, sum_error
 from ._scoring import decomposition, penalised, rows_carrying, saved_share
-from .intervals import Intervals
+from .intervals import Intervals, standard_deviation
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 
 if TYPE_CHECKING:

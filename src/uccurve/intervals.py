@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays as arrays
-from . import _bands as bands
 from . import _checks as checks
 from ._arrays import Flags
 from ._checks import Array
@@ -129,9 +128,13 @@ class Intervals:
             outside = (below < 0) | (above < 0)
             checks.rows(outside, arrays.CONTAINED, lambda at: f"{p[at]!s} outside [{lo[at]!s}, {up[at]!s}]")
         else:
-            minimum = checks.floor(min_band, bands.mean_half_width(below, above, w))
+            minimum = checks.floor(min_band, mean_half_width(below, above, w))
             for side, bound, band in ((-1, lo, below), (1, up, above)):
-                raised += bands.raise_to_minimum(side, y, p, bound, band, minimum=minimum)
+                small = band < minimum
+                band[small] = minimum
+                bound[small] = _bounds(side, y[small], p[small], band[small])
+                arrays.kept_in_range("min_band", bound)
+                raised += int(np.count_nonzero(small))
         return cls._of(w, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
@@ -166,7 +169,7 @@ class Intervals:
         names = (*columns, list(columns)[-1])[:4]
         raised = 0
         if min_band is not None:
-            minimum = checks.floor(min_band, bands.mean_half_width(given[0], given[-1], w))
+            minimum = checks.floor(min_band, mean_half_width(given[0], given[-1], w))
             for band in given:
                 raised += int(np.count_nonzero(band < minimum)) * (3 - len(given))
                 np.maximum(band, minimum, out=band)
@@ -183,7 +186,7 @@ class Intervals:
         true, pred, low, high = names
         with np.errstate(over="ignore"):
             arrays.within_range(y - p, **{true: y, pred: p})
-        lo, up = bands.bounds(-1, y, p, below), bands.bounds(1, y, p, above)
+        lo, up = _bounds(-1, y, p, below), _bounds(1, y, p, above)
         arrays.within_range(lo, **{low: below, pred: p})
         arrays.within_range(up, **{high: above, pred: p})
         return cls._of(**facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
@@ -306,7 +309,7 @@ class Intervals:
         """
         both = checks.flag("symmetric", symmetric)
         sides = ((self.lower_band, self.upper_band),) if both else ((self.lower_band,) * 2, (self.upper_band,) * 2)
-        widths = [bands.mean_half_width(*side, self._weight) for side in sides]
+        widths = [mean_half_width(*side, self._weight) for side in sides]
         given = [np.broadcast_to(width if any(widths) else 1.0, self.y_true.shape) for width in widths]
         return self._from_checked(self.y_true, self.y_pred, given[0], given[-1], weight=self._weight)
 
@@ -331,7 +334,7 @@ class Intervals:
         """Intervals with the lower and the upper bands moved by their own scale and shift, of all rows or of each."""
         given = zip((-1, 1), (self.lower_band, self.upper_band), scale, shift, strict=True)
         below, above = (
-            bands.moved(self.y_true, self.y_pred, side, band, scale=factor, shift=amount)
+            _moved_bands(self.y_true, self.y_pred, side, band, scale=factor, shift=amount)
             for side, band, factor, amount in given
         )
         symmetric = self.symmetric and np.array_equal(below, above)
@@ -379,7 +382,7 @@ class Intervals:
     def __repr__(self) -> str:
         outside = (self.y_true < self.lower) | (self.y_true > self.upper)
         miss_rate = np.average(outside, weights=self._weight)
-        half_width = bands.mean_half_width(self.lower_band, self.upper_band, self._weight)
+        half_width = mean_half_width(self.lower_band, self.upper_band, self._weight)
         outputs = f" x {self.y_true.shape[1]} outputs" if self.y_true.ndim == 2 else ""
         raised = f", {checks.counted(self.raised, 'band')} raised" if self.raised else ""
         dropped = f", {checks.counted(self.dropped, 'row')} dropped" if self.dropped else ""
@@ -403,3 +406,52 @@ def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str 
     draws /= size  # so that the distance between two draws fits float64
     found: Array = np.maximum.accumulate(size * np.quantile(draws, points, axis=0))
     return found
+
+
+def mean_half_width(below: Array, above: Array, weight: Array | None) -> float:
+    """Mean of (below + above) / 2, formed so that huge bands do not overflow."""
+    half = below / 2 + above / 2
+    exponent = max(int(np.frexp(np.abs(half).max())[1]) - 900, 0)
+    half = np.ldexp(half, -exponent) if exponent else half
+    mean = np.mean(half) if weight is None else np.sum(half * (weight / weight.sum()))
+    return float(np.ldexp(mean, exponent))
+
+
+def standard_deviation(y: Array, weight: Array) -> float:
+    """Weighted population standard deviation of y_true, formed so that huge values do not overflow."""
+    seen = y[weight > 0]
+    if seen.min() == seen.max():
+        raise ValueError('`unit="std"` needs a y_true that varies; all values are equal.')
+    exponent = int(np.frexp(np.abs(seen).max())[1])
+    y = np.ldexp(y, -exponent)
+    return float(np.ldexp(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)), exponent))
+
+
+def _bounds(side: int, y: Array, p: Array, band: Array) -> Array:
+    """Lower (-1) or upper (1) bounds; one step of float64 away where rounding would cover another row than the band."""
+    with np.errstate(over="ignore"):
+        bound: Array = p + band if side > 0 else p - band
+    true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
+    for part in arrays.blocks(true.size):
+        error = side * (true[part] - pred[part])
+        covered = error <= width[part]
+        wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
+        if wrong.any():
+            observed = true[part][wrong]
+            edge[part][wrong] = np.where(covered[wrong], observed, np.nextafter(observed, -side * np.inf))
+    return bound
+
+
+def _moved_bands(y: Array, p: Array, side: int, band: Array, *, scale: Array | float, shift: Array | float) -> Array:
+    """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
+    error, shifted = side * (y - p), np.any(shift)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scaled = scale * band
+        covered = error - scaled <= shift if shifted else ~(error / band > scale)
+        out = np.maximum(scaled + shift, 0)
+        arrays.kept_in_range("shift" if shifted else "scale", p + side * out)
+    active = error > 0
+    out[active & covered] = np.maximum(out, error)[active & covered]
+    missed = active & ~covered
+    out[missed] = np.minimum(out, np.nextafter(error, 0))[missed]
+    return out

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from uccurve._bands import mean_half_width
 from uccurve._levels import LevelsPath
 from uccurve._paths import Path
 from uccurve.curve import UCC
-from uccurve.intervals import Intervals
+from uccurve.intervals import Intervals, mean_half_width
 
 
 def alike(a: UCC, b: UCC) -> tuple[UCC, UCC]:

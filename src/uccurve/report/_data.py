@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve._bands import standard_deviation
 from uccurve._checks import METRICS, Array
 from uccurve.compare._formats import short
 from uccurve.curve import UCC
+from uccurve.intervals import standard_deviation
 from uccurve.plots._curves import Indices, constant_curve, delivered_at, evenly, knob, knots, reached
 from uccurve.points import Curve
 
