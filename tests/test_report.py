@@ -27,11 +27,8 @@ from uccurve.compare._columns import model_columns
 from uccurve.compare._tables import Table
 from uccurve.report._charts import Axis, calibration, decomposition
 from uccurve.report._data import curve_data, explorer_data, sample_data
-from uccurve.report._page import page
-from uccurve.report._pairs import pairs
-from uccurve.report._segments import segments
-from uccurve.report._verdict import commands, facts, headline, promises
-from uccurve.report._webpage import embedded
+from uccurve.report._page import embedded, page
+from uccurve.report._sections import commands, facts, headline, pairs, promises, segments
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 
@@ -491,7 +488,7 @@ def test_a_bar_that_is_cut_says_so() -> None:
     lost = mean8(decomposition=replace(parts, score=1e6, miscalibration=1e6 - parts.best_score))
     *_, cost, score = decomposition(assessment([row(), lost])).lines[1].bars
     assert cost.kind == "costs cut"
-    assert score.right == 100
+    assert score.left + score.width == 100
     assert score.tag == "score as delivered 1,000,000"
 
 
@@ -501,7 +498,7 @@ def test_calibration_marks_the_promise_and_who_breaks_it() -> None:
     assert [line.kind for line in chart.lines] == ["good", "bad"]
     kept = chart.lines[0].bars[0]
     (mark,) = chart.marks
-    assert kept.left < mark < kept.right
+    assert kept.left < mark < kept.left + kept.width
     assert calibration(assessment([row(promise=None)], settings=OPEN)).marks == []
 
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from uccurve.compare._formats import coverage, number, share
+from uccurve.compare.results import Assessment, ModelRow
 from uccurve.plots._waterfall import axis_end, waterfall
 
-if TYPE_CHECKING:
-    from uccurve.compare.calibration import PIT, LevelRow
-    from uccurve.compare.results import Assessment, ModelRow
-
-WATERFALLS, DOTS = 8, 12
-"""Models that are shown at once."""
-Bin = dict[str, float | str]
-"""A bar of a histogram and the band around its top, in percent of the picture."""
+WATERFALLS, DOTS = 8, 12  # models that are shown at once
 
 
 class Bar(NamedTuple):
@@ -27,11 +21,6 @@ class Bar(NamedTuple):
     kind: str
     tag: str = ""
     dot: float | None = None
-
-    @property
-    def right(self) -> float:
-        """Where it ends."""
-        return self.left + self.width
 
 
 class Line(NamedTuple):
@@ -83,19 +72,17 @@ class Axis(NamedTuple):
 
 def decomposition(found: Assessment) -> Chart:
     """Waterfall of each model, best first: what predictions and bands save, what the wrong scale costs."""
-    axis = Axis(0.0, axis_end(row.decomposition for row in found.ranking[:WATERFALLS]))
-    lines = [Line(row.name, _bars(row, axis)) for row in found.ranking]
+    axis, lines = Axis(0.0, axis_end(row.decomposition for row in found.ranking[:WATERFALLS])), []
+    for row in found.ranking:
+        steps = waterfall(row.decomposition)
+        bars = [axis.bar(step.start, step.end, step.kind, f"{step.name} {number(step.size)}") for step in steps]
+        lines.append(Line(row.name, bars))
     return Chart(lines, axis.ticks(), WATERFALLS)
-
-
-def _bars(row: ModelRow, axis: Axis) -> list[Bar]:
-    steps = waterfall(row.decomposition)
-    return [axis.bar(step.start, step.end, step.kind, f"{step.name} {number(step.size)}") for step in steps]
 
 
 def calibration(found: Assessment) -> Chart:
     """Coverage as delivered of each model, or of each of its levels, with its interval, and what was promised."""
-    asked, shown = found.settings.coverage, [one for row in found.rows for one in _delivered(row)]
+    asked, shown = found.settings.coverage, [one for row in found.rows for one in row.levels or (row,)]
     promised = {level.level for row in found.rows for level in row.levels} | ({asked} if asked is not None else set())
     ends = [end for one in shown for end in (one.coverage, one.coverage_low, one.coverage_high)]
     values = [100 * end for end in (*ends, *promised, found.settings.shown_coverage) if isfinite(end)]
@@ -105,41 +92,37 @@ def calibration(found: Assessment) -> Chart:
     return Chart(lines, axis.ticks("{:g}%"), DOTS, [axis.place(100 * level) for level in sorted(promised)])
 
 
-def _delivered(row: ModelRow) -> Sequence[ModelRow | LevelRow]:
-    return row.levels or (row,)
-
-
 def _covered(row: ModelRow, axis: Axis) -> Line:
-    bars = [_span(one, axis) for one in _delivered(row)]
-    kind = "bad" if any(bar.kind.startswith("bad") for bar in bars) else bars[-1].kind
+    """Coverages of one model, with what is said of those that break their promise."""
+    bars, off = [], dict[str, list[str]]()
+    for one in row.levels or (row,):
+        kind = {"kept": "good", None: ""}.get(one.promise, "bad")
+        low, high = (end if isfinite(end) else one.coverage for end in (one.coverage_low, one.coverage_high))
+        bars.append(axis.bar(100 * low, 100 * high, kind, dot=100 * one.coverage))
+        if kind == "bad":
+            off.setdefault(str(one.promise), []).append(str(coverage(one.level)))
+    kind = "bad" if off else bars[-1].kind
     if not row.levels:
         return Line(row.name, bars, f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}", kind)
-    off: dict[str, list[str]] = {}
-    for one in row.levels:
-        if one.promise not in ("kept", None):
-            off.setdefault(str(one.promise), []).append(str(coverage(one.level)))
     said = "; ".join(f"{promise} at {', '.join(levels)}" for promise, levels in off.items())
     return Line(row.name, bars, said or "kept at all levels", kind)
 
 
-def _span(one: ModelRow | LevelRow, axis: Axis) -> Bar:
-    kind = {"kept": "good", None: ""}.get(one.promise, "bad")
-    low, high = (end if isfinite(end) else one.coverage for end in (one.coverage_low, one.coverage_high))
-    return axis.bar(100 * low, 100 * high, kind, dot=100 * one.coverage)
+def pit(found: Assessment) -> list[tuple[str, list[dict[str, Any]]]]:
+    """PIT histograms of the models that have several levels, best first, on one axis of densities.
 
-
-def pit(found: Assessment) -> list[tuple[str, list[Bin]]]:
-    """PIT histograms of the models that have several levels, best first, on one axis of densities."""
+    Each bar has its place, the band around its top, and whether it leaves it, in percent of the picture.
+    """
     shown = [(row.name, row.pit) for row in found.ranking if row.pit is not None][:DOTS]
-    axis = Axis(0.0, 1.05 * max((max(*one.density, 1.2) for _, one in shown), default=1.0))
-    return [(name, [_bin(one, i, axis) for i in range(len(one.density))]) for name, one in shown]
-
-
-def _bin(one: PIT, i: int, axis: Axis) -> Bin:
-    """Return where a bar of a histogram lies, the band around its top, and whether it leaves it."""
-    low, high = (end if isfinite(end) else 1.0 for end in (one.low[i], one.high[i]))
-    unit = Axis(0.0, 1.0)
-    places = {"left": unit.place(one.edges[i]), "width": unit.place(one.edges[i + 1] - one.edges[i])}
-    places |= {"height": axis.place(one.density[i]), "low": axis.place(low), "high": axis.place(high)}
-    inside = low <= one.density[i] <= high or not isfinite(one.low[i])
-    return {**places, "kind": "" if inside else "bad"}
+    unit, axis = Axis(0.0, 1.0), Axis(0.0, 1.05 * max((max(*one.density, 1.2) for _, one in shown), default=1.0))
+    drawn = []
+    for name, one in shown:
+        bins = []
+        for i, density in enumerate(one.density):
+            low, high = (end if isfinite(end) else 1.0 for end in (one.low[i], one.high[i]))
+            places = {"left": unit.place(one.edges[i]), "width": unit.place(one.edges[i + 1] - one.edges[i])}
+            places |= {"height": axis.place(density), "low": axis.place(low), "high": axis.place(high)}
+            inside = low <= density <= high or not isfinite(one.low[i])
+            bins.append({**places, "kind": "" if inside else "bad"})
+        drawn.append((name, bins))
+    return drawn

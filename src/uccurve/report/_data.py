@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from uccurve._checks import METRICS, Array
 from uccurve.compare._formats import short
+from uccurve.compare.results import Assessment, ModelRow
 from uccurve.curve import UCC
 from uccurve.intervals import standard_deviation
 from uccurve.plots._curves import Indices, constant_curve, delivered_at, evenly, knob, knots, reached
 from uccurve.points import Curve
 
-if TYPE_CHECKING:
-    from uccurve.compare.results import Assessment, ModelRow
-
-BUDGET, LEAST, MOST = 12_000, 150, 3_000
-"""Vertices that a page carries: of all models together, and of one model at least and at most."""
-FLAT = 0.25
-"""Vertices of a constant band, which is smooth, for each of a model."""
-CANDIDATES = 20_000
-"""Vertices among which they are chosen."""
-SAMPLE, LEVELS = 60, 9
-"""Rows whose intervals a page shows, and levels that it carries of each."""
-DIGITS = 6
+BUDGET, LEAST, MOST = 12_000, 150, 3_000  # vertices of all models together, and of one model at least and at most
+FLAT = 0.25  # vertices of a constant band, which is smooth, for each of a model
+CANDIDATES = 20_000  # vertices among which they are chosen
+SAMPLE, LEVELS = 60, 9  # rows whose intervals a page shows, and levels that it carries of each
 
 
 def explorer_data(found: Assessment) -> dict[str, Any]:
@@ -51,27 +44,20 @@ def explorer_data(found: Assessment) -> dict[str, Any]:
 
 
 def _model(row: ModelRow, curve: Curve, coverage: float, most: int) -> dict[str, Any]:
-    target = _target(row, curve, coverage)
-    delivered = delivered_at(curve, row.level)
-    exactly = [delivered, *([] if target is None else [target])]
+    target = row.shift if curve.vary == "shift" else row.scale
+    if curve.vary == "levels":  # where the curve reaches the coverage, not the factor on one level
+        point = reached(curve, coverage)
+        target = np.nan if point is None else point.scale
+    delivered, known = delivered_at(curve, row.level), [target] if np.isfinite(target) else []
     return {
         "name": short(row.name),
         "knob": knob(curve),
         "delivered": delivered,
         "widest": curve.levels[-1] if isinstance(curve, UCC) and curve.levels else None,
-        "target": None if target is None else rounded(np.array([target]))[0],
-        "curve": curve_data(curve, most, exactly),
+        "target": rounded(np.array(known))[0] if known else None,
+        "curve": curve_data(curve, most, [delivered, *known]),
         "sample": sample_data(curve) if isinstance(curve, UCC) else None,
     }
-
-
-def _target(row: ModelRow, curve: Curve, coverage: float) -> float | None:
-    """Scale (or shift) that the verdict asks for; of several levels, where the curve reaches the coverage."""
-    if curve.vary == "levels":
-        point = reached(curve, coverage)
-        return None if point is None else getattr(point, knob(curve))
-    t = row.shift if curve.vary == "shift" else row.scale
-    return t if np.isfinite(t) else None
 
 
 def _units(curve: Curve, asked: str | float) -> dict[str, float]:
@@ -106,7 +92,11 @@ def curve_data(curve: Curve, most: int = LEAST, exactly: Sequence[float] = ()) -
         after = np.searchsorted(t, exactly)
         kept = np.unique(np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])).astype(np.intp)
     facts = {"exact": whole and isinstance(curve, UCC), "off": off, "vertices": len(t), "end": float(t[-1])}
-    t, columns = _extended(curve, t[kept], columns[:, kept])
+    t, columns, delivered = t[kept], columns[:, kept], delivered_at(curve)
+    if t[-1] < delivered:  # the curve goes on as far as the model as delivered
+        point = curve.at(delivered)
+        t = np.append(t, delivered)
+        columns = np.column_stack([columns, [getattr(point, name) for name in METRICS]])
     return {"t": rounded(t), **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)), **facts}
 
 
@@ -119,8 +109,7 @@ def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
     order = np.argsort(intervals.y_pred.ravel(), kind="stable")
     rows = order[evenly(len(order), most)]
     data: dict[str, Any] = {name: rounded(getattr(intervals, name).ravel()[rows]) for name in ("y_true", "y_pred")}
-    levels = curve.levels
-    scales = [levels[i] / levels[-1] for i in evenly(len(levels), LEVELS)]
+    scales = [curve.levels[i] / curve.levels[-1] for i in evenly(len(curve.levels), LEVELS)]
     steps = [curve.intervals_at(scale) for scale in scales] or [intervals]
     for name in ("lower_band", "upper_band"):
         data[name] = [rounded(getattr(step, name).ravel()[rows]) for step in steps]
@@ -129,7 +118,7 @@ def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
 
 def rounded(values: Array) -> list[float]:
     """Return numbers to six digits, which no screen tells from more."""
-    return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
+    return [float(f"{value:.6g}") for value in values.tolist()]
 
 
 def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
@@ -145,12 +134,3 @@ def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
     kept = some[knots(t[some], scaled[:, some], tolerance=0.0, most=most)[0]]
     off = max(float(np.abs(row - np.interp(t, t[kept], row[kept])).max()) for row in scaled)
     return kept, off
-
-
-def _extended(curve: Curve, t: Array, columns: Array) -> tuple[Array, Array]:
-    """The curve, as far as the model as delivered where that lies beyond the end."""
-    delivered = delivered_at(curve)
-    if t[-1] >= delivered:
-        return t, columns
-    point = curve.at(delivered)
-    return np.append(t, delivered), np.column_stack([columns, [getattr(point, name) for name in METRICS]])

@@ -1,30 +1,38 @@
-"""Page: an assessment as one page that decides first, explains below and stands alone."""
+"""Page: an assessment as one page that decides first, explains below, and is closed to every script but its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import Any
 
 from uccurve._checks import METRICS
-from uccurve.compare._columns import LEVELS, TITLES, Group, chosen, filled, model_columns
-from uccurve.compare._formats import coverage, short
-from uccurve.compare._tables import Table
+from uccurve.compare._columns import LEVELS, TITLES, chosen, filled, model_columns
+from uccurve.compare._formats import coverage, share, short
+from uccurve.compare._tables import HOVER, Table
+from uccurve.compare.results import Assessment
 
 from . import _charts as charts
+from . import _sections as sections
 from ._data import explorer_data
-from ._pairs import pairs
-from ._segments import segments
-from ._verdict import commands, facts, headline, promises
-from ._webpage import rendered
 
-if TYPE_CHECKING:
-    from uccurve.compare.results import Assessment
-
-COLOURED, BEST = 8, 5
-"""Models that all get a colour; where there are more, so many of the best do."""
-PAPER: tuple[Group, ...] = ("areas", "gains", "delivered", "cost")
-"""Tables of the paper's numbers."""
+COLOURED, BEST = 8, 5  # models that all get a colour; where there are more, so many of the best do
+SENTENCE = 400  # characters of a sentence, which may hold long names
+SCRIPTS = ("curve.js", "explorer.js", "page.js")
+STYLES = ("page.css", "charts.css", "small.css", "print.css")
+POLICY = (
+    "default-src 'none'",
+    "script-src {hashes}",
+    "style-src 'unsafe-inline'",  # charts and plotly's labels are placed by style attributes
+    "img-src data: blob:",  # plotly makes pictures for its download button
+    "base-uri 'none'",
+    "form-action 'none'",
+)
 
 
 def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str] | None = None) -> str:
@@ -46,57 +54,102 @@ def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str
     >>> "Content-Security-Policy" in page(a, title="Small")
     True
     """
+    settings, ranking, files = found.settings, found.ranking, files or {}
     named = f"{len(found)} models" if len(found) > 1 else short(found.rows[0].name)
-    coloured = found.ranking if len(found) <= COLOURED else found.ranking[:BEST]
-    explorer, tables, files = explorer_data(found), _tables(found), files or {}
-    return rendered(
+    coloured = ranking if len(found) <= COLOURED else ranking[:BEST]
+    columns = {group: model_columns(group, found.rows, settings) for group in TITLES}
+    tables = {group: Table(filled(TITLES[group], settings), some, ranking) for group, some in columns.items() if some}
+    levels, explorer = [level for row in ranking for level in row.levels], explorer_data(found)
+    return _rendered(
         {**explorer, "colours": len(coloured)},
         title=short(title, 200) if title else f"Prediction intervals: {named}",
         found=found,
-        settings=found.settings,
-        target=coverage(found.settings.shown_coverage),
-        unit=filled("{unit}", found.settings),
+        settings=settings,
+        target=coverage(settings.shown_coverage),
+        unit=filled("{unit}", settings),
         colours={row.name: i for i, row in enumerate(coloured)},
-        headline=headline(found),
-        facts=facts(found),
-        promises=promises(found),
-        commands=commands(found, files),
+        headline=sections.headline(found),
+        facts=sections.facts(found),
+        promises=sections.promises(found),
+        commands=sections.commands(found, files),
         tables=tables,
-        paper=[tables[group] for group in PAPER if group in tables],
         why=charts.decomposition(found),
         calibration=charts.calibration(found),
-        levels=_levels(found),
+        levels=levels and Table("Coverage by level, as delivered", chosen(LEVELS, levels, settings), levels),
         pit=charts.pit(found),
         explorer=explorer,
         metrics=METRICS,
-        pairs=pairs(found),
-        segments=segments(found),
-        reading=_reading(tables.values()),
+        pairs=sections.pairs(found),
+        segments=sections.segments(found),
+        reading=dict.fromkeys((one.heading, one.help) for table in tables.values() for one in table.columns[1:]),
         files=dict.fromkeys(files.values()),
         version=version("uccurve"),
     )
 
 
-def _tables(found: Assessment) -> dict[Group, Table]:
-    """Return the tables of the models that have something to show, best model first."""
-    columns = {group: model_columns(group, found.rows, found.settings) for group in TITLES}
-    return {
-        group: Table(filled(TITLES[group], found.settings), some, found.ranking)
-        for group, some in columns.items()
-        if some
+def _rendered(data: Mapping[str, Any], **context: Any) -> str:
+    """Return the page of ``report.html`` with `data` for its script and `context` for its words and tables."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise ImportError(f'reports need {error.name}: pip install "uccurve[report]"') from None
+    loader = PackageLoader("uccurve.report")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    filters = {"short": short, "coverage": coverage, "share": share}
+    environment.filters |= filters | {"sentence": sentence, "sortable": sortable, "hover": hover}
+
+    def sources(names: tuple[str, ...]) -> str:
+        return "\n".join(loader.get_source(environment, name)[0].strip() for name in names)
+
+    plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{sources(SCRIPTS)}\n}})();'
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (own, plotly)]
+    trusted = {
+        "style": sources(STYLES),
+        "script": own,  # ours, no data in it
+        "plotly": base64.b64encode(zlib.compress(plotly.encode(), 9)).decode(),  # for DecompressionStream("deflate")
+        "data": embedded(data),  # has no character that could end its element
     }
+    text = environment.get_template("report.html").render(
+        policy="; ".join(POLICY).format(hashes=" ".join(f"'sha256-{digest}'" for digest in digests)),
+        **{name: Markup(part) for name, part in trusted.items()},  # noqa: S704  see above
+        **context,
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
 
 
-def _levels(found: Assessment) -> Table | None:
-    """Return what each level of each model covers; None where no model has several."""
-    rows = [level for row in found.ranking for level in row.levels]
-    return Table("Coverage by level, as delivered", chosen(LEVELS, rows, found.settings), rows) if rows else None
+def hover(full: object, shown: str) -> str:
+    """Return the text that is shown on hover; nothing where the text says it all.
+
+    >>> hover("one", "one"), hover("a long name", "a...e")
+    ('', 'a long name')
+    """
+    return "" if full is None or shown == full else short(str(full), HOVER)
 
 
-def _reading(tables: Iterable[Table]) -> dict[str, str]:
-    """Return headings and meanings of the columns that the page shows."""
-    meanings: dict[str, str] = {}
-    for table in tables:
-        for column in table.columns[1:]:
-            meanings.setdefault(column.heading, column.help)
-    return meanings
+def sentence(text: str) -> str:
+    """Return a sentence that ends in one stop, its middle left out where it is long.
+
+    >>> sentence("Note: all rows form one block")
+    'Note: all rows form one block.'
+    """
+    return short(f"{text.rstrip('.')}.", SENTENCE)
+
+
+def sortable(value: Any) -> float | None:
+    """Return the number that a cell is sorted by; None for what is undefined or infinite."""
+    first = value[0] if isinstance(value, tuple) else value
+    return float(first) if isinstance(first, int | float) and isfinite(first) else None
+
+
+def embedded(data: Mapping[str, Any]) -> str:
+    r"""Return JSON that cannot leave the script element it stands in.
+
+    >>> print(embedded({"name": "</script>"}))
+    {"name":"\u003c/script\u003e"}
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,158 @@
+"""Sections: what the page says of the model to ship, of pairs of models and of segments, in words and tables."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from uccurve.compare._case import change, fixed, is_reachable, p
+from uccurve.compare._columns import PAIRS, SEGMENTS, chosen, filled
+from uccurve.compare._formats import amount, counted, coverage, factor, number, share, short
+from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
+from uccurve.compare.results import Assessment, Segment
+
+PROMISES, FIXES = 5, 5  # models that get a sentence of their own
+PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
+MAPPED = 12  # models that the map of segments has room for
+
+
+def headline(found: Assessment) -> str:
+    """Return the decision, with which the verdict's text begins."""
+    best = found[found.verdict.model]
+    return f"Ship {short(best.name)} with bands {change(best)}"
+
+
+def facts(found: Assessment) -> list[tuple[str, str, str]]:
+    """Return the numbers of the card: their names, texts, and intervals or remarks.
+
+    They are the factor, the coverage, the half-width and how sure the choice is.
+    """
+    verdict, settings = found.verdict, found.settings
+    best = found[verdict.model]
+    own = "its bands" if best.level is None else f"its {coverage(best.level)} bands"
+    shifted = isfinite(best.shift)
+    move = amount(best.shift) if shifted else factor(best.scale, best.scale_low, best.scale_high)
+    width = number(best.half_width, best.half_width_low, best.half_width_high)
+    sure = "As delivered", str(share(best.coverage)), str(best.promise or "")
+    if verdict.runner_up is not None:
+        shown = f"{'better' if verdict.decided else 'not shown to be better'} than {short(verdict.runner_up)}"
+        sure = "How sure", shown, f"adjusted {p(verdict.pvalue)}" if isfinite(verdict.pvalue) else "not tested"
+    example = "an example: none was asked for" if settings.coverage is None else "of new rows"
+    return [
+        (f"Add to {own}" if shifted else f"Multiply {own}", move.text, move.interval),
+        ("Coverage", str(coverage(settings.shown_coverage)), example),
+        ("Half-width", width.text, f"{width.interval} {filled('{unit}', settings)}".strip()),
+        sure,
+    ]
+
+
+def promises(found: Assessment) -> list[str]:
+    """Return one sentence for each model whose coverage as delivered is not the one promised."""
+    target, sentences = coverage(found.settings.shown_coverage), []
+    broken = [row for row in found.ranking if row.promise in ("too narrow", "too wide")]
+    for row in broken[:PROMISES]:
+        covers = share(row.coverage, row.coverage_low, row.coverage_high)
+        remedy = f" Bands {change(row)} would keep the promise." if is_reachable(row) else ""
+        sentences.append(
+            f"{short(row.name)} covers {covers} as delivered, {row.promise} for the promised {target}.{remedy}"
+        )
+    if len(broken) > PROMISES:
+        sentences.append(f"In all, {len(broken)} of {len(found)} models break the promise of {target}.")
+    return sentences
+
+
+def commands(found: Assessment, files: Mapping[str, str]) -> dict[str, str]:
+    """Return what applies the verdict, on the command line and in Python; `files` are the models', where known."""
+    best = found[found.verdict.model]
+    if not is_reachable(best):
+        return {}
+    line = ["uccurve", "calibrate", files.get(best.name, "calibration.csv"), "new.csv", "-o", "calibrated.csv"]
+    if best.level is None:  # a file with several levels is calibrated to each of them
+        line += ["--coverage", str(coverage(found.settings.shown_coverage))]
+    own = "intervals" if best.level is None else f"curve.intervals_at(level={best.level:g})"
+    shifted = isfinite(best.shift)
+    line += ["--vary", "shift"] if shifted else []
+    call = f"shift={best.shift:.6g}" if shifted else f"scale={best.scale:.6g}"
+    return {"On the command line": shlex.join(line), "In Python": f"{own}.calibrated({call})"}
+
+
+class Pairs(NamedTuple):
+    """Pairs of models: how many differ, those with the model to ship, all of them, and where curves cross."""
+
+    sentences: Sequence[str]
+    own: Table
+    full: Table | None
+    crossings: Sequence[str]
+
+
+def pairs(found: Assessment) -> Pairs | None:
+    """Return which models differ by more than chance explains, the model to ship first; None for a single model."""
+    tested, best, settings = found.comparisons, found.verdict.model, found.settings
+    if not tested:
+        return None
+    rank = {row.name: row.rank for row in found.rows}
+    own = [one for one in tested if best in (one.first, one.second)]
+    own.sort(key=lambda one: rank[one.first] + rank[one.second])
+    crossed = sorted(found.crossings, key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)))
+    sure = sum(one.better is not None for one in tested)
+    differ = f"{sure} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
+    if len(tested) == 1:
+        differ = f"The two models {'differ' if sure else 'do not differ'} significantly (paired test)."
+    title = f"The first {PAIRS_LISTED:,} of {len(tested):,}" if len(tested) > PAIRS_LISTED else f"All {len(tested):,}"
+    listed = tested[:PAIRS_LISTED]
+    others = f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"
+    return Pairs(
+        [differ, *dict.fromkeys(f"Note: {one.note}" for one in tested if one.note)],
+        Table(others, chosen(PAIRS, own, settings), own),
+        Table(f"{title} pairs", chosen(PAIRS, listed, settings), listed) if len(tested) > len(own) else None,
+        [f"{' vs. '.join(map(short, one.names))}: {one.verdict}" for one in crossed[:CROSSINGS]],
+    )
+
+
+class Segments(NamedTuple):
+    """What the page says of segments; the map has one row per title, one column per model."""
+
+    sentences: Sequence[str]
+    worst: Table
+    full: Table
+    titles: Sequence[str]
+    models: Sequence[str]
+    spots: Mapping[tuple[str, str], Segment]
+
+
+def segments(found: Assessment) -> Segments | None:
+    """Return where models fail: how many, the worst first, and all; None where there are no segments."""
+    every, promised, failing = found.segments, found.settings.coverage, listed_segments(found)
+    if not every:
+        return None
+    count = f"{len(failing)} of {len(every)}" if failing else f"None of the {len(every)}"
+    target = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
+    falls = f"{'falls' if len(failing) < 2 else 'fall'} short of {target} by more than chance explains."
+    fixes = [sentence for row in found.ranking if (sentence := fixed(row, every))]
+    if len(fixes) > FIXES:
+        fixes[FIXES:] = [f"Factors fix failing segments of {counted(len(fixes) - FIXES, 'more model')}."]
+    return Segments(
+        [f"{count} segments {falls}", *fixes],
+        _worst(found, failing),
+        Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, found.settings), every),
+        list(dict.fromkeys(one.title for one in every)),
+        [row.name for row in found.ranking[:MAPPED]],
+        {(one.title, one.model): one for one in every},
+    )
+
+
+def _worst(found: Assessment, failing: Sequence[Segment]) -> Table:
+    """Return the surest failures with the factor that each would need; where none fails, the lowest coverages."""
+    own = [one for one in found.segments if one.model == found.verdict.model]
+    listed = (failing or sorted(own, key=lambda one: one.coverage))[:SEGMENTS_SHOWN]
+    title = "Segments left short" if failing else "Lowest coverage"
+    if len(failing) > len(listed):
+        title = f"The worst {len(listed)} of {len(failing)}"
+    columns = chosen(SEGMENTS, listed, found.settings)
+    if len({one.model for one in listed}) == 1:
+        row = found[listed[0].model]
+        title = f"{title}: {short(row.name)}, which needs bands {change(row)} as a whole"
+        columns = [column for column in columns if column.field != "model"]
+    return Table(title, columns, listed)
