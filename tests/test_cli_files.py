@@ -160,6 +160,10 @@ def test_crossing_bounds_are_sorted_on_request_only(run: Run, tmp_path: Path) ->
     )
     frame.write_csv(tmp_path / "m.csv")
     refused(run("assess", "m.csv"), "`lower` must not exceed `upper`: 2 of 60 rows do.* Hint: --sort-crossing")
+    sentence = "`lower` must not exceed `upper`: 60 of 60 rows do.* Hint: the bounds are swapped: --model NAME=PRED"
+    models().rename({"a_lower": "a_upper", "a_upper": "a_lower"}).write_csv(tmp_path / "swapped.csv")
+    for engine in ("memory", "polars"):
+        refused(run("assess", "swapped.csv", "--engine", engine), sentence)
     models().write_csv(tmp_path / "whole.csv")
     assert run("assess", "m.csv", "--sort-crossing").stdout == run("assess", "whole.csv").stdout
 

@@ -138,6 +138,10 @@ def test_crossing_bounds_are_refused() -> None:
         "`lower` must not exceed `upper`: 2 of 3 rows do, first row 1 (4.0 > 2.0). Hint: sort crossing quantiles first."
     )
     refused(sentence, bounds, lower=[-1.0, 4.0, 3.5])
+    sentence = (
+        "`lower` must not exceed `upper`: 3 of 3 rows do, first row 0 (1.0 > -1.0). Hint: swap `lower` and `upper`."
+    )
+    refused(sentence, bounds, lower=UPPER, upper=LOWER)
     in_two = with_value(two(LOWER), 2, [1.0, 30.5])
     sentence = (
         "`lower` must not exceed `upper`: 1 of 3 rows does, first row 2, output 1 (30.5 > 30.0). "

@@ -24,7 +24,8 @@ CONVERT = "Hint: convert it to float first."
 # Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64.
 LARGEST_WEIGHT = 400
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
-ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first")
+SWAP = "swap `lower` and `upper`"
+ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP)
 CONTAINED = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
 
 

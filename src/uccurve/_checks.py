@@ -29,12 +29,13 @@ class DroppedRowsWarning(UserWarning):
 
 
 class Rule(NamedTuple):
-    """What a column must be, how to say that a row or several break it, and what to do."""
+    """What a column must be, how to say that a row or several break it, and what to do, also where nearly all do."""
 
     name: str
     must: str
     verbs: tuple[str, str]
     hint: str
+    hint_for_most: str = ""
 
 
 def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]) -> None:
@@ -49,8 +50,9 @@ def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]
 
 def sentence(rule: Rule, count: int, total: int, first: str = "") -> str:
     """Return what is said of `count` rows that break a rule, and of the `first` of them where rows have an order."""
-    rows = counted(total, "row")
-    return f"`{rule.name}` must {rule.must}: {count} of {rows} {rule.verbs[count > 1]}{first}. Hint: {rule.hint}."
+    rows, most = counted(total, "row"), rule.hint_for_most if count > 0.9 * total else ""
+    broken = f"{count} of {rows} {rule.verbs[count > 1]}{first}"
+    return f"`{rule.name}` must {rule.must}: {broken}. Hint: {most or rule.hint}."
 
 
 def counted(count: int, what: str) -> str:
