@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from uccurve._arrays import Indices
+from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
 from ._engines import TINY, Scan, Table, bands, col, collected, flag
-from ._evidence import Changes, Groups, Units, root, squares
+from ._evidence import Changes, Side, Units, joined_label, root, squares
 from ._influence import NUMBERS, Mix, changes_of
 from ._levels import level_columns
 
@@ -243,15 +243,25 @@ class Sums:
     def _by_block(self, values: Array) -> Array:
         return sums_by(self._block, values, self.units.count)
 
-    def groups(self, i: int) -> Groups:
-        """Rows of one model by block and labels, and those that are covered."""
-        table, weight = self._table, self._one
-        labels = tuple(table[key].tolist() for key in table if key.startswith("by_"))
-        covered = table.get(f"{i} covered", weight)
-        block = None if self.labels is None else self._block
-        if not self.units.equal and block is None:
-            weight, covered = table["squares"], table[f"{i} covered cross"]
-        return Groups(self.units, block, weight, covered, table.get("squares", weight), labels)
+    def of_label(self, places: Sequence[int], label: str) -> Flags:
+        """Whether the labels of each group of rows in some columns make up a label."""
+        if self.units.equal:  # nothing was summed by label, because only the number of rows counts
+            return np.zeros(0, np.bool_)
+        labels = zip(*(self._table[f"by_{place}"].tolist() for place in places), strict=True)
+        return np.array([joined_label(one) == label for one in labels], np.bool_)
+
+    def side(self, name: str, chosen: Flags, total: float, rows: int, share: float) -> Side:
+        """Return some groups of rows, with the share of their total weight for which a flag is set."""
+        if self.units.equal:
+            return Side(Units(rows, rows, equal=True), np.zeros(1), share, total, rows)
+        flagged, share = self._table[name], float(self._table[name][chosen].sum()) / total
+        size = float(self._table.get("squares", self._one)[chosen].sum())
+        if self.labels is None:
+            change = root(squares(size, self._table[f"{name} cross"][chosen].sum(), share)) / total
+            return Side(Units(rows, rows, equal=False), change, share, total, size)
+        weight, flagged = (sums_by(self._block[chosen], one[chosen], self.units.count) for one in (self._one, flagged))
+        units = Units(rows, int(np.count_nonzero(weight)), equal=False)
+        return Side(units, (flagged - share * weight) / total, share, total, size)
 
 
 def _numbered(table: Table) -> tuple[list[Any], Indices]:
