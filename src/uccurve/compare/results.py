@@ -209,7 +209,7 @@ class Segment:
     @property
     def title(self) -> str:
         """Feature and label; the label alone where the feature has no name of its own."""
-        return segment_title(self.feature, self.label)
+        return self.label if self.feature == "segment" else f"{self.feature} {self.label}"
 
     @property
     def short_pvalue(self) -> float:
@@ -408,11 +408,6 @@ class Assessment:
 def _columns_of(kind: type[Segment | LevelRow], rows: Sequence[Any]) -> dict[str, list[Any]]:
     """Return the fields of rows of one kind as columns."""
     return {field.name: [getattr(row, field.name) for row in rows] for field in fields(kind)}
-
-
-def segment_title(feature: str, label: str) -> str:
-    """Return what a segment is called: "segment" is the name of a feature that has none."""
-    return label if feature == "segment" else f"{feature} {label}"
 
 
 def hangs_on_few_rows(row: ModelRow) -> bool:
