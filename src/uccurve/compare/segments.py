@@ -85,7 +85,7 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         pvalue, shipped_pvalue = (
             nan
             if flags is None
-            else coverage_tail(flags, path.weight, part.blocks, settings.coverage, confidence_level=level)
+            else coverage_tail(flags, path.weight, part.blocks, 1 - model.alpha, confidence_level=level)
             for flags in (covered, shipped)
         )
     t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
