@@ -200,11 +200,13 @@ class _Requests(HTMLParser):
             self.found.append(fetched)
 
 
-@pytest.mark.slow
-def test_the_site_builds_strictly_and_asks_no_other_server(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as for readers."""
     pytest.importorskip("mkdocs")
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
         env=environment(),
         capture_output=True,
@@ -212,7 +214,12 @@ def test_the_site_builds_strictly_and_asks_no_other_server(tmp_path: Path) -> No
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    built = list((tmp_path / "site").rglob("*.html"))
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_builds_strictly_and_asks_no_other_server(site: Path) -> None:
+    built = list(site.rglob("*.html"))
     assert len(built) > len(list(DOCS.glob("*.md")))
     for page in built:
         text = page.read_text(encoding="utf-8")
@@ -221,7 +228,25 @@ def test_the_site_builds_strictly_and_asks_no_other_server(tmp_path: Path) -> No
         assert requests.found == [], page
         assert 'class="arithmatex"' not in text, page  # every formula has become MathML
         assert not (page.stem.startswith("reference") and "<blockquote>" in text), page  # no example became a quotation
-    assert "<math" in (tmp_path / "site" / "explanation-numbers.html").read_text(encoding="utf-8")
+    assert "<math" in (site / "explanation-numbers.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_no_page_scrolls_sideways_on_a_phone_or_lacks_a_picture(site: Path, chromium: str) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    look = """() => [document.documentElement.scrollWidth,
+        [...document.images].filter(image => image.complete && !image.naturalWidth).length]"""
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        seen = {}
+        for path in sorted(site.glob("*.html")):
+            page.goto(path.as_uri())
+            seen[path.name] = page.evaluate(look)
+        browser.close()
+    assert len(seen) > 30
+    assert {name: found for name, found in seen.items() if found != [390, 0]} == {}
 
 
 def test_the_citation_names_paper_and_software() -> None:
