@@ -10,13 +10,6 @@ from ._checks import FALLING, Array, Axes, Metric
 from ._paths import Path, ScalePath
 from ._ramps import Ramps, sum_error
 
-# Axes on which the whole area over the scale is a product of means.
-CLOSED_AXES: tuple[frozenset[Metric], ...] = (
-    frozenset({"bandwidth", "miss_rate"}),
-    frozenset({"bandwidth", "deficit"}),
-    frozenset({"overshoot", "deficit"}),
-)
-
 
 class Piece(NamedTuple):
     """The part of a curve between two t; `span` is the range of the miss rate where that is what cuts it."""
@@ -35,12 +28,13 @@ def closed_axes(axes: Axes, *, crosses_over: bool) -> frozenset[Metric] | None:
     names = frozenset(axes)
     if names == {"excess", "deficit"} and not crosses_over:
         names = frozenset({"overshoot", "deficit"})
-    return names if names in CLOSED_AXES else None
+    closed = ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"})
+    return names if names in closed else None
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def closed_area_of_path(path: ScalePath, names: frozenset[Metric]) -> float:
-    """Whole area over the scale on metrics of `CLOSED_AXES`. O(n), no sort.
+    """Whole area over the scale on metrics of `closed_axes`. O(n), no sort.
 
     With b the mean half-width and k the critical scales the areas are b mean(k), b mean(error k) / 2, and
     mean(active)^2 / 2 times the variance of k under weights in proportion to the active band.
@@ -109,7 +103,11 @@ def integral(ramps: Ramps, path: Path, axes: Axes, part: Piece | None = None) ->
         return np.inf
     x, y = (_nodes(ramps, path, name, part) for name in axes)
     if axes[0] == "miss_rate":
-        x = _cut_steps(ramps, x, part)
+        # the miss rate before each node's step and after the last; a step that leaves the range is cut at its end
+        before, (low, high) = x[0], part.span or (0.0, 1.0)
+        if part.span and part.first > ramps.t[0]:
+            before = ramps.values("miss_rate")[np.searchsorted(ramps.t, part.first) - 1]
+        x = np.clip(np.append(before, x), low, high)
         return float(x[0] ** 2 - x[-1] ** 2) / 2 if axes[1] == "miss_rate" else float(np.sum((x[:-1] - x[1:]) * y))
     heights = y[:-1] if axes[1] == "miss_rate" else (y[:-1] + y[1:]) / 2
     area = abs(float(np.sum((x[1:] - x[:-1]) * heights)))
@@ -123,16 +121,6 @@ def _nodes(ramps: Ramps, path: Path, name: Metric, part: Piece) -> Array:
     i, j = np.searchsorted(ramps.t, part.first, side="right"), np.searchsorted(ramps.t, part.last, side="left")
     ends = [ramps.value(name, t) if t <= ramps.t[-1] else path.at(t)[name] for t in (part.first, part.last)]
     return np.concatenate([ends[:1], ramps.values(name)[i:j], ends[1:]])
-
-
-def _cut_steps(ramps: Ramps, x: Array, part: Piece) -> Array:
-    """Miss rate before each node's step and after the last; a step that leaves the range is cut at its end."""
-    low, high = part.span or (0.0, 1.0)
-    before = x[0]
-    if part.span and part.first > ramps.t[0]:
-        before = ramps.values("miss_rate")[np.searchsorted(ramps.t, part.first) - 1]
-    steps: Array = np.clip(np.concatenate([[before], x]), low, high)
-    return steps
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -18,6 +18,7 @@ FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})  # metrics that
 Vary = Literal["scale", "shift", "levels"]
 Range = tuple[float, float]
 Unit = str | float
+Target = float | Fraction | None
 HEADLINE: Axes = ("bandwidth", "miss_rate")
 # The axes that every summary shows: the paper's headline, deficit vs. bandwidth and deficit vs. excess.
 SUMMARY: tuple[Axes, ...] = (HEADLINE, ("bandwidth", "deficit"), ("excess", "deficit"))
@@ -71,17 +72,16 @@ def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
 
 def floor(min_band: Any, half_width: float) -> float:
     """Return the minimum band that `min_band` asks for, in units of y_true."""
-    problem = ValueError(
-        "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
-        f'such as "5%"; {shown(min_band)} is neither.'
-    )
     percent = isinstance(min_band, str) and min_band.strip().endswith("%")
     try:
         value = float(min_band.strip()[:-1]) if percent else number(min_band)
     except (TypeError, ValueError, OverflowError):
-        raise problem from None
+        value = np.nan
     if not 0 <= value < np.inf:
-        raise problem
+        raise ValueError(
+            "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
+            f'such as "5%"; {shown(min_band)} is neither.'
+        )
     if percent and half_width < 0:
         raise ValueError(
             f"`min_band` must be a number here: the mean half-width, of which it is {min_band}, is {half_width:.4g}. "
@@ -122,9 +122,7 @@ def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> f
     except OverflowError:
         found = np.inf
     if not (low <= found <= high and np.isfinite(found)):
-        span = (
-            f" from {low:g} to {high:g}" if np.isfinite(high) else f" of at least {low:g}" if np.isfinite(low) else ""
-        )
+        span = f" from {low:g} to {high:g}" if high < np.inf else f" of at least {low:g}" if low > -np.inf else ""
         raise ValueError(f"`{name}` must be a finite number{span}; got {shown(value)}.")
     return found
 

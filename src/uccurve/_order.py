@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ._arrays import Indices, blocks
 from ._checks import Array
 
-SHORT = 400  # arrays below this length are sorted plainly
+SHORT = 1024  # arrays below this length are sorted plainly
 # Running sums are taken this many items at a time: few enough for their rounding, enough for numpy's speed.
 SUMMED = 2048
 LANES, DEPTH = 40, 4000
@@ -81,10 +81,11 @@ def _add_exactly(values: Array, other: Array | float) -> Array:
 def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
     """Order of `values`, and `first` followed by the values in their order. O(n log n).
 
-    Long arrays are sorted as integers whose last bits are the row number, in half the time of ``np.argsort``;
-    the few rows that differ in the overwritten bits only are put right afterwards.
+    Long arrays without negative values are sorted as integers whose last bits are the row number, in half the time of
+    ``np.argsort``; the few rows that differ in the overwritten bits only are put right afterwards.
     """
-    order = np.argsort(values, kind="stable") if len(values) < SHORT else _coarsely_ordered(values)
+    plainly = len(values) < SHORT or values.min() < 0
+    order = np.argsort(values, kind="stable") if plainly else _coarsely_ordered(values)
     out = np.empty(len(values) + 1)
     out[0], inner = first, out[1:]
     values.take(order, out=inner, mode="clip")  # other modes would write to a copy first
@@ -105,19 +106,12 @@ def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array) -> None
 
 
 def _coarsely_ordered(values: Array) -> Indices:
-    """Order of the values without their last bits; the row numbers decide between equal ones."""
+    """Order of values from 0 on without their last bits; the row numbers decide between equal ones."""
     row = np.int64((1 << (len(values) - 1).bit_length()) - 1)  # the last bits, which hold any row number
-    negative = values.min() < 0
     keys = np.empty(len(values), np.int64)
     for block in blocks(len(values)):
-        bits = values[block].view(np.int64)
-        if negative:  # integers in the order of the values: all bits but the sign flipped
-            bits = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
-        np.bitwise_and(bits, ~row, out=keys[block])
+        np.bitwise_and(values[block].view(np.int64), ~row, out=keys[block])
         keys[block] += np.arange(block.start, block.stop)
-    if negative:
-        keys.sort()
-    else:
-        keys.view(np.float64).sort()  # the same order, and numpy's fastest sort
+    keys.view(np.float64).sort()  # the order of the integers, and numpy's fastest sort
     keys &= row
     return keys.view(np.intp)

@@ -209,7 +209,15 @@ class ScalePath(Path):
     def of(cls, intervals: Intervals) -> ScalePath:
         """Critical scales of all rows. O(n), no sort."""
         path = cls(**_rows(intervals, cls.delivered, _quotients), start=0.0)
-        _refuse_beyond_float64(path)
+        if path.largest >= LARGEST:
+            critical = np.where(path.active > 0, path.critical, 0)
+            row = int(critical.argmax())
+            if critical[row] == np.inf or path.end * path.mean_half_width >= LARGEST**2:
+                error, band = path.error[row] * path.unit, path.active[row] * path.unit
+                raise ValueError(
+                    f"bands and errors must be of comparable size: scaling a band of {band:.3g} up to an error of "
+                    f"{error:.3g} leaves the range of float64. Hint: raise such bands by `min_band`."
+                )
         return path
 
     def events(self) -> Iterator[Events]:
@@ -356,21 +364,6 @@ def _quotients(error: Array, active: Array) -> Array:
     if np.isnan(critical.max()):
         critical[np.isnan(critical)] = 0.0
     return critical
-
-
-def _refuse_beyond_float64(path: ScalePath) -> None:
-    """Refuse a curve whose critical scales or bandwidths leave float64."""
-    if path.largest < LARGEST:
-        return
-    critical = np.where(path.active > 0, path.critical, 0)
-    row = int(critical.argmax())
-    if critical[row] < np.inf and path.end * path.mean_half_width < LARGEST**2:
-        return
-    error, band = path.error[row] * path.unit, path.active[row] * path.unit
-    raise ValueError(
-        f"bands and errors must be of comparable size: scaling a band of {band:.3g} up to an error of {error:.3g} "
-        "leaves the range of float64. Hint: raise such bands by `min_band`."
-    )
 
 
 def refuse_unresolved(path: Path, who: str, largest: float, steepest: float) -> None:

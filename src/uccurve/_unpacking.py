@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from ._arrays import blocks
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-PIECE = 1 << 20  # Bytes that are unpacked at a time
 # What unpacks to more than `RATIO` times its size, and to more than `SMALL` bytes, is not data but a bomb.
 RATIO, SMALL = 100, 64 << 20
-FEW = 1 << 10  # Packed bytes of Zstandard that are read at a time: a block of four may unpack to 128 KiB
+FEW = 1 << 10  # packed bytes that are read at a time: four of Zstandard may unpack to 128 KiB
 
 
 def is_packed(start: bytes) -> bool:
@@ -43,41 +42,37 @@ def unpacked(content: bytes, *, name: str, limit: int | None = None) -> bytes:
     """
     if not is_packed(content):
         return content
-    pieces = _gzip_pieces if content.startswith(GZIP) else _zstd_pieces
     most = max(SMALL, RATIO * len(content))
     most = most if limit is None else min(most, limit)
     size = 0
     try:
-        for piece in pieces(content):
+        for piece in _pieces(content):
             size += len(piece)
             if size > most:
                 raise ValueError(f"{name} would unpack to more than {most:,} bytes, and is not unpacked.")
-        return b"".join(pieces(content))
-    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
+        return b"".join(_pieces(content))
+    except EOFError as error:
         raise ValueError(f"{name} is packed but cannot be unpacked: {str(error).rstrip('.')}.") from None
 
 
-def _gzip_pieces(content: bytes) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-        while piece := stream.read(PIECE):
-            yield piece
-
-
-def _zstd_pieces(content: bytes) -> Iterator[bytes]:
-    try:
-        import zstandard
-    except ImportError:
-        raise ImportError('Zstandard files need zstandard: pip install "uccurve[cli]"') from None
-    frame = zstandard.ZstdDecompressor().decompressobj()
+def _pieces(content: bytes) -> Iterator[bytes]:
+    """What a few packed bytes after the other unpack to; EOFError where they cannot be."""
+    begin: Callable[[], Any] = partial(zlib.decompressobj, wbits=31)  # gzip
+    if content.startswith(ZSTD):
+        try:
+            import zstandard
+        except ImportError:
+            raise ImportError('Zstandard files need zstandard: pip install "uccurve[cli]"') from None
+        begin = zstandard.ZstdDecompressor().decompressobj
+    frame = begin()
     try:
         for part in blocks(len(content), FEW):
             packed = content[part]
-            while packed:
-                if frame.eof:
-                    frame = zstandard.ZstdDecompressor().decompressobj()
+            while packed := packed.lstrip(b"\0") if frame.eof else packed:  # zeros may follow the end of gzip
+                frame = begin() if frame.eof else frame
                 yield frame.decompress(packed)
                 packed = frame.unused_data
-    except zstandard.ZstdError as error:
+    except Exception as error:  # noqa: BLE001  # zlib's or zstandard's own
         raise EOFError(str(error)) from None
     if not frame.eof:
         raise EOFError("it ends too early")

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _checks as checks
 from ._areas import closed_area_of_path, closed_axes, integral, piece, row_shares, t_reaching
-from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit, Vary
+from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Target, Unit, Vary
 from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
@@ -112,12 +112,7 @@ class UCC:
         return self._point(path, self._asked(value, level) / path.t_unit, unit)
 
     def find(
-        self,
-        *,
-        conformal: bool = False,
-        confidence: float | None = None,
-        unit: Unit = "raw",
-        **targets: float | Fraction | None,
+        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
     ) -> OperatingPoint:
         """Return the operating point at the smallest scale (or shift) that reaches one target.
 
@@ -502,8 +497,8 @@ class UCC:
     def _level_of(self, t: float) -> float | None:
         if not self.levels:
             return None
-        places = np.flatnonzero(self._knots()[1:] == t)
-        return self.levels[places[0]] if len(places) else t * self.levels[-1] if t < 1 else None
+        exactly = [level for level in self.levels if level / self.levels[-1] == t]
+        return exactly[0] if exactly else t * self.levels[-1] if t < 1 else None
 
     def _out_of_reach(self, path: Path, name: Metric, target: str, unit: Unit) -> str:
         word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ._checks import HEADLINE, Array, Axes, Range, Unit, Vary
+from ._checks import HEADLINE, Array, Axes, Range, Target, Unit, Vary
 
 if TYPE_CHECKING:
     from .plots.display import UCCDisplay
@@ -105,12 +104,7 @@ class Curve(Protocol):
         """Return the operating point at one scale (or shift)."""
 
     def find(
-        self,
-        *,
-        conformal: bool = False,
-        confidence: float | None = None,
-        unit: Unit = "raw",
-        **targets: float | Fraction | None,
+        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
     ) -> OperatingPoint:
         """Return the operating point at the smallest scale (or shift) that reaches one target."""
 

@@ -237,11 +237,7 @@ def interval_score(
 
 
 def pinball_score(
-    y_true: ArrayLike,
-    y_quantile: ArrayLike,
-    *,
-    quantile: float,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_quantile: ArrayLike, *, quantile: float, sample_weight: ArrayLike | None = None
 ) -> float:
     """Mean pinball loss of a predicted quantile; smaller is better. O(n).
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Unit, Vary
+from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Target, Unit, Vary
 from uccurve._ramps import index_of_minimum
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -119,12 +119,7 @@ class SketchUCC:
         return self._point(checks.real("scale", value, 0), unit)
 
     def find(
-        self,
-        *,
-        conformal: bool = False,
-        confidence: float | None = None,
-        unit: Unit = "raw",
-        **targets: float | Fraction | None,
+        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
     ) -> OperatingPoint:
         """Return the operating point at a scale that is sure to reach one target: the upper end of its bracket.
 
