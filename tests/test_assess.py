@@ -503,7 +503,7 @@ def test_what_a_reader_must_know_is_noted() -> None:
     blind = ucc.Intervals.from_bands(y, np.zeros(200), np.where(np.arange(200) < 3, 0.0, 1.0))
     raised = ucc.Intervals.from_bands(y, np.zeros(200), bands, min_band=0.5)
     found = assess({"few": few, "blind": blind, "raised": raised})
-    assert "few: 1 of 200 rows carries half of the area on miss rate vs. bandwidth" in found.notes
+    assert "1 of 200 rows carries half the area of few (miss rate vs. bandwidth)" in found.notes
     assert any(note.startswith("blind: 3 rows have an error on the side of a zero band") for note in found.notes)
     assert "raised: 4 bands were raised by min_band" in found.notes
     assert np.isinf(found["blind"].area_bandwidth_miss_rate)

@@ -107,7 +107,7 @@ def test_an_interval_of_text_tables_is_left_out_where_the_column_is_brief() -> N
         (factor(0.0), "x 0.00"),
         (factor(0.00421), "x 0.00421"),
         (factor(12345.6), "x 12,346"),
-        (factor(inf), "x inf"),
+        (factor(inf), "none"),
         (factor(nan), "-"),
         (share(0.242), "24.2%"),
         (share(0.904, 0.8912, 0.9155), "90.4% [89.1, 91.5]"),

@@ -12,6 +12,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
+from uccurve._paths import ScalePath
+from uccurve.compare._blocks import Blocks
+from uccurve.compare._evidence import coverage_tail, holm
 
 pl = pytest.importorskip("polars")
 N, DAYS = 3000, 30
@@ -106,6 +109,20 @@ def test_an_assessment_of_a_frame_is_that_of_its_rows(
     compare(found, exact)
     assert found.engine == "polars"
     assert set(found.notes) == set(exact.notes)
+
+
+def test_segments_are_tested_with_the_rows_that_the_factor_to_ship_covers() -> None:
+    found = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, block="day", by="site", coverage=0.9)
+    for name in MODELS:
+        whole, segments = intervals(ROWS, name), [one for one in found.segments if one.model == name]
+        covered = ScalePath.of(whole).critical <= found[name].scale
+        expected = []
+        for segment in segments:
+            rows = np.flatnonzero(ROWS["site"] == segment.label)
+            assert_allclose(segment.shipped_coverage, covered[rows].mean())
+            blocks = Blocks.of(whole[rows], ROWS["day"][rows])
+            expected.append(coverage_tail(covered[rows], None, blocks, 0.9))
+        assert_allclose([one.shipped_pvalue for one in segments], holm(expected), rtol=1e-6)
 
 
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow", "duckdb", "ibis"])

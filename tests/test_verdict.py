@@ -38,6 +38,7 @@ def test_the_text_is_the_one_that_the_design_promises() -> None:
     found = verdict([mean8(), row()], SETTINGS, comparisons=[pair("OLS", "Mean8")], segments=[segment("14")])
     assert found.text == (
         f"{SHIP} Next: Mean8 x 1.36, 727, p = 0.03. As delivered OLS covers 90.4% (kept), Mean8 83.9% (too narrow). "
+        "Shipping it as delivered would keep the promise too. "
         "Worst segment: hour 14 (covers 70.0% as shipped, would need x 1.62)."
     )
     assert str(found) == found.text
@@ -107,11 +108,11 @@ def test_coverage_as_delivered_is_told_of_three_models_and_counted_of_more() -> 
 @pytest.mark.parametrize(
     ("count", "promises", "told"),
     [
-        (4, ("kept",), "; neither of the others breaks the promise."),
+        (4, ("kept",), "; none of the 2 others breaks the promise."),
         (4, ("kept", "too wide"), "; 1 of the 2 others breaks the promise."),
-        (4, ("too narrow",), "; both others break the promise."),
+        (4, ("too narrow",), "; 2 of the 2 others break the promise."),
         (5, ("kept",), "; none of the 3 others breaks the promise."),
-        (5, ("too narrow",), "; all 3 others break the promise."),
+        (5, ("too narrow",), "; 3 of the 3 others break the promise."),
         (6, ("kept", "too narrow"), "; 2 of the 4 others break the promise."),
     ],
 )
@@ -173,17 +174,35 @@ def test_where_no_model_reaches_the_target_it_says_so_and_offers_no_choice() -> 
     rows = [row(n=5, **OUT_OF_REACH), mean8(n=5, **OUT_OF_REACH)]
     found = verdict(rows, SETTINGS, comparisons=[pair("OLS", "Mean8", 0.6)])
     assert found.text.startswith(
-        "Ship OLS with bands x inf: no factor is sure to reach 90% coverage with 5 rows; at least 9 are needed. "
-        "Next: Mean8. The data do not show that OLS is better than Mean8 (p = 0.6). "
+        "Ship OLS with bands x 1.00, as delivered: no factor is sure to reach 90% coverage with 5 rows; "
+        "at least 9 are needed. Next: Mean8. The data do not show that OLS is better than Mean8 (p = 0.6). "
     )
     assert found.scale == inf
     blind = verdict([row(n=9, **OUT_OF_REACH)], SETTINGS).text
     assert blind.startswith(
-        "Ship OLS with bands x inf: no factor reaches 90% coverage, because too many errors lie on the side of a zero "
-        "band; raise such bands with min_band. As delivered its bands cover 83.9% (too narrow). "
+        "Ship OLS with bands x 1.00, as delivered: no factor reaches 90% coverage, because too many errors "
+        "lie on the side of a zero band; raise such bands with min_band. "
+        "As delivered its bands cover 83.9% (too narrow). "
     )
     kept = verdict([row(n=5, **{**OUT_OF_REACH, "promise": "kept"})], SETTINGS).text
     assert "stay as they are" not in kept
+
+
+def test_kept_is_said_to_be_unsure_where_the_interval_is_too_wide_to_tell() -> None:
+    few = row(n=5, coverage=0.6, coverage_low=0.147, coverage_high=0.947)
+    told = "(kept, but [14.7, 94.7] is too wide to tell)"
+    assert f"As delivered its bands cover 60.0% {told}." in verdict([few], SETTINGS).text
+    several = verdict([few, mean8()], SETTINGS).text
+    assert f"As delivered OLS covers 60.0% {told}, Mean8 83.9% (too narrow)." in several
+    assert "keep the promise too" not in several
+    assert "too wide to tell" not in verdict([row(coverage=0.86, coverage_low=0.78, coverage_high=0.92)], SETTINGS).text
+    assert few.promise == "kept"
+
+
+def test_bands_that_keep_the_promise_can_stay_also_where_there_are_several_models() -> None:
+    assert "Shipping it as delivered would keep the promise too." in clear("Mean8").text
+    assert "keep the promise too" not in verdict([row(promise="too wide"), mean8()], SETTINGS).text
+    assert "keep the promise too" not in verdict([row(promise=None), mean8(promise=None)], OPEN).text
 
 
 @pytest.mark.parametrize(
@@ -240,7 +259,7 @@ def test_the_other_levels_that_break_their_promise_are_listed() -> None:
 
 def test_a_shift_that_does_not_exist_is_called_a_shift() -> None:
     moved = {**OUT_OF_REACH, "scale": nan, "shift": inf}
-    assert "Ship OLS with bands widened by inf: no shift is sure" in verdict([row(n=5, **moved)], SETTINGS).text
+    assert "Ship OLS with bands as delivered: no shift is sure" in verdict([row(n=5, **moved)], SETTINGS).text
     assert "No shift brings Mean8 to 90%" in verdict([row(), mean8(**moved)], SETTINGS).text
 
 

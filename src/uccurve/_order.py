@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ._arrays import Indices, blocks
 from ._checks import Array
 
-SHORT = 1024  # arrays below this length are sorted plainly
+SHORT = 400  # arrays below this length are sorted plainly
 # Running sums are taken this many items at a time: few enough for their rounding, enough for numpy's speed.
 SUMMED = 2048
 LANES, DEPTH = 40, 4000

@@ -1,10 +1,14 @@
-"""Formats: numbers as people read them in tables and sentences."""
+"""Formats: numbers as people read them in tables and sentences, and the phrases that several sentences share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, inf, isfinite, isnan, log10, nan
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .results import ModelRow, Segment
 
 DASH = "-"
 """What stands where there is nothing to show."""
@@ -52,12 +56,13 @@ def factor(value: float, low: float = nan, high: float = nan) -> Cell:
     """What bands are multiplied by, with two decimals; three significant digits where those would say nothing.
 
     >>> print(factor(0.966), factor(0.00123), factor(inf), sep="; ")
-    x 0.97; x 0.00123; x inf
+    x 0.97; x 0.00123; none
     """
+    if not isfinite(value):
+        return Cell(DASH if isnan(value) else "none")
     usual = value == 0 or 0.095 <= value < 1e4
-    written = _decimals(2) if usual else _written(value, low, high)
-    cell = _cell(written, value, low, high)
-    return cell if isnan(value) else Cell(f"x {cell.text}", cell.interval)
+    cell = _cell(_decimals(2) if usual else _written(value, low, high), value, low, high)
+    return Cell(f"x {cell.text}", cell.interval)
 
 
 def amount(value: float, low: float = nan, high: float = nan) -> Cell:
@@ -116,6 +121,39 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     ('1 row', '2,000 rows have')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def p(value: float) -> str:
+    """Return a p-value as part of a sentence.
+
+    >>> p(0.03), p(1e-9), p(nan)
+    ('p = 0.03', 'p < 0.001', 'not tested')
+    """
+    text = pvalue(value).text
+    return "not tested" if isnan(value) else f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def is_reachable(one: ModelRow | Segment) -> bool:
+    """Whether some factor, or shift, brings the rows to the target."""
+    return isfinite(one.half_width) and (isfinite(one.scale) or isfinite(one.shift))
+
+
+def change(one: ModelRow | Segment) -> str:
+    """Return what is done to the bands: a factor, or by how much they are widened or narrowed."""
+    if not is_reachable(one):
+        return "as delivered" if isnan(one.scale) else "x 1.00, as delivered"
+    if isnan(one.scale):
+        return f"{'narrowed' if one.shift < 0 else 'widened'} by {number(abs(one.shift))}"
+    return str(factor(one.scale))
+
+
+def fixed(row: ModelRow, segments: Sequence[Segment]) -> Iterator[str]:
+    """Return how many failing segments the factor for all rows fixes; nothing where it fixes none."""
+    failing = [one.short for one in segments if one.model == row.name and one.fails]
+    left, total = sum(failing), len(failing)
+    if left < total:
+        which = f"{total - left} of the {total}" if left else {1: "the", 2: "both"}.get(total, f"all {total}")
+        yield f"Bands {change(row)} fix {which} failing segment{'s' if total > 1 else ''} of {short(row.name)}."
 
 
 def axes_in_words(axes: Sequence[str]) -> str:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ._case import p
-from ._formats import Cell, amount, coverage, number, share, short
+from ._formats import Cell, amount, coverage, number, p, share, short
 
 if TYPE_CHECKING:
     from .gate import Check, Gate

@@ -9,9 +9,8 @@ from importlib.util import find_spec
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._case import fixed
 from ._columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
-from ._formats import coverage, short
+from ._formats import coverage, fixed, short
 
 if TYPE_CHECKING:
     from .results import Assessment, Comparison, Segment
@@ -108,7 +107,8 @@ def listed_segments(assessment: Assessment) -> list[Segment]:
 
 def sentences(assessment: Assessment) -> Iterator[str]:
     """Return what the tables leave out, and what a reader must know before trusting them."""
-    yield from filter(None, (fixed(row, assessment.segments) for row in assessment.ranking))
+    for row in assessment.ranking:
+        yield from fixed(row, assessment.segments)
     yield from _pair_notes(assessment)
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
     settings = assessment.settings

@@ -20,16 +20,15 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Blocks, generator, positive
-from ._case import few_rows, p
 from ._evidence import ROUNDING, checked_level, holm, interval, paired_t_test
-from ._formats import alike, axes_in_words, counted
+from ._formats import alike, counted, p
 from ._formats import coverage as percentage
 from ._influence import weights
 from ._model import Common, Model
 from ._models import curves_by_name
 from .bootstrap import bootstrap
 from .crossings import Line, crossings_of_lines
-from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, hangs_on_few_rows
+from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
 from .segments import SegmentRows, assessed_segments, segment_rows
 from .verdict import verdict
 
@@ -359,8 +358,8 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: Facts) -> Itera
             f"{name}: {rows} an error on the side of a zero band, which no factor covers, so {reach}areas are "
             "infinite; raise such bands with min_band"
         )
-    elif hangs_on_few_rows(row):
-        yield f"{name}: {few_rows(row)} half of the area on {axes_in_words(settings.axes)}"
+    elif few := few_rows(row, settings):
+        yield few
     if facts.asymmetry > 0.01:
         yield (
             "some bands are asymmetric: the gain on deficit vs. excess can reward asymmetry that carries no "

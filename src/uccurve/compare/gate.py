@@ -236,7 +236,7 @@ def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
     low, high, _ = coverage_interval(covered, weight, blocks, model.confidence_level)
     pvalue = coverage_tail(covered, weight, blocks, 1 - model.alpha, confidence_level=model.confidence_level)
     ends = (low - promised, high - promised)
-    segment = None if part is None else part.title
+    segment = None if part is None else part.label if part.feature == "segment" else f"{part.feature} {part.label}"
     return Check("coverage", segment, len(covered), value, promised, value - promised, *ends, pvalue)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _tables
 from ._columns import frame_columns, plain, record
-from ._formats import short
+from ._formats import axes_in_words, short
 from .calibration import PIT, LevelRow, Promise
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class Segment:
     @property
     def title(self) -> str:
         """Feature and label; the label alone where the feature has no name of its own."""
-        return segment_title(self.feature, self.label)
+        return self.label if self.feature == "segment" else f"{self.feature} {self.label}"
 
     @property
     def short_pvalue(self) -> float:
@@ -410,15 +410,15 @@ def _columns_of(kind: type[Segment | LevelRow], rows: Sequence[Any]) -> dict[str
     return {field.name: [getattr(row, field.name) for row in rows] for field in fields(kind)}
 
 
-def segment_title(feature: str, label: str) -> str:
-    """Return what a segment is called: "segment" is the name of a feature that has none."""
-    return label if feature == "segment" else f"{feature} {label}"
+def few_rows(row: ModelRow, settings: AssessmentSettings) -> str:
+    """Return that half of a model's area lies on few rows, where it does: on one row in `FEW`, or fewer.
 
-
-def hangs_on_few_rows(row: ModelRow) -> bool:
-    """Whether half of a model's area lies on one row in `FEW`, or fewer; on one of fewer rows than that, from ten."""
-    few = row.n >= 10 and 0 < row.concentration <= max(1, row.n // FEW)
-    return few and isfinite(row.area_bandwidth_miss_rate)  # an infinite area hangs on the rows that no factor covers
+    Of fewer rows than that, from ten: on a single one. An infinite area lies on the rows that no factor covers.
+    """
+    if not (row.n >= 10 and 0 < row.concentration <= max(1, row.n // FEW) and isfinite(row.area_bandwidth_miss_rate)):
+        return ""
+    rows = f"{row.concentration:,} of {row.n:,} rows {'carries' if row.concentration == 1 else 'carry'}"
+    return f"{rows} half the area of {short(row.name)} ({axes_in_words(settings.axes)})"
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf, isfinite, isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from uccurve._checks import Metric
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._scoring import interval_score, saved_share
 
-from ._blocks import Blocks, Flags, Indices, codes, labels, positive
+from ._blocks import Blocks, Indices, codes, labels, positive
 from ._evidence import coverage_interval, coverage_tail, holm, segment_test
 from ._model import Model, t_for_coverage
-from .results import Segment, segment_title
-
-if TYPE_CHECKING:
-    from .results import AssessmentSettings
+from .results import AssessmentSettings, Segment
 
 
 class SegmentRows(NamedTuple):
@@ -31,20 +29,27 @@ class SegmentRows(NamedTuple):
     rows: Indices
     blocks: Blocks
 
-    @property
-    def title(self) -> str:
-        """Feature and label; the label alone where the feature has no name of its own."""
-        return segment_title(self.feature, self.label)
-
 
 def segment_rows(by: Any, blocks: Blocks, bins: int = 4) -> list[SegmentRows]:
     """Segments by each feature of `by`: an array of labels or numbers, or a mapping of such by name; None for none.
 
     Numbers with more than `bins` different values are cut into `bins` bins that hold as many rows each as ties allow.
     """
-    count = positive("bins", bins)
-    parts = [] if by is None else _split(by, blocks, count)
-    return [SegmentRows(feature, label, rows, blocks.subset(rows)) for feature, label, rows in parts if len(rows)]
+    found, bins = list[SegmentRows](), positive("bins", bins)
+    features = by if isinstance(by, Mapping) else {str(getattr(by, "name", None) or "segment"): by}
+    for feature, values in features.items() if by is not None else ():
+        argument = f"by[{feature!r}]" if isinstance(by, Mapping) else "by"
+        array = labels(argument, values, blocks.rows)
+        code, names = codes(argument, array)
+        if array.dtype.kind in "iuf" and len(names) > bins:
+            code, names = _bins(array, code, bins)
+        of_row = code[blocks.row]
+        order = np.argsort(of_row.astype(np.min_scalar_type(len(names))), kind="stable")  # small integers are fast
+        ends = np.cumsum(np.bincount(of_row, minlength=len(names)))
+        for label, rows in zip(names, np.split(order, ends[:-1]), strict=True):
+            if len(rows):
+                found.append(SegmentRows(str(feature), str(label), rows, blocks.subset(rows)))
+    return found
 
 
 def assessed_segments(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings) -> list[Segment]:
@@ -67,14 +72,27 @@ def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list
 
 
 def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> Segment:
-    path = model.path.subset(part.rows)
-    covered = model.covered[part.rows]
-    low, high, _ = coverage_interval(covered, path.weight, part.blocks, settings.confidence_level)
-    shipped = path.critical <= model.target.t
-    tested, to_ship = part.blocks.count > 1, np.isfinite(model.target.t)
+    whole, level, alpha = model.path, settings.confidence_level, float(model.alpha)
+    path, covered = whole.subset(part.rows), model.covered[part.rows]
+    shipped = path.critical <= model.target.t if isfinite(model.target.t) else None
+    low, high, _ = coverage_interval(covered, path.weight, part.blocks, level)
+    pvalue = shipped_pvalue = nan
+    if part.blocks.count > 1 and settings.coverage is None:
+        segment = np.zeros(len(whole), np.bool_)
+        segment[part.rows] = True
+        pvalue = segment_test(model.covered, whole.weight, model.blocks, segment)
+    elif part.blocks.count > 1:
+        pvalue, shipped_pvalue = (
+            nan
+            if flags is None
+            else coverage_tail(flags, path.weight, part.blocks, 1 - model.alpha, confidence_level=level)
+            for flags in (covered, shipped)
+        )
     t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
     ramps = Ramps(path)
     hull = ramps.lower_hull()
+    best_t = hull.best_t(alpha)
+    best: dict[Metric, float] = {name: ramps.value(name, best_t) for name in ("bandwidth", "deficit")}
     return Segment(
         feature=part.feature,
         label=part.label,
@@ -84,55 +102,26 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         coverage_low=low,
         coverage_high=high,
         scale=nan if shifted else t,
-        half_width=ramps.value("bandwidth", t) * size if np.isfinite(t) else np.inf,
-        score=_score(ramps, hull.best_t(float(model.alpha)), float(model.alpha)) * size,
+        half_width=ramps.value("bandwidth", t) * size if isfinite(t) else inf,
+        score=interval_score(best, alpha) * size,
         skill=saved_share(_constant_crps(path), ramps.potential_crps(hull)),
         target=settings.coverage,
-        pvalue=_pvalue(model, part, covered, settings) if tested else nan,
+        pvalue=pvalue,
         pvalue_holm=nan,
         fails=False,
         shift=t * path.unit if shifted else nan,
-        shipped_coverage=float(np.average(shipped, weights=path.weight)) if to_ship else nan,
-        shipped_pvalue=_pvalue(model, part, shipped, settings) if tested and to_ship and settings.coverage else nan,
+        shipped_coverage=nan if shipped is None else float(np.average(shipped, weights=path.weight)),
+        shipped_pvalue=shipped_pvalue,
     )
-
-
-def _score(ramps: Ramps, t: float, alpha: float) -> float:
-    return interval_score({"bandwidth": ramps.value("bandwidth", t), "deficit": ramps.value("deficit", t)}, alpha)
 
 
 def _constant_crps(path: Path) -> float:
     """Potential CRPS of a constant band around the same predictions: half the mean of the larger of two errors."""
+    if path.weight is None:
+        return float(np.sort(path.error) @ (np.arange(len(path)) + 0.5)) / len(path) ** 2
     order = np.argsort(path.error)
-    weight = np.full(len(path), 1 / len(path)) if path.weight is None else path.weight[order] / path.total
+    weight = path.weight[order] / path.total
     return float(np.sum(path.error[order] * weight * (np.cumsum(weight) - weight / 2)))
-
-
-def _pvalue(model: Model, part: SegmentRows, covered: Flags, settings: AssessmentSettings) -> float:
-    path = model.path
-    weight = None if path.weight is None else path.weight[part.rows]
-    if settings.coverage is not None:
-        level = settings.confidence_level
-        return coverage_tail(covered, weight, part.blocks, settings.coverage, confidence_level=level)
-    segment = np.zeros(len(path), np.bool_)
-    segment[part.rows] = True
-    return segment_test(model.covered, path.weight, model.blocks, segment)
-
-
-def _split(by: Any, blocks: Blocks, bins: int) -> list[tuple[str, str, Indices]]:
-    features = by if isinstance(by, Mapping) else {str(getattr(by, "name", None) or "segment"): by}
-    found = []
-    for name, values in features.items():
-        argument = f"by[{name!r}]" if isinstance(by, Mapping) else "by"
-        array = labels(argument, values, blocks.rows)
-        code, names = codes(argument, array)
-        if array.dtype.kind in "iuf" and len(names) > bins:
-            code, names = _bins(array, code, bins)
-        of_row = code[blocks.row]
-        order = np.argsort(of_row.astype(np.min_scalar_type(len(names))), kind="stable")  # small integers are fast
-        ends = np.searchsorted(of_row[order], np.arange(len(names) + 1))
-        found += [(str(name), str(names[i]), order[ends[i] : ends[i + 1]]) for i in range(len(names))]
-    return found
 
 
 def _bins(values: npt.NDArray[Any], code: Indices, bins: int) -> tuple[Indices, list[str]]:
@@ -142,8 +131,5 @@ def _bins(values: npt.NDArray[Any], code: Indices, bins: int) -> tuple[Indices, 
     chosen = np.minimum((middle * bins / len(values)).astype(np.intp), bins - 1)
     used, renumbered = np.unique(chosen, return_inverse=True)
     of_row = renumbered[code]
-    names = []
-    for i in range(len(used)):
-        low, high = values[of_row == i].min(), values[of_row == i].max()
-        names.append(f"{low:.4g} to {high:.4g}" if low < high else f"{low:.4g}")
-    return of_row, names
+    ends = [(part.min(), part.max()) for part in (values[of_row == i] for i in range(len(used)))]
+    return of_row, [f"{low:.4g} to {high:.4g}" if low < high else f"{low:.4g}" for low, high in ends]

@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, isnan, nan
-from typing import TYPE_CHECKING
+from dataclasses import astuple, dataclass
+from math import ceil, isfinite, isnan, nan
 
 from uccurve._checks import as_written
 
-from ._case import LISTED, Case, change, covered, is_reachable, joined, knob, need, p, skill
-from ._formats import counted, coverage, number, percent, share, short
-from ._reasons import reasons
-from .results import Verdict
+from ._formats import alike, change, coverage, fixed, is_reachable, number, p, percent, share, short
+from .crossings import Crossings
+from .results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
 
-if TYPE_CHECKING:
-    from .crossings import Crossings
-    from .results import AssessmentSettings, Comparison, ModelRow, Segment
+LISTED = 3
+"""Models or segments that are named before the rest are counted."""
+MATERIAL, ROUNDING = 0.01, 1e-9
+"""Shares of a score by which another must be lower as shipped, or differ at all, to be worth a sentence."""
+TELLING = 3
+"""A coverage interval that reaches down to this many times the promised odds of a miss tells hardly anything."""
 
 
-MATERIAL = 0.01
-"""Share by which the score of what would be shipped must be lower to disagree with the score that ranks."""
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The model to ship, the others (next best first) and the evidence."""
+
+    best: ModelRow
+    others: Sequence[ModelRow]
+    settings: AssessmentSettings
+    comparisons: Sequence[Comparison]
+    segments: Sequence[Segment]
+    crossings: Sequence[Crossings]
+
+    @property
+    def name(self) -> str:
+        """The model to ship, as it appears in a sentence."""
+        return short(self.best.name)
+
+    @property
+    def target(self) -> str:
+        """The coverage that was asked for, or is shown."""
+        return coverage(self.settings.shown_coverage).text
+
+    @property
+    def short(self) -> list[Segment]:
+        """Segments that the model to ship leaves short, surest first."""
+        own = (one for one in self.segments if one.model == self.best.name and one.short)
+        return sorted(own, key=lambda one: (one.short_pvalue, one.pvalue))
+
+    def pvalue(self, row: ModelRow) -> float:
+        """Adjusted p-value of the model to ship against another; nan where they were not tested."""
+        pair = {self.best.name, row.name}
+        return next((one.pvalue_holm for one in self.comparisons if {one.first, one.second} == pair), nan)
+
+    def is_worse(self, row: ModelRow) -> bool:
+        """Whether a model is shown to be worse than the one to ship."""
+        return row.rank > self.best.rank and self.pvalue(row) <= 1 - self.settings.confidence_level
 
 
 def verdict(
@@ -41,8 +76,8 @@ def verdict(
         What else was found, as in `Assessment`.
     """
     best, *others = sorted(rows, key=lambda row: (not is_reachable(row), row.rank))
-    case = Case(best, tuple(others), settings, comparisons, segments, crossings)
-    second = case.second
+    case = Case(best, others, settings, comparisons, segments, crossings)
+    second = others[0] if others else None
     return Verdict(
         model=best.name,
         scale=best.scale,
@@ -52,150 +87,143 @@ def verdict(
         runner_up=second.name if second else None,
         pvalue=case.pvalue(second) if second else nan,
         decided=second is not None and case.is_worse(second),
-        text=" ".join(filter(None, _sentences(case))),
-        reasons=tuple(dict.fromkeys(filter(None, reasons(case)))),
+        text=" ".join(_sentences(case)),
+        reasons=tuple(dict.fromkeys(_reasons(case))),
         shift=best.shift,
         level=best.level,
     )
 
 
 def _sentences(case: Case) -> Iterator[str]:
-    """Return the sentences of the verdict, the decision first; what does not apply is empty."""
+    """Sentences of the verdict, the decision first."""
+    best, target = case.best, case.target
     yield _ship(case)
     if case.others:
-        yield from (_next(case), _not_shown(case), _out_of_reach(case), _delivered(case), _disagreement(case))
+        yield from _rivals(case)
+        yield from _out_of_reach(case)
+        yield from _delivered(case)
+        yield from _disagreement(case)
     else:
-        yield from (_keep_or_change(case.best), skill(case.best, "They"))
-    yield _off_levels(case.best)
-    yield _worst_segment(case)
-    yield _no_coverage(case)
+        yield _keep_or_change(case)
+        yield from _skill(best, "They")
+    off = {promise: [one for one in best.levels if one.promise == promise] for promise in ("too narrow", "too wide")}
+    names = {
+        promise: [coverage(one.level).text for one in some if one.level != best.level] for promise, some in off.items()
+    }
+    listed = [f"{promise} at {_joined(some, 'and')}" for promise, some in names.items() if some]
+    if listed:
+        yield f"Of its other levels, {case.name} is {', '.join(listed)}."
+    if case.short:
+        worst = min(case.short, key=lambda one: one.coverage if isnan(one.shipped_pvalue) else one.shipped_coverage)
+        yield f"Worst segment: {short(worst.title)} (covers {_covered_segment(worst)}{_need(worst, ', would need ')})."
+    if case.settings.coverage is None:
+        ranked = ": models are ranked by potential CRPS, and" if case.others else ";"
+        yield f"No coverage was asked for{ranked} {target} is an example."
 
 
 def _ship(case: Case) -> str:
-    best = case.best
-    begin = f"Ship {case.name} with bands {change(best)}"
-    if not is_reachable(best):
-        return f"{begin}: {_unreachable(case)}"
-    width = number(best.half_width, best.half_width_low, best.half_width_high)
-    return f"{begin}{_of_level(best)} for {case.target} coverage: half-width {width}."
-
-
-def _unreachable(case: Case) -> str:
-    """Return why nothing brings the model to ship to the target, and what to do about it."""
-    coverage, n = as_written(case.settings.shown_coverage), case.best.n
-    needed = ceil(coverage / (1 - coverage))  # the conformal rank of fewer rows lies beyond the last of them
-    if n < needed:
-        rows = f"{counted(n, 'row')}; at least {needed:,} are needed"
-        return f"no {knob(case.best)} is sure to reach {case.target} coverage with {rows}."
+    """Return what to ship, or why nothing brings it to the target and what to do about it."""
+    best, begin, level = case.best, f"Ship {case.name} with bands {change(case.best)}", ""
+    if is_reachable(best):
+        if best.level is not None:
+            own = any(one.level == best.level for one in best.levels)
+            level = f" (on its {coverage(best.level)} intervals{'' if own else ', interpolated'})"
+        width = number(best.half_width, best.half_width_low, best.half_width_high)
+        return f"{begin}{level} for {case.target} coverage: half-width {width}."
+    asked = as_written(case.settings.shown_coverage)
+    needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
+    if best.n < needed:
+        rows = f"{best.n:,} row{'s' if best.n > 1 else ''}; at least {needed:,} are needed"
+        return f"{begin}: no {_knob(best)} is sure to reach {case.target} coverage with {rows}."
     return (
-        f"no {knob(case.best)} reaches {case.target} coverage, because too many errors lie on the side of a zero band; "
-        "raise such bands with min_band."
+        f"{begin}: no {_knob(best)} reaches {case.target} coverage, because too many errors lie on the side of a zero "
+        "band; raise such bands with min_band."
     )
 
 
-def _of_level(row: ModelRow) -> str:
-    """Return which of its intervals a model of several levels scales."""
-    if row.level is None:
-        return ""
-    own = any(one.level == row.level for one in row.levels)
-    return f" (on its {coverage(row.level)} intervals{'' if own else ', interpolated'})"
-
-
-def _next(case: Case) -> str:
-    """Return the runner-up; its p-value only where it decides."""
-    second = case.others[0]
-    if is_reachable(case.best) and not is_reachable(second):
-        return ""
-    width = number(second.half_width, second.half_width_low, second.half_width_high).text
-    needs = f" {change(second)}, {width}" if is_reachable(second) else ""
-    sure = f", {p(case.pvalue(second))}" if case.is_worse(second) else ""
-    return f"Next: {short(second.name)}{needs}{sure}."
-
-
-def _not_shown(case: Case) -> str:
-    """Return whom the model to ship is not shown to beat; where the runner-up is among them, the choice is free."""
+def _rivals(case: Case) -> Iterator[str]:
+    """The runner-up, and whom the model to ship is not shown to beat: if the runner-up, the choice is free."""
     rivals = [row for row in case.others if is_reachable(row) == is_reachable(case.best)]
+    if not rivals:
+        return
+    second, needs = rivals[0], ""
+    if is_reachable(second):
+        needs = f" {change(second)}, {number(second.half_width, second.half_width_low, second.half_width_high).text}"
+    yield f"Next: {short(second.name)}{needs}{f', {p(case.pvalue(second))}' if case.is_worse(second) else ''}."
     close = [row for row in rivals if not case.is_worse(row)]
     if not close:
-        return ""
+        return
     if all(isnan(case.pvalue(row)) for row in close):
-        return f"Whether {case.name} is better could not be tested."
-    named = [f"{short(row.name)} ({p(case.pvalue(row))})" for row in close]
-    listed = joined(named, "or") if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
-    free = close[0] is case.second and is_reachable(case.best)
-    choice = "" if not free else _choice(case, close)
-    return f"The data do not show that {case.name} is better than {listed}{choice}."
+        yield f"Whether {case.name} is better could not be tested."
+        return
+    named, choice = [f"{short(row.name)} ({p(case.pvalue(row))})" for row in close], ""
+    listed = _joined(named, "or") if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
+    if close[0] is second and is_reachable(second):
+        best = min(close, key=lambda row: row.shipped_score)
+        choice = ": choose either" if len(close) == 1 else ": choose any of them"
+        if best.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
+            lower, higher = (number(row.shipped_score) for row in (best, case.best))
+            choice = f": prefer {short(best.name)}, which scores lower as shipped ({lower} vs. {higher})"
+    yield f"The data do not show that {case.name} is better than {listed}{choice}."
 
 
-def _choice(case: Case, close: Sequence[ModelRow]) -> str:
-    """Return the advice where the choice is free: the model whose intervals, as shipped, clearly score lower."""
-    best = min(close, key=lambda row: row.shipped_score)
-    if best.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
-        lower, higher = (number(row.shipped_score) for row in (best, case.best))
-        return f": prefer {short(best.name)}, which scores lower as shipped ({lower} vs. {higher})"
-    return ": choose either" if len(close) == 1 else ": choose any of them"
-
-
-def _out_of_reach(case: Case) -> str:
-    """Return which models no factor brings to the target, where the one to ship gets there."""
-    lost = [row for row in case.others if not is_reachable(row)] if is_reachable(case.best) else []
-    if not lost:
-        return ""
+def _out_of_reach(case: Case) -> Iterator[str]:
+    """Which models no factor brings to the target, where the one to ship gets there."""
+    lost = [row for row in case.others if not is_reachable(row)]
+    if not lost or not is_reachable(case.best):
+        return
     names = [short(row.name) for row in lost]
-    listed = joined(names, "or") if len(names) <= LISTED else f"{len(names)} other models"
+    listed = _joined(names, "or") if len(names) <= LISTED else f"{len(names)} other models"
     what = "score" if case.settings.ranked_by == "score" else "potential CRPS"
     first = names[0] if len(names) > 1 else "it"
     although = f", although {first} has the best {what}" if lost[0].rank == 1 else ""
-    return f"No {knob(lost[0])} brings {listed} to {case.target} coverage{although}."
+    yield f"No {_knob(lost[0])} brings {listed} to {case.target} coverage{although}."
 
 
-def _keep_or_change(row: ModelRow) -> str:
+def _keep_or_change(case: Case) -> str:
     """Return what is to be done with the bands of a single model."""
-    covers = f"cover {_covered(row)}"
-    if row.promise is None or not is_reachable(row):
-        return f"As delivered its bands {covers}."
-    if row.promise == "kept":
-        return f"As delivered its bands {covers}, so they can also stay as they are."
-    return f"{'Widen' if row.promise == 'too narrow' else 'Narrow'} its bands: as delivered they {covers}."
+    row, covers = case.best, f"cover {_covered(case, case.best)}"
+    if row.promise in ("too narrow", "too wide") and is_reachable(row):
+        return f"{'Widen' if row.promise == 'too narrow' else 'Narrow'} its bands: as delivered they {covers}."
+    stay = ", so they can also stay as they are" if _can_stay(case) else ""
+    return f"As delivered its bands {covers}{stay}."
 
 
-def _delivered(case: Case) -> str:
-    """Return the coverage of two or three models as delivered, and how many of the rest break their promise."""
-    rows = [case.best, *case.others]
+def _delivered(case: Case) -> Iterator[str]:
+    """The coverage of two or three models as delivered, and how many of the rest break their promise."""
+    rows, broken = [case.best, *case.others], ""
     named = rows if len(rows) <= LISTED else rows[:2]
-    listed = ", ".join(f"{short(row.name)} {_covered(row)}" for row in named[1:])
-    return f"As delivered {case.name} covers {_covered(case.best)}, {listed}{_broken(rows[len(named) :])}."
+    rest = [row.promise != "kept" for row in rows[len(named) :] if row.promise]
+    if rest:
+        breaks = "break" if sum(rest) > 1 else "breaks"
+        broken = f"; {sum(rest) or 'none'} of the {len(rest)} others {breaks} the promise"
+    covers, *others = (_covered(case, row) for row in named)
+    listed = ", ".join(f"{short(row.name)} {told}" for row, told in zip(named[1:], others, strict=True))
+    yield f"As delivered {case.name} covers {covers}, {listed}{broken}."
+    if _can_stay(case):
+        yield "Shipping it as delivered would keep the promise too."
 
 
-def _covered(row: ModelRow) -> str:
-    return f"{share(row.coverage)}{f' ({row.promise})' if row.promise else ''}"
+def _covered(case: Case, row: ModelRow) -> str:
+    """Coverage as delivered, and whether that is the promised one; said to be unsure where hardly anything is known."""
+    if not row.promise:
+        return share(row.coverage).text
+    unsure = f", but {share(row.coverage, row.coverage_low, row.coverage_high).interval} is too wide to tell"
+    return f"{share(row.coverage)} ({row.promise}{unsure if _is_unsure(case, row) else ''})"
 
 
-def _broken(rows: Sequence[ModelRow]) -> str:
-    """Return how many break their promise; nothing where there is none."""
-    promises = [row.promise for row in rows if row.promise]
-    if not promises:
-        return ""
-    count, broken = len(rows), sum(promise != "kept" for promise in promises)
-    if broken == count:
-        return f"; {'both' if count == 2 else f'all {count}'} others break the promise"
-    if count == 2 and not broken:
-        return "; neither of the others breaks the promise"
-    return f"; {broken or 'none'} of the {count} others {'break' if broken > 1 else 'breaks'} the promise"
+def _is_unsure(case: Case, row: ModelRow) -> bool:
+    promised, low = case.settings.shown_coverage, row.coverage_low
+    return row.promise == "kept" and (1 - low) * promised > TELLING * (1 - promised) * low
 
 
-def _disagreement(case: Case) -> str:
-    """Return which models are better than the one to ship by criteria that do not rank."""
-    favoured: dict[str, list[str]] = {}
-    for name, claim in _criteria(case):
-        favoured.setdefault(name, []).append(claim)
-    models = [f"{short(name)} {' and '.join(claims)}" for name, claims in favoured.items()]
-    return f"Criteria disagree: {', '.join(models)}." if models else ""
+def _can_stay(case: Case) -> bool:
+    return case.best.promise == "kept" and is_reachable(case.best) and not _is_unsure(case, case.best)
 
 
-def _criteria(case: Case) -> Iterator[tuple[str, str]]:
-    """Return the best model by each criterion where it is another one and the numbers as shown differ."""
-    rows = [row for row in case.others if is_reachable(row)]
+def _disagreement(case: Case) -> Iterator[str]:
+    """Which models are better than the one to ship by criteria that do not rank, where the numbers as shown differ."""
+    rows, favoured = [row for row in case.others if is_reachable(row)], dict[str, list[str]]()
     er = "er" if len(rows) == 1 else "est"
     for field, sign, form, claim in (
         ("half_width", 1, number, f"is narrow{er} at {case.target}"),
@@ -208,34 +236,121 @@ def _criteria(case: Case) -> Iterator[tuple[str, str]]:
         better = [one for one in values if sign * one[0] < sign * own - room and form(one[0]) != form(own)]
         if better:
             value, name = min(better, key=lambda one: sign * one[0])
-            yield name, f"{claim} ({form(value)})"
+            favoured.setdefault(name, []).append(f"{claim} ({form(value)})")
+    models = [f"{short(name)} {' and '.join(claims)}" for name, claims in favoured.items()]
+    if models:
+        yield f"Criteria disagree: {', '.join(models)}."
 
 
-def _off_levels(row: ModelRow) -> str:
-    """Return which of the other levels of the model to ship break their promise."""
-    off = [one for one in row.levels if one.promise in ("too narrow", "too wide") and one.level != row.level]
-    if not off:
+def _reasons(case: Case) -> Iterator[str]:
+    """What lies behind the verdict, one sentence each."""
+    best, parts, second = case.best, case.best.decomposition, case.others[0] if case.others else None
+    yield from _contributions(case)
+    if second is not None:
+        yield from _against(case, second)
+        yield from _skill(best, f"The bands of {case.name}")
+    if isfinite(parts.score) and parts.miscalibration > parts.score / 100:
+        score, cost = alike(parts.score, parts.miscalibration)
+        wrong = "scale" if isnan(best.shift) else "width"
+        yield f"As delivered {case.name} scores {score}, {cost} of it because its bands have the wrong {wrong}."
+    broken = [row for row in (best, *case.others) if row.promise in ("too narrow", "too wide")]
+    for row in broken[:LISTED]:
+        covers = share(row.coverage, row.coverage_low, row.coverage_high)
+        yield f"{short(row.name)} covers {covers} as delivered: {row.promise} for {case.target}."
+    if len(broken) > LISTED:
+        yield f"In all, {len(broken)} of {len(case.others) + 1} models break the promise of {case.target}."
+    yield from _short_segments(case)
+    for row in (best, *case.others[:1]):
+        if few := few_rows(row, case.settings):
+            yield f"{few}."
+    for crossing in case.crossings:
+        if second is not None and set(crossing.names) == {best.name, second.name}:
+            yield f"{' vs. '.join(map(short, crossing.names))}: {crossing.verdict.rstrip('.')}."
+
+
+def _short_segments(case: Case) -> Iterator[str]:
+    """Which segments the model to ship leaves short, surest first, and how many its factor fixes."""
+    for one in case.short[:LISTED]:
+        less = "on its other rows" if one.target is None else coverage(one.target)
+        covers = f"{case.name} covers {_covered_segment(one)}, less than {less} (adjusted {p(one.short_pvalue)})"
+        yield f"In segment {short(one.title)}, {covers}{_need(one, '; the segment would need ')}."
+    if len(case.short) > LISTED:
+        total = sum(one.model == case.best.name for one in case.segments)
+        yield f"In all, {case.name} leaves {len(case.short)} of its {total} segments short."
+    yield from fixed(case.best, case.segments)
+
+
+def _contributions(case: Case) -> Iterator[str]:
+    """What predictions and bands save over a single interval for all rows."""
+    parts = case.best.decomposition
+    if not all(map(isfinite, astuple(parts))):
+        return
+    climatology, *texts = alike(parts.climatology, abs(parts.prediction), abs(parts.discrimination))
+    predictions, bands = (
+        f"{'save' if value >= 0 else 'cost'} {text}" if _is_shown(text) else "save nothing"
+        for text, value in zip(texts, (parts.prediction, parts.discrimination), strict=True)
+    )
+    yield (
+        f"A single interval for all rows would score {climatology}: the predictions of {case.name} "
+        f"{predictions}, its bands {bands}."
+    )
+
+
+def _against(case: Case, second: ModelRow) -> Iterator[str]:
+    """What makes the difference in score from the runner-up: predictions or bands."""
+    own, other = case.best.decomposition, second.decomposition
+    gap, prediction = other.best_score - own.best_score, own.prediction - other.prediction
+    if not (isfinite(gap) and isfinite(prediction) and abs(gap) > ROUNDING * own.best_score):
+        return
+    score, *texts = alike(abs(gap), abs(prediction), abs(gap - prediction))
+    higher = f"At {case.target} the score of {case.name} is {score} {'lower' if gap > 0 else 'higher'} than that of"
+    if not all(map(_is_shown, texts)):
+        cause = "predictions" if _is_shown(texts[0]) else "bands"
+        yield f"{higher} {short(second.name)}, all of it because of its {cause}."
+        return
+    predictions, bands = (
+        f"{text} {'more' if value > 0 else 'less'}"
+        for text, value in zip(texts, (prediction, gap - prediction), strict=True)
+    )
+    yield f"{higher} {short(second.name)}: its predictions save {predictions}, its bands {bands}."
+
+
+def _skill(row: ModelRow, bands: str) -> Iterator[str]:
+    """What a model's bands, as they are called, know beyond a constant band; nothing where that is undefined."""
+    value = percent(row.skill, row.skill_low, row.skill_high)
+    if isnan(row.skill_low):
+        if not isnan(row.skill):
+            yield f"{bands} have a skill of {value} over a constant band."
+    elif percent(row.skill_low) == percent(row.skill_high) == percent(0.0):
+        yield f"{bands} do as well as a constant band: skill {value.text}."
+    else:
+        does = "do better" if row.skill_low > 0 else "do worse" if row.skill_high < 0 else "are not shown to do better"
+        yield f"{bands} {does} than a constant band: skill {value}."
+
+
+def _knob(row: ModelRow) -> str:
+    return "shift" if isnan(row.scale) else "factor"
+
+
+def _need(segment: Segment, begin: str) -> str:
+    """What a segment alone would need; nothing where that is not known."""
+    if not is_reachable(segment):
         return ""
-    listed = [
-        f"{promise} at {joined([coverage(one.level).text for one in group], 'and')}"
-        for promise in ("too narrow", "too wide")
-        if (group := [one for one in off if one.promise == promise])
-    ]
-    return f"Of its other levels, {short(row.name)} is {', '.join(listed)}."
+    return f"{begin}{'' if isfinite(segment.scale) else 'bands '}{change(segment)}"
 
 
-def _worst_segment(case: Case) -> str:
-    """Return which segment is left with the lowest coverage; what the factor for all rows fixes is not left."""
-    if not case.short:
-        return ""
-    worst = min(case.short, key=lambda one: one.coverage if isnan(one.shipped_pvalue) else one.shipped_coverage)
-    facts = filter(None, (f"covers {covered(worst)}", need(worst)))
-    return f"Worst segment: {short(worst.title)} ({', '.join(facts)})."
+def _covered_segment(segment: Segment) -> str:
+    """The coverage of a segment that counts: with what is shipped or, where nothing is, as delivered."""
+    if isnan(segment.shipped_pvalue):
+        return f"{share(segment.coverage)} as delivered"
+    return f"{share(segment.shipped_coverage)} as shipped"
 
 
-def _no_coverage(case: Case) -> str:
-    if case.settings.coverage is not None:
-        return ""
-    if not case.others:
-        return f"No coverage was asked for; {case.target} is an example."
-    return f"No coverage was asked for: models are ranked by potential CRPS, and {case.target} is an example."
+def _is_shown(text: str) -> bool:
+    """Whether a number as written is not 0."""
+    return bool(text.strip("0."))
+
+
+def _joined(words: Sequence[str], last: str) -> str:
+    """Words as a list, with "and" or "or" before the last."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))

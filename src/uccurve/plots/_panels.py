@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uccurve._checks import Array, Axes
-from uccurve.compare._case import change, is_reachable
 from uccurve.compare._columns import filled
-from uccurve.compare._formats import coverage, number, share, short
+from uccurve.compare._formats import change, coverage, is_reachable, number, share, short
 from uccurve.curve import UCC
 
 from ._curves import constant_curve, delivered_at, reached

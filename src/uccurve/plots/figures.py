@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Axes, Unit
-from uccurve.compare._case import change
-from uccurve.compare._formats import coverage, share, short
+from uccurve.compare._formats import change, coverage, share, short
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve

@@ -7,9 +7,20 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from uccurve.compare._case import change, fixed, is_reachable, p
 from uccurve.compare._columns import PAIRS, SEGMENTS, chosen, filled
-from uccurve.compare._formats import amount, counted, coverage, factor, number, share, short
+from uccurve.compare._formats import (
+    amount,
+    change,
+    counted,
+    coverage,
+    factor,
+    fixed,
+    is_reachable,
+    number,
+    p,
+    share,
+    short,
+)
 from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
 from uccurve.compare.results import Assessment, Segment
 
@@ -130,7 +141,7 @@ def segments(found: Assessment) -> Segments | None:
     count = f"{len(failing)} of {len(every)}" if failing else f"None of the {len(every)}"
     target = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
     falls = f"{'falls' if len(failing) < 2 else 'fall'} short of {target} by more than chance explains."
-    fixes = [sentence for row in found.ranking if (sentence := fixed(row, every))]
+    fixes = [sentence for row in found.ranking for sentence in fixed(row, every)]
     if len(fixes) > FIXES:
         fixes[FIXES:] = [f"Factors fix failing segments of {counted(len(fixes) - FIXES, 'more model')}."]
     return Segments(

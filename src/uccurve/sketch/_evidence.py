@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array
 from uccurve._distributions import clopper_pearson, t_quantile
 from uccurve.compare._blocks import Blocks
 from uccurve.compare._evidence import interval, one_sided_t_test
 
-from ._bins import sums_by
 from ._brackets import Bracket
 
 Changes = Mapping[str, Array]
@@ -75,39 +73,6 @@ class Side(NamedTuple):
     total: float
     squares: float
     """Sum of the squared weights."""
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Weight of groups of rows, and that of the covered ones: by block, or as sums of squared weights."""
-
-    units: Units
-    block: Indices | None
-    weight: Array
-    covered: Array
-    squares: Array
-    """Sum of the squared weights of each group."""
-    labels: tuple[list[Any], ...]
-    """Columns of labels, one label per group."""
-
-    def of_label(self, places: Iterable[int], label: str) -> Flags:
-        """Whether the labels of each group in some columns make up a label."""
-        if not self.labels:  # rows of equal weight, of which only the number counts
-            return np.zeros(0, np.bool_)
-        found = [joined_label(one) == label for one in zip(*(self.labels[i] for i in places), strict=True)]
-        return np.array(found, np.bool_)
-
-    def side(self, chosen: Flags, share: float, total: float, rows: int) -> Side:
-        """Return some groups, which have so many rows and a share of their total weight covered."""
-        if self.units.equal:
-            return Side(Units(rows, rows, equal=True), np.zeros(1), share, total, rows)
-        weight, covered, size = (values[chosen] for values in (self.weight, self.covered, self.squares))
-        if self.block is None:
-            change = root(squares(weight.sum(), covered.sum(), share)) / total
-            return Side(Units(rows, rows, equal=False), change, share, total, float(size.sum()))
-        weight, covered = (sums_by(self.block[chosen], one, self.units.count) for one in (weight, covered))
-        units = Units(rows, int(np.count_nonzero(weight)), equal=False)
-        return Side(units, (covered - share * weight) / total, share, total, float(size.sum()))
 
 
 def joined_label(labels: Iterable[Any]) -> str:

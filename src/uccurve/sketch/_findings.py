@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uccurve import _checks as checks
+from uccurve._arrays import Flags
 from uccurve._checks import Array
 from uccurve._distributions import binomial_tail, hypergeometric_tail
 from uccurve._frames import opened
@@ -16,7 +18,7 @@ from uccurve.compare.results import AssessmentSettings, Segment
 from uccurve.compare.segments import adjusted_segments
 from uccurve.intervals import Missing
 
-from ._evidence import Changes, Groups, Units, joined_label, lower_share_test
+from ._evidence import Changes, Side, Units, joined_label, lower_share_test
 from ._model import StreamedModel
 from ._state import SUMS, State
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
     from ._engines import Columns
+    from ._second_pass import Sums
 
 Pairs = Mapping[tuple[int, int], Array]
 """Influence on the difference of two models."""
@@ -130,7 +133,7 @@ def findings(
     segments = [
         segment
         for i, model in enumerate(streamed)
-        for segment in _segments(model, groups[model.place], request, sums.groups(i))
+        for segment in _segments(i, model, groups[model.place], request, sums)
     ]
     return Findings(
         streamed,
@@ -193,7 +196,7 @@ def _intervals(
 
 
 def _segments(
-    model: StreamedModel, parts: Mapping[tuple[Any, ...], State], request: Request, rows: Groups
+    i: int, model: StreamedModel, parts: Mapping[tuple[Any, ...], State], request: Request, sums: Sums
 ) -> list[Segment]:
     """One model on the segments of each feature, p-values adjusted for all of them."""
     found = []
@@ -201,7 +204,7 @@ def _segments(
         places = [request.by.index(name) for name in feature]
         for label, states in _by_label(parts, places).items():
             part = StreamedModel(model.name, State.union(states), model.settings)
-            found.append(_segment(model, part, (", ".join(feature), label), rows, places))
+            found.append(_segment(i, (model, part), (", ".join(feature), label), sums, sums.of_label(places, label)))
     return adjusted_segments(found, model.settings.confidence_level)
 
 
@@ -222,28 +225,28 @@ def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> 
 
 
 def _segment(
-    whole: StreamedModel, part: StreamedModel, key: tuple[str, str], groups: Groups, places: Sequence[int]
+    i: int, models: tuple[StreamedModel, StreamedModel], key: tuple[str, str], sums: Sums, chosen: Flags
 ) -> Segment:
     """One model on one segment, with the one-sided p-values of too little coverage."""
+    whole, part = models
     settings, rows, total = whole.settings, part.state.rows, part.state.total
     level, share, others = settings.confidence_level, part.coverage, whole.state.rows - rows
-    chosen = groups.of_label(places, key[1])
-    inside = groups.side(chosen, share, total, rows)
+    inside = sums.side(f"{i} covered", chosen, total, rows, share)
     units, pvalue, shipped, shipped_pvalue = inside.units, nan, nan, nan
     if isfinite(whole.target.value):
-        shipped = 1 - part.curve.at(whole.target.value).miss_rate
+        name = f"{i} reached" if whole.to_the_end else f"{i} shipped"
+        to_ship = sums.side(name, chosen, total, rows, 1 - part.curve.at(whole.target.value).miss_rate)
+        shipped = to_ship.share
     if settings.coverage is not None and units.count > 1:
-        count = units.effective_rows(share, inside.change, level)
-        pvalue = binomial_tail((1 - share) * count, count, float(whole.alpha))
-        shipped_pvalue = nan if isnan(shipped) else binomial_tail((1 - shipped) * count, count, float(whole.alpha))
+        pvalue = _tail(inside, level, whole.alpha)
+        shipped_pvalue = nan if isnan(shipped) else _tail(to_ship, level, whole.alpha)
     elif settings.coverage is None and others and units.equal:
         pvalue = hypergeometric_tail(
             round((1 - share) * rows), rows, round((1 - whole.coverage) * whole.state.rows), whole.state.rows
         )
     elif settings.coverage is None and others:
         rest = whole.state.total - total
-        rest_share = (whole.coverage * whole.state.total - share * total) / rest
-        pvalue = lower_share_test(inside, groups.side(~chosen, rest_share, rest, others))
+        pvalue = lower_share_test(inside, sums.side(f"{i} covered", ~chosen, rest, others, nan))
     low, high = units.share_ends(share, inside.change, level)
     scale = part.target.value
     return Segment(
@@ -265,6 +268,12 @@ def _segment(
         shipped_coverage=shipped,
         shipped_pvalue=shipped_pvalue,
     )
+
+
+def _tail(side: Side, confidence_level: float, alpha: Fraction) -> float:
+    """One-sided p-value of too little coverage."""
+    count = side.units.effective_rows(side.share, side.change, confidence_level)
+    return binomial_tail((1 - side.share) * count, count, float(alpha))
 
 
 def _engine(frame: Any) -> str:

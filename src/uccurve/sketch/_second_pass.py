@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from uccurve._arrays import Indices
+from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
-from ._engines import Scan, Table, bands, col, collected, flag, lit, when
-from ._evidence import Changes, Groups, Units, root, squares
+from ._engines import TINY, Scan, Table, bands, col, collected, flag
+from ._evidence import Changes, Side, Units, joined_label, root, squares
 from ._influence import NUMBERS, Mix, changes_of
 from ._levels import level_columns
 
@@ -41,7 +41,7 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     rows = rows.filter(col("weight") > 0) if scan.weighted else rows
     for i, model in enumerate(models):
         rows = _with_critical(rows, scan, model.place)
-        own = _numbers(rows, model) | level_columns(rows, model)
+        own = _numbers(rows, model, raised=scan.min_band is not None) | level_columns(rows, model)
         numbers |= {f"{i} {name}": own.pop(name) for name in NUMBERS if name in own}
         plain |= {f"{i} {name}": value for name, value in own.items()}
     rows = rows.with_columns(**numbers, **plain)
@@ -68,15 +68,15 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
 def _with_critical(rows: Frame, scan: Scan, place: int) -> Frame:
     """Add errors, bands and critical scales."""
     rows = bands(rows, scan.floors[place], f"_{place}")
-    error, active = col(f"error_{place}"), col(f"active_{place}")
-    ratio = when(error > 0).then(error / active).otherwise(lit(0.0))
+    ratio = col(f"error_{place}") / (col(f"active_{place}") + TINY)  # 0 / 0 is 0
     return rows.with_columns(ratio.alias(f"critical_{place}"))
 
 
-def _numbers(rows: Frame, model: StreamedModel) -> Columns:
+def _numbers(rows: Frame, model: StreamedModel, *, raised: bool) -> Columns:
     """Numbers of each row, whether it lies above the delivered interval, and whether the factor to ship covers it."""
-    i, look = model.place, model.look
+    i, look, y = model.place, model.look, col("y_true")
     error, active, critical = (col(f"{name}_{i}") for name in ("error", "active", "critical"))
+    over = (y > col(f"y_pred_{i}")) & (critical > 1) if raised else y > col(f"upper_{i}")
     return {
         "width": col(f"width_{i}"),
         "error": error,
@@ -89,18 +89,32 @@ def _numbers(rows: Frame, model: StreamedModel) -> Columns:
         "covered": flag(rows, critical <= 1.0),
         "reached": flag(rows, critical <= look.target),
         "shipped": flag(rows, critical <= model.target.value),
-        "above": flag(rows, (col("y_true") > col(f"y_pred_{i}")) & (critical > 1)),
+        "above": flag(rows, over),
     }
 
 
 def _deficits(error: nw.Expr, mix: Mix, band: Callable[[float], Any]) -> nw.Expr:
-    """Shares of the deficit at some scales: a positive part is half a number plus half its size, and halves add up."""
-    halves = [(t, share / 2) for t, share in zip(mix.scales, mix.shares, strict=True)]
-    moment = sum(t * share for t, share in halves)
-    found: nw.Expr = error * sum(share * (1 if t > 0 else 2) for t, share in halves) - band(moment)
-    for t, share in halves:
-        found = found + (error - band(t)).abs() * share if t > 0 else found
-    return found
+    """Shares of the deficit at some scales: a positive part is half a number plus half its size."""
+    terms = []
+    for t, share in zip(mix.scales, mix.shares, strict=True):
+        short = error - band(t) if t > 0 else error
+        terms.append(_times(short + short.abs(), share / 2) if t > 0 else _times(short, share))
+    return sum(terms[1:], terms[0])
+
+
+def _times(value: nw.Expr, factor: float) -> nw.Expr:
+    return value if factor == 1 else value * factor
+
+
+def _base(name: str) -> str:
+    """Return the statistic to whose form that of a gain or of the skill adds a term."""
+    return "crps" if name == "skill" else name.replace("gain", "area")
+
+
+def _unit(model: StreamedModel, name: str) -> float:
+    """Return the first coefficient of a form, by which engines divide it: a product less."""
+    form = model.forms[_base(name)][1:]
+    return float(form[np.flatnonzero(form)[0]])
 
 
 def _forms(models: Sequence[StreamedModel]) -> Columns:
@@ -109,9 +123,9 @@ def _forms(models: Sequence[StreamedModel]) -> Columns:
     for i, model in enumerate(models):
         for name, form in model.forms.items():
             if name not in SHARES:
-                base = {"skill": "crps"}.get(name, name.replace("gain", "area"))
-                rest = form if base == name else form - model.forms[base]
-                terms = [col(f"{i} {NUMBERS[k]}") * float(rest[k]) for k in np.flatnonzero(rest) if k]
+                base = _base(name)
+                rest = (form if base == name else form - model.forms[base]) / _unit(model, name)
+                terms = [_times(col(f"{i} {NUMBERS[k]}"), float(rest[k])) for k in np.flatnonzero(rest) if k]
                 first, *others = terms if base == name else [found[f"form {i} {base}"], *terms]
                 found[f"form {i} {name}"] = sum(others, first)
     pairs = combinations(range(len(models)), 2)
@@ -124,8 +138,9 @@ def _forms(models: Sequence[StreamedModel]) -> Columns:
 
 
 def _ratio(models: Sequence[StreamedModel], pair: tuple[int, int], name: str) -> float:
-    """Second model's value of a statistic over that of the first."""
-    return models[pair[1]].value_of(name) / models[pair[0]].value_of(name)
+    """Second model's value of a statistic, in the unit of its form, over that of the first."""
+    first, second = (models[i].value_of(name) * _unit(models[i], name) for i in pair)
+    return second / first
 
 
 def _tested(models: Sequence[StreamedModel]) -> list[str]:
@@ -194,7 +209,7 @@ class Sums:
             numbers = [self._by_block(self._table[name]) if name in self._table else 0 * one for name in names]
             return changes_of(np.stack([one, *numbers]), model.forms)
         found = {
-            name: self._root(f"form {i} {name}", self._mean_form(i, model, name))
+            name: self._root(f"form {i} {name}", self._mean_form(i, model, name)) * abs(_unit(model, name))
             for name in model.forms
             if name not in SHARES
         }
@@ -208,12 +223,15 @@ class Sums:
         for name, pair in ((name, pair) for name in found for pair in places):
             first, second = (self._mean_form(i, models[i], name) for i in pair)
             mean = first - second * _ratio(models, pair, name)
-            found[name][pair] = self._root(f"form {pair[0]} {pair[1]} {name}", mean) * models[pair[0]].value_of(name)
+            size = models[pair[0]].value_of(name) * abs(_unit(models[pair[0]], name))
+            found[name][pair] = self._root(f"form {pair[0]} {pair[1]} {name}", mean) * size
         return found
 
     def _mean_form(self, i: int, model: StreamedModel, name: str) -> float:
         """Mean of a form over all rows, which the bins know."""
-        return self.mean(f"{i} wis") if name == "wis" else float(model.forms[name][1:] @ model.means[1:])
+        if name == "wis":
+            return self.mean(f"{i} wis")
+        return float(model.forms[name][1:] @ model.means[1:]) / _unit(model, name)
 
     def _root(self, name: str, mean: float) -> Array:
         """Root of the sum of squared influences of independent rows on a form with a known mean."""
@@ -225,15 +243,25 @@ class Sums:
     def _by_block(self, values: Array) -> Array:
         return sums_by(self._block, values, self.units.count)
 
-    def groups(self, i: int) -> Groups:
-        """Rows of one model by block and labels, and those that are covered."""
-        table, weight = self._table, self._one
-        labels = tuple(table[key].tolist() for key in table if key.startswith("by_"))
-        covered = table.get(f"{i} covered", weight)
-        block = None if self.labels is None else self._block
-        if not self.units.equal and block is None:
-            weight, covered = table["squares"], table[f"{i} covered cross"]
-        return Groups(self.units, block, weight, covered, table.get("squares", weight), labels)
+    def of_label(self, places: Sequence[int], label: str) -> Flags:
+        """Whether the labels of each group of rows in some columns make up a label."""
+        if self.units.equal:  # nothing was summed by label, because only the number of rows counts
+            return np.zeros(0, np.bool_)
+        labels = zip(*(self._table[f"by_{place}"].tolist() for place in places), strict=True)
+        return np.array([joined_label(one) == label for one in labels], np.bool_)
+
+    def side(self, name: str, chosen: Flags, total: float, rows: int, share: float) -> Side:
+        """Return some groups of rows, with the share of their total weight for which a flag is set."""
+        if self.units.equal:
+            return Side(Units(rows, rows, equal=True), np.zeros(1), share, total, rows)
+        flagged, share = self._table[name], float(self._table[name][chosen].sum()) / total
+        size = float(self._table.get("squares", self._one)[chosen].sum())
+        if self.labels is None:
+            change = root(squares(size, self._table[f"{name} cross"][chosen].sum(), share)) / total
+            return Side(Units(rows, rows, equal=False), change, share, total, size)
+        weight, flagged = (sums_by(self._block[chosen], one[chosen], self.units.count) for one in (self._one, flagged))
+        units = Units(rows, int(np.count_nonzero(weight)), equal=False)
+        return Side(units, (flagged - share * weight) / total, share, total, size)
 
 
 def _numbered(table: Table) -> tuple[list[Any], Indices]:
