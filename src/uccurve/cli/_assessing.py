@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from uccurve.compare._formats import short
 from uccurve.compare.assess import asked_settings, assess
 from uccurve.compare.gate import Gate, SavedScore, gate
 from uccurve.compare.results import Assessment
@@ -19,26 +17,16 @@ from ._sources import Source
 from ._streaming import choose_engine, stream
 from ._tables import listed
 
-PICTURES = (".png", ".svg", ".pdf")
-SETTINGS = ("axes", "partial", "c", "unit", "confidence_level", "seed")
+Pair = tuple[str | None, str | None]  # of the baseline and of the proposed model
+SETTINGS = ("coverage", "axes", "partial", "c", "unit", "confidence_level", "seed")
 
 
 def assess_files(
-    paths: Sequence[str],
-    request: Request,
-    outputs: Outputs,
-    *,
-    full: bool = False,
-    engine: Engine | None = None,
-    coverage: float | None = None,
-    **options: Any,
+    paths: Sequence[str], request: Request, outputs: Outputs, *, full: bool, engine: Engine | None, **options: Any
 ) -> None:
     """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
     outputs.check(*paths)
-    picture = outputs.paths["--plot"]
-    if picture is not None and Path(picture).suffix.lower() not in PICTURES:
-        raise ValueError(f"a plot is written as {', '.join(PICTURES)}; got {short(Path(picture).name)}.")
-    found, request, coverage = look_into(paths, request, coverage)
+    found, request, options["coverage"] = look_into(paths, request, options["coverage"])
     if engine is None:
         engine, why = choose_engine(found, request)
         if why:
@@ -46,11 +34,11 @@ def assess_files(
     if engine != "memory":
         if options["n_resamples"] is not None:
             raise ValueError(f"--resamples needs the rows, and {engine} keeps none. Hint: --engine memory.")
-        settings = asked_settings(coverage, **{name: options[name] for name in SETTINGS})
+        settings = asked_settings(**{name: options[name] for name in SETTINGS})
         write(stream(found, request, engine, settings), outputs, full=full)
         return
     models, frame = load(found, request)
-    asked: Any = options | labels_of(frame, request) | {"coverage": coverage}
+    asked: Any = options | labels_of(frame, request)
     if options["n_resamples"] is not None:  # slow: what is known at once comes at once
         quick = assess(models, **{**asked, "n_resamples": None, "progress": False})
         say(f"without resampling: {quick.verdict}", at_once=True)
@@ -66,29 +54,23 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Map
         outputs.write("--report", lambda: page(found, files=files))
     if outputs.paths["--plot"] is not None:
         with outputs.file("--plot") as path:
-            found.plot().savefig(path, dpi=150)
+            found.plot().savefig(path, dpi=150, format=path.suffix[1:] or "png")
     outputs.write("--json", lambda: found.to_json() + "\n")
     if outputs.leave_stdout:
         show(found, full=full)
 
 
 def gate_files(
-    files: tuple[str, str | None],
-    names: tuple[str | None, str | None],
-    request: Request,
-    outputs: Outputs,
-    *,
-    coverage: float | None,
-    **options: Any,
+    files: Pair, names: Pair, request: Request, outputs: Outputs, *, coverage: float | None, **options: Any
 ) -> Gate:
     """Judge a proposed model by the baseline, each by its file and its name in it; `options` as in `compare.gate`."""
     outputs.check(*(path for path in files if path is not None))
-    first = Source.of(files[0])
+    first = Source.of(str(files[0]))
     saved = _saved(first)
     if saved is not None and files[1] is None:
         raise ValueError(f"{first.label} is a saved assessment: give the intervals of the new model too.")
     sources = [source for source in (files[1], None if saved else first) if source is not None]
-    found, request, coverage = look_into(sources, request, coverage)  # labels are columns of the proposed model's file
+    found, request, coverage = look_into(sources, request, coverage)  # the labels are those of PROPOSED
     if coverage is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
     models, frame = load(found, request)

@@ -18,7 +18,7 @@ from uccurve.compare._formats import amount, count, coverage, factor, share, sho
 
 from ._loading import Part, load, part_of, parts
 from ._options import Request
-from ._output import Outputs, output, say, show_table, show_text
+from ._output import Outputs, say, show_table, show_text
 from ._rows import group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
@@ -185,17 +185,15 @@ def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: M
 
 def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
     """Write calibrated rows, as the file that they come from is written."""
-    suffix = Path(str(outputs.paths["--out"])).suffix.lower()
-    if not outputs.leave_stdout:
-        output().write(frame.write_csv(separator=table.separator))
+    suffix, more = Path(str(outputs.paths["--out"])).suffix.lower(), f", {len(frame):,} rows with calibrated bounds"
+    if suffix not in (".parquet", ".pq", ".gz"):
+        outputs.write("--out", lambda: frame.write_csv(separator=table.separator), more)
         return
-    with outputs.file("--out", f", {len(frame):,} rows with calibrated bounds") as path:
-        if suffix in (".parquet", ".pq"):
-            frame.write_parquet(path)
-        elif suffix == ".gz":
+    with outputs.file("--out", more) as path:
+        if suffix == ".gz":
             path.write_bytes(gzip.compress(frame.write_csv(separator=table.separator).encode()))
         else:
-            frame.write_csv(path, separator=table.separator)
+            frame.write_parquet(path)
 
 
 def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
@@ -238,4 +236,4 @@ def _promise(calibrator: IntervalCalibrator) -> str:
     sure = f"{target}, on average"
     if calibrator.confidence is not None:
         sure = f"at least {target}, with {coverage(calibrator.confidence)} confidence"
-    return f"Promise: {sure}. One calibration set does better or worse: 95% of sets of that size lie in the range."
+    return f"Promise: {sure}. A single calibration set may do better or worse: 95% of such sets stay within the range."

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from uccurve import _checks as checks
-
-if TYPE_CHECKING:
-    from uccurve.adapters._names import Columns
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 Repeated = list[Any] | None
@@ -79,7 +76,7 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def model_option(text: str) -> tuple[str, Columns]:
+def model_option(text: str) -> tuple[str, Any]:
     """Return a model as written on the command line, NAME=PRED,LOWER,UPPER; columns with a comma go in quotes.
 
     >>> name, columns = model_option('GBR=p,"lower, 5%",hi')
@@ -116,17 +113,17 @@ class Request:
     What is None is found by convention.
     """
 
-    y: Annotated[str | None, option("--y", "Column of the observation.", "COL")] = None
+    y: Annotated[str | None, option("--y", "Column with the observations.", "COL")] = None
     model: Annotated[Repeated, option("--model", "A model; repeatable.", "NAME=PRED,LOWER,UPPER", model_option)] = None
-    weight: Annotated[str | None, option("--weight", "Column of the row weights.", "COL")] = None
-    by: Annotated[Repeated, option("--by", "Segments; repeatable, commas combine.", "COL[,COL]", split_names)] = None
-    block: Annotated[Any, option("--block", "Dependent rows: labels, or N consecutive rows.", "COL|N", str)] = None
-    on: Annotated[Any, option("--on", "Keys that match the rows of several files.", "COL[,COL]", split_names)] = None
-    missing: Annotated[Literal["raise", "drop"], option("--missing", "Rows that lack a number or a match.")] = "raise"
-    min_band: Annotated[Any, option("--min-band", "Raise smaller bands: 0.3 or 5%.", "BAND", amount)] = None
+    weight: Annotated[str | None, option("--weight", "Column with row weights.", "COL")] = None
+    by: Annotated[Repeated, option("--by", "Columns of segments; repeatable.", "COL[,COL]", split_names)] = None
+    block: Annotated[Any, option("--block", "Dependent rows: a label, or N in a row.", "COL|N", str)] = None
+    on: Annotated[Any, option("--on", "Keys that match rows across files.", "COL[,COL]", split_names)] = None
+    missing: Annotated[Literal["raise", "drop"], option("--missing", "Rows without a number or a match.")] = "raise"
+    min_band: Annotated[Any, option("--min-band", "Raise smaller bands to 0.3 or 5%.", "BAND", amount)] = None
     sort_crossing: Annotated[bool, option("--sort-crossing", "Put crossing bounds in ascending order.")] = False
-    decimal: Annotated[Literal[".", ","], option("--decimal", "Decimal sign of CSV files.")] = "."
-    na: Annotated[Repeated, option("--na", "Another sign of a missing number; repeatable.", "TEXT", str)] = None
+    decimal: Annotated[Literal[".", ","], option("--decimal", "Decimal mark in CSV files.")] = "."
+    na: Annotated[Repeated, option("--na", "Another marker of missing numbers; repeatable.", "TEXT", str)] = None
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.model or ()]
@@ -134,7 +131,7 @@ class Request:
             raise typer.BadParameter(f"the model name {repeated[0]!r} is given twice.", param_hint="--model")
 
     @property
-    def models(self) -> dict[str, Columns]:
+    def models(self) -> dict[str, Any]:
         """The models that were named, with their columns."""
         return dict(self.model or ())
 
@@ -166,8 +163,8 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
-Coverage = Annotated[Any, option("--coverage", "Promise, 0.9 or 90%; else from the column names.", "C", share)]
-Bins = Annotated[int, option("--bins", "Bins of a numeric feature of --by.", "N", min=1)]
+Coverage = Annotated[Any, option("--coverage", "Promised coverage, 0.9 or 90%; else from column names.", "C", share)]
+Bins = Annotated[int, option("--bins", "Bins for a numeric column of --by.", "N", min=1)]
 Seed = Annotated[int, option("--seed", "Random seed.", "N", min=0)]
 Force = Annotated[bool, option("--force", "Replace existing output files.")]
 Json = Annotated[str | None, option("--json", "Write all numbers as JSON; - is standard output.", "OUT")]

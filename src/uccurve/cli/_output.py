@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -40,7 +39,7 @@ FLAGS = (  # hints of the library in the words of the command line
     ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
     ("or a larger miss_rate", "or promise a lower --coverage"),
 )
-_asides: ContextVar[list[str] | None] = ContextVar("asides", default=None)
+_asides: list[str] = []  # what is said beside the output, which comes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +68,12 @@ class Outputs:
             if path is not None and str(path) != "-":
                 check_target(path, force=self.force)
 
-    def write(self, option: str, text: Callable[[], str]) -> None:
+    def write(self, option: str, text: Callable[[], str], more: str = "") -> None:
         """Write a text file whole or not at all, where it is asked for."""
         if str(self.paths[option]) == "-":
             output().write(text())
         elif self.paths[option] is not None:
-            with self.file(option) as place:
+            with self.file(option, more) as place:
                 place.write_text(text(), encoding="utf-8")
 
     @contextmanager
@@ -104,27 +103,19 @@ def _is_open(stream: Any) -> bool:
 
 
 def say(text: str, *, at_once: bool = False) -> None:
-    """Tell the person, beside the output: one line on the error stream, where it is open."""
-    asides = _asides.get()
-    if asides is not None and not at_once:
-        asides.append(text)
+    """Tell the person, beside the output: one line on the error stream, where it is open, once the output is there."""
+    if not at_once:
+        _asides.append(text)
     elif _is_open(sys.stderr):
         sys.stderr.write(f"{printable(text)}\n")
 
 
-@contextmanager
-def answer_first() -> Iterator[None]:
-    """Hold back what is said beside the output until the output is there, or until it is refused."""
-    asides: list[str] = []
-    token = _asides.set(asides)
-    try:
-        yield
-    finally:
-        _asides.reset(token)
-        if asides and _is_open(sys.stdout):
-            sys.stdout.flush()
-        for text in asides:
-            say(text)
+def tell() -> None:
+    """Tell what was held back until the output was there, or refused."""
+    if _asides and _is_open(sys.stdout):
+        sys.stdout.flush()
+    while _asides:
+        say(_asides.pop(0), at_once=True)
 
 
 @contextmanager
@@ -141,9 +132,10 @@ def plain_warnings() -> Iterator[None]:
 
 def watch(wanted: bool | None) -> bool | Callable[[int, int], None] | None:
     """Return how progress is shown: as a bar at a terminal, as lines in a log, where that was asked for."""
-    if not wanted or not _is_open(sys.stderr):
-        return False if wanted is None and not _is_open(sys.stderr) else wanted
-    return True if sys.stderr.isatty() else lambda done, total: say(f"{done} of {total} done", at_once=True)
+    if not _is_open(sys.stderr):
+        return False
+    lines = wanted and not sys.stderr.isatty()
+    return (lambda done, total: say(f"{done} of {total} done", at_once=True)) if lines else wanted
 
 
 def printable(text: str) -> str:

@@ -74,7 +74,10 @@ class SavedCalibration:
     def read(cls, source: Source) -> SavedCalibration:
         """Read what `to_json` wrote; anything else is refused."""
         try:
-            data = parsed(source.json_text(), SHAPE)
+            text = source.json_text()
+            if not text:
+                raise ValueError("it is not JSON")
+            data = parsed(text, SHAPE)
             models = tuple(map(SavedModel.of, data["models"]))
         except ValueError as error:
             why = str(error).rstrip(".")

@@ -85,8 +85,8 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
     """Assess the models of one file."""
     models: dict[str, Any] = {}
     for name, columns in part.models.items():
-        bounds = {float(one.level or 0): (one.lower, one.upper) for one in columns.bounds}
-        models[name] = (columns.pred, bounds) if len(bounds) > 1 else (columns.pred, *next(iter(bounds.values())))
+        bounds = {float(one.level or 0): one[:2] for one in columns.bounds}
+        models[name] = (columns.pred, bounds) if len(bounds) > 1 else columns.names
     try:
         rows = _scanned(engine, part.table, part.numbers(request), request.labels)
     except ImportError as error:
@@ -108,14 +108,9 @@ def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Seque
         return table.lazy(numbers, labels)
     paths, parquet = table.source.content, table.kind == "parquet"
     if isinstance(paths, bytes):
-        raise ValueError(
-            f"{engine} reads files, not {table.label}. Hint: --engine polars, or save it as a plain file first."
-        )
+        raise ValueError(f"{engine} reads files, not {table.label}. Hint: --engine polars.")
     if (table.separator, table.decimal, table.missing) != (",", ".", ()):
-        raise ValueError(
-            f"{engine} reads CSV with commas, decimal points and the usual signs of missing numbers; "
-            f"{table.label} is written in another way. Hint: --engine polars."
-        )
+        raise ValueError(f"{engine} reads CSV with commas, decimal points and no --na. Hint: --engine polars.")
     if engine == "spark":
         from pyspark.sql import SparkSession
 
@@ -129,8 +124,7 @@ def _sorted(rows: Any, part: Part) -> Any:
     """Put crossing bounds in ascending order."""
     import narwhals as nw
 
-    changed: list[nw.Expr] = []
-    for columns in part.models.values():
-        for lower, upper, *_ in columns.bounds:
-            changed += [nw.min_horizontal(lower, upper).alias(lower), nw.max_horizontal(lower, upper).alias(upper)]
-    return nw.from_native(rows).with_columns(*changed).to_native()
+    pairs = [one[:2] for columns in part.models.values() for one in columns.bounds]
+    lowest = [nw.min_horizontal(*pair).alias(pair[0]) for pair in pairs]
+    highest = [nw.max_horizontal(*pair).alias(pair[1]) for pair in pairs]
+    return nw.from_native(rows).with_columns(*lowest, *highest).to_native()

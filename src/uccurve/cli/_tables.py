@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import polars as pl
 
@@ -165,17 +165,13 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
 
 
 def _parquet_columns(source: Source) -> tuple[str, ...]:
-    content: Any = source.content
+    content, label = cast("Any", source.content), source.label
     try:
         return tuple(pl.scan_parquet(content, glob=False).collect_schema().names())
     except (pl.exceptions.PolarsError, OSError) as error:
         if os.strerror(errno.ENOMEM) in str(error):
-            raise MemoryError(
-                f"{source.label} is too large for the memory that is free. Hint: raise the limit (ulimit -v)."
-            ) from None
-        raise ValueError(
-            f"{source.label} begins like a Parquet file but cannot be read: {_first_line(error)}"
-        ) from None
+            raise MemoryError(f"{label} is too large for the free memory. Hint: raise the limit (ulimit -v).") from None
+        raise ValueError(f"{label} begins like a Parquet file but cannot be read: {_first_line(error)}") from None
 
 
 def _header(label: str, start: bytes) -> tuple[str, tuple[str, ...]]:

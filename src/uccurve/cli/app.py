@@ -22,7 +22,7 @@ from uccurve.experiments import NAMES
 
 from . import _options as options
 from ._options import Request, argument, option, reads_files
-from ._output import Outputs, answer_first, output, plain_warnings, refusal, say, watch
+from ._output import Outputs, output, plain_warnings, refusal, say, tell, watch
 
 Experiment = StrEnum("Experiment", [*NAMES, "all", "study"])  # type: ignore[misc]  # mypy wants to read the names
 app = typer.Typer(
@@ -40,7 +40,7 @@ def main() -> None:
         with plain_warnings():
             app(prog_name="uccurve")
     except _refused() as error:
-        say(f"uccurve: {refusal(error)}")
+        say(f"uccurve: {refusal(error)}", at_once=True)
         sys.exit(1)
 
 
@@ -59,9 +59,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
+    context: typer.Context,
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Options of the program itself."""
+    context.call_on_close(tell)
 
 
 @app.command("assess")
@@ -71,20 +73,20 @@ def assess_command(
     *,
     request: Request,
     coverage: options.Coverage = None,
-    full: Annotated[bool, option("--full", "Show areas, gains, pairs and crossings too.")] = False,
+    full: Annotated[bool, option("--full", "Also show areas, gains, pairs and crossings.")] = False,
     json: options.Json = None,
     report: Annotated[Path | None, option("--report", "Write the interactive page.", "OUT.html")] = None,
     plot: Annotated[Path | None, option("--plot", "Draw the assessment.", "OUT.png|svg|pdf")] = None,
     bins: options.Bins = 4,
     axes: options.Axes = "bandwidth,miss_rate",
-    cost: Annotated[float | None, option("--cost", "Cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
-    partial: Annotated[Any, option("--partial", "Miss rates of a partial gain.", "LO:HI", options.span)] = None,
+    cost: Annotated[float | None, option("--cost", "Show the cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
+    partial: Annotated[Any, option("--partial", "Miss rates for a partial gain.", "LO:HI", options.span)] = None,
     unit: Annotated[Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)] = "raw",
-    level: Annotated[Any, option("--confidence-level", "Of intervals and tests.", "P", options.share)] = "0.95",
-    resamples: Annotated[int | None, option("--resamples", "Bootstrap intervals instead: slow.", "N", min=1)] = None,
+    level: Annotated[Any, option("--confidence-level", "For intervals and tests.", "P", options.share)] = "0.95",
+    resamples: Annotated[int | None, option("--resamples", "Bootstrap the intervals (slow).", "N", min=1)] = None,
     seed: options.Seed = 0,
     progress: Annotated[bool | None, typer.Option(help="Show progress; a bar at a terminal.")] = None,
-    engine: Annotated[options.Engine | None, option("--engine", "What reads the files, by default by size.")] = None,
+    engine: Annotated[options.Engine | None, option("--engine", "What reads the files; default: by size.")] = None,
     force: options.Force = False,
 ) -> None:
     """Say which model's intervals to ship, at what factor, and whether the difference is noise."""
@@ -93,23 +95,22 @@ def assess_command(
     outputs = Outputs({"--json": json, "--report": report, "--plot": plot}, force)
     asked: Any = {"axes": axes, "c": cost, "partial": partial, "unit": unit, "bins": bins, "n_resamples": resamples}
     asked |= {"coverage": coverage, "confidence_level": level, "seed": seed, "progress": watch(progress)}
-    with answer_first():
-        assess_files(files, request, outputs, full=full, engine=engine, **asked)
+    assess_files(files, request, outputs, full=full, engine=engine, **asked)
 
 
 @app.command("gate")
 @reads_files()
 def gate_command(
     baseline: Annotated[str, argument("BASELINE", "The present model's intervals, or its assessment (JSON).")],
-    proposed: Annotated[str | None, argument("PROPOSED", "Those of the new model, unless BASELINE has both.")] = None,
+    proposed: Annotated[str | None, argument("PROPOSED", "Those of the new model, unless in BASELINE.")] = None,
     *,
     request: Request,
     coverage: options.Coverage = None,
     level: Annotated[Any, option("--level", "False-alarm rate of the whole gate.", "P", options.share)] = "0.05",
-    margin: Annotated[Any, option("--margin", "How much worse: 0.3 or 2%.", "M", options.amount)] = "0",
+    margin: Annotated[Any, option("--margin", "How much worse it may be: 0.3 or 2%.", "M", options.amount)] = "0",
     old: Annotated[str | None, option("--baseline", "Model to compare with.", "NAME")] = None,
     new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
-    markdown: Annotated[str | None, option("--markdown", "Write a comment; - is standard output.", "OUT.md")] = None,
+    markdown: Annotated[str | None, option("--markdown", "Write a comment; - is stdout.", "OUT.md")] = None,
     json: options.Json = None,
     bins: options.Bins = 4,
     force: options.Force = False,
@@ -119,9 +120,7 @@ def gate_command(
 
     outputs = Outputs({"--json": json, "--markdown": markdown}, force)
     asked: Any = {"coverage": coverage, "level": level, "margin": margin, "bins": bins}
-    with answer_first():
-        outcome = gate_files((baseline, proposed), (old, new), request, outputs, **asked)
-    if not outcome.passed:
+    if not gate_files((baseline, proposed), (old, new), request, outputs, **asked).passed:
         raise typer.Exit(3)
 
 
@@ -140,7 +139,7 @@ def demo(
 
     outputs = Outputs({"--json": None, "--report": out, "--plot": None}, force)
     outputs.check()
-    say("Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:")
+    say("Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:", at_once=True)
     models, by = example(seed)
     write(assess(models, coverage=0.9, by=by, seed=seed), outputs)
 
@@ -159,10 +158,10 @@ def calibrate(
     save: Annotated[Path | None, option("--save", "Keep what was learnt, for apply.", "CAL.json")] = None,
     coverage: options.Coverage = None,
     miss_rate: Annotated[Any, option("--miss-rate", "1 minus the coverage, 0.1 or 10%.", "M", options.share)] = None,
-    confidence: Annotated[Any, option("--confidence", "How sure to reach it.", "P", options.share)] = None,
+    confidence: Annotated[Any, option("--confidence", "How sure to be; else on average.", "P", options.share)] = None,
     vary: Annotated[Literal["scale", "shift"], option("--vary", "Multiply both bands, or add to both.")] = "scale",
     tails: Annotated[Literal["joint", "separate"], option("--tails", "One factor, or one per side.")] = "joint",
-    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "For groups not in CALIBRATION.")] = None,
+    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "For groups unseen in CALIBRATION.")] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""
