@@ -29,7 +29,6 @@ BRIDGES = {"_progress": "rich", "compare._tables": "narwhals"}
 """Modules of the core that bring one library when they are asked to: for a progress bar, and for `to_frame`."""
 
 EAGER = (
-    "calibrate._crossfitting",
     "calibrate.estimators",
     "train._boosting",
     "train._regressor",

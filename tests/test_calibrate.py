@@ -77,7 +77,7 @@ def test_each_group_gets_the_guarantee_of_its_own() -> None:
             Intervals.from_bands(errors, np.zeros(38), np.ones(38)), groups=groups
         )
         for name, size in (("calm", 1.0), ("wild", 5.0)):
-            rates[name].append(np.exp(-calibrator.calibrations_[name].point.scale / size))
+            rates[name].append(np.exp(-calibrator.calibrations_[name].upper / size))
     for values in rates.values():
         assert_allclose(np.mean(values), 0.05, atol=4 * float(np.std(values)) / 20)  # rank 19 of 20
 
@@ -104,10 +104,10 @@ def test_each_side_has_the_order_statistic_of_its_own_errors() -> None:
     below, above = (iv.y_pred - iv.y_true) / iv.lower_band, (iv.y_true - iv.y_pred) / iv.upper_band
     rank = ceil(60 * Fraction(9, 10))
     found = calibrator.calibrations_[None]
-    assert found.tails is not None
-    assert_allclose(found.tails, [np.sort(np.maximum(side, 0))[rank - 1] for side in (below, above)], rtol=1e-12)
-    assert (calibrator.scale_, found.point.miss_rate) == (1, ucc.UCC(calibrator.apply(iv)).at(1.0).miss_rate)
-    assert repr(calibrator).endswith(f"scale {found.tails[0]:.4g} below and {found.tails[1]:.4g} above from 59 rows)")
+    tails = [found.lower, found.upper]
+    assert_allclose(tails, [np.sort(np.maximum(side, 0))[rank - 1] for side in (below, above)], rtol=1e-12)
+    assert (calibrator.scale_, found.miss_rate) == (1, ucc.UCC(calibrator.apply(iv)).at(1.0).miss_rate)
+    assert repr(calibrator).endswith(f"scale {found.lower:.4g} below and {found.upper:.4g} above from 59 rows)")
 
 
 @pytest.mark.parametrize("tails", ["joint", "separate"])
@@ -118,8 +118,7 @@ def test_a_confidence_holds_for_that_share_of_calibration_sets(tails: Any) -> No
     for _ in range(400):
         errors = rng.laplace(size=100)
         one = calibrator.fit(Intervals.from_bands(errors, np.zeros(100), np.ones(100))).calibrations_[None]
-        lower, upper = one.tails or (one.point.scale, one.point.scale)
-        reached += 1 - (np.exp(-lower) + np.exp(-upper)) / 2 >= 0.8
+        reached += 1 - (np.exp(-one.lower) + np.exp(-one.upper)) / 2 >= 0.8
     assert reached / 400 >= 0.9 - 3 * (0.09 / 400) ** 0.5
     assert tails == "separate" or reached / 400 < 0.97  # with two tails each keeps its half with 95%
 
@@ -132,8 +131,8 @@ def test_the_coverage_of_most_calibration_sets_lies_in_the_range(options: dict[s
     for _ in range(800):
         errors = rng.laplace(size=150) * np.where(rng.uniform(size=150) < 0.5, 1.0, 3.0)
         one = calibrator.fit(Intervals.from_bands(errors, np.zeros(150), np.ones(150))).calibrations_[None]
-        lower, upper = one.tails or (one.point.scale, one.point.scale)
-        coverages.append(1 - np.mean([np.exp(-side / size) / 2 for side in (lower, upper) for size in (1.0, 3.0)]) * 2)
+        sides = [np.exp(-side / size) / 2 for side in (one.lower, one.upper) for size in (1.0, 3.0)]
+        coverages.append(1 - np.mean(sides) * 2)
     low, high = calibrator.coverage_range(150)
     inside = np.mean((np.array(coverages) >= low) & (np.array(coverages) <= high))
     assert abs(inside - 0.95) < 4 * (0.95 * 0.05 / 800) ** 0.5
@@ -142,8 +141,6 @@ def test_the_coverage_of_most_calibration_sets_lies_in_the_range(options: dict[s
 def test_the_range_of_the_documentation() -> None:
     low, high = IntervalCalibrator(miss_rate=0.05).coverage_range(200)
     assert_allclose([1 - high, 1 - low], [0.024, 0.084], atol=5e-4)
-    with pytest.raises(ValueError, match="`coverage_range` needs a coverage as the target"):
-        IntervalCalibrator(bandwidth=1).coverage_range(200)
 
 
 # ---- what is learnt is what the curve finds
@@ -156,15 +153,11 @@ def test_targets_are_those_of_the_curve(data: Data, vary: Any) -> None:
     learnt = [
         (IntervalCalibrator(miss_rate=0.5, vary=vary), curve.find(miss_rate=0.5, conformal=True)),
         (IntervalCalibrator(miss_rate=0.3, vary=vary, conformal=False), curve.find(miss_rate=0.3)),
-        (
-            IntervalCalibrator(cost=0.1, axes=("excess", "deficit"), vary=vary),
-            curve.cheapest(0.1, axes=("excess", "deficit")),
-        ),
     ]
-    if iv.lower_band.any() or iv.upper_band.any():
-        learnt.append((IntervalCalibrator(bandwidth=2.0, vary=vary), curve.find(bandwidth=2.0)))
     for calibrator, point in learnt:
-        assert calibrator.fit(iv).calibrations_[None].point == point
+        one = calibrator.fit(iv).calibrations_[None]
+        assert one.lower == one.upper == (point.scale if vary == "scale" else point.shift)
+        assert (one.rows, one.miss_rate) == (len(iv), point.miss_rate)
         assert (calibrator.scale_, calibrator.shift_) == (point.scale, point.shift)
 
 
@@ -271,8 +264,6 @@ def test_a_calibration_comes_back_exactly(groups: list[Any] | None) -> None:
     for options in (
         {"miss_rate": 0.1},
         {"miss_rate": 1 / 3, "conformal": False, "vary": "shift"},
-        {"bandwidth": 0.7},
-        {"cost": 0.25, "axes": ("excess", "deficit")},
         {"coverage": 0.9, "confidence": 0.9},
         {"coverage": 0.8, "tails": "separate", "confidence": 0.6},
         {"coverage": 0.7, "tails": "separate", "vary": "shift", "fallback": "pooled"},
@@ -300,36 +291,41 @@ def changed(**changes: Any) -> str:
     return json.dumps(data)
 
 
+def moved(value: Any) -> str:
+    return changed(calibrations__0__lower=value, calibrations__0__upper=value)
+
+
 HOSTILE = {
     "no JSON": ("hello", "it is not JSON: Expecting value"),
     "a list": ("[]", r"it must be an object; got \[\]"),
     "another kind": (changed(kind="os.system"), "`kind` must be 'uccurve.IntervalCalibrator'; got 'os.system'"),
-    "a later version": (changed(version=4), "`version` must be 3; got 4"),
-    "an earlier version": (changed(version=2), "`version` must be 3; got 2"),
+    "a later version": (changed(version=5), "`version` must be 4; got 5"),
+    "an earlier version": (changed(version=3), "`version` must be 4; got 3"),
     "no version": (changed(version=...), "it lacks `version`"),
     "a name too many": (changed(code="x"), "it has unknown `code`"),
     "an unknown setting": (changed(settings__code="x"), "`settings` has unknown `code`"),
     "a lacking setting": (changed(settings__vary=...), "`settings` lacks `vary`"),
-    "two targets": (changed(settings__coverage=0.9), "not both"),
-    "two kinds of target": (changed(settings__bandwidth=1.0), "give one target only"),
-    "no target": (changed(settings__miss_rate=None), "give one target to calibrate for"),
-    "odd axes": (changed(settings__axes=["bandwidth", 3]), "got 3"),
-    "a target in words": (changed(settings__miss_rate="0.1"), "`miss_rate` must be a number"),
-    "a target out of range": (changed(settings__miss_rate=2), "must lie between 0 and 1"),
+    "two targets": (changed(settings__miss_rate=0.1), "unknown `miss_rate`"),
+    "no target": (changed(settings__coverage=None), "give a target to calibrate for"),
+    "a target in words": (changed(settings__coverage="0.1"), "`coverage` must be a number"),
+    "a target out of range": (changed(settings__coverage=2), "must lie between 0 and 1"),
     "another vary": (changed(settings__vary="level"), "`vary` must be one of scale, shift"),
     "a vary of many": (changed(settings__vary=["scale"]), "must be a calibration"),
     "conformal in words": (changed(settings__conformal="yes"), "`conformal` must be True or False"),
     "no calibrations": (changed(calibrations=[]), "list that is not empty"),
     "calibrations that are none": (changed(calibrations=[1]), "must be an object"),
     "a calibration too many": (changed(calibrations__0__extra=1), "unknown `extra`"),
-    "a calibration too few": (changed(calibrations__0__moves=...), "lacks `moves`"),
-    "a negative scale": (changed(calibrations__0__moves=[-1.0]), "a scale must not be negative"),
-    "a negative metric": (changed(calibrations__0__deficit=-1.0), "`deficit` must be a finite number of at least 0"),
-    "a true scale": (changed(calibrations__0__moves=[True]), "`moves` must be a finite number; got True"),
-    "an infinite scale": (changed(calibrations__0__moves=[1.0]).replace("[1.0]", "[1e999]"), "finite number; got inf"),
-    "a scale that is none": (changed(calibrations__0__moves=[1.0]).replace("[1.0]", "[NaN]"), "NaN is not a number"),
-    "a huge integer": (changed(calibrations__0__moves=[10**400]), "finite number"),
-    "digits without end": (changed(calibrations__0__moves=[7]).replace("[7]", f"[{'7' * 5000}]"), "a calibration"),
+    "a calibration too few": (changed(calibrations__0__lower=...), "lacks `lower`"),
+    "a negative scale": (moved(-1.0), "a scale must not be negative"),
+    "a negative metric": (
+        changed(calibrations__0__miss_rate=-1.0),
+        "`miss_rate` must be a finite number of at least 0",
+    ),
+    "a true scale": (moved(True), "`lower` must be a finite number; got True"),
+    "an infinite scale": (moved(7.5).replace("7.5", "1e999"), "finite number; got inf"),
+    "a scale that is none": (moved(7.5).replace("7.5", "NaN"), "NaN is not a number"),
+    "a huge integer": (moved(10**400), "finite number"),
+    "digits without end": (moved(7.5).replace("7.5", "7" * 5000), "a calibration"),
     "no rows": (changed(calibrations__0__rows=0), "`rows` must be an integer of at least 1"),
     "a group that is an object": (changed(calibrations__0__group={"a": 1}), "`group` must be a list of str and int"),
     "a group that is a nest": (changed(calibrations__0__group=[["a"]]), "`group` must be a list of str and int"),
@@ -343,10 +339,11 @@ HOSTILE = {
     ),
     "a group without labels": (changed(calibrations__0__group=[], keys=[]), "one label for each of its `keys`"),
     "keys that are numbers": (changed(keys=[1]), "`keys` must be a list of names"),
-    "tails without being asked for": (changed(calibrations__0__moves=[1.0, 2.0]), "`moves` must be two numbers for"),
-    "tails that are missing": (changed(settings__tails="separate"), "`moves` must be two numbers for separate"),
-    "three tails": (changed(settings__tails="separate", calibrations__0__moves=[1.0, 2.0, 3.0]), "must be two numbers"),
-    "a negative tail": (changed(settings__tails="separate", calibrations__0__moves=[1.0, -2.0]), "not be negative"),
+    "tails without being asked for": (
+        changed(calibrations__0__upper=99.0),
+        "must be the same but for separate `tails`",
+    ),
+    "a negative tail": (changed(settings__tails="separate", calibrations__0__upper=-2.0), "not be negative"),
     "a fallback that is not there": (
         changed(settings__fallback="pooled", calibrations__0__group=["a"]),
         "the group null must stand alone, or be the `fallback`",
@@ -380,12 +377,8 @@ def test_a_repeated_group_is_refused() -> None:
 
 
 def test_one_target_and_one_only() -> None:
-    with pytest.raises(ValueError, match="give one target to calibrate for"):
+    with pytest.raises(ValueError, match="give a target to calibrate for: coverage= or miss_rate="):
         IntervalCalibrator()
-    with pytest.raises(ValueError, match="give one target only; got `miss_rate` and `cost`"):
-        IntervalCalibrator(miss_rate=0.1, cost=0.1)
-    with pytest.raises(ValueError, match="`axes` needs a cost as the target"):
-        IntervalCalibrator(coverage=0.9, axes=("excess", "deficit"))
     single = IntervalCalibrator(coverage=np.float32(0.8)).fit(made(20))  # type: ignore[arg-type]
     assert single.coverage == IntervalCalibrator.from_json(single.to_json()).coverage == 0.8
     with pytest.raises(ValueError, match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is"):
@@ -397,9 +390,6 @@ def test_one_target_and_one_only() -> None:
 
 
 def test_choices_that_do_not_go_together_are_refused() -> None:
-    for options in ({"confidence": 0.9}, {"tails": "separate"}):
-        with pytest.raises(ValueError, match=f"`{next(iter(options))}` needs a coverage as the target"):
-            IntervalCalibrator(bandwidth=1, **options)
     with pytest.raises(ValueError, match="`confidence` needs conformal=True"):
         IntervalCalibrator(coverage=0.9, confidence=0.9, conformal=False)
     with pytest.raises(ValueError, match=r"`tails` must be one of joint, separate; got 'seperate'\. Did you mean"):
@@ -410,7 +400,7 @@ def test_choices_that_do_not_go_together_are_refused() -> None:
 
 def test_nothing_is_applied_or_saved_before_fit() -> None:
     calibrator = IntervalCalibrator(miss_rate=0.1)
-    assert repr(calibrator) == "IntervalCalibrator(miss_rate=0.1; not fitted)"
+    assert repr(calibrator) == "IntervalCalibrator(coverage=0.9; not fitted)"
     for call in (lambda: calibrator.apply(made(5)), calibrator.to_json, lambda: calibrator.scale_):
         with pytest.raises(ValueError, match="this IntervalCalibrator is not fitted"):
             call()

@@ -132,7 +132,6 @@ def test_costs_and_interval_scores_are_less_is_better() -> None:
     assert ucc.make_interval_scorer("cost", c=0.1, axes=axes)(model, X_new, y_new) == -curve.cost(
         0.1, axes=("excess", "deficit")
     )
-    assert ucc.make_interval_scorer("cheapest", c=0.1)(model, X_new, y_new) == -(curve.cheapest(0.1).cost or 0)
     expected = -ucc.interval_score(y_new, *model.predict_interval(X_new), alpha=0.1)
     assert_allclose(ucc.make_interval_scorer("interval_score", coverage=0.9)(model, X_new, y_new), expected, rtol=1e-12)
 

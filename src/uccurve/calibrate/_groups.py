@@ -22,28 +22,20 @@ def grouped(groups: Any, n: int) -> tuple[Keys, dict[Label, npt.NDArray[np.intp]
     >>> grouped({"site": ["N", "S", "N"], "hour": [1, 1, 1]}, 3)
     (('site', 'hour'), {('N', 1): array([0, 2]), ('S', 1): array([1])})
     """
-    if not isinstance(groups, Mapping):
-        return None, _rows(_checked("groups", groups, n))
-    if not groups:
+    if isinstance(groups, Mapping) and not groups:
         raise ValueError("`groups` must have at least one key; it is empty.")
-    columns = [_checked(f"groups[{key!r}]", column, n) for key, column in groups.items()]
-    return tuple(map(str, groups)), _rows(columns[0] if len(columns) == 1 else zip(*columns, strict=True))
-
-
-def _checked(name: str, column: Any, n: int) -> list[Any]:
-    """Return one label per row, all str or int."""
-    found: list[Any] = one_per_row(name, column, n).tolist()
-    for row, label in enumerate(found):
-        if not isinstance(label, str | int):
-            raise TypeError(
-                f"`{name}` must hold str or int labels; row {row} holds {label!r}. "
-                "Hint: convert labels to str first, and name the rows without a group."
-            )
-    return found
-
-
-def _rows(labels: Any) -> dict[Any, npt.NDArray[np.intp]]:
+    named = {f"groups[{key!r}]": column for key, column in groups.items()} if isinstance(groups, Mapping) else None
+    columns = []
+    for name, column in (named or {"groups": groups}).items():
+        columns.append(one_per_row(name, column, n).tolist())
+        for row, label in enumerate(columns[-1]):
+            if not isinstance(label, str | int):
+                raise TypeError(
+                    f"`{name}` must hold str or int labels; row {row} holds {label!r}. "
+                    "Hint: convert labels to str first, and name the rows without a group."
+                )
     rows: dict[Any, list[int]] = {}
-    for row, label in enumerate(labels):
+    for row, label in enumerate(columns[0] if len(columns) == 1 else zip(*columns, strict=True)):
         rows.setdefault(label, []).append(row)
-    return {label: np.array(found) for label, found in rows.items()}
+    keys = tuple(map(str, groups)) if isinstance(groups, Mapping) else None
+    return keys, {label: np.array(found) for label, found in rows.items()}

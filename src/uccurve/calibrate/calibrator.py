@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Vary
+from uccurve._checks import Array, Vary
 from uccurve._distributions import clopper_pearson, conformal_rank
 from uccurve.compare._formats import counted
 from uccurve.curve import UCC, rank_leaving
 from uccurve.intervals import Intervals
-from uccurve.points import OperatingPoint
 
 from ._groups import Keys, Label, grouped
 from ._saved import SETTINGS, Calibration, Calibrations, read, write
@@ -30,20 +29,15 @@ Labels = npt.ArrayLike | Mapping[Any, Any]
 class IntervalCalibrator:
     """Learn the scale or shift that brings intervals to a target, on rows the model has not seen.
 
-    Give exactly one target: a coverage (or miss rate), a half-width, or a cost.
+    For a half-width or a minimum cost no guarantee is needed: pass the scale of ``UCC.find(bandwidth=...)`` or of
+    ``UCC.cheapest(c)`` to `Intervals.calibrated`.
 
     Parameters
     ----------
     coverage, miss_rate : float, optional
         Share of new observations that shall lie inside, or that may lie outside; one of the two.
-    bandwidth : float, optional
-        Half the mean width, in units of ``y_true``.
-    cost : float, optional
-        The c of ``c * x + (1 - c) * y`` on `axes`; the scale of minimum cost is chosen.
-    axes : tuple of two metrics
-        For `cost` only.
     conformal : bool
-        For a coverage only: reach it for new rows, with a guarantee, rather than for the calibration rows.
+        Reach the coverage for new rows, with a guarantee, rather than for the calibration rows.
     confidence : float, optional
         Reach at least the coverage in this share of all calibration sets, rather than on average over them.
     vary : {"scale", "shift"}
@@ -94,38 +88,22 @@ class IntervalCalibrator:
     """
 
     __slots__ = ("_alpha", "_keys", "_learnt", *SETTINGS)
-    coverage: float | None
-    miss_rate: float | None
-    bandwidth: float | None
-    cost: float | None
 
     def __init__(
         self,
         *,
         coverage: float | None = None,
         miss_rate: float | None = None,
-        bandwidth: float | None = None,
-        cost: float | None = None,
-        axes: Axes = HEADLINE,
         conformal: bool = True,
         confidence: float | None = None,
         vary: Vary = "scale",
         tails: Tails = "joint",
         fallback: Fallback | None = None,
     ) -> None:
-        given = {"coverage": coverage, "miss_rate": miss_rate, "bandwidth": bandwidth, "cost": cost}
-        self._alpha = None if coverage is miss_rate is None else checks.miss_rate_of(coverage, miss_rate)
-        target = checks.only("target", given, tuple(given))
-        if target is None:
-            raise ValueError("give one target to calibrate for: coverage=, miss_rate=, bandwidth= or cost=.")
-        number = checks.real(*target, 0, np.inf if bandwidth is not None else 1)
-        if self._alpha is not None:  # the decimal that was meant, also by a float32
-            number = float(self._alpha if coverage is None else 1 - self._alpha)
-        for name in given:
-            setattr(self, name, number if name == target[0] else None)
-        self.axes = checks.axes(axes)
-        if cost is None and self.axes != HEADLINE:
-            raise ValueError("`axes` needs a cost as the target.")
+        if coverage is miss_rate is None:
+            raise ValueError("give a target to calibrate for: coverage= or miss_rate=.")
+        self._alpha = checks.miss_rate_of(coverage, miss_rate)
+        self.coverage = float(1 - self._alpha)
         checks.choice("vary", vary, ("scale", "shift"))
         checks.choice("tails", tails, ("joint", "separate"))
         if fallback is not None:
@@ -133,9 +111,6 @@ class IntervalCalibrator:
         self.vary, self.tails, self.fallback = vary, tails, fallback
         self.conformal = checks.flag("conformal", conformal)
         self.confidence = None if confidence is None else checks.real("confidence", confidence, 0, 1)
-        for option, asked in (("confidence", confidence is not None), ("tails", tails == "separate")):
-            if asked and self._alpha is None:
-                raise ValueError(f"`{option}` needs a coverage as the target.")
         if confidence is not None and not conformal:
             raise ValueError("`confidence` needs conformal=True: it is about new rows.")
         self._learnt: Calibrations = {}
@@ -155,12 +130,12 @@ class IntervalCalibrator:
     @property
     def scale_(self) -> float:
         """The factor for both bands, where there is one for all rows."""
-        return self._single().point.scale
+        return self._single().upper if (self.vary, self.tails) == ("scale", "joint") else 1.0
 
     @property
     def shift_(self) -> float:
         """The amount to add to both bands, where there is one for all rows."""
-        return self._single().point.shift
+        return self._single().upper if (self.vary, self.tails) == ("shift", "joint") else 0.0
 
     def fit(self, intervals: Intervals, *, groups: Labels | None = None) -> Self:
         """Learn from held-out `intervals`, optionally for each group by itself; returns the calibrator. O(n log n).
@@ -177,17 +152,17 @@ class IntervalCalibrator:
         --------
         >>> iv = Intervals.from_bands([1, 2, 3, 8], y_pred=[0, 0, 0, 0], lower_band=[1, 1, 1, 1])
         >>> by_site = IntervalCalibrator(coverage=0.5).fit(iv, groups=["a", "a", "b", "b"])
-        >>> {site: found.point.scale for site, found in by_site.calibrations_.items()}
+        >>> {site: found.upper for site, found in by_site.calibrations_.items()}
         {'a': 2.0, 'b': 8.0}
         """
-        curve = UCC(intervals, vary=self.vary)
-        whole: Calibrations = {None: self._learn(curve)} if groups is None or self.fallback else {}
+        intervals = UCC(intervals).intervals  # which refuses what is none
+        whole: Calibrations = {None: self._learn(intervals)} if groups is None or self.fallback else {}
         keys, parts = (None, {}) if groups is None else grouped(groups, len(intervals))
         learnt: Calibrations = {}
         refused: list[str] = []
         for label, rows in parts.items():
             try:
-                learnt[label] = self._learn(UCC(intervals[rows], vary=self.vary))
+                learnt[label] = self._learn(intervals[rows])
             except ValueError as error:
                 refused.append(f"{label!r} ({counted(len(rows), 'row')}): {error}")
         if refused and not (whole and learnt):
@@ -251,9 +226,7 @@ class IntervalCalibrator:
         >>> [round(end, 3) for end in IntervalCalibrator(coverage=0.95).coverage_range(200)]
         [0.916, 0.976]
         """
-        if self._alpha is None:
-            raise ValueError("`coverage_range` needs a coverage as the target.")
-        alpha, confidence = self._per_tail(self._alpha)
+        alpha, confidence = self._per_tail()
         rank = conformal_rank(rows, alpha, confidence) if self.conformal else rank_leaving(rows, alpha)
         if self.tails == "separate":
             rank = 2 * rank - rows - 1  # of the interval between two order statistics
@@ -285,20 +258,16 @@ class IntervalCalibrator:
         return self
 
     def __repr__(self) -> str:
-        given = {name: getattr(self, name) for name in SETTINGS}
-        words = [f"{name}={value!r}" for name, value in given.items() if value != SETTINGS[name]]
-        return f"IntervalCalibrator({', '.join(words)}; {self._state()})"
-
-    def _state(self) -> str:
-        if not self._learnt:
-            return "not fitted"
-        found = self.calibrations_
-        rows = sum(one.rows for one in found.values())
-        values = [value for one in found.values() for value in one.moves(self.vary)]
-        if None not in found:
-            return f"{self.vary} {min(values):.4g} to {max(values):.4g} in {len(found)} groups from {rows} rows"
-        sides = " below and ".join(f"{value:.4g}" for value in values) + (" above" if len(values) > 1 else "")
-        return f"{self.vary} {sides} from {rows} rows"
+        words = [f"{name}={getattr(self, name)!r}" for name in SETTINGS if getattr(self, name) != SETTINGS[name]]
+        state = "not fitted"
+        if self._learnt:
+            found = self.calibrations_
+            moves = [move for one in found.values() for move in (one.lower, one.upper)]
+            state = f"{min(moves):.4g} to {max(moves):.4g} in {len(found)} groups"
+            if None in found:
+                state = f"{moves[0]:.4g} below and {moves[1]:.4g} above" if self.tails != "joint" else f"{moves[0]:.4g}"
+            state = f"{self.vary} {state} from {sum(one.rows for one in found.values())} rows"
+        return f"IntervalCalibrator({', '.join(words)}; {state})"
 
     @property
     def _fitted(self) -> Calibrations:
@@ -306,11 +275,11 @@ class IntervalCalibrator:
             raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
         return self._learnt
 
-    def _per_tail(self, alpha: Fraction) -> tuple[Fraction, float | None]:
+    def _per_tail(self) -> tuple[Fraction, float | None]:
         """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
         if self.tails == "joint":
-            return alpha, self.confidence
-        return alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
+            return self._alpha, self.confidence
+        return self._alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
 
     def _single(self) -> Calibration:
         calibrations = self.calibrations_
@@ -319,37 +288,35 @@ class IntervalCalibrator:
             raise ValueError(f"there is one calibration per group: {seen}. Hint: pass `groups`, see calibrations_.")
         return calibrations[None]
 
-    def _learn(self, curve: UCC) -> Calibration:
-        intervals = curve.intervals
+    def _learn(self, intervals: Intervals) -> Calibration:
+        """Find the scale (or shift) of both bands together, or of each by the errors on its side."""
         if intervals._weight is not None and not intervals._weight.any():
             raise ValueError("`weight` must not be zero in every row.")
-        if self.conformal and self._alpha is not None and intervals.y_true.ndim == 2:
+        if self.conformal and intervals.y_true.ndim == 2:
             raise ValueError(
                 "`conformal` counts exchangeable rows, and the outputs of one row are not. "
                 "Hint: calibrate each output by itself, or pass conformal=False."
             )
+        parts = [intervals]
+        if self.tails == "separate":
+            y, p, weight = intervals.y_true, intervals.y_pred, intervals._weight
+            below = Intervals.from_bands(np.minimum(y, p), p, intervals.lower_band, weight=weight)
+            parts = [below, Intervals.from_bands(np.maximum(y, p), p, intervals.upper_band, weight=weight)]
+        miss_rate, confidence = self._per_tail()
+        curves = [UCC(part, vary=self.vary) for part in parts]
+        points = [c.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence) for c in curves]
         if self.tails == "joint":
-            return Calibration(len(intervals), self._find(curve))
-        y, p, weight = intervals.y_true, intervals.y_pred, intervals._weight
-        below = Intervals.from_bands(np.minimum(y, p), p, intervals.lower_band, weight=weight)  # misses below only
-        above = Intervals.from_bands(np.maximum(y, p), p, intervals.upper_band, weight=weight)
-        lower, upper = (getattr(self._find(UCC(side, vary=self.vary)), self.vary) for side in (below, above))
-        moved = intervals._moved(**{self.vary: (lower, upper)})
-        return Calibration(len(intervals), UCC(moved).at(1.0), (lower, upper))
-
-    def _find(self, curve: UCC) -> OperatingPoint:
-        if self.cost is not None:
-            return curve.cheapest(self.cost, axes=self.axes)
-        if self._alpha is None:
-            return curve.find(bandwidth=self.bandwidth)
-        miss_rate, confidence = self._per_tail(self._alpha)
-        return curve.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence)
+            move = getattr(points[0], self.vary)
+            return Calibration(len(intervals), move, move, points[0].miss_rate)
+        lower, upper = (getattr(point, self.vary) for point in points)
+        calibrated = UCC(intervals._moved(**{self.vary: (lower, upper)}))
+        return Calibration(len(intervals), lower, upper, calibrated.at(1.0).miss_rate)
 
     def _moves(self, groups: Labels | None, intervals: Intervals) -> tuple[Any, Any]:
         """Return the scale (or shift) of the lower and of the upper bands: for all rows, or for each."""
         if groups is None:
-            moves = self._single().moves(self.vary)
-            return moves[0], moves[-1]
+            one = self._single()
+            return one.lower, one.upper
         learnt = self.calibrations_
         if None in learnt:
             raise ValueError("`groups` were not given to fit. Hint: fit with groups, or leave them out here.")
@@ -364,6 +331,6 @@ class IntervalCalibrator:
             )
         lower, upper = np.empty((2, len(intervals), *[1] * (intervals.y_true.ndim - 1)))
         for label, rows in parts.items():
-            moves = (self._learnt.get(label) or self._learnt[None]).moves(self.vary)
-            lower[rows], upper[rows] = moves[0], moves[-1]
+            one = self._learnt.get(label) or self._learnt[None]
+            lower[rows], upper[rows] = one.lower, one.upper
         return lower, upper

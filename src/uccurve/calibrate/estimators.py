@@ -1,29 +1,29 @@
-"""Estimators: any scikit-learn regressor with calibrated prediction intervals."""
+"""Estimators: any scikit-learn regressor with calibrated prediction intervals, by cross-fitting."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import _safe_indexing, check_array, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, validate_data
 
 from uccurve import _checks as checks
 from uccurve._checks import Array
+from uccurve.adapters import from_estimator
 from uccurve.intervals import Intervals
 from uccurve.train import BandRegressor
 
-from ._crossfitting import Data, own_bands, point, with_prediction
 from .calibrator import IntervalCalibrator
-
-BANDS = ("area", "quantile", "own")
 
 
 class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -115,30 +115,51 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
             Such as ``sample_weight``; see the notes above.
         """
         if isinstance(self.band, str):
-            checks.choice("band", self.band, BANDS)
+            checks.choice("band", self.band, ("area", "quantile", "own"))
         checks.miss_rate_of(self.coverage)
-        calibrator, models = IntervalCalibrator(coverage=self.coverage), self._models()
-        data = self._data(X, y, fit_params)
+        validate_data(self, X, y, skip_check_array=True)
+        X, y = indexable(X, check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+        y = column_or_1d(y, warn=True)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        folds, models = self._folds(X, y, seed), self._models()
+        params = dict.fromkeys(models, fit_params)
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **fit_params)
+            params = {name: routed[name].fit for name in models}
+
+        def fitted(name: str, features: Any, target: Array, rows: Any) -> Any:
+            own = _check_method_params(features, params[name], indices=rows)
+            return _seeded(clone(models[name]), seed).fit(_safe_indexing(features, rows), target[rows], **own)
+
+        def of_unseen(name: str, features: Any, target: Array, predict: Callable[[Any, Any], Array] = _point) -> Array:
+            parts = [predict(fitted(name, features, target, seen), _safe_indexing(features, no)) for seen, no in folds]
+            return np.concatenate(parts)[np.argsort(np.concatenate([no for _, no in folds]))]
+
+        every = np.arange(len(y))
         if "band" in models:
-            y_pred = data.cross_fitted("estimator", models["estimator"], point)
-            errors = data.errors(y_pred)
-            bands = [errors.cross_fitted("band", models["band"], point)]
-            self.band_ = errors.fitted("band", models["band"])
+            y_pred = of_unseen("estimator", X, y)
+            if np.array_equal(y, y_pred):
+                raise ValueError(
+                    f"`estimator` must leave errors for bands to learn from: it predicts all {len(y)} unseen rows "
+                    "exactly. Hint: check that `X` does not hold the target, and that the target varies."
+                )
+            features, errors = _with_prediction(X, y_pred), np.abs(y - y_pred)
+            bands = [of_unseen("band", features, errors)]
+            self.band_ = fitted("band", features, errors, every)
         else:
-            own = partial(own_bands, min_band=self.min_band)
-            y_pred, *bands = data.cross_fitted("estimator", models["estimator"], own).T
+            y_pred, *bands = of_unseen("estimator", X, y, partial(_own_bands, min_band=self.min_band)).T
             self.band_ = None
-        self.estimator_ = data.fitted("estimator", models["estimator"])
+        self.estimator_ = fitted("estimator", X, y, every)
         half_width = max(float(np.mean(bands)), 0.0)
         self.min_band_ = None if self.min_band is None else checks.floor(self.min_band, half_width)
-        unseen = Intervals.from_bands(data.y, y_pred, *bands, min_band=self.min_band_)
-        self.calibrator_ = calibrator.fit(unseen)
+        unseen = Intervals.from_bands(y, y_pred, *bands, min_band=self.min_band_)
+        self.calibrator_ = IntervalCalibrator(coverage=self.coverage).fit(unseen)
         return self
 
     def predict(self, X: Any) -> Array:
         """Predict the point, by `estimator_`."""
         check_is_fitted(self, "calibrator_")
-        return point(self.estimator_, X)
+        return _point(self.estimator_, X)
 
     def predict_interval(self, X: Any) -> tuple[Array, Array]:
         """Predict the bounds.
@@ -149,10 +170,10 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         """
         check_is_fitted(self, "calibrator_")
         if self.band_ is None:
-            y_pred, *bands = own_bands(self.estimator_, X, min_band=self.min_band_).T
+            y_pred, *bands = _own_bands(self.estimator_, X, min_band=self.min_band_).T
         else:
-            y_pred = point(self.estimator_, X)
-            bands = [point(self.band_, with_prediction(X, y_pred))]
+            y_pred = _point(self.estimator_, X)
+            bands = [_point(self.band_, _with_prediction(X, y_pred))]
         new = self.calibrator_.apply(Intervals.from_bands(y_pred, y_pred, *bands, min_band=self.min_band_))
         return new.lower, new.upper
 
@@ -179,14 +200,6 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
             models["band"] = BandRegressor()
         return models
 
-    def _data(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Data:
-        """Return checked rows in folds, and what goes to each regressor's fit."""
-        validate_data(self, X, y, skip_check_array=True)
-        X, target = indexable(X, check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
-        target = column_or_1d(target, warn=True)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return Data(X, target, self._folds(X, target, seed), self._routed(fit_params), seed)
-
     def _folds(self, X: Any, y: Array, seed: int) -> list[Any]:
         """Return pairs of seen and unseen rows, in which every row is unseen once."""
         shuffled = isinstance(self.cv, Integral)
@@ -197,8 +210,43 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         checks.rows(times != 1, rule, lambda row: f"held out {times[row]} times")
         return folds
 
-    def _routed(self, fit_params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        if not get_config()["enable_metadata_routing"]:
-            return dict.fromkeys(self._models(), fit_params)
-        routed = process_routing(self, "fit", **fit_params)
-        return {name: routed[name].fit for name in self._models()}
+
+def _point(model: Any, X: Any) -> Array:
+    """Return predictions as floats."""
+    return np.asarray(model.predict(X), np.float64)
+
+
+def _own_bands(model: Any, X: Any, *, min_band: float | str | None) -> Array:
+    """Return three columns: predictions of a model and its own two bands; none negative where there is a `min_band`."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":  # Bayesian ridge takes these for the mean only
+        X = X.astype(np.float64)
+    intervals = from_estimator(model, X, np.zeros(_num_samples(X)), min_band=None if min_band is None else 0.0)
+    return np.column_stack([intervals.y_pred, intervals.lower_band, intervals.upper_band])
+
+
+def _seeded(model: Any, seed: int) -> Any:
+    """Fix the randomness of the model and of its parts, where nobody has."""
+    free = [
+        name
+        for name, value in model.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    ]
+    if free:  # a frozen estimator has none to set
+        model.set_params(**dict.fromkeys(free, seed))
+    return model
+
+
+def _with_prediction(X: Any, y_pred: Array) -> Any:
+    """Return the features with the prediction as one more column, in the kind of container they came in."""
+    if sparse.issparse(X):
+        return sparse.hstack([X, y_pred[:, None]], format="csr")
+    names = list(getattr(X, "columns", []))
+    if names and all(isinstance(name, str) for name in names):
+        import narwhals as nw
+
+        frame = nw.from_native(X, eager_only=True)
+        name = "y_pred"
+        while name in names:
+            name += "_"
+        return frame.with_columns(nw.new_series(name, y_pred, backend=frame.implementation)).to_native()
+    return np.column_stack([np.asarray(X), y_pred])

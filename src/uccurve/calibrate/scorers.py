@@ -21,17 +21,12 @@ def _metric(name: str, curve: UCC, *, unit: Unit = "raw") -> float:
     return float(getattr(curve.at(1.0, unit=unit), name))
 
 
-def _cheapest(curve: UCC, **options: Any) -> float:
-    return float(curve.cheapest(**options).cost or 0.0)
-
-
 SCORES: Mapping[str, tuple[Callable[..., float], bool]] = {
     "auucc_gain": (UCC.gain, True),
     "auucc": (UCC.area, False),
     "skill": (UCC.skill, True),
     "crps": (UCC.potential_crps, False),
     "cost": (UCC.cost, False),
-    "cheapest": (_cheapest, False),
     "interval_score": (UCC.interval_score, False),
     **{name: (partial(_metric, name), False) for name in checks.METRICS},
 }
@@ -101,8 +96,8 @@ def make_interval_scorer(
     ----------
     score : str or callable
         A method of `UCC` with its options: ``"skill"``; ``"crps"``, the potential CRPS; ``"auucc_gain"`` and
-        ``"auucc"`` (`axes`, and ranges such as ``miss_rate=(0, 0.5)``); ``"cost"`` as delivered and ``"cheapest"`` on
-        the curve (`c`, `axes`); ``"interval_score"`` (`coverage`). Or a metric as delivered, ``"bandwidth"``,
+        ``"auucc"`` (`axes`, and ranges such as ``miss_rate=(0, 0.5)``); ``"cost"`` as delivered (`c`, `axes`);
+        ``"interval_score"`` (`coverage`). Or a metric as delivered, ``"bandwidth"``,
         ``"miss_rate"``, ``"excess"``, ``"deficit"``, ``"overshoot"``. A callable is called as ``score(y_true, y_pred,
         lower, upper, **options)``.
     greater_is_better : bool

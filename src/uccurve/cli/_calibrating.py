@@ -223,11 +223,11 @@ def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
     written = factor if calibrator.vary == "scale" else amount
     for group, learnt in found:
         label = ", ".join(map(str, group)) if isinstance(group, tuple) else group
-        moves = [str(written(move)) for move in learnt.moves(calibrator.vary)]
-        move = f"{moves[0]} below, {moves[1]} above" if len(moves) > 1 else moves[0]
+        lower, upper = written(learnt.lower), written(learnt.upper)
+        move = str(upper) if calibrator.tails == "joint" else f"{lower} below, {upper} above"
         expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
         title = name if group is None else f"{name}, {label}"
-        yield [title, str(count(learnt.rows)), move, str(share(1 - learnt.point.miss_rate)), expected]
+        yield [title, str(count(learnt.rows)), move, str(share(1 - learnt.miss_rate)), expected]
 
 
 def _promise(calibrator: IntervalCalibrator) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,18 +29,6 @@ class Rows(NamedTuple):
     def at(self, index: Any) -> Rows:
         """Return some of the rows."""
         return Rows(self.X[index], self.size[index], self.weight[index])
-
-
-class Settings(NamedTuple):
-    """Parameters of `BandRegressor` that say how to boost, and a seed."""
-
-    n_estimators: int
-    learning_rate: float
-    max_leaf_nodes: int
-    min_samples_leaf: int
-    l2_regularization: float
-    n_iter_no_change: Any
-    seed: int
 
 
 def held_out_area(rows: Rows, raw: Array) -> float:
@@ -72,9 +60,9 @@ class TreeEnsemble:
         return self.learning_rate * total
 
 
-def boosted_trees(rows: Rows, held_out: Rows | None, settings: Settings) -> TreeEnsemble:
-    """Boost scikit-learn's trees, at most until the area of held-out rows stops falling."""
-    random, raw = np.random.RandomState(settings.seed), np.zeros(len(rows.size))
+def boosted_trees(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> TreeEnsemble:
+    """Boost scikit-learn's trees, at most until the area of held-out rows stops falling; `settings` as attributes."""
+    random, raw = np.random.RandomState(seed), np.zeros(len(rows.size))
     steps = (_newton_step(rows, raw, settings, random) for _ in range(settings.n_estimators))
     if held_out is None:
         return TreeEnsemble(list(steps), settings.learning_rate)
@@ -89,7 +77,7 @@ def boosted_trees(rows: Rows, held_out: Rows | None, settings: Settings) -> Tree
     return TreeEnsemble(trees[: int(np.nanargmin(areas))], settings.learning_rate)
 
 
-def _newton_step(rows: Rows, raw: Array, settings: Settings, random: Any) -> DecisionTreeRegressor:
+def _newton_step(rows: Rows, raw: Array, settings: Any, random: Any) -> DecisionTreeRegressor:
     """Return a tree whose leaves are Newton steps, fitted with the Hessian as weight, and add it to `raw`."""
     gradient, hessian = derivatives(rows.size, raw)
     tree = DecisionTreeRegressor(
@@ -123,18 +111,34 @@ class LightGBMEnsemble:
 Ensemble = TreeEnsemble | LightGBMEnsemble
 
 
-def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -> Ensemble:
-    """Boost LightGBM's trees, at most until the area of held-out rows stops falling."""
+def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> Ensemble:
+    """Boost LightGBM's trees, at most until the area of held-out rows stops falling; `settings` as attributes."""
     try:
         import lightgbm
     except ModuleNotFoundError as error:
         raise ImportError('backend="lightgbm" needs LightGBM: pip install lightgbm') from error
 
-    params = _lightgbm_params(settings, few=len(rows.size) <= FEW_ROWS)
+    size, weight = rows.size.astype(np.float32), rows.weight.astype(np.float32)  # as LightGBM computes
+
+    def objective(raw: Array, _: Any) -> tuple[Any, Any]:
+        gradient, hessian = derivatives(size, raw.astype(np.float32))
+        return weight * gradient, weight * hessian
+
+    params: dict[str, Any] = {
+        "learning_rate": settings.learning_rate,
+        "num_leaves": settings.max_leaf_nodes,
+        "min_data_in_leaf": settings.min_samples_leaf,
+        "lambda_l2": settings.l2_regularization,
+        "feature_pre_filter": False,  # it would leave too few rows without any feature
+        "metric": "none",
+        "num_threads": 1 if len(size) <= FEW_ROWS else 0,
+        "seed": seed,
+        "verbosity": -1,
+    }
     data = lightgbm.Dataset(_accepted(rows.X), label=rows.size, params=params).construct()
     if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
         return NO_TREES  # LightGBM stops with an error where every feature is constant
-    train = partial(lightgbm.train, params | {"objective": _lightgbm_objective(rows)}, data, settings.n_estimators)
+    train = partial(lightgbm.train, params | {"objective": objective}, data, settings.n_estimators)
     if held_out is None:
         return LightGBMEnsemble(train(), settings.n_estimators)
 
@@ -146,31 +150,6 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Settings) -
     booster = train(valid_sets=[unseen], feval=area, callbacks=[stop])
     better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
     return LightGBMEnsemble(booster, booster.best_iteration) if better else NO_TREES
-
-
-def _lightgbm_objective(rows: Rows) -> Callable[[Array, Any], tuple[Any, Any]]:
-    """Return gradient and Hessian by raw predictions, in single precision, which LightGBM computes in."""
-    size, weight = rows.size.astype(np.float32), rows.weight.astype(np.float32)
-
-    def objective(raw: Array, _: Any) -> tuple[Any, Any]:
-        gradient, hessian = derivatives(size, raw.astype(np.float32))
-        return weight * gradient, weight * hessian
-
-    return objective
-
-
-def _lightgbm_params(settings: Settings, *, few: bool) -> dict[str, Any]:
-    return {
-        "learning_rate": settings.learning_rate,
-        "num_leaves": settings.max_leaf_nodes,
-        "min_data_in_leaf": settings.min_samples_leaf,
-        "lambda_l2": settings.l2_regularization,
-        "feature_pre_filter": False,  # it would leave too few rows without any feature
-        "metric": "none",
-        "num_threads": 1 if few else 0,
-        "seed": settings.seed,
-        "verbosity": -1,
-    }
 
 
 def _accepted(X: Any) -> Any:

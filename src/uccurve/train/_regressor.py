@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,13 +17,10 @@ from uccurve._checks import Array, Axes
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from ._boosting import Ensemble, Rows, Settings, boosted_by_lightgbm, boosted_trees
+from ._boosting import Ensemble, Rows, boosted_by_lightgbm, boosted_trees
 from ._objective import DEFICIT, absolute_errors, finite_errors, power
 
-BACKENDS: Mapping[str, Callable[[Rows, Rows | None, Settings], Ensemble]] = {
-    "sklearn": boosted_trees,
-    "lightgbm": boosted_by_lightgbm,
-}
+BACKENDS: Mapping[str, Any] = {"sklearn": boosted_trees, "lightgbm": boosted_by_lightgbm}
 FEATURES: dict[str, Any] = {
     "dtype": np.float32,
     "accept_sparse": "csr",
@@ -156,7 +153,6 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         X, errors, weight = self._rows(X, y, sample_weight, reset=True)
         sizes, self._factors = _sizes(_by_side(errors, self.sides), weight, power(self.axes))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings = Settings(**{name: getattr(self, name) for name in Settings._fields if name != "seed"}, seed=seed)
         train, held_out = slice(None), None
         if self.n_iter_no_change is not None:
             every = np.arange(len(errors))
@@ -165,7 +161,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         for size in sizes.T:
             rows = Rows(X, size, weight)
             unseen = None if held_out is None else rows.at(held_out)
-            self._ensembles.append(BACKENDS[self.backend](rows.at(train), unseen, settings))
+            self._ensembles.append(BACKENDS[self.backend](rows.at(train), unseen, self, seed))
         self.n_trees_ = tuple(one.n_trees for one in self._ensembles)
         return self
 
