@@ -336,7 +336,7 @@ def test_text_unknown_columns_and_other_things_are_refused(small: Make) -> None:
     ):
         UCCSketch.from_frame(small(few(site=["a", "a", "b"])), **ROLES, by="sit")
     with pytest.raises(ValueError, match=r"^`missing` must be one of raise, drop; got 'skip'\."):
-        UCCSketch.from_frame(small(few()), **ROLES, missing="skip")  # type: ignore[call-overload]
+        UCCSketch.from_frame(small(few()), **ROLES, missing="skip")  # type: ignore[arg-type]
     refused(
         "`frame` must be a data frame that narwhals knows; got list.",
         UCCSketch.from_frame,

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import uccurve as ucc
 from refusal import refused
 from strategies import Data, extreme, mixed
-from uccurve.sketch.curve import SketchUCC
-from uccurve.sketch.sketch import UCCSketch
+from uccurve.sketch.sketch import SketchUCC, UCCSketch
 
 IV = ucc.Intervals.from_bands([1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
 

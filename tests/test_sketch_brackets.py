@@ -19,8 +19,7 @@ from uccurve import _checks as checks
 from uccurve._checks import Metric
 from uccurve.sketch._area import between
 from uccurve.sketch._bins import PER_OCTAVE
-from uccurve.sketch.curve import SketchUCC
-from uccurve.sketch.sketch import UCCSketch
+from uccurve.sketch.sketch import SketchUCC, UCCSketch
 
 NARROW: list[Any] = [("excess", "deficit"), ("deficit", "excess"), ("excess", "miss_rate"), ("miss_rate", "deficit")]
 EXACT: list[Any] = [pair for pair in PAIRS if "bandwidth" in pair and "excess" not in pair]

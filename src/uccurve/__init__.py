@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         assess_frame as assess_frame,
         assess_sketches as assess_sketches,
     )
-    from .sketch.curve import SketchUCC as SketchUCC
+    from .sketch.sketch import SketchUCC as SketchUCC
     from .sketch.sketch import UCCSketch as UCCSketch
 
 __version__ = "0.2.0"
@@ -46,8 +46,7 @@ _LATER = {
     "plots": ("plots",),
     "plots.display": ("UCCDisplay",),
     "sketch.assess": ("StreamedAssessment", "assess_frame", "assess_sketches"),
-    "sketch.curve": ("SketchUCC",),
-    "sketch.sketch": ("UCCSketch",),
+    "sketch.sketch": ("SketchUCC", "UCCSketch"),
     "train": ("train",),
 }
 _MODULE = {name: module for module, names in _LATER.items() for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._area import area, partial, reach
-from ._binned import Binned
-from ._brackets import Bracket, bracket, outward
-from ._state import Sketched, State
+from ._binned import Binned, Bracket, bracket, outward
+from ._state import State
 
-Reference = Intervals | UCC | Sketched
+Reference: TypeAlias = "Intervals | UCC | Answers"
 
 
 class Answers:
@@ -249,11 +248,7 @@ def _answers(reference: Reference) -> Answers | UCC:
     """A reference as something that answers."""
     if isinstance(reference, Intervals):
         return UCC(reference)
-    if isinstance(reference, Sketched):
-        if not reference.rows:
-            raise ValueError("`reference` must hold at least one row: it is empty.")
-        return Answers(reference._state)
-    if not isinstance(reference, UCC):
+    if not isinstance(reference, UCC | Answers):
         raise TypeError(f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}.")
     return reference
 

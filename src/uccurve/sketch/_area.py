@@ -14,8 +14,7 @@ import numpy as np
 from uccurve._arrays import Flags, Indices
 from uccurve._checks import FALLING, Array, Axes, Metric
 
-from ._binned import Binned, Cells
-from ._brackets import EPS, Bracket, bracket
+from ._binned import EPS, Binned, Bracket, Cells, bracket
 
 Scales = tuple[float | None, float | None]
 """The smallest and the largest scale at which a target may be reached; None where it may be out of reach."""

@@ -18,7 +18,7 @@ from uccurve.compare.results import AssessmentSettings, Segment
 from uccurve.compare.segments import adjusted_segments
 from uccurve.intervals import Missing
 
-from ._evidence import Changes, Side, Units, joined_label, lower_share_test
+from ._influence import Changes, Side, Units, joined_label, lower_share_test
 from ._model import StreamedModel
 from ._state import SUMS, State
 
@@ -108,8 +108,7 @@ def findings(
 ) -> Findings:
     """Assess the models of a frame in two passes."""
     from ._engines import Scan, states
-    from ._levels import level_fields
-    from ._second_pass import second_pass
+    from ._second_pass import level_fields, second_pass
 
     intervals, given = _intervals(models, settings.shown_coverage)
     labels = {f"by_{i}": name for i, name in enumerate(request.by)}

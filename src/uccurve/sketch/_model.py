@@ -20,12 +20,10 @@ from uccurve.compare.assess import Facts, notes_on
 from uccurve.compare.results import AssessmentSettings, ModelRow
 
 from ._answers import Answers
-from ._brackets import Bracket
-from ._evidence import Changes, Units
-from ._influence import NUMBERS, Form, Look, block_numbers, forms
+from ._binned import Bracket
+from ._influence import NUMBERS, Changes, Form, Look, Units, block_numbers, forms
 from ._state import State
-from .curve import SketchUCC
-from .sketch import UCCSketch
+from .sketch import SketchUCC, UCCSketch
 
 SHORTFALL = 0.0005
 """Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error."""

@@ -146,25 +146,3 @@ def tidy(found: Histogram) -> Histogram:
         for name, values in found.sums.items()
     }
     return Histogram(found.bin, found.rows, found.maximum, sums)
-
-
-class Sketched:
-    """Base of a sketch: what a curve needs to know of it."""
-
-    __slots__ = ("_state",)
-    _state: State
-
-    @property
-    def rows(self) -> int:
-        """Number of rows that carry weight."""
-        return self._state.rows
-
-    @property
-    def raised(self) -> int:
-        """Number of bands that `min_band` raised."""
-        return self._state.raised
-
-    @property
-    def dropped(self) -> int:
-        """Number of rows that ``missing="drop"`` left out."""
-        return self._state.dropped

@@ -18,9 +18,8 @@ from uccurve.compare.verdict import verdict
 from uccurve.intervals import Missing
 
 from ._bins import PER_OCTAVE
-from ._evidence import Units
 from ._findings import Bounds, Findings, Request, findings
-from ._influence import block_numbers, changes_of
+from ._influence import Units, block_numbers, changes_of
 from ._model import StreamedModel
 from ._state import State
 from .sketch import UCCSketch
