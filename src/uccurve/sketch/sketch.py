@@ -204,7 +204,7 @@ class UCCSketch:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Sketch from `to_json`; refused where it cannot be the sketch of any rows."""
+        """Sketch from `to_json`; text in which anything was changed is refused, by a digest of its numbers."""
         from ._saved import from_json
 
         return cls._of(from_json(text))
