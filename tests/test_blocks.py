@@ -199,11 +199,6 @@ def test_missing_labels_are_counted_and_refused(given: Any, shown: str) -> None:
     )
 
 
-def test_masked_labels_are_refused_by_codes_too() -> None:
-    sentence = f"`by` must hold a label in each row: 1 of 3 rows has none, first row 2 (masked). {OWN}"
-    refused(sentence, codes, "by", np.ma.array([1, 2, 3], mask=[False, False, True]))
-
-
 @pytest.mark.parametrize("dtype", ["Int64", "float", "category"])
 def test_a_pandas_column_with_a_missing_value_is_refused(dtype: str) -> None:
     column = pytest.importorskip("pandas").Series([1, None], dtype=dtype)

@@ -162,9 +162,9 @@ def parts_of_the_gain(n: int) -> np.ndarray:
 
 def test_random_groups_of_many_rows_give_the_interval_of_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     iv = oracle_band(np.random.default_rng(2), 2 * MOST + 5)
-    grouped = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=1999)
+    grouped = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
     monkeypatch.setattr("uccurve.compare._resampling.MOST", 10**9)
-    single = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=1999)
+    single = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
     assert_allclose(grouped.standard_error, single.standard_error, rtol=0.08)
     assert_allclose((grouped.low, grouped.high), (single.low, single.high), atol=0.2 * single.standard_error)
 

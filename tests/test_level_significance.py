@@ -15,10 +15,9 @@ from uccurve import UCC, Intervals, bootstrap, permutation_test
 from uccurve._levels import LevelsPath
 from uccurve._paths import Path
 from uccurve.compare._blocks import Blocks
-from uccurve.compare._pool import pooled
 from uccurve.compare._resampling import Resamples
-from uccurve.compare._statistics import Statistic
-from uccurve.compare._sums import summed
+from uccurve.compare._statistics import Statistic, summed
+from uccurve.compare.permutation import pooled
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
 OPEN: list[Any] = [("excess", "deficit"), ("miss_rate", "excess"), ("overshoot", "miss_rate")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Hashable, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Number
@@ -21,7 +21,7 @@ Indices = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 Labels = npt.NDArray[Any]
 
-OWN_LABEL = "give such rows a label of their own"
+JOIN = "join several labels of a row into one"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +62,12 @@ class Blocks:
         >>> Blocks.of(iv, 2).of_row.tolist(), Blocks.of(iv, ["b", "a", "b", "a", "a"]).of_row.tolist()
         ([0, 0, 1, 1, 2], [1, 0, 1, 0, 0])
         """
-        rows = len(intervals)
+        rows, two_dimensional, weight = len(intervals), intervals.y_true.ndim == 2, intervals._weight
         label, length = _labels_and_length(block, rows, row_ids)
-        row = _flattened_rows(intervals)
-        if label is None and intervals.y_true.ndim == 1:
+        row = np.repeat(np.arange(rows), intervals.y_true.shape[1]) if two_dimensional else np.arange(rows)
+        if weight is not None and not weight.all():
+            row = row[weight.ravel() > 0]
+        if label is None and not two_dimensional:
             return cls(np.arange(len(row)), len(row), row, rows)
         return cls._of(row if label is None else label[row], row, rows, length)
 
@@ -122,22 +124,48 @@ def row_ids(parts: Sequence[Intervals], rows: Any = None) -> Indices | None:
     Without `rows`, folds with the same ``y_true`` in the same order are treated as repeated runs over the same rows.
     """
     lengths = [len(part) for part in parts]
-    if rows is not None:
-        return codes("rows", _labels_of_folds(rows, lengths))[0]
-    repeated = len(parts) > 1 and all(np.array_equal(part.y_true, parts[0].y_true) for part in parts[1:])
-    return np.tile(np.arange(lengths[0]), len(parts)) if repeated else None
+    if rows is None:
+        repeated = len(parts) > 1 and all(np.array_equal(part.y_true, parts[0].y_true) for part in parts[1:])
+        return np.tile(np.arange(lengths[0]), len(parts)) if repeated else None
+    folds = list(rows) if isinstance(rows, np.ndarray) and rows.ndim == 2 else rows
+    nested = isinstance(folds, list | tuple) and folds and isinstance(folds[0], Sized) and not _is_text(folds[0])
+    if not nested:
+        return codes("rows", labels("rows", rows, sum(lengths)))[0]
+    if len(folds) != len(lengths):
+        raise ValueError(
+            f"`rows` must hold one array per fold: {counted(len(folds), 'array')} "
+            f"for {counted(len(lengths), 'fold')}. Hint: each holds one label per row of its fold."
+        )
+    found = [labels(f"rows[{i}]", fold, lengths[i]) for i, fold in enumerate(folds)]
+    if len({fold.dtype.kind for fold in found}) > 1:  # so that 1 is not "1"
+        found = [fold.astype(object) for fold in found]
+    return codes("rows", np.concatenate(found))[0]
 
 
 def labels(name: str, value: Any, rows: int) -> Labels:
     """Return one label per row as a one-dimensional array in which numbers stay numbers, or refuse."""
-    array = _array(name, value)
-    if array.shape == (rows,):
-        return array
-    hint = "labels are matched to rows by position; leave out those of rows that were dropped"
-    if array.ndim > 1:
-        hint = "flatten a single column with .ravel(), and join several into one label per row"
-    found = counted(len(array), "label") if array.ndim == 1 else f"{'x'.join(map(str, array.shape))} labels"
-    raise ValueError(f"`{name}` must hold one label per row: {found} for {counted(rows, 'row')}. Hint: {hint}.")
+    rule = f"`{name}` must hold one label per row"
+    if _is_text(value):
+        raise TypeError(f"{rule}; got a single string. Hint: pass a list or an array.")
+    if isinstance(value, np.ma.MaskedArray) and value.ndim:
+        _refuse_missing(name, np.ma.getmaskarray(value), value)
+    elif isinstance(value, list | tuple):
+        _refuse_missing(name, np.fromiter((item is np.ma.masked for item in value), np.bool_, len(value)), value)
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError):  # numpy's words for a ragged list
+        raise ValueError(f"{rule}: its items differ in length. Hint: {JOIN}.") from None
+    if array.ndim == 0:
+        raise TypeError(f"{rule}; got {type(value).__name__}. Hint: pass a list or an array.")
+    if array.shape != (rows,):
+        hint = "labels are matched to rows by position; leave out those of rows that were dropped"
+        if array.ndim > 1:
+            hint = "flatten a single column with .ravel(), and join several into one label per row"
+        found = counted(len(array), "label") if array.ndim == 1 else f"{'x'.join(map(str, array.shape))} labels"
+        raise ValueError(f"{rule}: {found} for {counted(rows, 'row')}. Hint: {hint}.")
+    if array.dtype.kind in "US" and isinstance(value, list | tuple) and not all(map(_is_text, value)):
+        return np.fromiter(value, object, len(value))  # numpy wrote numbers, NaN included, as text
+    return array
 
 
 def codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
@@ -147,17 +175,29 @@ def codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
     >>> code.tolist(), found
     ([1, 0, 1], ['a', 'b'])
     """
-    if isinstance(labels, np.ma.MaskedArray):
-        labels = _array(name, labels)
     kind = labels.dtype.kind
     if kind in "fcmM":
         _refuse_missing(name, np.isnan(labels), labels)
-    if kind not in "biufcmM":
-        return _hashed_codes(name, labels)  # for text, too, a third of the time of a sort
-    found, code = np.unique(labels, return_inverse=True)
-    if labels.dtype.str.endswith("[ns]"):  # Python has no type for nanoseconds
-        found = found.astype(f"{kind}8[us]")
-    return code.astype(np.intp, copy=False), found.tolist()
+    if kind in "biufcmM":
+        numbers, code = np.unique(labels, return_inverse=True)
+        if labels.dtype.str.endswith("[ns]"):  # Python has no type for nanoseconds
+            numbers = numbers.astype(f"{kind}8[us]")
+        return code.astype(np.intp, copy=False), numbers.tolist()
+    items = labels.tolist()
+    try:
+        found = list(dict.fromkeys(items))  # for text, too, a third of the time of a sort
+    except TypeError:
+        row = next((i for i, item in enumerate(items) if not isinstance(item, Hashable)), 0)
+        raise TypeError(
+            f"`{name}` must hold one label per row, such as a number, a date or text: row {row} holds a value of type "
+            f"{type(items[row]).__name__}. Hint: {JOIN}."
+        ) from None
+    if any(map(_is_missing, found)):
+        _refuse_missing(name, np.fromiter(map(_is_missing, items), np.bool_, len(items)), labels)
+    with suppress(TypeError):  # labels of several kinds stay in the order in which they come
+        found = sorted(found)
+    number = {label: i for i, label in enumerate(found)}
+    return np.fromiter(map(number.__getitem__, items), np.intp, len(items)), found
 
 
 def positive(name: str, value: Any) -> int:
@@ -182,85 +222,25 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _flattened_rows(intervals: Intervals) -> Indices:
-    """Row of the data for each flattened row of positive weight."""
-    row = np.arange(len(intervals))
-    if intervals.y_true.ndim == 2:
-        row = np.repeat(row, intervals.y_true.shape[1])
-    weight = intervals._weight
-    return row if weight is None or weight.all() else row[weight.ravel() > 0]
-
-
 def _labels_and_length(block: Any, rows: int, row_ids: Indices | None) -> tuple[Indices | None, int | None]:
     """Label of each row (None: its own number) and the length of consecutive blocks of rows that never repeat."""
     if block is None:
         return row_ids, None
     if isinstance(block, Number):
-        different = rows if row_ids is None else int(row_ids.max()) + 1
-        length = _length(block, different)
-        return (np.arange(rows) if row_ids is None else row_ids) // length, None if row_ids is not None else length
+        length, number = positive("block", block), np.arange(rows) if row_ids is None else row_ids
+        different = int(number.max()) + 1
+        if length > different:
+            raise ValueError(
+                f"`block` must not be longer than the data: {checks.shown(length)} for {counted(different, 'row')}. "
+                "Hint: pass a shorter block."
+            )
+        return number // length, length if row_ids is None else None
     if row_ids is not None:
         raise ValueError(
             "give `rows` (or repeated runs over the same rows) or labels in `block`, not both. "
             "Hint: give the repetitions of a row the same label in `block`, and leave `rows` out."
         )
     return codes("block", labels("block", block, rows))[0], None
-
-
-def _length(block: Any, rows: int) -> int:
-    length = positive("block", block)
-    if length > rows:
-        raise ValueError(
-            f"`block` must not be longer than the data: {checks.shown(length)} for {counted(rows, 'row')}. "
-            "Hint: pass a shorter block."
-        )
-    return length
-
-
-def _labels_of_folds(rows: Any, lengths: list[int]) -> Labels:
-    """Labels of the rows of all folds, from one array for each fold or one for all of them."""
-    parts = list(rows) if isinstance(rows, np.ndarray) and rows.ndim == 2 else rows
-    if not (isinstance(parts, list | tuple) and parts and _is_nested(parts[0])):
-        return labels("rows", rows, sum(lengths))
-    if len(parts) != len(lengths):
-        raise ValueError(
-            f"`rows` must hold one array per fold: {counted(len(parts), 'array')} "
-            f"for {counted(len(lengths), 'fold')}. Hint: each holds one label per row of its fold."
-        )
-    return _joined([labels(f"rows[{i}]", part, lengths[i]) for i, part in enumerate(parts)])
-
-
-def _joined(parts: Sequence[Labels]) -> Labels:
-    """Return the arrays one after the other; those of different kinds as objects, so that 1 is not "1"."""
-    kinds = {"n" if part.dtype.kind in "iuf" else part.dtype.kind for part in parts}
-    return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
-
-
-def _is_nested(item: Any) -> bool:
-    return isinstance(item, Sized) and not isinstance(item, str | bytes)
-
-
-def _array(name: str, value: Any) -> Labels:
-    """Return labels as an array; text is one label, masked labels are refused."""
-    if isinstance(value, str | bytes):
-        raise TypeError(f"`{name}` must hold one label per row; got a single string. Hint: pass a list or an array.")
-    if isinstance(value, np.ma.MaskedArray) and value.ndim:
-        _refuse_missing(name, np.ma.getmaskarray(value), value)
-    elif isinstance(value, list | tuple):
-        _refuse_missing(name, np.fromiter((item is np.ma.masked for item in value), np.bool_, len(value)), value)
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError):  # numpy's words for a ragged list
-        raise ValueError(
-            f"`{name}` must hold one label per row: its items differ in length. "
-            "Hint: join several labels of a row into one."
-        ) from None
-    if array.ndim == 0:
-        what = type(value).__name__
-        raise TypeError(f"`{name}` must hold one label per row; got {what}. Hint: pass a list or an array.")
-    if array.dtype.kind in "US" and isinstance(value, list | tuple) and not all(map(_is_text, value)):
-        return np.fromiter(value, object, len(value))  # numpy wrote numbers, NaN included, as text
-    return array
 
 
 def _is_text(item: Any) -> bool:
@@ -272,23 +252,8 @@ def _refuse_missing(name: str, missing: Flags, labels: Any) -> None:
         label = labels[at[0]] if len(at) == 1 else np.ma.masked
         return "masked" if label is np.ma.masked else checks.shown(label, str)
 
-    rule = checks.Rule(name, "hold a label in each row", ("has none", "have none"), OWN_LABEL)
-    checks.rows(missing, rule, detail)
-
-
-def _hashed_codes(name: str, labels: Labels) -> tuple[Indices, list[Any]]:
-    """Codes of text and of objects; labels of several kinds stay in the order in which they come."""
-    items = labels.tolist()
-    try:
-        found = list(dict.fromkeys(items))
-    except TypeError:
-        raise _not_a_label(name, items) from None
-    if any(map(_is_missing, found)):
-        _refuse_missing(name, np.fromiter(map(_is_missing, items), np.bool_, len(items)), labels)
-    with suppress(TypeError):
-        found = sorted(found)
-    number = {label: i for i, label in enumerate(found)}
-    return np.fromiter(map(number.__getitem__, items), np.intp, len(items)), found
+    hint = "give such rows a label of their own"
+    checks.rows(missing, checks.Rule(name, "hold a label in each row", ("has none", "have none"), hint), detail)
 
 
 def _is_missing(item: Any) -> bool:
@@ -297,19 +262,3 @@ def _is_missing(item: Any) -> bool:
         return True
     differs = item != item  # noqa: PLR0124  # only NaN does
     return isinstance(differs, bool | np.bool_) and bool(differs)
-
-
-def _not_a_label(name: str, items: list[Any]) -> TypeError:
-    row, kind = next((i, type(item).__name__) for i, item in enumerate(items) if not _is_hashable(item))
-    return TypeError(
-        f"`{name}` must hold one label per row, such as a number, a date or text: row {row} holds a value of type "
-        f"{kind}. Hint: join several labels of a row into one."
-    )
-
-
-def _is_hashable(item: Any) -> bool:
-    try:
-        hash(item)
-    except TypeError:
-        return False
-    return True

@@ -184,7 +184,18 @@ def segment_test(covered: Flags, weight: Array | None, blocks: Blocks, segment: 
     if blocks.independent and _equal(weight):
         misses = int(np.count_nonzero(segment & ~covered)), rows - int(np.count_nonzero(covered))
         return hypergeometric_tail(misses[0], inside, misses[1], rows)
-    return _segment_t_test(~covered, np.ones(rows) if weight is None else weight, blocks, segment)
+    missed, weight, parts = ~covered, np.ones(rows) if weight is None else weight, (segment, ~segment)
+    fewer = min(int(np.count_nonzero(np.bincount(blocks.of_row[part]))) for part in parts)
+    if fewer < 2:
+        return nan
+    share = [weight / weight[part].sum() * part for part in parts]
+    rates = [float(one[missed].sum()) for one in share]
+    influence = share[0] * (missed - rates[0]) - share[1] * (missed - rates[1])
+    sums, overall = blocks.sums(influence), float(np.average(missed, weights=weight))
+    dependent = float(np.sum(sums * sums)) * fewer / (fewer - 1)
+    independent = overall * (1 - overall) * float(np.sum((share[0] - share[1]) ** 2))
+    error = sqrt(max(dependent, independent))
+    return one_sided_t_test(rates[0] - rates[1], error, fewer - 1, size=1.0)
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:
@@ -222,18 +233,3 @@ def effective_rows(flags: Flags, weight: Array | None, blocks: Blocks, confidenc
 
 def _equal(weight: Array | None) -> bool:
     return weight is None or bool(weight.min() == weight.max())
-
-
-def _segment_t_test(missed: Flags, weight: Array, blocks: Blocks, segment: Flags) -> float:
-    parts = (segment, ~segment)
-    fewer = min(int(np.count_nonzero(np.bincount(blocks.of_row[part]))) for part in parts)
-    if fewer < 2:
-        return nan
-    share = [weight / weight[part].sum() * part for part in parts]
-    rates = [float(one[missed].sum()) for one in share]
-    influence = share[0] * (missed - rates[0]) - share[1] * (missed - rates[1])
-    sums, overall = blocks.sums(influence), float(np.average(missed, weights=weight))
-    dependent = float(np.sum(sums * sums)) * fewer / (fewer - 1)
-    independent = overall * (1 - overall) * float(np.sum((share[0] - share[1]) ** 2))
-    error = sqrt(max(dependent, independent))
-    return one_sided_t_test(rates[0] - rates[1], error, fewer - 1, size=1.0)

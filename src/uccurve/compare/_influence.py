@@ -63,7 +63,14 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     if path.has_uncoverable_rows:
         return None
     if isinstance(path, ScalePath):
-        return _scale_contributions(path, ramps, axes)
+        closed = closed_axes(axes, crosses_over=ramps.crosses_over)
+        if closed is None:
+            return _excess_contributions(path, ramps) if names == {"excess", "deficit"} else None
+        band, other, error = closed_columns(path, closed)
+        out: Array = band * path.mean(other) + path.mean(band) * other
+        if "bandwidth" not in closed:
+            out -= error * path.mean(error)
+        return out
     if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}):
         return None
     t, place = ramps.t, ramps.places()
@@ -80,37 +87,31 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     return falling
 
 
-def _scale_contributions(path: ScalePath, ramps: Ramps, axes: Axes) -> Array | None:
-    """Products of means where the area is one; else the cumulated curve at each row's critical scale and crossover."""
-    names = closed_axes(axes, crosses_over=ramps.crosses_over)
-    critical, error = path.critical, path.error
-    if names is None:
-        return _excess_contributions(path, ramps) if set(axes) == {"excess", "deficit"} else None
-    falling = critical if "miss_rate" in names else error * critical / 2
-    if "bandwidth" in names:
-        return path.half_widths * path.mean(falling) + path.mean_half_width * falling
-    return path.active * path.mean(falling) + path.mean(path.active) * falling - error * path.mean(error)
+def closed_columns(path: Path, names: frozenset[Metric]) -> tuple[Array, Array, Array]:
+    """Columns of an area over the scale that is a product of two means, less half the square of a third."""
+    falling = path.critical if "miss_rate" in names else path.error * path.critical / 2
+    if "bandwidth" not in names:
+        return path.active, falling, path.error
+    return path.half_widths, falling, np.zeros(len(path))
 
 
 def _excess_contributions(path: ScalePath, ramps: Ramps) -> Array:
     """Contributions to the area on deficit vs. excess of bands whose other bound may become the nearer one."""
-    place = ramps.places()
-    out = _integral_until(ramps, "excess")[place]
-    rest = _integral_until(ramps, "deficit")
+
+    def integral_until(name: Metric) -> Array:  # over t, to each vertex
+        values, out = ramps.values(name), np.zeros(len(ramps.t))
+        np.add(values[1:], values[:-1], out=out[1:])
+        out[1:] *= np.diff(ramps.t) / 2
+        return np.cumsum(out, out=out)
+
+    place, (rows, position) = ramps.places(), path.crossovers()
+    out = integral_until("excess")[place]
+    rest = integral_until("deficit")
     rest -= rest[-1]
     out -= rest[place]
     out *= path.active
-    rows, position = path.crossovers()
     out[rows] += (path.active[rows] - path.other[rows]) * rest[np.searchsorted(ramps.t, position)]
     return out
-
-
-def _integral_until(ramps: Ramps, name: Metric) -> Array:
-    """Integral of a metric over t up to each vertex."""
-    values, out = ramps.values(name), np.zeros(len(ramps.t))
-    np.add(values[1:], values[:-1], out=out[1:])
-    out[1:] *= np.diff(ramps.t) / 2
-    return np.cumsum(out, out=out)
 
 
 def constant_area_contributions(path: Path, axes: Axes) -> Array:

@@ -7,16 +7,17 @@ curve, whose metrics at the knots are the sums of theirs; rows are put into bins
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isqrt
+from math import inf, isqrt
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from uccurve._arrays import Indices, blocks
-from uccurve._checks import FALLING, Array, Metric
+from uccurve._checks import FALLING, Array, Axes, Metric, Range
 from uccurve._paths import Events, Path, ScalePath
+from uccurve._ramps import _hull_corners, sum_error
 from uccurve._scoring import quantiles
-
-from ._curves import Curves
 
 MOST_VERTICES = 1024
 """Vertices up to which each of them is a knot; curves of more have knots at some."""
@@ -24,6 +25,80 @@ RANKS = 64
 """Knots at equally spaced ranks of the vertices, where not all of them are knots."""
 RATIO = 1.25
 """By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks."""
+
+
+class Curves(NamedTuple):
+    """Metrics of several curves at the knots `t`: arrays (curves, knots).
+
+    Between knots metrics are straight lines, but for the miss rate, which is a step down at each row. `between` is its
+    mean over t from each knot to the next. Where every vertex is a knot that is what it was at the knot before, and all
+    answers are exact. Miss rates may be off by `slack` because of rounding.
+    """
+
+    t: Array
+    metrics: dict[Metric, Array]
+    between: Array
+    is_every_vertex: bool
+    slack: float
+
+    def reaching(self, miss_rate: float | Array) -> Array:
+        """Return where each curve first reaches a miss rate: the number of a knot, or between two; else the last."""
+        missed, target = self.metrics["miss_rate"], np.reshape(miss_rate, (-1, 1))
+        reached = missed <= target + self.slack
+        knot = np.where(reached[:, -1], reached.argmax(axis=1), len(self.t) - 1)[:, None]
+        if self.is_every_vertex:
+            return knot[:, 0].astype(np.float64)
+        start, stop = (np.take_along_axis(missed, place, axis=1) for place in (np.maximum(knot - 1, 0), knot))
+        back = np.zeros(start.shape)
+        np.divide(target - stop, start - stop, out=back, where=start > stop)
+        return np.asarray(knot - np.clip(back, 0, 1))[:, 0]
+
+    def unreached(self, miss_rate: float) -> npt.NDArray[np.bool_]:
+        """Return the curves that end above a miss rate."""
+        return np.asarray(self.metrics["miss_rate"][:, -1] > miss_rate + self.slack)
+
+    def at(self, values: Array, place: Array) -> Array:
+        """Return values that run straight between knots at one place of each curve."""
+        curve, knot = np.arange(len(place)), np.minimum(place.astype(np.intp), len(self.t) - 2)
+        here = values[curve, knot]
+        return np.asarray(here + (place - knot) * (values[curve, knot + 1] - here))
+
+    def area(self, axes: Axes, span: Range | None = None) -> Array:
+        """Return the area of each curve, or that of its part on which the miss rate lies in a range."""
+        x, y = (self.metrics[name] for name in axes)
+        if axes[0] == "miss_rate":  # its steps are cut at the ends of the range; by parts
+            x, between = (np.clip(values, *(span or (0, inf))) for values in (x, self.between))
+            if axes[1] == "miss_rate":
+                y, between = x, (x[:, 1:] + x[:, :-1]) / 2
+            area = x[:, -1] * y[:, -1] - x[:, 0] * y[:, 0] - np.sum(np.diff(y) * between, axis=1)
+        else:
+            first, last = (np.zeros(1), np.ones(1))  # of each cell, what part of it counts
+            if "miss_rate" in self.metrics:
+                low, high = span or (self.metrics["miss_rate"][:, -1], inf)
+                cell = np.arange(len(self.t) - 1)
+                first, last = (np.clip(self.reaching(end)[:, None] - cell, 0, 1) for end in (high, low))
+            middle = self.between if axes[1] == "miss_rate" else (y[:, 1:] + y[:, :-1]) / 2
+            height = y[:, :-1] + (first + last) * (middle - y[:, :-1])
+            area = np.sum(np.diff(x) * (last - first) * height, axis=1)
+        infinite = span is not None and not FALLING.issuperset(axes) and self.unreached(span[0])
+        return np.where(infinite, inf, np.abs(area))
+
+    def potential_crps(self, *, convex: bool) -> Array:
+        """Return the minimum of alpha * bandwidth + deficit, integrated over alpha from 0 to 1."""
+        x, y = self.metrics["bandwidth"], self.metrics["deficit"]
+        if convex:
+            return _under_hull(x, y)
+        corners = [_hull_corners(*curve) for curve in zip(x, y, strict=True)]
+        return np.concatenate([_under_hull(x[i : i + 1, at], y[i : i + 1, at]) for i, at in enumerate(corners)])
+
+
+def _under_hull(x: Array, y: Array) -> Array:
+    """Integral over alpha of the minimum of alpha * x + y over the corners of each convex curve."""
+    low, steps = np.zeros(x.shape), x[:, 1:] - x[:, :-1]
+    np.divide(y[:, :-1] - y[:, 1:], steps, out=low[:, :-1], where=steps > 0)
+    np.clip(low, 0, 1, out=low)
+    high = np.concatenate([np.ones((len(x), 1)), low[:, :-1]], axis=1)
+    return np.asarray(np.sum((high - low) * (y + x * (high + low) / 2), axis=1))
 
 
 class Knots:
@@ -64,8 +139,7 @@ class Knots:
         table, path = np.zeros((count, 1 + self._half_width.stop)), self._path
         table[:, 0], out = np.bincount(unit, path.weight, count), table[:, 1:]
         if self._half_width.start < self._half_width.stop:
-            half_width = path.half_widths
-            out[:, -1] = np.bincount(unit, path.weighted(half_width), count)
+            out[:, -1] = np.bincount(unit, path.weighted(path.half_widths), count)
         metrics = {name: out[:, place] for name, place in self._columns.items()}
         if "miss_rate" in metrics:
             self._add_misses(metrics.pop("miss_rate"), out[:, self._between], unit)
@@ -83,7 +157,7 @@ class Knots:
         between = means[:, self._between]
         if self.is_every_vertex and "miss_rate" in metrics:
             between = metrics["miss_rate"][:, :-1]
-        return Curves(self.t, metrics, between, self.is_every_vertex, len(self._path))
+        return Curves(self.t, metrics, between, self.is_every_vertex, sum_error(len(self._path)))
 
     def _add_misses(self, missed: Array, between: Array, unit: Indices) -> None:
         """Add the miss rate at the knots, and its mean over t from each knot to the next."""

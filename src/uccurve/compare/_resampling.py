@@ -12,10 +12,15 @@ from uccurve._progress import Tick
 
 from ._blocks import Blocks
 
+Seed = int | np.random.Generator | None
 MOST = 1 << 12
 """Units that are drawn or swapped one by one; more are first put into this many groups at random."""
-BATCH, DEPTH, WIDTH = 64, 512, 32
-"""Resamples at a time, and units and columns of the blocks they are multiplied by: BLAS starts no threads for these."""
+GROUPS = 200
+"""Groups of units that are left out in turn."""
+BATCH = 64
+"""Resamples at a time."""
+TIE = 1e-12
+"""Share of a statistic below which two of its values are treated as equal."""
 
 
 def grouped(rows: Blocks, rng: np.random.Generator) -> tuple[Indices, int]:
@@ -40,9 +45,8 @@ class Resamples:
     """
 
     def __init__(self, rows: Blocks, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self._length = rows.length if rows.length is not None and rows.length > 1 else None
-        if self._length is None:
+        self._rng, self._length = rng, rows.length or 1
+        if self._length == 1:
             self.of_row, self.units = grouped(rows, rng)
         else:
             self.units = min(rows.rows, MOST)
@@ -51,26 +55,16 @@ class Resamples:
 
     def counts(self, count: int) -> Array:
         """How often each unit is drawn: (resamples, units)."""
-        drawn = self._random(count) if self._length is None else self._circular(count, self._length)
+        starts = self._rng.integers(0, self.units, size=(count, -(-self.units // self._length), 1))
+        drawn = (starts + np.arange(self._length)).reshape(count, -1)[:, : self.units] % self.units
         drawn += self.units * np.arange(count)[:, None]
         return np.bincount(drawn.ravel(), minlength=self.units * count).reshape(count, -1).astype(np.float64)
 
-    def parts(self, columns: Array) -> Array:
-        """Sums over what is left out in turn: each unit, or each block of consecutive ones."""
-        if self._length is None:
-            return columns
-        return np.add.reduceat(columns, np.arange(0, self.units, self._length))
-
-    def _random(self, count: int) -> Indices:
-        if self.units != 1 << 12:
-            return self._rng.integers(0, self.units, size=(count, self.units))
-        words = self._rng.integers(0, 2**64, size=(count, self.units // 4), dtype=np.uint64).view(np.uint16)
-        return np.bitwise_and(words, self.units - 1, dtype=np.uint16).astype(np.intp)  # a quarter of the random words
-
-    def _circular(self, count: int, length: int) -> Indices:
-        starts = self._rng.integers(0, self.units, size=(count, -(-self.units // length), 1))
-        drawn = (starts + np.arange(length)).reshape(count, -1)[:, : self.units]
-        return np.asarray(drawn % self.units)
+    def left_out(self) -> Array:
+        """All units but those of one group, for each of at most `GROUPS` random groups of units or of blocks."""
+        block = np.arange(self.units) // self._length
+        group = self._rng.permutation(int(block[-1]) + 1)[block] % GROUPS
+        return np.not_equal.outer(np.unique(group), group).astype(np.float64)
 
 
 class Swaps:
@@ -89,18 +83,6 @@ class Swaps:
         numbers = np.arange(self._done, self._done + count)
         self._done += count
         return (numbers[:, None] >> np.arange(self.units) & 1).astype(np.float64)
-
-
-def product(counts: Array, table: Array) -> Array:
-    """Sums of the lines of a table, each as often as it is counted, in small blocks: (resamples, columns).
-
-    Threads of BLAS would cost more than they bring on a busy machine, and the last digits would depend on them.
-    """
-    out = np.zeros((len(counts), table.shape[1]))
-    for rows in blocks(len(table), DEPTH):
-        for columns in blocks(table.shape[1], WIDTH):
-            out[:, columns] += counts[:, rows] @ table[rows, columns]
-    return out
 
 
 def batches(total: int, tick: Tick | None = None) -> Iterator[slice]:

@@ -1,23 +1,36 @@
-"""Statistics: which number of a curve is asked for, checked once, so that it can be computed many times."""
+"""Statistics: which number of a curve is asked for, and how it follows from sums over rows.
+
+Resampling and swapping rows then need additions only. Whole areas over the scale that have a closed form are products
+of a few means. Everything else is read off the metrics at the knots of the curve, which are means too. A share that is
+saved compares two such statistics, the model's and the constant band's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import FLOOR_HINT, HEADLINE, Axes, Metric, Range, Unit
-from uccurve._paths import Path
+from uccurve._areas import closed_axes
+from uccurve._arrays import Indices
+from uccurve._checks import FALLING, FLOOR_HINT, HEADLINE, Array, Axes, Metric, Range, Unit
+from uccurve._paths import Path, ScalePath
+from uccurve._scoring import penalised
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
+
+from ._influence import closed_columns, rounding_of_area
+from ._knots import Knots
 
 Name = Literal["area", "gain", "crps", "skill", "score", "scale", "half_width"]
 Asked = Name | Callable[[Intervals], float]
 WITH_COVERAGE = ("score", "scale", "half_width")
+ROUNDING = 1e-14
+"""Share of two equal terms that their difference may be off; less is treated as 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +99,16 @@ class Statistic:
         """Statistic of one curve."""
         if callable(self.asked):
             return float(self.asked(curve.intervals))
-        unit, coverage = self.unit, float(1 - (self.alpha or 0))
-        part: dict[str, Any] = {} if self.span is None else {"miss_rate": self.span}
-        found: dict[Name, Callable[[], float]] = {
-            "area": lambda: curve.area(axes=self.axes, unit=unit, **part),
-            "gain": lambda: curve.gain(axes=self.axes, unit=unit, **part),
-            "crps": lambda: curve.potential_crps(unit=unit),
-            "skill": curve.skill,
-            "score": lambda: curve.decompose(coverage=coverage, unit=unit).best_score,
-            "scale": lambda: curve.find(coverage=coverage).scale,
-            "half_width": lambda: curve.find(coverage=coverage, unit=unit).bandwidth,
-        }
-        return float(found[self.asked]())
+        if self.asked in ("area", "gain"):
+            part: dict[str, Any] = {} if self.span is None else {"miss_rate": self.span}
+            return float(getattr(curve, self.asked)(axes=self.axes, unit=self.unit, **part))
+        if self.alpha is None:
+            return curve.skill() if self.asked == "skill" else curve.potential_crps(unit=self.unit)
+        coverage = float(1 - self.alpha)
+        if self.asked == "score":
+            return curve.decompose(coverage=coverage, unit=self.unit).best_score
+        point = curve.find(coverage=coverage, unit=self.unit)
+        return point.scale if self.asked == "scale" else point.bandwidth
 
     def finite_value(self, curve: UCC, name: str) -> float:
         """Statistic of the argument `name`; refuse one that is infinite or undefined, which resampling cannot judge."""
@@ -121,3 +132,100 @@ class Statistic:
     def size(self, path: Path, *names: Metric) -> float:
         """What turns a product of these metrics in the path's unit into the caller's unit."""
         return float((path.unit / self.unit) ** sum(name != "miss_rate" for name in names))
+
+
+class Summed(NamedTuple):
+    """Sums over the rows of each unit, (units, columns), and the statistic of sums over sets of units, (sets, columns).
+
+    The first column is the weight.
+    """
+
+    table: Array
+    values: Callable[[Array], Array]
+
+
+def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool = False) -> Summed:
+    """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""
+    if statistic.relative:
+        return _saved(path, statistic, unit, count, smooth=smooth)
+    closed = _closed_axes(path, statistic)
+    if closed is None:
+        knots = knots_for(path, statistic, smooth=smooth)
+        return Summed(knots.table(unit, count), lambda sums: _from_knots(knots, means(sums), path, statistic))
+    columns = [path.weight, *(path.weighted(column) for column in closed_columns(path, closed))]
+    size = statistic.size(path, *statistic.axes)
+
+    def values(sums: Array) -> Array:
+        band, falling, error = means(sums).T
+        area, less = band * falling, error**2 / 2
+        return size * np.where(area > less * (1 + ROUNDING), area - less, 0)
+
+    table = np.stack([np.bincount(unit, column, count) for column in columns], axis=1)
+    return Summed(table.astype(np.float64), values)
+
+
+def means(sums: Array) -> Array:
+    """Means from sums of which the first is the weight."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample of rows without weight has no mean
+        return np.asarray(sums[:, 1:] / sums[:, :1])
+
+
+def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knots:
+    """Knots for the metrics that a statistic of the curve is computed from."""
+    names: tuple[Metric, ...] = ("bandwidth", "deficit" if statistic.asked in ("crps", "score") else "miss_rate")
+    if statistic.asked == "area":
+        tells_the_end = statistic.span or not FALLING.intersection(statistic.axes)
+        names = (*statistic.axes, "miss_rate") if tells_the_end else statistic.axes
+    if "excess" in names and not path.symmetric:
+        _refuse_unequal_bands(path)
+    ends = statistic.span or ((float(statistic.alpha),) if statistic.alpha else ())
+    return Knots(path, names, ends, smooth=smooth and len(ends) > 0)
+
+
+def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool) -> Summed:
+    """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
+    own, constant = replace(statistic, asked="area" if statistic.asked == "gain" else "crps"), path.constant()
+    mine, theirs = (summed(one, own, unit, count, smooth=smooth) for one in (path, constant))
+    nothing = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
+    width = mine.table.shape[1]
+
+    def values(sums: Array) -> Array:
+        area, reference = mine.values(sums[:, :width]), theirs.values(sums[:, width:])
+        undefined = np.where(area <= nothing, np.nan, -np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(reference <= nothing, undefined, (reference - area) / reference)
+
+    return Summed(np.hstack([mine.table, theirs.table]), values)
+
+
+def _closed_axes(path: Path, statistic: Statistic) -> frozenset[Metric] | None:
+    """Metrics of the closed form of a whole area over the scale; None where there is none."""
+    if statistic.asked != "area" or statistic.span or not isinstance(path, ScalePath) or path.has_uncoverable_rows:
+        return None
+    asymmetric = set(statistic.axes) == {"excess", "deficit"} and not path.symmetric
+    return closed_axes(statistic.axes, crosses_over=asymmetric and len(path.crossovers()[0]) > 0)
+
+
+def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) -> Array:
+    """Return the statistic of several curves, from their metrics at the knots."""
+    curves, size, alpha = knots.curves(means), statistic.size(path, "bandwidth"), float(statistic.alpha or 0)
+    if statistic.asked == "area":
+        return curves.area(statistic.axes, statistic.span) * statistic.size(path, *statistic.axes)
+    width = curves.metrics["bandwidth"]
+    if statistic.asked == "crps":
+        return curves.potential_crps(convex=path.vary == "scale") * size
+    if statistic.asked == "score":  # the smallest lies on a vertex
+        return np.asarray(penalised(2 * width, curves.metrics["deficit"], alpha).min(axis=1)) * size
+    values = np.broadcast_to(curves.t, width.shape) if statistic.asked == "scale" else width * size
+    return np.where(curves.unreached(alpha), np.inf, curves.at(values, curves.reaching(alpha)))
+
+
+def _refuse_unequal_bands(path: Path) -> None:
+    """Refuse bands so wide on one side that their sums hold nothing of the other, which is what the excess grows by."""
+    band, excess = path.mean(path.active), path.at(path.end)["excess"]
+    if band * path.end * 2.0**-52 > 1e-6 * (excess + path.mean(path.error)):
+        raise ValueError(
+            f"resampling the excess needs bands of comparable size: their mean on the side of the error is "
+            f"{band * path.unit:.3g}, the largest mean excess {excess * path.unit:.3g}, which float64 cannot add. "
+            "Hint: cap such bands, or use overshoot or bandwidth instead."
+        )

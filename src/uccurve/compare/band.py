@@ -17,10 +17,8 @@ from uccurve.intervals import Intervals
 from ._blocks import Blocks, generator, positive
 from ._evidence import checked_level
 from ._models import curve_of
-from ._resampling import Resamples, batches, product
-from ._statistics import Statistic
-from ._sums import knots_for, means
-from .bootstrap import TIE, Seed
+from ._resampling import TIE, Resamples, Seed, batches
+from ._statistics import Statistic, knots_for, means
 
 Kind = Literal["pointwise", "simultaneous"]
 
@@ -111,7 +109,13 @@ def confidence_band(
     resamples = Resamples(rows, generator(seed))
     with watched(progress, "resamples") as tick:
         curves = _curves(curve, asked, x, resamples, count=n_resamples, tick=tick)
-    ends = _pointwise(curves, level) if kind == "pointwise" else _simultaneous(curves, y, level)
+    if kind == "pointwise":
+        ends = np.quantile(curves, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    else:
+        error, deviation = curves.std(axis=0, ddof=1), np.abs(curves - y)
+        np.divide(deviation, error, out=deviation, where=error > 0)
+        reach = np.quantile(np.where(error > 0, deviation, 0).max(axis=1), level)
+        ends = np.stack([y - reach * error, y + reach * error])
     limit = 1.0 if asked.axes[1] == "miss_rate" else np.inf
     low, high = (np.clip(end, 0, limit) for end in ends)
     for array in (x, y, low, high):
@@ -123,10 +127,9 @@ def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
     """Places on x that are spread evenly over the vertices of the curve, and y there."""
     points = curve.points(axes=asked.axes, unit=asked.unit)
     chosen = np.unique(np.linspace(0, len(points) - 1, min(count, len(points))).round().astype(np.intp))
-    x, first = np.unique(points.x[chosen], return_index=True)
-    last = len(chosen) - 1 - np.unique(points.x[chosen][::-1], return_index=True)[1]
-    keep = last if asked.axes[0] not in FALLING else first
-    return x, points.y[chosen[keep]]
+    x, y = (values[chosen][_ascending(asked.axes)] for values in (points.x, points.y))
+    keep = np.append(x[1:] > x[:-1], True)
+    return x[keep], y[keep]
 
 
 def _curves(
@@ -137,35 +140,27 @@ def _curves(
     knots, sizes = knots_for(path, asked), [asked.size(path, name) for name in asked.axes]
     table, out = knots.table(resamples.of_row, resamples.units), np.empty((count, len(x)))
     for part in batches(count, tick):
-        curves = knots.curves(means(product(resamples.counts(part.stop - part.start), table)))
+        curves = knots.curves(means(resamples.counts(part.stop - part.start) @ table))
         xs, ys = (curves.metrics[name] * size for name, size in zip(asked.axes, sizes, strict=True))
+        steps = curves.is_every_vertex and "miss_rate" in asked.axes
         for i in range(len(xs)):
-            out[part.start + i] = _at(xs[i], ys[i], x, asked.axes, steps=curves.is_every_vertex)
+            out[part.start + i] = _at(xs[i], ys[i], x, asked.axes, steps=steps)
     return out
 
 
 def _at(x: Array, y: Array, places: Array, axes: Axes, *, steps: bool) -> Array:
     """Return y of one curve at the places; where only rounding keeps x from a place, it is there."""
-    slack = TIE * max(x[0], x[-1])
-    if not steps or "miss_rate" not in axes:
-        return np.interp(places, x, y) if axes[0] not in FALLING else np.interp(places, x[::-1], y[::-1])
-    if axes[0] == "miss_rate":  # the smallest t that reaches the level
-        place = np.searchsorted(-x, -places - slack)
-    elif axes[0] in FALLING:
-        place = len(x) - 1 - np.searchsorted(x[::-1], places - slack)
+    x, y = x[_ascending(axes)], y[_ascending(axes)]
+    if not steps:
+        return np.interp(places, x, y)
+    slack = TIE * x[-1]
+    if axes[0] == "deficit":  # the miss rate stays until the next row is covered
+        place = np.searchsorted(x, places - slack)
     else:
         place = np.searchsorted(x, places + slack, side="right") - 1
     return np.asarray(y[np.clip(place, 0, len(y) - 1)])
 
 
-def _pointwise(curves: Array, level: float) -> tuple[Array, Array]:
-    low, high = np.quantile(curves, ((1 - level) / 2, (1 + level) / 2), axis=0)
-    return low, high
-
-
-def _simultaneous(curves: Array, y: Array, level: float) -> tuple[Array, Array]:
-    error = curves.std(axis=0, ddof=1)
-    deviation = np.abs(curves - y)
-    np.divide(deviation, error, out=deviation, where=error > 0)
-    reach = np.quantile(np.where(error > 0, deviation, 0).max(axis=1), level)
-    return y - reach * error, y + reach * error
+def _ascending(axes: Axes) -> slice:
+    """Return the order in which x rises."""
+    return slice(None, None, -1 if axes[0] in FALLING else 1)

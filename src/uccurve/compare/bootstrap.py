@@ -5,31 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._arrays import Indices
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
-from uccurve._progress import Progress, Tick, watched
+from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._blocks import Blocks, generator, positive
 from ._evidence import checked_level
 from ._models import curve_of
-from ._resampling import Resamples, batches, product
-from ._statistics import Asked, Statistic
-from ._sums import Summed, summed
+from ._resampling import TIE, Resamples, Seed, batches
+from ._statistics import Asked, Statistic, Summed, summed
 
 Method = Literal["BCa", "percentile"]
-Seed = int | np.random.Generator | None
-TIE = 1e-12
-"""Share of a statistic below which two of its values are treated as equal."""
-GROUPS = 200
-"""Groups of rows that are left out in turn for a callable, which is called for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -118,8 +111,8 @@ def bootstrap(
     errors by about 1%, less than the choice of 1,999 resamples does.
 
     Weights go with their rows. More than 4,096 rows (or blocks) are put into that many groups at random, and groups are
-    drawn. The acceleration of a BCa interval comes from leaving out each row, block or group in turn; a callable is
-    called for each resample and with each of 200 groups left out.
+    drawn. The acceleration of a BCa interval comes from leaving out each row or block in turn, or each of 200 random
+    groups of them; a callable is called for each resample and each of these.
 
     References
     ----------
@@ -142,97 +135,63 @@ def bootstrap(
     rows.require_two("a bootstrap")
     with watched(progress, "resamples") as tick:
         curve = asked.curve(curve)
-        estimate = asked.finite_value(curve, "intervals")
+        estimate = whole = asked.finite_value(curve, "intervals")
         resamples, path, data = Resamples(rows, rng), curve._path(), curve.intervals
         del curve  # what it sorted for the estimate takes memory
         if callable(asked.asked):
-            found = _called(asked.asked, data, rows, resamples, count=count, tick=tick)
+            value = _called(asked.asked, data, rows, resamples)
+            whole = float(value(np.ones((1, resamples.units)))[0])
         else:
-            sums = summed(path, asked, resamples.of_row, resamples.units)
-            found = _summed(sums, resamples, estimate, count=count, tick=tick)
-    return _interval(found, estimate, level, method)
+            value = _from_sums(summed(path, asked, resamples.of_row, resamples.units), estimate)
+        values = np.concatenate([value(resamples.counts(part.stop - part.start)) for part in batches(count, tick)])
+        left_out = value(resamples.left_out()) if method == "BCa" else np.empty(0)
+    values.setflags(write=False)
+    defined = values[~np.isnan(values)]
+    tails, notes = ((1 - level) / 2, (1 + level) / 2), []
+    if len(defined) < count:
+        notes.append(f"the statistic of {count - len(defined)} of {count} resamples is undefined")
+    slack = TIE * max(abs(whole), 1e-300)
+    if not len(defined) or np.all(np.abs(defined - whole) <= slack):
+        notes.append("the statistic is the same in every resample")
+        defined = np.array([estimate])
+    elif method == "BCa":
+        below = np.sum(defined < whole - slack) + np.sum(np.abs(defined - whole) <= slack) / 2
+        if 0 < below < len(defined):
+            tails = _corrected(tails, float(below) / len(defined), left_out[np.isfinite(left_out)])
+        else:
+            notes.append("all resamples lie on one side of the estimate, so percentiles are used instead of BCa")
+    finite = defined[np.isfinite(defined)]
+    exact = len(finite) == len(defined)  # else the resamples that enclose the quantiles
+    low = float(np.quantile(defined, tails[0], method="linear" if exact else "lower"))
+    high = float(np.quantile(defined, tails[1], method="linear" if exact else "higher"))
+    error = float(np.std(finite, ddof=1)) if len(finite) > 1 else 0.0
+    return BootstrapInterval(estimate, low, high, error, level, method, values, "; ".join(notes))
 
 
-class _Replicates(NamedTuple):
-    """A statistic of resamples, with each unit (or block) left out, and of all rows, all by the same arithmetic."""
-
-    values: Array
-    left_out: Array
-    whole: float
-
-
-def _summed(sums: Summed, resamples: Resamples, estimate: float, *, count: int, tick: Tick | None) -> _Replicates:
-    """Values from sums over rows, moved by what knots leave out of the `estimate` for all rows."""
-    values, parts, total = np.empty(count), resamples.parts(sums.table), sums.table.sum(axis=0)
-    left_out = np.concatenate([sums.values(total - parts[some]) for some in batches(len(parts))])
-    for part in batches(count, tick):
-        values[part] = sums.values(product(resamples.counts(part.stop - part.start), sums.table))
-    missing = estimate - float(sums.values(total[None])[0])
-    values += missing if np.isfinite(missing) else 0.0
-    return _Replicates(values, left_out, estimate)
+def _from_sums(sums: Summed, estimate: float) -> Callable[[Array], Array]:
+    """Statistic of resamples from sums over rows, moved by what knots leave out of the `estimate` for all rows."""
+    missing = estimate - float(sums.values(sums.table.sum(axis=0)[None])[0])
+    return lambda counts: sums.values(counts @ sums.table) + (missing if np.isfinite(missing) else 0.0)
 
 
 def _called(
-    function: Callable[[Intervals], float],
-    intervals: Intervals,
-    rows: Blocks,
-    resamples: Resamples,
-    *,
-    count: int,
-    tick: Tick | None,
-) -> _Replicates:
+    function: Callable[[Intervals], float], intervals: Intervals, rows: Blocks, resamples: Resamples
+) -> Callable[[Array], Array]:
     """Values of a callable for the Intervals of each resample."""
     data_row, first = np.unique(rows.row, return_index=True)
     unit = resamples.of_row[first]
 
-    def value(drawn: Array) -> float:
-        chosen: Indices = np.repeat(data_row, drawn[unit].astype(np.intp))
-        return float(function(intervals[chosen]))
+    def values(counts: Array) -> Array:
+        drawn = (np.repeat(data_row, count[unit].astype(np.intp)) for count in counts)
+        return np.array([float(function(intervals[chosen])) for chosen in drawn])
 
-    values = np.empty(count)
-    for part in batches(count, tick):
-        values[part] = [value(drawn) for drawn in resamples.counts(part.stop - part.start)]
-    group = np.arange(resamples.units) * min(resamples.units, GROUPS) // resamples.units
-    left_out = [value((group != i).astype(np.float64)) for i in range(group[-1] + 1)]
-    return _Replicates(values, np.array(left_out), value(np.ones(resamples.units)))
+    return values
 
 
-def _interval(found: _Replicates, estimate: float, level: float, method: Method) -> BootstrapInterval:
-    """Confidence interval from the resamples."""
-    defined = found.values[~np.isnan(found.values)]
-    notes = []
-    if len(defined) < len(found.values):
-        notes.append(
-            f"the statistic of {len(found.values) - len(defined)} of {len(found.values)} resamples is undefined"
-        )
-    tails, slack = ((1 - level) / 2, (1 + level) / 2), TIE * max(abs(found.whole), 1e-300)
-    if not len(defined) or np.all(np.abs(defined - found.whole) <= slack):
-        notes.append("the statistic is the same in every resample")
-        defined = np.array([estimate])
-    elif method == "BCa":
-        corrected = _corrected(defined, found, slack, tails)
-        if corrected is None:
-            notes.append("all resamples lie on one side of the estimate, so percentiles are used instead of BCa")
-        tails = corrected or tails
-    low, high = _quantiles(defined, tails)
-    found.values.setflags(write=False)
-    finite = defined[np.isfinite(defined)]
-    error = float(np.std(finite, ddof=1)) if len(finite) > 1 else 0.0
-    return BootstrapInterval(estimate, low, high, error, level, method, found.values, "; ".join(notes))
-
-
-def _corrected(
-    values: Array, found: _Replicates, slack: float, tails: tuple[float, float]
-) -> tuple[float, float] | None:
-    """Levels of the quantiles after correcting for bias and acceleration; None where the bias has no bound."""
+def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tuple[float, float]:
+    """Levels of the quantiles corrected for bias, from the share of resamples below, and for acceleration."""
     normal = NormalDist()
-    below = np.sum(values < found.whole - slack) + np.sum(np.abs(values - found.whole) <= slack) / 2
-    share = float(below) / len(values)
-    if share in (0, 1):
-        return None
-    bias = normal.inv_cdf(share)
-    left_out = found.left_out[np.isfinite(found.left_out)]
-    change = left_out.mean() - left_out
+    bias, change = normal.inv_cdf(below), left_out.mean() - left_out
     spread = float(np.sum(change**2)) ** 1.5
     acceleration = float(np.sum(change**3)) / (6 * spread) if spread > 0 else 0.0
 
@@ -241,12 +200,3 @@ def _corrected(
         return normal.cdf(bias + z / (1 - acceleration * z)) if acceleration * z < 1 else float(z > 0)
 
     return level(tails[0]), level(tails[1])
-
-
-def _quantiles(values: Array, levels: tuple[float, float]) -> tuple[float, float]:
-    """Quantiles between resamples; where some are infinite, the resamples that enclose them."""
-    if np.isfinite(values).all():
-        low, high = np.quantile(values, levels)
-    else:
-        low, high = np.quantile(values, levels[0], method="lower"), np.quantile(values, levels[1], method="higher")
-    return float(low), float(high)

@@ -151,12 +151,8 @@ def crossings(
         raise ValueError(f"`names` must be two different names; both are {names[0]!r}.")
     curves = curve_of("a", a, vary), curve_of("b", b, vary)
     refuse_other_rows(*curves)
-    lines = []
-    for model, curve in zip((a, b), curves, strict=True):
-        lines.append(Line.of(curve, axes, unit))
-        if model is not curve:
-            curve._forget_order()  # one order is held at a time
-    return crossings_of_lines(*lines, axes=axes, names=names)
+    one, two = (Line.of(curve, axes, unit) for curve in curves)
+    return crossings_of_lines(one, two, axes=axes, names=names)
 
 
 class Line(NamedTuple):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
+from uccurve._levels import LevelsPath
 from uccurve._paths import Path
-from uccurve._progress import Progress, Tick, watched
+from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
-from uccurve.intervals import Intervals
+from uccurve.intervals import Intervals, mean_half_width
 
 from ._blocks import Blocks, generator, positive
 from ._influence import size_of_area
 from ._models import curve_of, refuse_other_rows
-from ._pool import alike, pooled
-from ._resampling import Swaps, batches, product
-from ._statistics import Asked, Statistic
-from ._sums import Summed, summed
-from .bootstrap import TIE, Seed
+from ._resampling import TIE, Seed, Swaps, batches
+from ._statistics import Asked, Statistic, Summed, summed
 
 Alternative = Literal["two-sided", "less", "greater"]
 
@@ -164,81 +162,104 @@ def permutation_test(
         second = asked.finite_value(two, "b")
         two._forget_order()
         if callable(asked.asked):
-            null = _called(asked.asked, (one.intervals, two.intervals), rows, swaps, tick)
+            differences = _called(asked.asked, (one.intervals, two.intervals), rows, swaps)
         elif asked.relative and not same_predictions:
-            null = _flipped((one, two), asked, (first, second), swaps, tick)
+            differences = _flipped((one, two), asked, (first, second), swaps)
         else:
-            null = _swapped(pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps, tick)
-    null.values.setflags(write=False)
+            differences = _swapped(pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps)
+        null = np.concatenate([differences(swaps.flags(part.stop - part.start)) for part in batches(swaps.count, tick)])
+    null.setflags(write=False)
+    size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
+    if asked.asked == "area":
+        size += size_of_area(one._path(), asked.axes) * asked.size(one._path(), *asked.axes)
+    slack, delivered = TIE * size, float(differences(np.zeros((1, swaps.units)))[0])  # by the same arithmetic
+    if alternative == "less":
+        extreme = int(np.sum(null <= delivered + slack))
+    elif alternative == "greater":
+        extreme = int(np.sum(null >= delivered - slack))
+    else:
+        extreme = int(np.sum(np.abs(null) >= abs(delivered) - slack))
+    note = ""
+    if np.all(np.abs(null) <= slack):
+        note = "the statistic is the same however rows are swapped: the models cannot be distinguished"
+    elif not (same_predictions or asked.relative or asked.depends_on_scale):
+        note = (
+            f"y_pred differ: the {asked.asked} judges predictions and intervals together, and swapping mixes errors of "
+            "different size; a gain or skill judges the intervals"
+        )
     return PermutationTest(
         statistic=first - second,
-        pvalue=null.pvalue(alternative, every=swaps.every),
-        null_distribution=null.values,
+        pvalue=extreme / len(null) if swaps.every else (extreme + 1) / (len(null) + 1),
+        null_distribution=null,
         alternative=alternative,
         every_swap=swaps.every,
         units=rows.count,
-        note=_note(null, asked, same_predictions=same_predictions),
+        note=note,
     )
 
 
-class _Null(NamedTuple):
-    """Differences under the swaps, the delivered one by the same arithmetic, and the size of what they are made of."""
-
-    values: Array
-    observed: float
-    size: float
-
-    @property
-    def slack(self) -> float:
-        """How far two differences may be apart and yet be treated as equal."""
-        return TIE * self.size
-
-    @property
-    def constant(self) -> bool:
-        """Whether the difference is 0 however rows are swapped."""
-        return bool(np.all(np.abs(self.values) <= self.slack))
-
-    def pvalue(self, alternative: Alternative, *, every: bool) -> float:
-        """Share of swaps at least as extreme as none; where not every swap was tried, that one counts as one more."""
-        if alternative == "less":
-            extreme = self.values <= self.observed + self.slack
-        elif alternative == "greater":
-            extreme = self.values >= self.observed - self.slack
-        else:
-            extreme = np.abs(self.values) >= abs(self.observed) - self.slack
-        count = int(extreme.sum())
-        return count / len(extreme) if every else (count + 1) / (len(extreme) + 1)
+def alike(a: UCC, b: UCC) -> tuple[UCC, UCC]:
+    """Return curves over the same kind of path: one interval that is scaled is a model with one level."""
+    if a.vary == b.vary:
+        return a, b
+    if "shift" in (a.vary, b.vary):
+        moves = ("are shifted" if curve.vary == "shift" else "are scaled" for curve in (a, b))
+        raise ValueError(
+            "`a` and `b` must have bands that move alike: a's {}, b's {}. Hint: pass Intervals, or "
+            "a UCC of each with the same `vary`.".format(*moves)
+        )
+    one, two = (curve if curve.levels else UCC.from_levels({0.5: curve.intervals}) for curve in (a, b))
+    return one, two
 
 
-def _swapped(pool: Path, asked: Statistic, swaps: Swaps, tick: Tick | None) -> _Null:
+def pooled(a: UCC, b: UCC, *, same_pace: bool = True) -> Path:
+    """Rows of the first, then rows of the second, in one unit and (by default) at one mean half-width."""
+    if a.levels:
+        return _levels(a, b)
+    one, two = a.intervals, b.intervals
+    if same_pace:
+        first, second = (mean_half_width(iv.lower_band, iv.upper_band, iv._weight) for iv in (one, two))
+        if a.vary == "shift":
+            one, two = one.calibrated(shift=max(second - first, 0)), two.calibrated(shift=max(first - second, 0))
+        elif min(first, second) > 0:
+            two = two.calibrated(scale=first / second)
+    return UCC(Intervals.join([one, two]), vary="shift" if a.vary == "shift" else "scale")._path()
+
+
+def _levels(a: UCC, b: UCC) -> LevelsPath:
+    """Levels wherever either model has one, both with the same mean half-width at each."""
+    paths = [LevelsPath.of(curve._levels, curve._knots()) for curve in (a, b)]
+    widths = np.unique(np.concatenate([path.widths * path.unit for path in paths]))
+    widths = widths if len(widths) > 1 else np.array([0.0, 1.0])
+    places = zip(*(path.at_half_width(widths[1:] / path.unit).tolist() for path in paths), strict=True)
+    levels = [Intervals.join([a.intervals_at(one), b.intervals_at(two)]) for one, two in places]
+    return LevelsPath.of(levels, widths / widths[-1])
+
+
+def _swapped(pool: Path, asked: Statistic, swaps: Swaps) -> Callable[[Array], Array]:
     """Differences of the two halves into which swaps split the rows of both models."""
-    size = 1.0 if asked.relative else 0.0
-    if asked.asked == "area":
-        size = size_of_area(pool, asked.axes) * asked.size(pool, *asked.axes)
     unit = np.concatenate([swaps.of_row, swaps.of_row + swaps.units])
     table, value = summed(pool, asked, unit, 2 * swaps.units)
-    halves = np.split(table, 2)
-    one, two = (half.sum(axis=0) for half in halves)
-    change, values = halves[1] - halves[0], np.empty(swaps.count)
-    for part in batches(swaps.count, tick):
-        moved = product(swaps.flags(part.stop - part.start), change)
-        values[part] = value(one + moved) - value(two - moved)
-    first, second = value(np.stack([one, two]))
-    return _Null(values, float(first - second), float(abs(first) + abs(second)) + size)
+    own, other = np.split(table, 2)
+    one, two, change = own.sum(axis=0), other.sum(axis=0), other - own
+
+    def differences(flags: Array) -> Array:
+        moved = flags @ change
+        return value(one + moved) - value(two - moved)
+
+    return differences
 
 
 def _flipped(
-    curves: tuple[UCC, UCC], asked: Statistic, statistics: tuple[float, float], swaps: Swaps, tick: Tick | None
-) -> _Null:
+    curves: tuple[UCC, UCC], asked: Statistic, statistics: tuple[float, float], swaps: Swaps
+) -> Callable[[Array], Array]:
     """Sums of what each unit contributes to the difference, with the signs of some flipped."""
     own, other = (
         _contributions(summed(curve._path(), asked, swaps.of_row, swaps.units, smooth=True), value)
         for curve, value in zip(curves, statistics, strict=True)
     )
-    difference, values = own - other, np.empty(swaps.count)
-    for part in batches(swaps.count, tick):
-        values[part] = difference.sum() - 2 * (swaps.flags(part.stop - part.start) @ difference)
-    return _Null(values, float(difference.sum()), 1 + float(np.abs(difference).sum()))
+    difference = own - other
+    return lambda flags: difference.sum() - 2 * (flags @ difference)
 
 
 def _contributions(sums: Summed, value: float) -> Array:
@@ -257,35 +278,14 @@ def _contributions(sums: Summed, value: float) -> Array:
 
 
 def _called(
-    function: Callable[[Intervals], float],
-    data: tuple[Intervals, Intervals],
-    rows: Blocks,
-    swaps: Swaps,
-    tick: Tick | None,
-) -> _Null:
+    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], rows: Blocks, swaps: Swaps
+) -> Callable[[Array], Array]:
     """Differences of a callable's values for Intervals whose rows are swapped."""
     pool, n = Intervals.join(data), len(data[0])
-    own, flags = np.arange(n), np.zeros(n, np.intp)
+    swapped = np.arange(n)
 
-    def both(flag: Array) -> tuple[float, float]:
-        flags[rows.row] = flag[swaps.of_row]
-        swapped = own + n * flags
-        return float(function(pool[swapped])), float(function(pool[(swapped + n) % len(pool)]))
+    def difference(flags: Array) -> float:
+        swapped[rows.row] = rows.row + n * flags[swaps.of_row].astype(np.intp)
+        return float(function(pool[swapped])) - float(function(pool[(swapped + n) % len(pool)]))
 
-    values = np.empty(swaps.count)
-    for part in batches(swaps.count, tick):
-        values[part] = [np.subtract(*both(flag)) for flag in swaps.flags(part.stop - part.start)]
-    one, two = both(np.zeros(swaps.units))
-    return _Null(values, one - two, abs(one) + abs(two))
-
-
-def _note(null: _Null, asked: Statistic, *, same_predictions: bool) -> str:
-    """What a reader must know before trusting the p-value."""
-    if null.constant:
-        return "the statistic is the same however rows are swapped: the models cannot be distinguished"
-    if same_predictions or asked.relative or asked.depends_on_scale:
-        return ""
-    return (
-        f"y_pred differ: the {asked.asked} judges predictions and intervals together, and swapping mixes errors of "
-        "different size; a gain or skill judges the intervals"
-    )
+    return lambda flags: np.array([difference(line) for line in flags])
