@@ -90,7 +90,9 @@ def check_apart(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, s
         if path is None or str(path) == "-":
             continue
         for other, earlier in seen.items():
-            if _same(path, earlier):
+            one, two = Path(path), Path(earlier)
+            both_exist = one.exists() and two.exists()
+            if one.samefile(two) and one.is_file() if both_exist else one.resolve() == two.resolve():
                 raise ValueError(f"{other} and {name} must be different files; both are {shown_path(path)}.")
         seen[name] = path
 
@@ -104,14 +106,6 @@ def shown_path(path: str | Path) -> str:
     text = str(path)
     plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text[-SHOWN:])
     return plain if len(plain) <= SHOWN and len(text) <= SHOWN else f"...{plain[-SHOWN:]}"
-
-
-def _same(one: str | Path, other: str | Path) -> bool:
-    """Whether two paths are one regular file, or would be."""
-    first, second = Path(one), Path(other)
-    if first.exists() and second.exists():
-        return first.samefile(second) and first.is_file()
-    return first.resolve() == second.resolve()
 
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:

@@ -31,15 +31,12 @@ def watched(progress: Progress, label: str) -> Iterator[Tick | None]:
     Traceback (most recent call last):
     TypeError: `progress` must be None, True, False or a callable of two integers; got 'yes'.
     """
-    if callable(progress):
-        yield progress
-        return
-    if not (progress is None or isinstance(progress, bool | np.bool_)):
-        raise TypeError(f"`progress` must be None, True, False or a callable of two integers; got {shown(progress)}.")
     if progress is None:
         progress = sys.stderr.isatty() and find_spec("rich") is not None
-    if not progress:
-        yield None
+    elif not (callable(progress) or isinstance(progress, bool | np.bool_)):
+        raise TypeError(f"`progress` must be None, True, False or a callable of two integers; got {shown(progress)}.")
+    if callable(progress) or not progress:
+        yield progress if callable(progress) else None
         return
     try:
         from rich.console import Console

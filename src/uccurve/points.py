@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ._checks import HEADLINE, Array, Axes, Range, Target, Unit, Vary
-
-if TYPE_CHECKING:
-    from .plots.display import UCCDisplay
 
 
 def short_repr(result: Any) -> str:
@@ -140,6 +137,3 @@ class Curve(Protocol):
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """How few rows carry a share of the area."""
-
-    def plot(self, **options: Any) -> UCCDisplay:
-        """Draw the curve."""
