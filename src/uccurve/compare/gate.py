@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from math import isfinite, log, nan, sqrt
+from math import isfinite, isnan, log, nan, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +20,13 @@ from . import _influence as influence
 from ._blocks import Blocks
 from ._columns import plain
 from ._evidence import checked_level, coverage_interval, coverage_tail, holm, one_sided_t_test, variance
-from ._gate_words import lines, markdown
+from ._formats import amount, number, p, share, short
+from ._formats import coverage as percentage
 from ._model import Common, Model
 from ._models import curves_by_name
 from .segments import SegmentRows, segment_rows
 
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
 SCHEMA = 1
 """Version of what `Gate.to_dict` returns."""
 Intervalled = Intervals | UCC | Mapping[float, Intervals]
@@ -137,14 +140,51 @@ class Gate:
 
     def to_text(self) -> str:
         """Return the outcome and one line per check."""
-        return "\n".join(lines(self))
+        rows, notes = self._rows(), [f"Note: {note}." for note in self.notes]
+        width = max(len(name) for _, name, _ in rows)
+        lines = [f"{word:<4}  {name:<{width}}  {facts}" for word, name, facts in rows]
+        return "\n".join([self._outcome(), *lines, *notes, self._meaning()])
 
     def to_markdown(self) -> str:
-        """Return the same for a comment on a pull request."""
-        return markdown(self)
+        """Return the same for a comment on a pull request; names cannot become markup, and mention nobody."""
+        rows = [f"| {' | '.join(map(_escaped, row))} |" for row in self._rows()]
+        notes = [f"- {_escaped(note)}." for note in self.notes]
+        head = [f"### {_escaped(self._outcome())}", "", "| | check | |", "|---|---|---|"]
+        return "\n".join([*head, *rows, "", *notes, *([""] if notes else []), self._meaning()]) + "\n"
 
     def __repr__(self) -> str:
         return self.to_text()
+
+    def _outcome(self) -> str:
+        failed, total = sum(not one.passed for one in self.checks), len(self.checks)
+        if self.passed:
+            return f"Gate passed: {short(self.proposed)} may replace {short(self.baseline)} ({total} checks)."
+        return f"Gate failed: {failed} of {total} checks."
+
+    def _meaning(self) -> str:
+        return f"False-alarm rate of the whole gate: {percentage(self.level)}."
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Outcome, name and facts of each check."""
+        margin, out = "" if self.margin in (0, "0", "0%") else f", margin {self.margin}", []
+        for one in self.checks:
+            sure = "not tested" if isnan(one.pvalue_holm) else f"adjusted {p(one.pvalue_holm)}"
+            if one.statistic == "coverage":
+                covers = share(one.value, one.low + one.reference, one.high + one.reference)
+                facts = f"{covers} where {percentage(self.coverage)} is promised, n = {one.n:,}, {sure}"
+            else:
+                change = amount(one.difference, one.low, one.high)
+                scores = f"{number(one.value)} vs. {number(one.reference)} of {short(self.baseline)}"
+                facts = f"{scores}, {change}{margin}, {sure}"
+            name = one.statistic if one.segment is None else f"{one.statistic}, {short(one.segment)}"
+            out.append(("ok" if one.passed else "FAIL", name, facts))
+        return out
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    plain = SPECIAL.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return plain.replace("@", "&#64;")
 
 
 def gate(
@@ -206,7 +246,8 @@ def gate(
     new = models[names[1]]
     found = [_coverage_check(new), _score_check(new, saved or models[names[0]], allowed)]
     found += [_coverage_check(new, part) for part in segment_rows(by, blocks, bins)]
-    judged = tuple(_judged(found, level))
+    pvalues = holm([one.pvalue for one in found])
+    judged = tuple(replace(one, pvalue_holm=p, passed=not p <= level) for one, p in zip(found, pvalues, strict=True))
     return Gate(
         passed=all(one.passed for one in judged),
         checks=judged,
@@ -218,11 +259,6 @@ def gate(
         paired=saved is None,
         notes=tuple(_notes(judged, saved)),
     )
-
-
-def _judged(found: list[Check], level: float) -> Iterator[Check]:
-    for one, p in zip(found, holm([one.pvalue for one in found]), strict=True):
-        yield replace(one, pvalue_holm=p, passed=not p <= level)
 
 
 def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
