@@ -118,19 +118,23 @@ class Model:
     def row(self, settings: AssessmentSettings) -> ModelRow:
         """All numbers of the model; its rank and p-value depend on the others."""
         self.flat_rows  # noqa: B018  # before the model's own order takes memory
-        fields: dict[str, Any] = (
-            self._coverage_of(self.delivered, self.path) | self._calibration() | self._scores() | self._metrics()
-        )
+        path, size, whole = self.path, self.path.unit / self.unit, self._whole_path
+        fields: dict[str, Any] = self._coverage_of(self.delivered, path) | self._calibration() | self._scores()
+        fields |= {
+            name: value * (1.0 if name == "miss_rate" else size) for name, value in path.at(path.delivered).items()
+        }
         for axes in SUMMARY:
             fields |= self._areas(axes)
+        y, x = settings.axes[::-1] if settings.axes[1] in FALLING else settings.axes
+        y, x = (y, x) if y in FALLING else HEADLINE[::-1]
         return ModelRow(
             name=self.name,
             rank=0,
             n=len(self.delivered),
             promise=promise_of(fields, settings.coverage),
             pvalue=nan,
-            decomposition=decomposition(self.path, self.delivered, self.alpha, self.best_t, self.unit),
-            concentration=self._concentration(settings.axes),
+            decomposition=decomposition(path, self.delivered, self.alpha, self.best_t, self.unit),
+            concentration=rows_carrying(0.5, row_shares(self._whole_ramps, whole, y, x)),
             level=self.level,
             **fields,
             **asked_for(self.curve, settings),
@@ -177,11 +181,6 @@ class Model:
         means = self.path.mean(crps), self.path.mean(flat)
         return out | self._saved("skill", *means, self._log_influence(crps), self._log_influence(flat))
 
-    def _metrics(self) -> dict[str, float]:
-        """The paper's five metrics as delivered."""
-        size, values = self.path.unit / self.unit, self.path.at(self.path.delivered)
-        return {name: value * (1.0 if name == "miss_rate" else size) for name, value in values.items()}
-
     def _areas(self, axes: Axes) -> dict[str, float]:
         """One of the paper's areas and its gain over the constant band, with their intervals."""
         path, ramps, name = self._whole_path, self._whole_ramps, "_".join(axes)
@@ -193,46 +192,34 @@ class Model:
         gain = self._saved(f"gain_{name}", area, flat, own, self._log_influence(rows, 2), nothing=nothing)
         return self._with_ends(f"area_{name}", area, own, size) | gain
 
-    @property
-    def own_levels(self) -> dict[float, Intervals]:
-        """The delivered levels; empty for a model of one."""
-        return dict(zip(self.curve.levels, self.curve._levels, strict=True))
-
     @cached_property
     def wis_rows(self) -> WISRows:
         """Each row's weighted interval score of the delivered levels, in units of y_true."""
-        return wis_rows(self.own_levels)
+        return wis_rows(self._own_levels)
+
+    @property
+    def _own_levels(self) -> dict[float, Intervals]:
+        return dict(zip(self.curve.levels, self.curve._levels, strict=True))
 
     def _level_fields(self) -> dict[str, Any]:
         """Calibration of a model's own levels, their PIT histogram and weighted interval score."""
         if not self.curve.levels:
             return {}
-        paths = {level: ScalePath.of(intervals) for level, intervals in self.own_levels.items()}
+        own, rows = self._own_levels, []
+        paths = {level: ScalePath.of(intervals) for level, intervals in own.items()}
+        for level, path in paths.items():
+            fields: dict[str, Any] = self._coverage_of(own[level], path)
+            fields |= {"promise": promise_of(fields, level), "half_width": path.mean_half_width * path.unit / self.unit}
+            scale = t_for_coverage(path, 1 - miss_rate_of(level))
+            rows.append(LevelRow(model=self.name, level=level, scale=scale, **fields))
         score, mean = self.wis_rows.score, self.path.mean
         return {
-            "levels": tuple(self._level(level, path) for level, path in paths.items()),
-            "pit": pit(self.own_levels, self.blocks, self.confidence_level),
+            "levels": tuple(rows),
+            "pit": pit(own, self.blocks, self.confidence_level),
             "potential_wis": potential_wis(paths) / self.unit,
             **self._with_ends("wis", mean(score), self._log_influence(score), 1 / self.unit),
             **{f"wis_{name}": mean(part) / self.unit for name, part in self.wis_rows._asdict().items()},
         }
-
-    def _level(self, level: float, path: ScalePath) -> LevelRow:
-        fields = self._coverage_of(self.own_levels[level], path)
-        return LevelRow(
-            model=self.name,
-            level=level,
-            promise=promise_of(fields, level),
-            scale=t_for_coverage(path, 1 - miss_rate_of(level)),
-            half_width=path.mean_half_width * path.unit / self.unit,
-            **fields,
-        )
-
-    def _concentration(self, axes: Axes) -> int:
-        """How few rows carry half of the area."""
-        axes = axes if FALLING.intersection(axes) else HEADLINE
-        y, x = axes[::-1] if axes[1] in FALLING else axes
-        return rows_carrying(0.5, row_shares(self._whole_ramps, self._whole_path, y, x))
 
     def _log_influence(self, rows: Array | None, degree: int = 1) -> Array | None:
         return None if rows is None else influence.log_influence(self.path, rows, degree=degree)

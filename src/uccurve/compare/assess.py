@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit
-from uccurve._paths import Path
 from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -117,17 +116,12 @@ def assess(
     curves, repeated = curves_by_name(models, rows)
     first, *others = curves.values()
     blocks = Blocks.of(first.intervals, block, row_ids=repeated)
-    settings = asked_settings(
-        coverage,
-        axes=axes,
-        partial=partial,
-        c=c,
-        unit=unit,
-        confidence_level=confidence_level,
-        n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
-        seed=seed,
-        block=_described(blocks, block),
-    )
+    asked: Any = {"axes": axes, "partial": partial, "c": c, "unit": unit, "confidence_level": confidence_level}
+    asked["n_resamples"] = None if n_resamples is None else positive("n_resamples", n_resamples)
+    if not blocks.independent:
+        length = block is not None and np.ndim(block) == 0
+        asked["block"] = f"blocks of {block} rows" if length else counted(blocks.count, "block")
+    settings = asked_settings(coverage, seed=seed, **asked)
     generator(seed)
     common = Common(alpha, blocks, settings.confidence_level, first._unit(unit))
     comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
@@ -169,33 +163,19 @@ def assess(
     )
 
 
-def asked_settings(
-    coverage: float | Fraction | None,
-    *,
-    axes: Axes,
-    partial: Range | None,
-    c: float | None,
-    confidence_level: float,
-    **others: Any,
-) -> AssessmentSettings:
-    """Return what is asked for, checked; `others` are fields of the settings."""
-    alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
-    return AssessmentSettings(
-        coverage=None if coverage is None else float(1 - alpha),
-        axes=checks.axes(axes),
-        partial=None if partial is None else checks.span("partial", partial),
-        c=None if c is None else checks.real("c", c, 0, 1),
-        confidence_level=checked_level(confidence_level),
-        ranked_by="crps" if coverage is None else "score",
-        shown_coverage=float(1 - alpha),
-        **others,
-    )
-
-
-def _described(blocks: Blocks, block: Any) -> str | None:
-    if blocks.independent:
-        return None
-    return f"blocks of {block} rows" if block is not None and np.ndim(block) == 0 else counted(blocks.count, "block")
+def asked_settings(coverage: float | Fraction | None, **given: Any) -> AssessmentSettings:
+    """Return what is asked for, checked; `given` are fields of the settings."""
+    alpha, partial, c = checks.miss_rate_of(SHOWN if coverage is None else coverage), given["partial"], given["c"]
+    checked = {
+        "coverage": None if coverage is None else float(1 - alpha),
+        "axes": checks.axes(given["axes"]),
+        "partial": None if partial is None else checks.span("partial", partial),
+        "c": None if c is None else checks.real("c", c, 0, 1),
+        "confidence_level": checked_level(given["confidence_level"]),
+        "ranked_by": "crps" if coverage is None else "score",
+        "shown_coverage": float(1 - alpha),
+    }
+    return AssessmentSettings(**(given | checked))
 
 
 class _Found(NamedTuple):
@@ -216,8 +196,14 @@ def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSetti
         row = replace(row, **_bootstrapped(model.curve, row, settings, block))
     ranked_rows = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
     wis_rows = model.wis_rows.score if model.curve.levels else None
-    notes = [*_notes(model, row, settings)]
-    return _Found(row, segments, notes, ranked_rows, wis_rows, model.flat_rows, weights(model.path))
+    intervals, path, asymmetry = model.delivered, model.path, 0.0
+    width = path.mean(path.lower_band + path.upper_band)
+    if path.vary == "scale" and width > 0:
+        asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width
+    facts: Any = {"raised": intervals.raised, "dropped": intervals.dropped, "weighted": not path.equally_weighted}
+    facts |= {"uncoverable": int(np.isinf(path.critical).sum()), "asymmetry": asymmetry}
+    notes = [*notes_on(row, settings, **facts), *_own_levels(model)]
+    return _Found(row, segments, notes, ranked_rows, wis_rows, model.flat_rows, weights(path))
 
 
 def _bootstrapped(curve: UCC, row: ModelRow, settings: AssessmentSettings, block: Any) -> dict[str, Any]:
@@ -227,21 +213,12 @@ def _bootstrapped(curve: UCC, row: ModelRow, settings: AssessmentSettings, block
     asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in checks.SUMMARY}
     if settings.partial is not None:
         asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
+    how: Any = {name: getattr(settings, name) for name in ("unit", "confidence_level", "n_resamples", "seed")}
     out: dict[str, Any] = {}
     for name, options in asked.items():
-        statistic: Any = "gain" if "gain" in name else name
         if isfinite(getattr(row, name)):
-            found = bootstrap(
-                curve,
-                statistic=statistic,
-                **options,
-                unit=settings.unit,
-                confidence_level=settings.confidence_level,
-                n_resamples=settings.n_resamples or 0,
-                seed=settings.seed,
-                block=block,
-                progress=False,
-            )
+            statistic: Any = "gain" if "gain" in name else name
+            found = bootstrap(curve, statistic=statistic, block=block, progress=False, **how, **options)
             out |= {f"{name}_low": found.low, f"{name}_high": found.high}
     return out
 
@@ -262,8 +239,7 @@ def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float
 
 
 def _compared(one: _Found, two: _Found, common: Common, statistic: Any) -> Comparison:
-    by_row = "wis_rows" if statistic == "wis" else "ranked_rows"
-    first, second = (getattr(model, by_row) for model in (one, two))
+    first, second = (getattr(model, "wis_rows" if statistic == "wis" else "ranked_rows") for model in (one, two))
     change = first - second
     largest = max(float(np.sum(np.abs(rows) * one.share)) for rows in (first, second))
     difference = float(np.sum(change * one.share))
@@ -317,42 +293,36 @@ def common_notes(blocks: Blocks, *, comparable: bool) -> Iterator[str]:
         yield f"there are only {blocks.count} blocks: intervals and tests from so few are rough; 8 to 16 are advised"
 
 
-def _notes(model: Model, row: ModelRow, settings: AssessmentSettings) -> Iterator[str]:
-    intervals, path = model.delivered, model.path
-    uncoverable, asymmetry = int(np.isinf(path.critical).sum()), _asymmetry(path) if path.vary == "scale" else 0.0
-    facts = Facts(intervals.raised, intervals.dropped, uncoverable, not path.equally_weighted, asymmetry)
-    yield from notes_on(row, settings, facts)
-    yield from _own_levels(model)
+def notes_on(
+    row: ModelRow,
+    settings: AssessmentSettings,
+    *,
+    raised: int,
+    dropped: int,
+    uncoverable: int,
+    weighted: bool,
+    asymmetry: float,
+) -> Iterator[str]:
+    """What a reader must know of one model before trusting its numbers.
 
-
-class Facts(NamedTuple):
-    """What notes on a model tell besides its row: numbers of bands and rows, and how far its two bands differ."""
-
-    raised: int
-    dropped: int
-    uncoverable: int
-    weighted: bool
-    asymmetry: float
-
-
-def notes_on(row: ModelRow, settings: AssessmentSettings, facts: Facts) -> Iterator[str]:
-    """What a reader must know of one model before trusting its numbers."""
+    `raised`, `dropped` and `uncoverable` count bands and rows, `asymmetry` is how far the two bands differ.
+    """
     name, target, out_of_reach = row.name, percentage(settings.shown_coverage), isinf(row.half_width)
-    if facts.raised:
-        yield f"{name}: {counted(facts.raised, 'band was', 'bands were')} raised by min_band"
-    if facts.dropped:
-        what = counted(facts.dropped, "row with a missing value was", "rows with missing values were")
+    if raised:
+        yield f"{name}: {counted(raised, 'band was', 'bands were')} raised by min_band"
+    if dropped:
+        what = counted(dropped, "row with a missing value was", "rows with missing values were")
         yield f"{name}: {what} dropped"
-    if out_of_reach and not facts.uncoverable:
+    if out_of_reach and not uncoverable:
         rows = counted(row.n, "row is", "rows are")
         yield f"{rows} too few to promise {target} coverage for new rows; no factor is sure to reach it"
-    elif facts.weighted:
+    elif weighted:
         yield (
             "rows have unequal weights: the factor (or shift) is the smallest whose weighted coverage reaches the "
             "target, without the correction for new rows"
         )
-    if facts.uncoverable:
-        rows = counted(facts.uncoverable, "row has", "rows have")
+    if uncoverable:
+        rows = counted(uncoverable, "row has", "rows have")
         reach = f"no factor reaches {target} coverage and " if out_of_reach else ""
         yield (
             f"{name}: {rows} an error on the side of a zero band, which no factor covers, so {reach}areas are "
@@ -360,7 +330,7 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: Facts) -> Itera
         )
     elif few := few_rows(row, settings):
         yield few
-    if facts.asymmetry > 0.01:
+    if asymmetry > 0.01:
         yield (
             "some bands are asymmetric: the gain on deficit vs. excess can reward asymmetry that carries no "
             "information; score, skill and the gain on deficit vs. bandwidth cannot"
@@ -380,9 +350,3 @@ def _own_levels(model: Model) -> Iterator[str]:
         better, worse = (levels, interval_) if difference < 0 else (interval_, levels)
         low, high = alike(*(value / model.unit for value in sorted(values)))
         yield f"{model.name}: {better} do better than {worse} (potential CRPS {low} vs. {high}, {p(pvalue)})"
-
-
-def _asymmetry(path: Path) -> float:
-    """Mean difference between the two bands, as a share of the mean width."""
-    width = path.mean(path.active + path.other)
-    return path.mean(np.abs(path.active - path.other)) / width if width > 0 else 0.0

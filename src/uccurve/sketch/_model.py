@@ -16,7 +16,7 @@ from uccurve._checks import METRICS, SUMMARY, Array
 from uccurve._distributions import order_statistic_ranks
 from uccurve.compare._formats import coverage as percentage
 from uccurve.compare._model import asked_for, promise_of
-from uccurve.compare.assess import Facts, notes_on
+from uccurve.compare.assess import notes_on
 from uccurve.compare.results import AssessmentSettings, ModelRow
 
 from ._answers import Answers
@@ -247,9 +247,8 @@ class StreamedModel:
         uncoverable = int(state.critical.rows[state.critical.infinite].sum())
         active, width = (state.critical.total(name) for name in ("active", "width"))
         asymmetry = (2 * state.crossover.total("gap") - (2 * active - width)) / width if width > 0 else 0.0
-        yield from notes_on(
-            row, self.settings, Facts(state.raised, state.dropped, uncoverable, state.weighted, asymmetry)
-        )
+        facts: Any = {"raised": state.raised, "dropped": state.dropped, "weighted": state.weighted}
+        yield from notes_on(row, self.settings, uncoverable=uncoverable, asymmetry=asymmetry, **facts)
         if self.level is not None:
             yield f"{row.name}: areas, CRPS and skill are those of its {percentage(self.level)} intervals, scaled"
 
