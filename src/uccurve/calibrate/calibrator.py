@@ -16,8 +16,7 @@ from uccurve.compare._formats import counted
 from uccurve.curve import UCC, rank_leaving
 from uccurve.intervals import Intervals
 
-from ._groups import Keys, Label, grouped
-from ._saved import SETTINGS, Calibration, Calibrations, read, write
+from ._saved import SETTINGS, Calibration, Calibrations, Keys, Label, grouped, read, write
 
 __all__ = ["Calibration", "IntervalCalibrator"]
 

@@ -132,8 +132,9 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
             return _seeded(clone(models[name]), seed).fit(_safe_indexing(features, rows), target[rows], **own)
 
         def of_unseen(name: str, features: Any, target: Array, predict: Callable[[Any, Any], Array] = _point) -> Array:
-            parts = [predict(fitted(name, features, target, seen), _safe_indexing(features, no)) for seen, no in folds]
-            return np.concatenate(parts)[np.argsort(np.concatenate([no for _, no in folds]))]
+            trained = ((fitted(name, features, target, seen), rest) for seen, rest in folds)
+            parts = [predict(model, _safe_indexing(features, rest)) for model, rest in trained]
+            return np.concatenate(parts)[np.argsort(np.concatenate([rest for _, rest in folds]))]
 
         every = np.arange(len(y))
         if "band" in models:

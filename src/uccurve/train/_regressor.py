@@ -151,14 +151,18 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             Only their ratios count; a row of weight 0 is left out.
         """
         X, errors, weight = self._rows(X, y, sample_weight, reset=True)
-        sizes, self._factors = _sizes(_by_side(errors, self.sides), weight, power(self.axes))
+        by_side, p = _by_side(errors, self.sides), power(self.axes)
+        sizes = (by_side / by_side.max()) ** p
+        means = np.average(sizes, axis=0, weights=weight)
+        unit = by_side.max() * means.sum() ** (1 / p)
+        self._factors = unit * np.sqrt(len(means) * means / means.sum())  # each side's constant band, in units of y
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         train, held_out = slice(None), None
         if self.n_iter_no_change is not None:
             every = np.arange(len(errors))
             train, held_out = train_test_split(every, test_size=self.validation_fraction, random_state=seed)
         self._ensembles: list[Ensemble] = []
-        for size in sizes.T:
+        for size in (sizes / means).T:
             rows = Rows(X, size, weight)
             unseen = None if held_out is None else rows.at(held_out)
             self._ensembles.append(BACKENDS[self.backend](rows.at(train), unseen, self, seed))
@@ -230,13 +234,3 @@ def _by_side(y: Array, sides: str) -> Array:
                 'Hint: pass y_true - y_pred, or absolute errors with sides="symmetric".'
             )
     return np.column_stack([np.maximum(-errors, 0), np.maximum(errors, 0)])
-
-
-def _sizes(errors: Array, weight: Array, p: int) -> tuple[Array, Array]:
-    """Return ``r^p`` of each side with a mean of 1, and each side's constant band, in units of y."""
-    largest = errors.max()
-    sizes = (errors / largest) ** p
-    means = np.average(sizes, axis=0, weights=weight)
-    shares = means / means.sum()
-    unit = largest * means.sum() ** (1 / p)
-    return sizes / means, unit * np.sqrt(len(means) * shares)
