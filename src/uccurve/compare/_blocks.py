@@ -63,7 +63,23 @@ class Blocks:
         ([0, 0, 1, 1, 2], [1, 0, 1, 0, 0])
         """
         rows, two_dimensional, weight = len(intervals), intervals.y_true.ndim == 2, intervals._weight
-        label, length = _labels_and_length(block, rows, row_ids)
+        label, length = row_ids, None
+        if isinstance(block, Number):
+            label, length = np.arange(rows) if row_ids is None else row_ids, positive("block", block)
+            different = int(label.max()) + 1
+            if length > different:
+                raise ValueError(
+                    f"`block` must not be longer than the data: {checks.shown(length)} for "
+                    f"{counted(different, 'row')}. Hint: pass a shorter block."
+                )
+            label, length = label // length, length if row_ids is None else None
+        elif block is not None:
+            if row_ids is not None:
+                raise ValueError(
+                    "give `rows` (or repeated runs over the same rows) or labels in `block`, not both. "
+                    "Hint: give the repetitions of a row the same label in `block`, and leave `rows` out."
+                )
+            label = codes("block", labels("block", block, rows))[0]
         row = np.repeat(np.arange(rows), intervals.y_true.shape[1]) if two_dimensional else np.arange(rows)
         if weight is not None and not weight.all():
             row = row[weight.ravel() > 0]
@@ -220,27 +236,6 @@ def generator(seed: Any) -> np.random.Generator:
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _labels_and_length(block: Any, rows: int, row_ids: Indices | None) -> tuple[Indices | None, int | None]:
-    """Label of each row (None: its own number) and the length of consecutive blocks of rows that never repeat."""
-    if block is None:
-        return row_ids, None
-    if isinstance(block, Number):
-        length, number = positive("block", block), np.arange(rows) if row_ids is None else row_ids
-        different = int(number.max()) + 1
-        if length > different:
-            raise ValueError(
-                f"`block` must not be longer than the data: {checks.shown(length)} for {counted(different, 'row')}. "
-                "Hint: pass a shorter block."
-            )
-        return number // length, length if row_ids is None else None
-    if row_ids is not None:
-        raise ValueError(
-            "give `rows` (or repeated runs over the same rows) or labels in `block`, not both. "
-            "Hint: give the repetitions of a row the same label in `block`, and leave `rows` out."
-        )
-    return codes("block", labels("block", block, rows))[0], None
 
 
 def _is_text(item: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._checks import FALLING, HEADLINE, Array, Axes, Unit, Vary
-from uccurve._progress import Progress, Tick, watched
+from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
@@ -104,11 +104,17 @@ def confidence_band(
     curve = curve_of("intervals", intervals, vary)
     asked = Statistic.of(curve, "area", axes=axes, unit=unit)
     x, y = _places(curve, asked, positive("n_points", n_points))
-    rows = Blocks.of(curve.intervals, block)
+    rows, path = Blocks.of(curve.intervals, block), curve._path()
     rows.require_two("a confidence band")
-    resamples = Resamples(rows, generator(seed))
+    resamples, curves = Resamples(rows, generator(seed)), np.empty((n_resamples, len(x)))
     with watched(progress, "resamples") as tick:
-        curves = _curves(curve, asked, x, resamples, count=n_resamples, tick=tick)
+        knots = knots_for(path, asked)
+        table, sizes = knots.table(resamples.of_row, resamples.units), [asked.size(path, name) for name in asked.axes]
+        for part in batches(n_resamples, tick):
+            drawn = knots.curves(means(resamples.counts(part.stop - part.start) @ table))
+            xs, ys = (drawn.metrics[name] * size for name, size in zip(asked.axes, sizes, strict=True))
+            steps = drawn.is_every_vertex and "miss_rate" in asked.axes
+            curves[part] = [_at(*one, x, asked.axes, steps=steps) for one in zip(xs, ys, strict=True)]
     if kind == "pointwise":
         ends = np.quantile(curves, ((1 - level) / 2, (1 + level) / 2), axis=0)
     else:
@@ -130,22 +136,6 @@ def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
     x, y = (values[chosen][_ascending(asked.axes)] for values in (points.x, points.y))
     keep = np.append(x[1:] > x[:-1], True)
     return x[keep], y[keep]
-
-
-def _curves(
-    curve: UCC, asked: Statistic, x: Array, resamples: Resamples, *, count: int, tick: Tick | None
-) -> npt.NDArray[np.float64]:
-    """Return y of each resampled curve (lines) at the places."""
-    path = curve._path()
-    knots, sizes = knots_for(path, asked), [asked.size(path, name) for name in asked.axes]
-    table, out = knots.table(resamples.of_row, resamples.units), np.empty((count, len(x)))
-    for part in batches(count, tick):
-        curves = knots.curves(means(resamples.counts(part.stop - part.start) @ table))
-        xs, ys = (curves.metrics[name] * size for name, size in zip(asked.axes, sizes, strict=True))
-        steps = curves.is_every_vertex and "miss_rate" in asked.axes
-        for i in range(len(xs)):
-            out[part.start + i] = _at(xs[i], ys[i], x, asked.axes, steps=steps)
-    return out
 
 
 def _at(x: Array, y: Array, places: Array, axes: Axes, *, steps: bool) -> Array:

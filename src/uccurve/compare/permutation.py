@@ -213,9 +213,18 @@ def alike(a: UCC, b: UCC) -> tuple[UCC, UCC]:
 
 
 def pooled(a: UCC, b: UCC, *, same_pace: bool = True) -> Path:
-    """Rows of the first, then rows of the second, in one unit and (by default) at one mean half-width."""
-    if a.levels:
-        return _levels(a, b)
+    """Rows of the first, then rows of the second, in one unit and (by default) at one mean half-width.
+
+    A curve depends on which intervals a model passes through, not on how fast. A mixture of two models' rows does
+    depend on it, and one mean half-width for both leaves each of the two curves as it is.
+    """
+    if a.levels:  # wherever either model has one
+        paths = [LevelsPath.of(curve._levels, curve._knots()) for curve in (a, b)]
+        widths = np.unique(np.concatenate([path.widths * path.unit for path in paths]))
+        widths = widths if len(widths) > 1 else np.array([0.0, 1.0])
+        places = zip(*(path.at_half_width(widths[1:] / path.unit).tolist() for path in paths), strict=True)
+        levels = [Intervals.join([a.intervals_at(one), b.intervals_at(two)]) for one, two in places]
+        return LevelsPath.of(levels, widths / widths[-1])
     one, two = a.intervals, b.intervals
     if same_pace:
         first, second = (mean_half_width(iv.lower_band, iv.upper_band, iv._weight) for iv in (one, two))
@@ -224,16 +233,6 @@ def pooled(a: UCC, b: UCC, *, same_pace: bool = True) -> Path:
         elif min(first, second) > 0:
             two = two.calibrated(scale=first / second)
     return UCC(Intervals.join([one, two]), vary="shift" if a.vary == "shift" else "scale")._path()
-
-
-def _levels(a: UCC, b: UCC) -> LevelsPath:
-    """Levels wherever either model has one, both with the same mean half-width at each."""
-    paths = [LevelsPath.of(curve._levels, curve._knots()) for curve in (a, b)]
-    widths = np.unique(np.concatenate([path.widths * path.unit for path in paths]))
-    widths = widths if len(widths) > 1 else np.array([0.0, 1.0])
-    places = zip(*(path.at_half_width(widths[1:] / path.unit).tolist() for path in paths), strict=True)
-    levels = [Intervals.join([a.intervals_at(one), b.intervals_at(two)]) for one, two in places]
-    return LevelsPath.of(levels, widths / widths[-1])
 
 
 def _swapped(pool: Path, asked: Statistic, swaps: Swaps) -> Callable[[Array], Array]:
