@@ -35,10 +35,11 @@ def curves_by_name(models: Any, rows: Any) -> tuple[dict[str, UCC], Indices | No
         raise ValueError("`models` must have different names: two of them read the same.")
     curves = {name: _joined(name, parts) for name, parts in folds.items()}
     (first, curve), *others = curves.items()
-    for other in others:
-        refuse_other_rows(curve, other[1], names=(f"`models` {first!r}", repr(other[0])))
+    for name, other in others:
+        refuse_other_rows(curve, other, names=(f"`models` {first!r}", repr(name)))
     most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
-    return curves, row_ids([_intervals(part) for part in most], rows)
+    single = [part.intervals if isinstance(part, UCC) else part for part in most]
+    return curves, row_ids([next(iter(one.values())) if isinstance(one, Mapping) else one for one in single], rows)
 
 
 def _name(name: Any) -> str:
@@ -56,14 +57,11 @@ def _folds(name: Any, given: Any) -> list[Any]:
         raise ValueError(f"a list of folds must hold at least one Intervals; that of {name!r} is empty.")
     for part in parts:
         if not isinstance(part, Intervals | Mapping) and (len(parts) > 1 or not isinstance(part, UCC)):
-            raise TypeError(f"`models` must hold {_kinds(part)}; {name!r} holds {type(part).__name__}.")
+            kinds = "Intervals, curves, mappings from level to Intervals, or lists of folds"
+            if type(part).__name__ in ("SketchUCC", "UCCSketch"):
+                kinds = f"rows, which a sketch does not keep: {kinds}"
+            raise TypeError(f"`models` must hold {kinds}; {name!r} holds {type(part).__name__}.")
     return parts
-
-
-def _kinds(part: Any) -> str:
-    if type(part).__name__ in ("SketchUCC", "UCCSketch"):
-        return "rows, which a sketch does not keep: Intervals, curves, levels, or lists of folds"
-    return "Intervals, curves, mappings from level to Intervals, or lists of folds"
 
 
 def _joined(name: str, parts: list[Any]) -> UCC:
@@ -76,12 +74,6 @@ def _joined(name: str, parts: list[Any]) -> UCC:
     if any(one != levels[0] for one in levels):
         raise ValueError(f"`models` must have the same levels in all folds; those of {name!r} differ.")
     return UCC.from_levels({level: Intervals.join([part[level] for part in parts]) for level in first})
-
-
-def _intervals(part: Any) -> Intervals:
-    if isinstance(part, UCC):
-        return part.intervals
-    return part if isinstance(part, Intervals) else next(iter(part.values()))
 
 
 def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:

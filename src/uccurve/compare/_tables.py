@@ -66,19 +66,28 @@ def frame(columns: Mapping[str, Sequence[Any]], backend: Any = None) -> Any:
 
 def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     """Tables that have something to show: of the models, first the verdict's, of pairs and of failing segments."""
-    settings = assessment.settings
+    settings, best = assessment.settings, assessment.verdict.model
     for group in TITLES if full else list(TITLES)[:1]:
         columns = model_columns(group, assessment.rows, settings)
         if columns:
             yield Table(filled(TITLES[group], settings), columns, assessment.ranking)
     yield from _levels(assessment, full=full)
-    pairs = assessment.comparisons if full else _pairs_with_the_best(assessment)
+    found, total = sum(one.better is not None for one in assessment.comparisons), len(assessment.comparisons)
+    title = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
+    pairs: Sequence[Comparison] = assessment.comparisons
+    if not full:  # those of the model to ship with the next best; of two models the verdict has said it all
+        title, place = f"{short(best)} vs. the next best ({title})", {row.name: row.rank for row in assessment.rows}
+        own = [one for one in pairs if best in (one.first, one.second)] if total > 1 else []
+        pairs = sorted(own, key=lambda one: place[one.second if one.first == best else one.first])[:PAIRS_SHOWN]
     if pairs:
-        yield Table(_pairs_title(assessment, full=full), chosen(PAIRS, pairs, settings), pairs)
-    failing = listed_segments(assessment)
-    if failing:
-        shown = failing if full else failing[:SEGMENTS_SHOWN]
-        yield Table(_segments_title(assessment, len(shown)), chosen(SEGMENTS, shown, settings), shown)
+        yield Table(title, chosen(PAIRS, pairs, settings), pairs)
+    left = listed_segments(assessment)
+    if left:
+        shown, s = left if full else left[:SEGMENTS_SHOWN], "s" if len(left) == 1 else ""
+        verb = f"stay{s} short of {coverage(settings.coverage)} as shipped" if settings.coverage else f"fail{s}"
+        first = f"; the first {len(shown)}" if len(shown) < len(left) else ""
+        title = f"{len(left)} of {len(assessment.segments)} segments {verb}{first}"
+        yield Table(title, chosen(SEGMENTS, shown, settings), shown)
 
 
 def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:
@@ -107,67 +116,32 @@ def listed_segments(assessment: Assessment) -> list[Segment]:
 
 def sentences(assessment: Assessment) -> Iterator[str]:
     """Return what the tables leave out, and what a reader must know before trusting them."""
+    settings, pairs = assessment.settings, dict[str, list[str]]()
     for row in assessment.ranking:
         yield from fixed(row, assessment.segments)
-    yield from _pair_notes(assessment)
+    for one in assessment.comparisons:
+        pairs.setdefault(one.note.rstrip("."), []).append(f"{short(one.first)} vs. {short(one.second)}")
+    for note, names in pairs.items():  # one that several pairs share is said once, one on all rows among the notes
+        if note and note not in assessment.notes:
+            yield f"{names[0] if len(names) == 1 else f'{len(names)} pairs'}: {note}."
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
-    settings = assessment.settings
     if not all(isnan(row.coverage_low) for row in assessment.rows):
         yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals."
     if settings.block:
         yield f"Dependent rows: {settings.block}."
 
 
-def _pair_notes(assessment: Assessment) -> Iterator[str]:
-    """Return the notes of pairs; one that several pairs share is said once, one on all rows among the notes."""
-    pairs: dict[str, list[str]] = {}
-    for one in assessment.comparisons:
-        pairs.setdefault(one.note.rstrip("."), []).append(f"{short(one.first)} vs. {short(one.second)}")
-    for note, names in pairs.items():
-        if note and note not in assessment.notes:
-            yield f"{names[0] if len(names) == 1 else f'{len(names)} pairs'}: {note}."
-
-
-def _pairs_with_the_best(assessment: Assessment) -> list[Comparison]:
-    """Return the pairs of the model to ship with the next best; none where the verdict has said it all."""
-    best = assessment.verdict.model
-    others = [row.name for row in assessment.ranking if row.name != best]
-    own = {one.second if one.first == best else one.first: one for one in assessment.comparisons if best in _names(one)}
-    return [own[name] for name in others if name in own][:PAIRS_SHOWN] if len(others) > 1 else []
-
-
-def _names(comparison: Comparison) -> tuple[str, str]:
-    return comparison.first, comparison.second
-
-
-def _pairs_title(assessment: Assessment, *, full: bool) -> str:
-    found, total = sum(one.better is not None for one in assessment.comparisons), len(assessment.comparisons)
-    significant = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
-    return significant if full else f"{short(assessment.verdict.model)} vs. the next best ({significant})"
-
-
-def _segments_title(assessment: Assessment, shown: int) -> str:
-    count, promised = len(listed_segments(assessment)), assessment.settings.coverage
-    s = "s" if count == 1 else ""
-    verb = f"fail{s}" if promised is None else f"stay{s} short of {coverage(promised)} as shipped"
-    first = f"; the first {shown}" if shown < count else ""
-    return f"{count} of {len(assessment.segments)} segments {verb}{first}"
-
-
 def aligned(table: Table) -> str:
     """Return the title and the table in fixed width; words on the left, numbers on the right."""
-    columns = [_fixed_width(column, table.rows) for column in table.columns]
+    columns = []
+    for column in table.columns:
+        cells = [column.cell(row, interval=not column.brief) for row in table.rows]
+        intervals = [f" {cell.interval}" if cell.interval else "" for cell in cells]
+        value, interval = max(len(cell.text) for cell in cells), max(map(len, intervals))
+        side, width = "<" if column.is_text else ">", max(len(column.heading), value + interval)
+        lines = [f"{cell.text:{side}{value}}{end:<{interval}}" for cell, end in zip(cells, intervals, strict=True)]
+        columns.append([f"{line:{side}{width}}" for line in (column.heading, *lines)])
     return "\n".join([table.title, *("  ".join(line).rstrip() for line in zip(*columns, strict=True))])
-
-
-def _fixed_width(column: Column, rows: Sequence[Any]) -> list[str]:
-    """Return a heading and its cells as texts of one width, values above values and intervals above intervals."""
-    cells = [column.cell(row, interval=not column.brief) for row in rows]
-    intervals = [f" {cell.interval}" if cell.interval else "" for cell in cells]
-    value, interval = max(len(cell.text) for cell in cells), max(map(len, intervals))
-    side, width = "<" if column.is_text else ">", max(len(column.heading), value + interval)
-    lines = [f"{cell.text:{side}{value}}{end:<{interval}}" for cell, end in zip(cells, intervals, strict=True)]
-    return [f"{line:{side}{width}}" for line in (column.heading, *lines)]
 
 
 def _marked_up(table: Table) -> str:

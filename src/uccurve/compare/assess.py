@@ -120,7 +120,7 @@ def assess(
     asked["n_resamples"] = None if n_resamples is None else positive("n_resamples", n_resamples)
     if not blocks.independent:
         length = block is not None and np.ndim(block) == 0
-        asked["block"] = f"blocks of {block} rows" if length else counted(blocks.count, "block")
+        asked["block"] = f"blocks of {block!s} rows" if length else counted(blocks.count, "block")
     settings = asked_settings(coverage, seed=seed, **asked)
     generator(seed)
     common = Common(alpha, blocks, settings.confidence_level, first._unit(unit))
