@@ -83,11 +83,6 @@ class Column:
         """Whether it holds words, which are aligned on the left."""
         return self.format is words
 
-    def is_empty(self, row: Any) -> bool:
-        """Whether there is nothing to show of a row."""
-        value = self.read(row)
-        return value is None or (isinstance(value, float) and isnan(value))
-
 
 NEW_ROW = "they cover a new row with probability {coverage} (split conformal prediction)."
 KEPT = "Kept where the {level} confidence interval of the coverage contains {coverage}."
@@ -146,6 +141,10 @@ def _planes(kind: str, form: Format, meaning: str, group: Group) -> tuple[Column
     return tuple(Column(f"{kind}_{x}_{y}", f"{y} vs. {x}".replace("_", " "), form, meaning, group) for x, y in SUMMARY)
 
 
+def _difference(one: Any) -> tuple[float, float, float]:
+    return one.difference, one.low, one.high
+
+
 MODELS: tuple[Column, ...] = (
     *_VERDICT,
     *_SCORES,
@@ -170,13 +169,7 @@ PAIRS: tuple[Column, ...] = (
     Column(
         "pair", "pair", words, "Two models.", value=lambda one: f"{short(one.first, 18)} vs. {short(one.second, 18)}"
     ),
-    Column(
-        "difference",
-        "difference in {ranks}",
-        lambda ends: number(*ends),
-        DIFFERENCE,
-        value=lambda one: (one.difference, one.low, one.high),
-    ),
+    Column("difference", "difference in {ranks}", lambda ends: number(*ends), DIFFERENCE, value=_difference),
     Column("pvalue", "p", pvalue, "Paired t test."),
     Column("pvalue_holm", "adjusted p", pvalue, "Adjusted for all pairs by Holm's method."),
     Column("better", "better", words, "The better model, where the difference is significant."),
@@ -209,11 +202,6 @@ SEGMENTS: tuple[Column, ...] = (
 """Columns of `Segment`."""
 
 
-def level_columns(levels: Iterable[float]) -> list[Column]:
-    """One column per level of models that have several: what it covers and, where it is broken, its promise."""
-    return [NAME, *map(_level_column, levels), PIT_SHAPE]
-
-
 PIT_SHAPE = Column(
     "pit",
     "PIT",
@@ -223,36 +211,45 @@ PIT_SHAPE = Column(
 )
 
 
-def _level_column(level: float) -> Column:
-    def found(row: Any) -> Any:
-        return next((one for one in row.levels if one.level == level), None)
+def level_columns(levels: Iterable[float]) -> list[Column]:
+    """One column per level of models that have several: what it covers and, where it is broken, its promise."""
 
     def written(one: Any) -> Cell:
         return Cell(share(one.coverage).text, "" if one.promise in ("kept", None) else one.promise)
 
-    name = coverage(level).text
-    return Column(f"level_{level:g}", name, written, f"Coverage of the {name} intervals as delivered.", value=found)
+    def column(level: float) -> Column:
+        name, meaning = coverage(level).text, f"Coverage of the {coverage(level)} intervals as delivered."
+        return Column(
+            f"level_{level:g}",
+            name,
+            written,
+            meaning,
+            value=lambda row: next((one for one in row.levels if one.level == level), None),
+        )
+
+    return [NAME, *map(column, levels), PIT_SHAPE]
 
 
 def chosen(columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
     """Columns that have something to show of any of the rows, their texts filled in."""
-    shown = [column for column in columns if not all(map(column.is_empty, rows))]
     return [
         replace(column, heading=filled(column.heading, settings), help=filled(column.help, settings))
-        for column in shown
+        for column in columns
+        if any(
+            value is not None and not (isinstance(value, float) and isnan(value)) for value in map(column.read, rows)
+        )
     ]
 
 
 def model_columns(group: Group, rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
-    """Columns of one table of models: the name, then what belongs to the group and has something to show."""
-    rest = [column for column in MODELS if column != NAME and _group(column, settings) == group]
-    found = chosen(rest, rows, settings)
+    """Columns of one table of models: the name, then what belongs to the group and has something to show.
+
+    Of score and CRPS, only the one that ranks is part of the verdict's table.
+    """
+    ranks = settings.ranked_by
+    own = (one for one in MODELS[1:] if ("verdict" if one.field == ranks else one.group) == group)
+    found = chosen(own, rows, settings)
     return [NAME, *found] if found else []
-
-
-def _group(column: Column, settings: AssessmentSettings) -> Group:
-    """The table of a column: of score and CRPS, only the one that ranks is part of the verdict's."""
-    return "verdict" if column.field == settings.ranked_by else column.group
 
 
 def filled(text: str, settings: AssessmentSettings) -> str:
@@ -278,21 +275,17 @@ def record(row: Any) -> dict[str, Any]:
 
 
 def frame_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """All fields of the models' rows as columns; the parts of the decomposition are columns of their own."""
-    records = [_flat({name: value for name, value in record(row).items() if name not in NESTED}) for row in rows]
-    return {name: [one[name] for one in records] for name in records[0]}
-
-
-NESTED = ("levels", "pit")
-"""Fields of a model's row that are tables of their own."""
-
-
-def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    parts = [
-        {f"{name}_{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
-        for name, value in fields.items()
-    ]
-    return {name: value for part in parts for name, value in part.items()}
+    """All fields of the models' rows as columns but for tables of their own; parts of a decomposition are columns."""
+    columns: dict[str, list[Any]] = {}
+    for fields in map(record, rows):
+        for name, value in fields.items():
+            if name not in ("levels", "pit"):
+                parts = (
+                    {f"{name}_{key}": one for key, one in value.items()} if isinstance(value, dict) else {name: value}
+                )
+                for key, one in parts.items():
+                    columns.setdefault(key, []).append(one)
+    return columns
 
 
 def plain(value: Any) -> Any:
