@@ -148,7 +148,10 @@ def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""
     if statistic.relative:
         return _saved(path, statistic, unit, count, smooth=smooth)
-    closed = _closed_axes(path, statistic)
+    closed, whole_area = None, statistic.asked == "area" and not statistic.span
+    if whole_area and isinstance(path, ScalePath) and not path.has_uncoverable_rows:
+        asymmetric = set(statistic.axes) == {"excess", "deficit"} and not path.symmetric
+        closed = closed_axes(statistic.axes, crosses_over=asymmetric and len(path.crossovers()[0]) > 0)
     if closed is None:
         knots = knots_for(path, statistic, smooth=smooth)
         return Summed(knots.table(unit, count), lambda sums: _from_knots(knots, means(sums), path, statistic))
@@ -177,7 +180,13 @@ def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knot
         tells_the_end = statistic.span or not FALLING.intersection(statistic.axes)
         names = (*statistic.axes, "miss_rate") if tells_the_end else statistic.axes
     if "excess" in names and not path.symmetric:
-        _refuse_unequal_bands(path)
+        band, excess = path.mean(path.active), path.at(path.end)["excess"]
+        if band * path.end * 2.0**-52 > 1e-6 * (excess + path.mean(path.error)):  # sums hold nothing of narrow bands
+            raise ValueError(
+                f"resampling the excess needs bands of comparable size: their mean on the side of the error is "
+                f"{band * path.unit:.3g}, the largest mean excess {excess * path.unit:.3g}, which float64 cannot add. "
+                "Hint: cap such bands, or use overshoot or bandwidth instead."
+            )
     ends = statistic.span or ((float(statistic.alpha),) if statistic.alpha else ())
     return Knots(path, names, ends, smooth=smooth and len(ends) > 0)
 
@@ -198,14 +207,6 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     return Summed(np.hstack([mine.table, theirs.table]), values)
 
 
-def _closed_axes(path: Path, statistic: Statistic) -> frozenset[Metric] | None:
-    """Metrics of the closed form of a whole area over the scale; None where there is none."""
-    if statistic.asked != "area" or statistic.span or not isinstance(path, ScalePath) or path.has_uncoverable_rows:
-        return None
-    asymmetric = set(statistic.axes) == {"excess", "deficit"} and not path.symmetric
-    return closed_axes(statistic.axes, crosses_over=asymmetric and len(path.crossovers()[0]) > 0)
-
-
 def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) -> Array:
     """Return the statistic of several curves, from their metrics at the knots."""
     curves, size, alpha = knots.curves(means), statistic.size(path, "bandwidth"), float(statistic.alpha or 0)
@@ -218,14 +219,3 @@ def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) ->
         return np.asarray(penalised(2 * width, curves.metrics["deficit"], alpha).min(axis=1)) * size
     values = np.broadcast_to(curves.t, width.shape) if statistic.asked == "scale" else width * size
     return np.where(curves.unreached(alpha), np.inf, curves.at(values, curves.reaching(alpha)))
-
-
-def _refuse_unequal_bands(path: Path) -> None:
-    """Refuse bands so wide on one side that their sums hold nothing of the other, which is what the excess grows by."""
-    band, excess = path.mean(path.active), path.at(path.end)["excess"]
-    if band * path.end * 2.0**-52 > 1e-6 * (excess + path.mean(path.error)):
-        raise ValueError(
-            f"resampling the excess needs bands of comparable size: their mean on the side of the error is "
-            f"{band * path.unit:.3g}, the largest mean excess {excess * path.unit:.3g}, which float64 cannot add. "
-            "Hint: cap such bands, or use overshoot or bandwidth instead."
-        )
