@@ -54,7 +54,7 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Map
         outputs.write("--report", lambda: page(found, files=files))
     if outputs.paths["--plot"] is not None:
         with outputs.file("--plot") as path:
-            found.plot().savefig(path, dpi=150, format=path.suffix[1:] or "png")
+            found.plot().savefig(path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower())
     outputs.write("--json", lambda: found.to_json() + "\n")
     if outputs.leave_stdout:
         show(found, full=full)

@@ -217,7 +217,8 @@ def _draw(stream: TextIO, table: Table) -> None:
     for column in table.columns:
         cells = [_cell(column, row) for row in table.rows]
         width = max(len(line) for cell in cells for line in cell.splitlines())
-        heading = fill(column.heading, width, break_long_words=False, break_on_hyphens=False)
+        lines = max(width, 12 if room >= ROOMY else 1)
+        heading = fill(column.heading, lines, break_long_words=False, break_on_hyphens=False)
         width = max(width, *map(len, heading.splitlines()))
         side: Any = "left" if column.is_text else "right"
         drawing.add_column(Text(heading), justify=side, no_wrap=not column.is_text, overflow="fold")

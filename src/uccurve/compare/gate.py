@@ -174,7 +174,7 @@ class Gate:
                 facts = f"{covers} where {percentage(self.coverage)} is promised, n = {one.n:,}, {sure}"
             else:
                 change = amount(one.difference, one.low, one.high)
-                scores = f"{number(one.value)} vs. {number(one.reference)} of {short(self.baseline)}"
+                scores = f"{number(one.value)} vs. {number(one.reference)} for {short(self.baseline)}"
                 facts = f"{scores}, {change}{margin}, {sure}"
             name = one.statistic if one.segment is None else f"{one.statistic}, {short(one.segment)}"
             out.append(("ok" if one.passed else "FAIL", name, facts))
@@ -228,7 +228,7 @@ def gate(
     >>> print(gate(old, new, coverage=0.8))
     Gate failed: 2 of 2 checks.
     FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001
-    FAIL  score     8.55 vs. 4.25 of baseline, +4.30 [2.39, 6.21], adjusted p < 0.001
+    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [2.39, 6.21], adjusted p < 0.001
     False-alarm rate of the whole gate: 5%.
     """
     alpha = checks.miss_rate_of(coverage)
