@@ -337,3 +337,11 @@ def test_the_page_answers_in_its_first_lines() -> None:
         r"- \*\*On tabular data of 500 to 40,000 training rows use [^*]+\*\*: .* It costs [\d.]+ seconds", first
     )
     assert re.search(r"- \*\*Below 500 training rows use [^*]+\*\*: ", first)
+    real = json.loads(COMMITTED.read_text(encoding="utf-8"))["ranks"]["real"]
+    ranks = real["measures"]["score"]["mean_ranks"]
+    leads = min(ranks, key=ranks.__getitem__)
+    bullet = first.partition(" - **Below")[0]
+    assert (
+        f"**On the {len(real['data'])} real data sets alone {leads} leads**, with a mean rank of {ranks[leads]:.1f}"
+        in bullet
+    )

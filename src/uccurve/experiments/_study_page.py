@@ -3,17 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uccurve.plots._drawing import GREY, PALETTE
 
 from .figures import canvas, save
 from .results import Result
 from .store import write_whole
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as PlotAxes
-    from matplotlib.figure import Figure
 
 TEMPLATE = Path(__file__).with_name("study_page.md")
 PANELS = (
@@ -66,7 +62,7 @@ def saved(sets: Any, method: str, measure: str = "score") -> float | None:
     return float(100 * median(1 - own / constant for own, constant in scores))
 
 
-def rank_diagrams(result: Result) -> "Figure":
+def rank_diagrams(result: Result) -> Any:
     """Return Demšar's critical-difference diagrams."""
     figure, panels = canvas(2, rows=3, size=(6.2, 3.2))
     for ax, (group, measure, title) in zip(panels, PANELS, strict=True):
@@ -78,7 +74,7 @@ def rank_diagrams(result: Result) -> "Figure":
     return figure
 
 
-def draw_ranks(ax: "PlotAxes", ranks: Mapping[str, float], critical: float, about: Mapping[str, Any]) -> None:
+def draw_ranks(ax: Any, ranks: Mapping[str, float], critical: float, about: Mapping[str, Any]) -> None:
     """Draw mean ranks on a line; bars join methods that are not significantly different."""
     order, k = sorted(ranks, key=ranks.__getitem__), len(ranks)
     ax.hlines(0, 1, k, color="black", linewidth=1)
@@ -99,7 +95,7 @@ def draw_ranks(ax: "PlotAxes", ranks: Mapping[str, float], critical: float, abou
     ax.set_xlim(1 - 0.5 * k, 1.5 * k)
 
 
-def forest_plots(result: Result) -> "Figure":
+def forest_plots(result: Result) -> Any:
     """Return skills of all methods with 95% intervals, a panel per data set."""
     sets, names = result["data"], list(result["methods"])
     columns = min(4, len(sets))

@@ -61,27 +61,24 @@ def posterior_draws(x: Array, y: Array, settings: Settings, *, seed: int, kernel
         fit = jnp.sum((y - output(weights, x)) ** 2) / noise**2
         return 0.5 * (fit + sum(jnp.sum(w**2) for w in weights.values()))
 
-    chains, burn_in = settings["chains"], settings["hmc_burn_in"]
-    keys = jax.random.split(jax.random.key(seed), chains + 1)
-    options: dict[str, Any]
+    first, *keys = jax.random.split(jax.random.key(seed), settings["chains"] + 1)
     if kernel == "NUTS":
         method = NUTS(potential_fn=potential, max_tree_depth=settings["tree_depth"])
-        options = {"num_warmup": settings["warmup"], "num_samples": settings["draws"], "num_chains": chains}
-        options["chain_method"] = "sequential"
-        start = jax.vmap(partial(fresh_weights, hidden=settings["hidden"]))(keys[1:])
-        start = start if chains > 1 else jax.tree.map(lambda a: a[0], start)
+        warmup, draws, thinning = settings["warmup"], settings["draws"], 1
     else:
         # Without trajectory_length=None NumPyro keeps its default length of 2 pi and ignores num_steps.
         fixed: dict[str, Any] = {"trajectory_length": None, "adapt_step_size": False, "adapt_mass_matrix": False}
         size = {"step_size": settings["hmc_step"], "num_steps": settings["hmc_leapfrog"]}
-        method = HMC(potential_fn=potential, **size, **fixed)
-        options = {"num_warmup": burn_in, "num_samples": settings["hmc_iterations"] - burn_in}
-        options["thinning"] = settings["hmc_thinning"]
-        start = fresh_weights(keys[1], settings["hidden"])
-    mcmc = MCMC(method, **options, progress_bar=False)
-    mcmc.run(keys[0], init_params=start)
-    draws: Weights = mcmc.get_samples()
-    return draws
+        method, keys = HMC(potential_fn=potential, **size, **fixed), keys[:1]
+        warmup, thinning = settings["hmc_burn_in"], settings["hmc_thinning"]
+        draws = settings["hmc_iterations"] - warmup
+    starts = [fresh_weights(key, settings["hidden"]) for key in keys]
+    start = jax.tree.map(lambda *each: jnp.stack(each), *starts) if len(starts) > 1 else starts[0]
+    chains: Any = {"num_chains": len(starts), "chain_method": "sequential", "thinning": thinning}
+    mcmc = MCMC(method, num_warmup=warmup, num_samples=draws, **chains, progress_bar=False)
+    mcmc.run(first, init_params=start)
+    found: Weights = mcmc.get_samples()
+    return found
 
 
 def variational_draws(factors: Factors, *, draws: int, key: Array) -> Weights:

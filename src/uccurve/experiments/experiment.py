@@ -8,16 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from uccurve import Intervals, assess
 
 from . import store
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Arrays = store.Arrays
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -140,7 +137,7 @@ class Experiment:
 
     name: str
     readings: Mapping[str, Reading]
-    draw: "Callable[[Parts], dict[str, Figure]]"
+    draw: Callable[[Parts], dict[str, Any]]
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property

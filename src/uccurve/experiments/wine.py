@@ -6,7 +6,7 @@ import numpy as np
 
 from uccurve import UCC, Intervals
 
-from .bands import BM, ED, FLOOR, SUMMARY, ranked, repaired, smallest, uncrossed
+from .bands import BM, ED, FLOOR, SUMMARY, ranked, repaired, smallest
 from .experiment import FIRST, Cells, Floats, Models, Parts, row
 from .loaders import wine
 from .tabular import MODELS, experiment
@@ -20,8 +20,8 @@ ORDER = ("Meta", "Constant", "GBR", "GBR-Weak")
 
 def repairs(rows: Floats) -> Models:
     """Return a model's intervals after several repairs: bands raised to a share of the mean, or symmetric."""
-    y_true, y_pred, lower, upper = uncrossed(rows)
-    symmetric = Intervals.from_bands(y_true, y_pred, (upper - lower) / 2, min_band=FLOOR)
+    y_true, y_pred, lower, upper = rows
+    symmetric = Intervals.from_bands(y_true, y_pred, np.abs(upper - lower) / 2, min_band=FLOOR)
     return {**{label: repaired(rows, floor) for label, floor in FLOORS.items()}, "symmetric": symmetric}
 
 
