@@ -8,19 +8,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from uccurve.compare._columns import PAIRS, SEGMENTS, chosen, filled
-from uccurve.compare._formats import (
-    amount,
-    change,
-    counted,
-    coverage,
-    factor,
-    fixed,
-    is_reachable,
-    number,
-    p,
-    share,
-    short,
-)
+from uccurve.compare._formats import amount, change, coverage, factor, fixed, is_reachable, number, p, share, short
 from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
 from uccurve.compare.results import Assessment, Segment
 
@@ -143,7 +131,8 @@ def segments(found: Assessment) -> Segments | None:
     falls = f"{'falls' if len(failing) < 2 else 'fall'} short of {target} by more than chance explains."
     fixes = [sentence for row in found.ranking for sentence in fixed(row, every)]
     if len(fixes) > FIXES:
-        fixes[FIXES:] = [f"Factors fix failing segments of {counted(len(fixes) - FIXES, 'more model')}."]
+        more = len(fixes) - FIXES
+        fixes[FIXES:] = [f"Factors fix failing segments of {more} more model{'s' if more > 1 else ''}."]
     return Segments(
         [f"{count} segments {falls}", *fixes],
         _worst(found, failing),
