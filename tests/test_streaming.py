@@ -236,10 +236,15 @@ def test_blocks_of_a_file_are_a_column_of_labels(run: Run, tmp_path: Path) -> No
 
 
 def test_crossing_bounds_are_sorted_while_streamed(run: Run, tmp_path: Path) -> None:
-    frame = models(60).with_columns(a_lower="a_upper", a_upper="a_lower")
-    frame.write_parquet(tmp_path / "m.parquet")
+    half = pl.col("id") < "030"
+    lower, upper = pl.col("a_lower"), pl.col("a_upper")
+    swapped = {
+        "a_lower": pl.when(half).then(upper).otherwise(lower),
+        "a_upper": pl.when(half).then(lower).otherwise(upper),
+    }
+    models(60).with_columns(**swapped).write_parquet(tmp_path / "m.parquet")
     asked = ("assess", "m.parquet", "--engine", "polars", "--json", "-")
-    refused(run(*asked), "`lower` must not exceed `upper`: 60 of 60 rows do. Hint: --sort-crossing")
+    refused(run(*asked), "`lower` must not exceed `upper`: 30 of 60 rows do. Hint: --sort-crossing")
     found = json.loads(run(*asked, "--sort-crossing").stdout)
     assert_allclose(found["models"]["a"]["bandwidth"], ucc.UCC(intervals(models(60), "a")).at(1.0).bandwidth)
 
