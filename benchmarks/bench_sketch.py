@@ -27,6 +27,8 @@ MODELS = {name: tuple(f"{role}_{name}" for role in ("y_pred", "lower", "upper"))
 ENGINES = ("polars", "duckdb")
 JOBS = {"sketch": "a", "assess": "a", "assess by day": "a", "assess three": "abc", "assess three by day": "abc"}
 """What is timed, and for which models."""
+GROWING = ("sketch", "assess", "assess three")
+"""What is shown at all sizes."""
 MUST = {
     "sketch": (3.0, 2.0),
     "assess": (5.0, 3.5),
@@ -39,11 +41,11 @@ MUST = {
 
 def run(quick: bool = False) -> list[Row]:
     """Ratios at the largest size with memory and bracket, then the growth with the size."""
-    sizes, repetitions = ([10**5, 10**6], 2) if quick else ([10**6, 10**7, 10**8], 3)
-    engines = [name for name in ENGINES if find_spec(name)]
-    found = {n: _measured(n, engines, repetitions) for n in sizes}
+    repetitions = {10**5: 2, 10**6: 2} if quick else {10**6: 5, 10**7: 3, 10**8: 2}
+    sizes, engines = list(repetitions), [name for name in ENGINES if find_spec(name)]
+    found = {n: _measured(n, engines, count) for n, count in repetitions.items()}
     rows = [row for engine in engines for row in _rows(engine, sizes[-1], found[sizes[-1]])]
-    rows += [_growth(job, engine, n, found[n]) for engine in engines for job in ("sketch", "assess") for n in sizes]
+    rows += [_growth(job, engine, n, found[n]) for engine in engines for job in GROWING for n in sizes]
     if find_spec("pyspark") and find_spec("psutil") and shutil.which("java"):
         found_by_spark = _measured(sizes[-2], ["spark"], 1)
         rows += [_throughput(job, sizes[-2], found_by_spark) for job in JOBS]
