@@ -134,6 +134,7 @@ def findings(
         for i, model in enumerate(streamed)
         for segment in _segments(i, model, groups[model.place], request, sums)
     ]
+    engine = str(native.implementation.value)
     return Findings(
         streamed,
         sums.units,
@@ -143,7 +144,7 @@ def findings(
         sums.pairs(streamed),
         segments,
         [level_fields(i, model, sums) if model.levels else {} for i, model in enumerate(streamed)],
-        _engine(native),
+        "spark" if engine.startswith("pyspark") else engine,
     )
 
 
@@ -273,9 +274,3 @@ def _tail(side: Side, confidence_level: float, alpha: Fraction) -> float:
     """One-sided p-value of too little coverage."""
     count = side.units.effective_rows(side.share, side.change, confidence_level)
     return binomial_tail((1 - side.share) * count, count, float(alpha))
-
-
-def _engine(frame: Any) -> str:
-    """Return the name of the engine that holds a frame."""
-    name = str(frame.implementation.value)
-    return "spark" if name.startswith("pyspark") else name

@@ -160,6 +160,7 @@ class StreamedModel:
             change = {"wis": changes["wis"] / (wis * self.size)} if wis > 0 else {}
             fields |= self._with_ends("wis", Bracket(wis, wis), units, change)
             fields["potential_wis"] = self.brackets["potential_wis"].middle
+        scale = self.target.value
         return ModelRow(
             name=self.name,
             rank=0,
@@ -170,15 +171,11 @@ class StreamedModel:
             decomposition=self.curve.decompose(**self._options),
             concentration=self._concentration(),
             level=self.level,
-            shipped_score=self._shipped_score(),
+            shipped_score=self.curve.interval_score(at=scale, **self._options) if isfinite(scale) else nan,
             **fields,
             **levels,
             **asked_for(self.curve, self.settings),
         )
-
-    def _shipped_score(self) -> float:
-        scale = self.target.value
-        return self.curve.interval_score(at=scale, **self._options) if isfinite(scale) else nan
 
     @cached_property
     def brackets(self) -> dict[str, Bracket]:
