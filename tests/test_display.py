@@ -228,6 +228,25 @@ def test_line_options_are_passed_on() -> None:
     assert display.ax_.get_legend() is None
 
 
+def test_arrays_and_a_fitted_estimator_are_drawn_as_their_curve() -> None:
+    iv = intervals()
+    by_hand = ucc.UCC(ucc.Intervals.from_bounds(iv.y_true, iv.y_pred, iv.lower, iv.upper), vary="shift").points()
+    arrays = iv.y_true, iv.y_pred, iv.lower, iv.upper
+    display = UCCDisplay.from_predictions(*arrays, vary="shift", name="M", legend=False)
+    assert_array_equal(display.x, by_hand.x)
+    assert_array_equal(display.y, by_hand.y)
+
+    class Std:
+        def predict(self, X: Any, return_std: bool = False) -> Any:
+            return (X[:, 0], X[:, 1]) if return_std else X[:, 0]
+
+    X, weight = np.column_stack([iv.y_pred, iv.lower_band]), np.arange(1.0, len(iv) + 1)
+    weighted = UCCDisplay.from_estimator(Std(), X, iv.y_true, sample_weight=weight)
+    expected = ucc.Intervals.from_std(iv.y_true, iv.y_pred, iv.lower_band, weight=weight)
+    assert_allclose(weighted.y, ucc.UCC(expected).points().y, rtol=1e-12)
+    assert (display.name, weighted.name) == ("M", "Std")
+
+
 def test_a_figure_survives_pickling() -> None:
     display = UCCDisplay.from_ucc(ucc.UCC(intervals()))
     again = pickle.loads(pickle.dumps(display.figure_))  # noqa: S301  our own bytes

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import narwhals as nw
     from narwhals.typing import IntoFrame
 
-Model = Intervals | dict[float, Intervals]
-"""Intervals of one level, or those of several by their level."""
+Model = Intervals | dict[float, Intervals]  # intervals of one level, or those of several by their level
 
 
 def models_from_frame(

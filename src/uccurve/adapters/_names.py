@@ -21,27 +21,27 @@ SIDES = {
     "lower": ("lower", "lo", "lwr", "lower_bound", "lower_ci", "lower_pi"),
     "upper": ("upper", "hi", "upr", "upper_bound", "upper_ci", "upper_pi"),
 }
+# Words before a side that belong to it and name no model.
 INTERVALS = ("obs_ci", "prediction_interval", "pi", "ci", "interval")
-"""Words before a side that belong to it and name no model."""
+# Intervals of a mean: used only where a table has no others (statsmodels and BigQuery write both).
 SECOND_CHOICE = ("mean_ci", "confidence_interval")
-"""Intervals of a mean: used only where a table has no others (statsmodels and BigQuery write both)."""
+# Words that name no model where they stand before a bound: yhat, yhat_lower and yhat_upper are a nameless one.
 NO_MODEL = frozenset((*OBSERVED, *PREDICTED, "median", "mean"))
-"""Words that name no model where they stand before a bound: yhat, yhat_lower and yhat_upper are a nameless one."""
+# Columns of every forecast of Prophet, whose other columns with bounds (trend, yearly) are parts of yhat.
 PROPHET = frozenset(("yhat", "trend", "additive_terms"))
-"""Columns of every forecast of Prophet, whose other columns with bounds (trend, yearly) are parts of yhat."""
 SERIES = ("unique_id", "item_id", "series", "series_id", "location")
 TIMES = (
     *("ds", "date", "datetime", "time", "timestamp", "period", "forecast_timestamp", "target_end_date"),
     *("cutoff", "origin_date", "reference_date", "forecast_date"),
 )
 HORIZONS = ("horizon", "h", "step", "lead_time")
+# Columns of a long table, one row per quantile: the probability, the value, the model and the kind of the row.
 QUANTILE = ("output_type_id", "quantile", "quantile_level")
-"""Columns of a long table, one row per quantile: the probability, the value, the model and the kind of the row."""
 VALUE = ("value", *PREDICTED)
 MODEL = ("model_id", "model")
 KIND = ("output_type",)
+# Columns of forecast hubs, whose `target` says what is forecast.
 HUB = frozenset((*KIND, "output_type_id", "target_end_date"))
-"""Columns of forecast hubs, whose `target` says what is forecast."""
 _TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
 _SIDE = "|".join(word for words in SIDES.values() for word in words)
 _LEVEL = re.compile(rf"({_SIDE})_(\d+(?:\.\d+)?)%?|(\d+(?:\.\d+)?)%?_({_SIDE})")
@@ -63,8 +63,7 @@ class Columns(NamedTuple):
 
     pred: str
     bounds: tuple[Bounds, ...]
-    median: bool = False
-    """Whether the prediction is the median, so that it belongs between the bounds."""
+    median: bool = False  # whether the prediction is the median, so that it belongs between the bounds
     samples: tuple[str, ...] = ()
 
     @property
@@ -87,8 +86,8 @@ class Long(NamedTuple):
     kind: str | None
 
 
+# What a column can be to a model; the name of one that is outside tells a level that no interval can have.
 KINDS = ("pred", "median", "mean", "lower", "upper", "sample", "outside")
-"""What a column can be to a model; the name of one that is outside tells a level that no interval can have."""
 
 
 class _Role(NamedTuple):

@@ -15,10 +15,9 @@ from uccurve.intervals import Intervals, Options, draw_quantiles
 from ._levels import QuantileOptions, around_median, bounded, central, chosen, level_of, pairs
 from ._names import told_quantile
 
+# Levels asked of a model that has a whole distribution.
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-"""Levels asked of a model that has a whole distribution."""
-DRAWS = ("chain", "draw", "sample")
-"""Dimensions of xarray that number draws."""
+DRAWS = ("chain", "draw", "sample")  # dimensions of xarray that number draws
 
 
 def from_quantiles(

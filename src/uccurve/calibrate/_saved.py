@@ -13,11 +13,10 @@ import numpy.typing as npt
 from uccurve._shapes import ANY, COUNT, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
 from uccurve.compare._blocks import labels as one_per_row
 
-Label = str | int | tuple[str | int, ...]
-"""What names a group; a tuple where there are several keys."""
-Keys = tuple[str, ...] | None
-"""Names of the keys; None for one key without a name."""
+Label = str | int | tuple[str | int, ...]  # what names a group; a tuple where there are several keys
+Keys = tuple[str, ...] | None  # names of the keys; None for one key without a name
 HEAD = {"kind": "uccurve.IntervalCalibrator", "version": 4}
+# Parameters of `IntervalCalibrator` and their defaults.
 SETTINGS: Mapping[str, Any] = {
     "coverage": None,
     "conformal": True,
@@ -26,7 +25,6 @@ SETTINGS: Mapping[str, Any] = {
     "tails": "joint",
     "fallback": None,
 }
-"""Parameters of `IntervalCalibrator` and their defaults."""
 LABELS = list_of(Kind("a label", lambda value: type(value) in (str, int)), "a list of str and int")
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},
@@ -58,8 +56,8 @@ class Calibration:
     miss_rate: float
 
 
+# What was learnt, by group; None is all rows, for want of groups or as the fallback of those never seen.
 Calibrations = dict[Label | None, Calibration]
-"""What was learnt, by group; None is all rows, for want of groups or as the fallback of those never seen."""
 
 
 def write(settings: Mapping[str, Any], keys: Keys, calibrations: Calibrations) -> str:

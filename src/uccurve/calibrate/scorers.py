@@ -21,6 +21,7 @@ def _metric(name: str, curve: UCC, *, unit: Unit = "raw") -> float:
     return float(getattr(curve.at(1.0, unit=unit), name))
 
 
+# By name: the score of a curve, and whether more of it is better.
 SCORES: Mapping[str, tuple[Callable[..., float], bool]] = {
     "auucc_gain": (UCC.gain, True),
     "auucc": (UCC.area, False),
@@ -30,7 +31,6 @@ SCORES: Mapping[str, tuple[Callable[..., float], bool]] = {
     "interval_score": (UCC.interval_score, False),
     **{name: (partial(_metric, name), False) for name in checks.METRICS},
 }
-"""By name: the score of a curve, and whether more of it is better."""
 
 
 @dataclass(repr=False, eq=False, slots=True)

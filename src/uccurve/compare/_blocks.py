@@ -31,16 +31,12 @@ class Blocks:
     Two-dimensional data have one flattened row for each output of a row; rows of weight 0 have none.
     """
 
-    of_row: Indices
-    """Block of each flattened row."""
-    count: int
-    """Number of blocks."""
-    row: Indices
-    """Row of the data that each flattened row comes from."""
-    rows: int
-    """Number of rows of the data."""
+    of_row: Indices  # block of each flattened row
+    count: int  # number of blocks
+    row: Indices  # row of the data that each flattened row comes from
+    rows: int  # number of rows of the data
+    # Length of the blocks, where they are consecutive rows: a circular block bootstrap needs it.
     length: int | None = None
-    """Length of the blocks, where they are consecutive rows: a circular block bootstrap needs it."""
 
     @classmethod
     def of(cls, intervals: Intervals, block: Any = None, *, row_ids: Indices | None = None) -> Blocks:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .results import AssessmentSettings
 
 Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost", "levels"]
+# Tables of models and their titles, in the order in which they are shown.
 TITLES: Mapping[Group, str] = {
     "verdict": "Models, best first",
     "scores": "Where the score at {coverage} comes from, {unit}",
@@ -30,7 +31,6 @@ TITLES: Mapping[Group, str] = {
     "cost": "Cost {cost}",
     "levels": "Weighted interval score over all levels, {unit}",
 }
-"""Tables of models and their titles, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,7 @@ def _difference(one: Any) -> tuple[float, float, float]:
     return one.difference, one.low, one.high
 
 
+# Columns of `ModelRow`: every field, but for the ends of intervals.
 MODELS: tuple[Column, ...] = (
     *_VERDICT,
     *_SCORES,
@@ -163,8 +164,8 @@ MODELS: tuple[Column, ...] = (
     Column("wis_overprediction", "over", number, "Overprediction: from observations below the intervals.", "levels"),
     Column("potential_wis", "recalibrated", number, "WIS with each level at its best factor.", "levels"),
 )
-"""Columns of `ModelRow`: every field, but for the ends of intervals."""
 
+# Columns of `Comparison`.
 PAIRS: tuple[Column, ...] = (
     Column(
         "pair", "pair", words, "Two models.", value=lambda one: f"{short(one.first, 18)} vs. {short(one.second, 18)}"
@@ -174,8 +175,8 @@ PAIRS: tuple[Column, ...] = (
     Column("pvalue_holm", "adjusted p", pvalue, "Adjusted for all pairs by Holm's method."),
     Column("better", "better", words, "The better model, where the difference is significant."),
 )
-"""Columns of `Comparison`."""
 
+# Columns of `LevelRow`.
 LEVELS: tuple[Column, ...] = (
     Column("model", "model", words, "Name of the model."),
     Column("level", "level", coverage, "Nominal coverage."),
@@ -186,8 +187,8 @@ LEVELS: tuple[Column, ...] = (
     Column("scale", "factor", factor, "Multiply the bands of this level by this and they keep their promise."),
     Column("half_width", "half-width", number, "Mean half-width as delivered, {unit}."),
 )
-"""Columns of `LevelRow`."""
 
+# Columns of `Segment`.
 SEGMENTS: tuple[Column, ...] = (
     Column("title", "segment", words, "Feature and label."),
     Column("model", "model", words, "Name of the model."),
@@ -199,7 +200,6 @@ SEGMENTS: tuple[Column, ...] = (
     Column("skill", "skill", percent, SKILL),
     Column("short_pvalue", "adjusted p", pvalue, SHORT),
 )
-"""Columns of `Segment`."""
 
 
 PIT_SHAPE = Column(

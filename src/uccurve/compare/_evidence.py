@@ -19,8 +19,7 @@ from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometri
 
 from ._blocks import Blocks, Flags
 
-ROUNDING = 1e-12
-"""Share of what is compared below which a difference is treated as rounding."""
+ROUNDING = 1e-12  # share of what is compared below which a difference is treated as rounding
 
 
 class CoverageInterval(NamedTuple):

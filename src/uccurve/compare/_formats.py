@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .results import ModelRow, Segment
 
-DASH = "-"
-"""What stands where there is nothing to show."""
+DASH = "-"  # what stands where there is nothing to show
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,7 @@ class Cell:
         return f"{self.text} {self.interval}" if self.interval else self.text
 
 
-Format = Callable[..., Cell]
-"""A value, and the ends of its interval where it has one, as a cell."""
+Format = Callable[..., Cell]  # a value, and the ends of its interval where it has one, as a cell
 
 
 def number(value: float, low: float = nan, high: float = nan) -> Cell:

@@ -19,12 +19,10 @@ from uccurve._paths import Events, Path, ScalePath
 from uccurve._ramps import _hull_corners, sum_error
 from uccurve._scoring import quantiles
 
-MOST_VERTICES = 1024
-"""Vertices up to which each of them is a knot; curves of more have knots at some."""
-RANKS = 64
-"""Knots at equally spaced ranks of the vertices, where not all of them are knots."""
+MOST_VERTICES = 1024  # vertices up to which each of them is a knot; curves of more have knots at some
+RANKS = 64  # knots at equally spaced ranks of the vertices, where not all of them are knots
+# By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks.
 RATIO = 1.25
-"""By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks."""
 
 
 class Curves(NamedTuple):

@@ -13,14 +13,10 @@ from uccurve._progress import Tick
 from ._blocks import Blocks
 
 Seed = int | np.random.Generator | None
-MOST = 1 << 12
-"""Units that are drawn or swapped one by one; more are first put into this many groups at random."""
-GROUPS = 200
-"""Groups of units that are left out in turn."""
-BATCH = 64
-"""Resamples at a time."""
-TIE = 1e-12
-"""Share of a statistic below which two of its values are treated as equal."""
+MOST = 1 << 12  # units that are drawn or swapped one by one; more are first put into this many groups at random
+GROUPS = 200  # groups of units that are left out in turn
+BATCH = 64  # resamples at a time
+TIE = 1e-12  # share of a statistic below which two of its values are treated as equal
 
 
 def grouped(rows: Blocks, rng: np.random.Generator) -> tuple[Indices, int]:

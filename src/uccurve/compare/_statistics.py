@@ -29,8 +29,7 @@ from ._knots import Knots
 Name = Literal["area", "gain", "crps", "skill", "score", "scale", "half_width"]
 Asked = Name | Callable[[Intervals], float]
 WITH_COVERAGE = ("score", "scale", "half_width")
-ROUNDING = 1e-14
-"""Share of two equal terms that their difference may be off; less is treated as 0."""
+ROUNDING = 1e-14  # share of two equal terms that their difference may be off; less is treated as 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,8 @@ from ._formats import coverage, fixed, short
 if TYPE_CHECKING:
     from .results import Assessment, Comparison, Segment
 
-PAIRS_SHOWN, SEGMENTS_SHOWN, LEVELS_SHOWN = 5, 10, 6
-"""How many pairs, segments and levels a first look shows."""
-HOVER = 400
-"""Characters of a name that are shown on hover."""
+PAIRS_SHOWN, SEGMENTS_SHOWN, LEVELS_SHOWN = 5, 10, 6  # how many pairs, segments and levels a first look shows
+HOVER = 400  # characters of a name that are shown on hover
 
 
 class Table(NamedTuple):

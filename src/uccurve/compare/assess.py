@@ -32,10 +32,9 @@ from .segments import SegmentRows, assessed_segments, segment_rows
 from .verdict import verdict
 
 Models = Intervals | UCC | Mapping[Any, Any]
-SHOWN = 0.9
-"""Coverage that scales and half-widths are shown for where none was asked for."""
+SHOWN = 0.9  # coverage that scales and half-widths are shown for where none was asked for
+# Rows of all models together up to which curves keep their order, for plots and pages that may follow.
 KEPT_ROWS = 1_000_000
-"""Rows of all models together up to which curves keep their order, for plots and pages that may follow."""
 FEW_BLOCKS = 8
 ONE_BLOCK = "all rows form one block, so nothing can be said about chance; use shorter blocks, or more rows"
 

@@ -23,19 +23,15 @@ from ._formats import short
 from ._models import curve_of, refuse_other_rows
 
 CELLS = 1000
-NEGLIGIBLE = 0.01
-"""Relative difference up to which two curves are practically equal at a level."""
+NEGLIGIBLE = 0.01  # relative difference up to which two curves are practically equal at a level
+# Sum of relative differences over cells that another lead must be worth: 1% at a tenth of the levels.
 CHANGE = NEGLIGIBLE * CELLS / 10
-"""Sum of relative differences over cells that another lead must be worth: 1% at a tenth of the levels."""
-TIE = 1e-12
-"""Share of the largest value below which two values are treated as equal."""
+TIE = 1e-12  # share of the largest value below which two values are treated as equal
 LEVELS: dict[Metric, str] = {"bandwidth": "half-width", "miss_rate": "miss rate"}
 LESS: dict[Metric, str] = {"bandwidth": "a smaller half-width", "miss_rate": "a lower miss rate"}
-MANY = 3
-"""Leads that a sentence lists at most."""
+MANY = 3  # leads that a sentence lists at most
 
-Group = tuple[int, int, int]
-"""A sign, the first cell that has it, and the first cell after these."""
+Group = tuple[int, int, int]  # a sign, the first cell that has it, and the first cell after these
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +211,7 @@ class Lead(NamedTuple):
     sign: int
     low: float
     high: float
-    every: bool = True
-    """Whether it is the lower one in every cell of them."""
+    every: bool = True  # whether it is the lower one in every cell of them
 
 
 class Pair:

@@ -27,8 +27,7 @@ from ._models import curves_by_name
 from .segments import SegmentRows, segment_rows
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
-SCHEMA = 1
-"""Version of what `Gate.to_dict` returns."""
+SCHEMA = 1  # version of what `Gate.to_dict` returns
 Intervalled = Intervals | UCC | Mapping[float, Intervals]
 
 

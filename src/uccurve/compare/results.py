@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 RankedBy = Literal["score", "crps"]
 FEW = 50
-SCHEMA = 1
-"""Version of what `to_dict` and `to_json` return."""
+SCHEMA = 1  # version of what `to_dict` and `to_json` return
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,11 @@ from ._formats import alike, change, coverage, fixed, is_reachable, number, p, p
 from .crossings import Crossings
 from .results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
 
-LISTED = 3
-"""Models or segments that are named before the rest are counted."""
+LISTED = 3  # models or segments that are named before the rest are counted
+# Shares of a score by which another must be lower as shipped, or differ at all, to be worth a sentence.
 MATERIAL, ROUNDING = 0.01, 1e-9
-"""Shares of a score by which another must be lower as shipped, or differ at all, to be worth a sentence."""
+# A coverage interval that reaches down to this many times the promised odds of a miss tells hardly anything.
 TELLING = 3
-"""A coverage interval that reaches down to this many times the promised odds of a miss tells hardly anything."""
 
 
 @dataclass(frozen=True, slots=True)

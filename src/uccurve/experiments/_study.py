@@ -28,14 +28,11 @@ from .bands import BM, ED, FLOOR
 from .results import Progress, Result, finite, ours
 from .store import Arrays, finished, part_path, versions, write_json
 
-RECIPE = 1
-"""Raised where the code of a method or a data set changes, so that kept parts are computed anew."""
-SMALL = 500
-"""Training rows below which a data set counts as small."""
+RECIPE = 1  # raised where the code of a method or a data set changes, so that kept parts are computed anew
+SMALL = 500  # training rows below which a data set counts as small
+# What methods are ranked by; 1 where small values are good.
 RANKED = {"score": 1, "best_score": 1, "skill": -1, "gain_BM": -1, "gain_BD": -1, "gain_ED": -1}
-"""What methods are ranked by; 1 where small values are good."""
-DIGITS = 12
-"""Decimals of all numbers, so that the constant band's gain is 0 and not the rounding of the machine."""
+DIGITS = 12  # decimals of all numbers, so that the constant band's gain is 0 and not the rounding of the machine
 ABOUT = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
 OWN = {"words": "a method of your own", "package": "uccurve"}
 

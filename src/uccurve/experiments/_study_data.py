@@ -13,8 +13,8 @@ from .experiment import Floats
 
 Index = np.ndarray[Any, np.dtype[np.intp]]
 FOLDS = 5
+# Up to so many rows a seed tests all folds of its own shuffle; above, each seed tests one fold of the same shuffle.
 FEW = 1000
-"""Up to so many rows a seed tests all folds of its own shuffle; above, each seed tests one fold of the same shuffle."""
 QUICK_ROWS = 300
 
 
@@ -95,6 +95,7 @@ def traffic() -> Table:
     return table(X[seen], grid["volume"].to_numpy()[seen], seen // loaders.WEEK)
 
 
+# What each is, and the package it comes with, is in `study.toml`.
 DATA: dict[str, Callable[[int], Table]] = {
     "housing": lambda _: table(*loaders.housing()),
     "wine": lambda _: table(*loaders.wine()),
@@ -113,5 +114,4 @@ DATA: dict[str, Callable[[int], Table]] = {
     "gap": lambda seed: synthetic(seed, 2000, gap=0.2),
     "large": lambda seed: synthetic(seed, 50_000, "heavy tails", features=10),
 }
-"""What each is, and the package it comes with, is in `study.toml`."""
 QUICK = ("diabetes", "engel", "noise-300", "skewed")

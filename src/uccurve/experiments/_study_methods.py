@@ -21,21 +21,17 @@ from uccurve.train import BandRegressor
 
 from .experiment import Floats
 
-Predict = Callable[[Floats], tuple[Floats, Floats, Floats]]
-"""Returns predictions, lower and upper bounds of new rows."""
-Method = Callable[[Floats, Floats, int], Predict]
-"""Fits a method on features and targets with a seed."""
+Predict = Callable[[Floats], tuple[Floats, Floats, Floats]]  # returns predictions, lower and upper bounds of new rows
+Method = Callable[[Floats, Floats, int], Predict]  # fits a method on features and targets with a seed
 
 COVERAGE = 0.9
 LOW, HIGH = 0.05, 0.95
-NORMAL = 1.6448536269514722
-"""The normal distribution's quantile at HIGH."""
+NORMAL = 1.6448536269514722  # the normal distribution's quantile at HIGH
+# The learner: the number and size of the trees that `BandRegressor` has by default.
 SIZE = {"max_iter": 100, "max_leaf_nodes": 8, "min_samples_leaf": 20, "learning_rate": 0.1}
-"""The learner: the number and size of the trees that `BandRegressor` has by default."""
+# Share of the training rows that CQR is conformalised on, and that the paper's Meta learns its bands from.
 HELD_OUT = 0.25
-"""Share of the training rows that CQR is conformalised on, and that the paper's Meta learns its bands from."""
-AT_ONCE = 250
-"""Rows that CV+ predicts at once: it needs memory for this number times the training rows."""
+AT_ONCE = 250  # rows that CV+ predicts at once: it needs memory for this number times the training rows
 
 
 def learner(seed: int, **loss: Any) -> Any:
@@ -182,6 +178,7 @@ def area_bands(metric: Any) -> Callable[[int], Any]:
     return lambda seed: BandRegressor(("bandwidth", metric), backend="lightgbm", random_state=seed)
 
 
+# What each is, and the package behind it, is in `study.toml`.
 METHODS: dict[str, Method] = {
     "Constant": cross_fitted(lambda _: DummyRegressor()),
     "Quantile GBR": quantile_boosting,
@@ -197,4 +194,3 @@ METHODS: dict[str, Method] = {
     "Ours (forest)": cross_fitted(area_bands("deficit"), forest_of),
     "Ours (quantile)": cross_fitted(lambda seed: quantile(seed, COVERAGE)),
 }
-"""What each is, and the package behind it, is in `study.toml`."""

@@ -12,6 +12,7 @@ from .results import Result
 from .store import write_whole
 
 TEMPLATE = Path(__file__).with_name("study_page.md")
+# Group of data sets, measure and title of each critical-difference diagram.
 PANELS = (
     ("large", "score", "Score as delivered, 500 training rows or more"),
     ("small", "score", "Score as delivered, fewer than 500 training rows"),
@@ -20,7 +21,6 @@ PANELS = (
     ("all", "gain_BM", "Gain on BM axes, all data sets"),
     ("all", "gain_BD", "Gain on BD axes, all data sets"),
 )
-"""Group of data sets, measure and title of each critical-difference diagram."""
 
 
 def write(result: Result, folder: Path) -> None:

@@ -14,8 +14,8 @@ Axes = tuple[Literal["overshoot", "excess", "bandwidth"], Literal["deficit", "mi
 ED: Axes = ("overshoot", "deficit")
 BM: Axes = ("bandwidth", "miss_rate")
 PRINTED: Axes = ("excess", "deficit")
+# Our models and the axes whose area they minimise; for symmetric bands the second area also decides the ED area.
 OURS: dict[str, Any] = {"Ours (BM)": ("bandwidth", "miss_rate"), "Ours (ED)": ("bandwidth", "deficit")}
-"""Our models and the axes whose area they minimise; for symmetric bands the second area also decides the ED area."""
 PERFECT = "Eps-Perfect"
 FLOOR = "5%"
 COST_FACTOR = 0.1

@@ -23,8 +23,7 @@ from .experiment import FIRST, Arrays, Cells, Experiment, Findings, Floats, Part
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 Weights = dict[str, Array]
-Factors = tuple[Weights, Weights]
-"""Means and log standard deviations of the factorised posterior."""
+Factors = tuple[Weights, Weights]  # means and log standard deviations of the factorised posterior
 
 INNER, OUTER = 1.0, 3.1
 TRAIN, TEST, GRID = 70, 154, 401

@@ -18,8 +18,7 @@ from . import store
 
 Arrays = store.Arrays
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-Cells = dict[tuple[str, str, str], float]
-"""Numbers by table, model and measure."""
+Cells = dict[tuple[str, str, str], float]  # numbers by table, model and measure
 Models = dict[str, Intervals]
 Parts = Mapping[str, Arrays]
 
@@ -37,8 +36,7 @@ class Settings(dict[str, Any]):
         return hash(json.dumps(self, sort_keys=True))
 
 
-Work = Mapping[str, Callable[[int, Settings], Arrays]]
-"""What computes each part of a seed."""
+Work = Mapping[str, Callable[[int, Settings], Arrays]]  # what computes each part of a seed
 
 
 @cache

@@ -16,8 +16,7 @@ from .bands import BM, Axes
 from .experiment import Floats, Models
 from .store import write_whole
 
-Figures = dict[str, Figure]
-"""Figures by file name."""
+Figures = dict[str, Figure]  # figures by file name
 CONSTANT: dict[str, Any] = {"color": GREY, "linestyle": "--", "gid": REFERENCE, "label": "Constant"}
 
 

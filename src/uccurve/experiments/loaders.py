@@ -24,8 +24,8 @@ from .store import cache_folder, write_whole
 TIMEOUT = 60.0
 
 
+# Of each published file its name, its address, and the SHA-256 by size in bytes of its known copies.
 SOURCES: dict[str, Any] = {name: words["source"] for name, words in printed().items() if "source" in words}
-"""Of each published file its name, its address, and the SHA-256 by size in bytes of its known copies."""
 LONGEST_FILLED = 2
 WEEK = 7 * 24
 MOST_RAIN = 300.0  # mm in an hour; the world record is 305, and one row of the file says 9831

@@ -21,11 +21,10 @@ from .experiment import Floats, Settings
 Kind = Literal["meta", "online", "variance", "dropout"]
 Weights = dict[str, Array]
 Params = dict[str, Weights]
-State = tuple[Array, Array]
-"""Output and cell of an LSTM layer."""
+State = tuple[Array, Array]  # output and cell of an LSTM layer
 Fit = tuple[Params, optax.OptState]
+# One dropout mask per sequence for inputs, states and outputs, as Gal and Ghahramani keep them.
 Masks = Mapping[str, Array | float]
-"""One dropout mask per sequence for inputs, states and outputs, as Gal and Ghahramani keep them."""
 NO_MASKS: Masks = dict.fromkeys(("past", "encoder", "calendar", "decoder", "output"), 1.0)
 LOG_VARIANCE = (-9.0, 4.0)
 SMALLEST_BAND = 1e-3

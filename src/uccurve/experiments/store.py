@@ -23,8 +23,7 @@ import numpy as np
 from uccurve._outputs import shown_path, written
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-LARGEST = 256 << 20
-"""Bytes to which a part may unpack; the largest of the paper has a twentieth of it."""
+LARGEST = 256 << 20  # bytes to which a part may unpack; the largest of the paper has a twentieth of it
 
 
 def cache_folder() -> Path:

@@ -16,13 +16,11 @@ from .bands import BM, ED, OURS, all_models, banded, calibrated_by_fold, models_
 from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Models, Parts, Reading, Settings
 from .figures import Figures, canvas, draw_curves
 
-Data = tuple[Floats, Floats]
-"""Features and targets."""
-Sets = Mapping[str, Data]
-"""New rows by the name of their set."""
+Data = tuple[Floats, Floats]  # features and targets
+Sets = Mapping[str, Data]  # new rows by the name of their set
 Index = np.ndarray[Any, np.dtype[np.intp]]
+# Return the claims that models, cells, parts, reading and seed bear out; may add cells.
 Judge = Callable[[Models, Cells, Parts, str, int], Mapping[str, bool]]
-"""Return the claims that models, cells, parts, reading and seed bear out; may add cells."""
 
 MODELS = ("GBR", "GBR-Weak", "Meta")
 PERIODS = ("held out", "test")
@@ -30,8 +28,7 @@ TIES = "earlier ties"
 FEW_ROWS = 2000  # their folds are done before other processes have started
 LOW, HIGH = 0.05, 0.95
 PAPER_SEED = 42
-QUANTILES = {"GBR": "strong", "GBR-Weak": "weak"}
-"""Quantile models, and the settings that say how large they are."""
+QUANTILES = {"GBR": "strong", "GBR-Weak": "weak"}  # quantile models, and the settings that say how large they are
 
 
 # ---- models

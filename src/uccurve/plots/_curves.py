@@ -12,8 +12,7 @@ from uccurve.curve import UCC
 from uccurve.points import Curve, OperatingPoint
 
 Indices = npt.NDArray[np.intp]
-Knob = Literal["scale", "shift"]
-"""What a curve is followed by: levels are scales too."""
+Knob = Literal["scale", "shift"]  # what a curve is followed by: levels are scales too
 
 
 def knob(curve: Curve) -> Knob:

@@ -14,18 +14,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+# Okabe and Ito's colours, which people with any colour vision tell apart, the darker ones first.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours, which people with any colour vision tell apart, the darker ones first."""
+# Line styles once the colours are used up.
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-"""Line styles once the colours are used up."""
-DASHED = (0, (4, 2))
-"""Line style of what curves and estimates are compared with."""
+DASHED = (0, (4, 2))  # line style of what curves and estimates are compared with
 GREY = "#6E6E6E"
+# How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
+# them; by them the next curve on the same axes finds its colour.
 CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurve-4"
-"""How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
-them; by them the next curve on the same axes finds its colour."""
-NEAR = 1.5
-"""How far beyond the curve, as a multiple, a point may lie and still widen the view."""
+NEAR = 1.5  # how far beyond the curve, as a multiple, a point may lie and still widen the view
 
 
 def new_figure(size: tuple[float, float]) -> Figure:

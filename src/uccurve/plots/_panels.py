@@ -23,14 +23,10 @@ if TYPE_CHECKING:
 
     from uccurve.compare.results import Assessment, ModelRow
 
-NAME = 22
-"""Characters of a model's name in a picture."""
-LISTED = 12
-"""Models that a panel has room for."""
-MULTIPLES = 6
-"""Models that get axes of their own."""
-LINES = 24
-"""Segments that a panel has room for."""
+NAME = 22  # characters of a model's name in a picture
+LISTED = 12  # models that a panel has room for
+MULTIPLES = 6  # models that get axes of their own
+LINES = 24  # segments that a panel has room for
 GOOD, BAD, TOTAL = PALETTE[2], PALETTE[1], "#9AA5B1"
 
 

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 from uccurve.points import Decomposition
 
 Kind = Literal["total", "saves", "costs"]
-CUT = 1.5
-"""Bars that end beyond this multiple of the best single interval's score are cut there."""
+CUT = 1.5  # bars that end beyond this multiple of the best single interval's score are cut there
 
 
 class Step(NamedTuple):

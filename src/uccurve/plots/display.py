@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Axes, Unit
+from uccurve._checks import HEADLINE, Axes, Unit, Vary
 from uccurve.compare._formats import percent
 from uccurve.compare.band import ConfidenceBand
 from uccurve.curve import UCC
+from uccurve.intervals import Intervals
 from uccurve.points import Curve, OperatingPoint
 
 from . import _drawing as draw
@@ -67,6 +69,47 @@ class UCCDisplay:
     ) -> Self:
         """Draw a curve; `options` as in `plot`."""
         return cls(ucc, name=name, axes=axes, unit=unit).plot(**options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_pred: npt.ArrayLike,
+        lower: npt.ArrayLike,
+        upper: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        vary: Vary = "scale",
+        **options: Any,
+    ) -> Self:
+        """Draw the curve of arrays; `options` as in `from_ucc`.
+
+        Examples
+        --------
+        >>> display = UCCDisplay.from_predictions([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
+        >>> display.y.round(3).tolist()
+        [1.0, 0.333, 0.0]
+        """
+        intervals = Intervals.from_bounds(y_true, y_pred, lower, upper, weight=sample_weight)
+        return cls.from_ucc(UCC(intervals, vary=vary), **options)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None, **options: Any
+    ) -> Self:
+        """Draw the curve of a fitted estimator, as `uccurve.adapters` reads it; `options` as in `from_ucc`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import BayesianRidge
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 3.0, 7.0]
+        >>> UCCDisplay.from_estimator(BayesianRidge().fit(X, y), X, y).name
+        'BayesianRidge'
+        """
+        from uccurve.adapters import from_estimator
+
+        curve = UCC(from_estimator(estimator, X, y, weight=sample_weight))
+        return cls.from_ucc(curve, **{"name": type(estimator).__name__, **options})
 
     def plot(
         self,

@@ -34,8 +34,7 @@ DRAWN: Mapping[Panel, Callable[[Assessment, PlotAxes], None]] = {
     "decomposition": panels.decomposition,
     "segments": panels.segments,
 }
-WIDE, HIGH = 12.0, 8.0
-"""Inches of the largest picture."""
+WIDE, HIGH = 12.0, 8.0  # inches of the largest picture
 
 
 def assessment(

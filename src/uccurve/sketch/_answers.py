@@ -26,8 +26,7 @@ class Answers:
     __slots__ = ("binned", "constant", "state")
     state: State
     binned: Binned
-    constant: Binned
-    """The reference, in bands of 1: its scale is a half-width."""
+    constant: Binned  # the reference, in bands of 1: its scale is a half-width
 
     def __init__(self, state: State) -> None:
         self.state = state

@@ -16,8 +16,9 @@ from uccurve._checks import FALLING, Array, Axes, Metric
 
 from ._binned import EPS, Binned, Bracket, Cells, bracket
 
+# The smallest and the largest scale at which a target may be reached; None where it may be out of reach.
 Scales = tuple[float | None, float | None]
-"""The smallest and the largest scale at which a target may be reached; None where it may be out of reach."""
+# What makes up the remainder of a metric inside a bin.
 COMPONENTS: dict[Metric, dict[str, float]] = {
     "bandwidth": {},
     "miss_rate": {"missed": 1.0},
@@ -25,7 +26,6 @@ COMPONENTS: dict[Metric, dict[str, float]] = {
     "overshoot": {"ramps": 1.0},
     "excess": {"ramps": 1.0, "surplus": -1.0},
 }
-"""What makes up the remainder of a metric inside a bin."""
 
 
 def area(binned: Binned, axes: Axes) -> Bracket:

@@ -20,12 +20,9 @@ from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array, shown
 
 RESOLUTIONS = (16, 32, 64, 128)
-PER_OCTAVE = RESOLUTIONS[0]
-"""Bins per factor of two unless another resolution is asked for."""
-OCTAVES = 256
-"""Bins cover 2**-OCTAVES to 2**OCTAVES; the first and the last one take everything beyond."""
-_DOWN = 2.0**-49
-"""Keeps the product that splits a number within float64."""
+PER_OCTAVE = RESOLUTIONS[0]  # bins per factor of two unless another resolution is asked for
+OCTAVES = 256  # bins cover 2**-OCTAVES to 2**OCTAVES; the first and the last one take everything beyond
+_DOWN = 2.0**-49  # keeps the product that splits a number within float64
 
 Integers = npt.NDArray[np.int64]
 T = TypeVar("T")

@@ -15,8 +15,7 @@ from uccurve import _checks as checks
 from uccurve._checks import Rule
 
 Frame = nw.LazyFrame[Any]
-EXACT = 2**53
-"""Integers up to here fit float64."""
+EXACT = 2**53  # integers up to here fit float64
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 HELD = {nw.String: "text", nw.Categorical: "text", nw.Enum: "text", nw.Boolean: "booleans"}
 NESTED = (

@@ -30,16 +30,14 @@ from ._state import OVERFLOW, SUMS, TOTALS, State, tidy
 Table = dict[str, npt.NDArray[Any]]
 Group = tuple[Any, ...]
 ROLES = ("y_pred", "lower", "upper")
-TINY, HUGE = 2.0**-900, 2.0**900
-"""What stands for zero and infinity, which have no leading bits."""
+TINY, HUGE = 2.0**-900, 2.0**900  # what stands for zero and infinity, which have no leading bits
+# Codes in place of the critical scale of rows that have none.
 REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
-"""Codes in place of the critical scale of rows that have none."""
+# Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
 NEXT = 1 + 2.0**-52
-"""Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding."""
-STEP = 2.0**-20
-"""By what share of its mark a key is larger than that of the same bin in the histogram before."""
+STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
+# Engines that would read the rows again for each repetition, so these come from a join.
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
-"""Engines that would read the rows again for each repetition, so these come from a join."""
 col, lit, when = nw.col, nw.lit, nw.when
 
 
@@ -54,8 +52,8 @@ class Columns(NamedTuple):
     lower: str | None
     upper: str | None
     histograms: tuple[str, ...] = tuple(SUMS)
+    # Places of the inner intervals (None: the prediction) and of the outer ones, and the share.
     between: tuple[int | None, int, float] = (None, 0, 1.0)
-    """Places of the inner intervals (None: the prediction) and of the outer ones, and the share."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +62,8 @@ class Scan:
 
     rows: Frame
     intervals: Sequence[Columns]
-    numbers: Sequence[str]
-    """Columns that must be finite."""
-    wide: Sequence[str]
-    """Columns that say whether an integer does not fit float64."""
+    numbers: Sequence[str]  # columns that must be finite
+    wide: Sequence[str]  # columns that say whether an integer does not fit float64
     groups: Sequence[str]
     min_band: float | str | None
     drop: bool

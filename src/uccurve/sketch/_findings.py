@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from ._engines import Columns
     from ._second_pass import Sums
 
-Pairs = Mapping[tuple[int, int], Array]
-"""Influence on the difference of two models."""
+Pairs = Mapping[tuple[int, int], Array]  # influence on the difference of two models
+# Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper.
 Bounds = Sequence[Any]
-"""Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +40,12 @@ class Findings:
     models: Sequence[StreamedModel]
     units: Units
     changes: Sequence[Changes]
-    above: Sequence[float]
-    """Share of the rows above their interval, for each model."""
-    labels: Sequence[Any] | None = None
-    """Labels of the blocks; None where rows are independent."""
+    above: Sequence[float]  # share of the rows above their interval, for each model
+    labels: Sequence[Any] | None = None  # labels of the blocks; None where rows are independent
+    # By statistic, for independent rows; those of blocks follow from their changes.
     pairs: Mapping[str, Pairs] = field(default_factory=dict)
-    """By statistic, for independent rows; those of blocks follow from their changes."""
     segments: Sequence[Segment] = ()
-    levels: Sequence[Mapping[str, Any]] = ()
-    """What the levels of models that have several add to their rows."""
+    levels: Sequence[Mapping[str, Any]] = ()  # what the levels of models that have several add to their rows
     engine: str | None = None
 
     @classmethod

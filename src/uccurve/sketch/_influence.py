@@ -26,8 +26,11 @@ from ._binned import Binned, Bracket
 from ._bins import Histogram, sums_by
 from ._state import State
 
+# Of the scales that are best for some coverage: these three stand for all in the potential CRPS.
 QUANTILES = (0.3, 0.7, 0.95)
-"""Of the scales that are best for some coverage: these three stand for all in the potential CRPS."""
+# Numbers of a row, times its weight: `product` is the error times the critical scale, `square` that of the error,
+# `short` the deficit at the best scale, `crps` and `flat` its average over scales of these and of constant bands,
+# `wis` the weighted interval score of all levels.
 NUMBERS = (
     "one",
     "width",
@@ -42,11 +45,7 @@ NUMBERS = (
     "reached",
     "wis",
 )
-"""Numbers of a row, times its weight: `product` is the error times the critical scale, `square` that of the error,
-`short` the deficit at the best scale, `crps` and `flat` its average over scales of these and of constant bands, `wis`
-the weighted interval score of all levels."""
-Form = Array
-"""Coefficients of the numbers."""
+Form = Array  # coefficients of the numbers
 
 
 class Mix(NamedTuple):
@@ -182,8 +181,7 @@ def changes_of(numbers: Array, forms: Mapping[str, Form]) -> dict[str, Array]:
 
 # ---- chance
 
-Changes = Mapping[str, Array]
-"""Influence of the units on each statistic, by its name; they sum to 0."""
+Changes = Mapping[str, Array]  # influence of the units on each statistic, by its name; they sum to 0
 
 
 @dataclass(frozen=True)
@@ -196,8 +194,7 @@ class Units:
 
     rows: int
     count: int
-    equal: bool
-    """Whether units are rows of equal weight."""
+    equal: bool  # whether units are rows of equal weight
 
     @property
     def blocks(self) -> Blocks:
@@ -237,8 +234,7 @@ class Side(NamedTuple):
     change: Array
     share: float
     total: float
-    squares: float
-    """Sum of the squared weights."""
+    squares: float  # sum of the squared weights
 
 
 def joined_label(labels: Iterable[Any]) -> str:

@@ -25,8 +25,8 @@ from ._influence import NUMBERS, Changes, Form, Look, Units, block_numbers, form
 from ._state import State
 from .sketch import SketchUCC, UCCSketch
 
+# Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error.
 SHORTFALL = 0.0005
-"""Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error."""
 
 
 class Place(NamedTuple):
@@ -44,16 +44,14 @@ class StreamedModel:
     name: str
     state: State
     settings: AssessmentSettings
-    y_pred: str | None = None
-    """Column of its predictions."""
-    place: int = 0
-    """Which of the intervals of a scan are the delivered ones."""
+    y_pred: str | None = None  # column of its predictions
+    place: int = 0  # which of the intervals of a scan are the delivered ones
+    # Which ones are those of each level, narrowest first; empty for a model of one level.
     levels: Mapping[float, int] = field(default_factory=dict)
-    """Which ones are those of each level, narrowest first; empty for a model of one level."""
+    # States of the rows in the intervals of each level.
     level_states: Mapping[float, State] = field(default_factory=dict)
-    """States of the rows in the intervals of each level."""
+    # Whether the factor to ship is the end of its bin, because one inside was seen to cover too few of the rows.
     to_the_end: bool = False
-    """Whether the factor to ship is the end of its bin, because one inside was seen to cover too few of the rows."""
 
     @cached_property
     def curve(self) -> SketchUCC:

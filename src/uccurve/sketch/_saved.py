@@ -12,8 +12,7 @@ from ._bins import ARRAYS, OCTAVES, RESOLUTIONS, Histogram, bits
 from ._state import COUNTS, SUMS, TOTALS, State
 
 HEAD = {"format": "uccurve sketch", "version": 3, "octaves": OCTAVES}
-LONGEST = 2**27
-"""Maximum number of characters that is read; the largest sketch has fewer."""
+LONGEST = 2**27  # maximum number of characters that is read; the largest sketch has fewer
 
 
 def to_json(state: State) -> str:

@@ -29,10 +29,8 @@ from ._influence import NUMBERS, Changes, Mix, Side, Units, changes_of, joined_l
 if TYPE_CHECKING:
     from ._model import StreamedModel
 
-MOST_GROUPS = 1_000_000
-"""Number of combinations of blocks and labels that is refused where there are more."""
-CHUNK = 20_000
-"""Rows at a time: a pass makes up to a hundred columns of them."""
+MOST_GROUPS = 1_000_000  # number of combinations of blocks and labels that is refused where there are more
+CHUNK = 20_000  # rows at a time: a pass makes up to a hundred columns of them
 SHARES = ("covered", "reached")
 Columns = dict[str, nw.Expr]
 

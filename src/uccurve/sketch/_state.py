@@ -14,12 +14,12 @@ from uccurve.intervals import Intervals
 
 from ._bins import PER_OCTAVE, Histogram
 
+# What each histogram sums, times the weights: `product` is the error times the number that is binned.
 SUMS = {
     "critical": ("weight", "active", "width", "error", "scale", "product"),
     "crossover": ("gap", "error", "product"),
     "errors": ("weight", "error", "product"),
 }
-"""What each histogram sums, times the weights: `product` is the error times the number that is binned."""
 EMPTY = {name: Histogram.empty(sums) for name, sums in SUMS.items()}
 TOTALS = ("y_sum", "y_squares")
 COUNTS = ("raised", "dropped")

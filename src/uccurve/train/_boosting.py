@@ -15,8 +15,7 @@ from uccurve._checks import Array
 
 from ._objective import derivatives
 
-FEW_ROWS = 10_000
-"""LightGBM advises against many threads on no more rows than these."""
+FEW_ROWS = 10_000  # lightGBM advises against many threads on no more rows than these
 
 
 class Rows(NamedTuple):

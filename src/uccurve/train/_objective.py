@@ -13,8 +13,8 @@ from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Array, Axes
 
 DEFICIT: Axes = ("bandwidth", "deficit")
+# The p of the loss ``z + r^p / z``, by the axes whose area it minimises.
 POWERS: Mapping[Axes, int] = {HEADLINE: 1, DEFICIT: 2}
-"""The p of the loss ``z + r^p / z``, by the axes whose area it minimises."""
 
 
 def power(axes: Any) -> int:

@@ -27,8 +27,8 @@ FEATURES: dict[str, Any] = {
     "accept_large_sparse": False,
     "ensure_all_finite": "allow-nan",
 }
+# Whether errors are finite is for our own refusals to say.
 TARGET: dict[str, Any] = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False}
-"""Whether errors are finite is for our own refusals to say."""
 
 
 class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
