@@ -76,7 +76,7 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     pl.read_csv(tmp_path / "new.csv").drop("b_pred").write_csv(tmp_path / "part.csv")
     refused(
         run("calibrate", "cal.csv", "part.csv", *out, "0.9"),
-        "both files must have the same models and levels: a, b in the first, a in",
+        "part.csv must have whole models that were calibrated: it has a, the calibration has a, b",
     )
     refused(run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"), "do not state a coverage.* Hint: --coverage 90%")
     refused(run("calibrate", "new.csv", "cal.csv", *out, "0.9"), "new.csv has no column for the observation")
@@ -84,6 +84,17 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("mine")
     refused(run("calibrate", "cal.csv", "new.csv", *out, "0.9"), "out.csv exists already")
     assert (tmp_path / "out.csv").read_text() == "mine"
+
+
+def test_the_winner_alone_is_calibrated_by_what_was_learnt_for_all(run: Run, tmp_path: Path) -> None:
+    assert run("calibrate", "cal.csv", "--save", "cal.json", "--coverage", "90%").returncode == 0
+    assert run("apply", "cal.json", "new.csv", "-o", "both.csv").returncode == 0
+    pl.read_csv(tmp_path / "new.csv").drop("b_pred", "b_lower", "b_upper").write_csv(tmp_path / "winner.csv")
+    found = run("apply", "cal.json", "winner.csv", "-o", "one.csv")
+    assert found.returncode == 0, found.stderr
+    assert "not in winner.csv, so left out: b" in found.stderr
+    both, one = (pl.read_csv(tmp_path / name) for name in ("both.csv", "one.csv"))
+    assert one.equals(both.select(one.columns))
 
 
 def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: Path) -> None:

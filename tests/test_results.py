@@ -151,14 +151,14 @@ def test_text_of_two_models_leaves_pairs_to_the_verdict_and_full_text_shows_them
     assert "1 of 1 pair differs significantly" in full
     assert "OLS vs. Mean8     -140 [-264, -16]  0.01        0.03  OLS" in full
     three = assessment([row(), mean8(), row("M3", 3)], comparisons=[pair("OLS", "Mean8"), pair("M3", "OLS")])
-    assert "M3 vs. OLS" in repr(three)
+    assert "OLS vs. M3" in repr(three)
 
 
 def test_text_of_many_models_shows_the_five_next_best_pairs_of_the_one_to_ship() -> None:
     rows = [row(), *(row(f"M{i}", i) for i in range(2, 13))]
     pairs = [pair("OLS", one.name) for one in reversed(rows[1:])] + [pair("M2", "M3", 0.9)]
     text = repr(assessment(rows, comparisons=pairs))
-    assert "OLS vs. the next best (11 of 12 pairs differ significantly)" in text
+    assert "OLS vs. the others (11 of 12 pairs differ significantly in all)" in text
     assert [line.split()[2] for line in text.splitlines() if line.startswith("OLS vs. M")] == [
         "M2",
         "M3",
@@ -197,7 +197,7 @@ def test_segments_of_the_model_to_ship_come_first_and_at_most_ten_are_shown() ->
     found = assessment([row(), mean8()], segments=segments)
     lines = [line.split()[:3] for line in repr(found).splitlines() if line.startswith("hour")]
     assert [line[2] for line in lines] == ["OLS"] * 8 + ["Mean8"] * 2
-    assert "16 of 32 segments stay short of 90% as shipped; the first 10" in repr(found)
+    assert "16 of 32 segments of all models stay short of 90% as shipped; the first 10" in repr(found)
     assert found.to_text(full=True).count("\nhour") == 16
 
 
@@ -205,7 +205,7 @@ def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
     segments = [segment("1"), segment("2", fails=False), *(segment(str(i), "Mean8", short=False) for i in range(48))]
     text = repr(assessment([row(), mean8()], segments=segments))
     assert "Bands x 1.36 fix all 48 failing segments of Mean8." in text
-    assert "1 of 50 segments stays short of 90% as shipped\n" in text
+    assert "1 of 50 segments of all models stays short of 90% as shipped\n" in text
 
 
 def test_notes_and_what_brackets_mean_end_the_text() -> None:

@@ -26,7 +26,13 @@ LARGEST_WEIGHT = 400
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 SWAP = "swap `lower` and `upper`"
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP)
-CONTAINED = Rule("y_pred", "lie between `lower` and `upper`", ("does not", "do not"), checks.FLOOR_HINT)
+CONTAINED = Rule(
+    "y_pred",
+    "lie between `lower` and `upper`",
+    ("does not", "do not"),
+    checks.FLOOR_HINT,
+    "check that these are the predictions and the bounds of the same model",
+)
 
 
 def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:

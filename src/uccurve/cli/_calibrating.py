@@ -91,7 +91,7 @@ def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[p
     table, models = _columns_in(Table.open(new, request.decimal, request.na), learnt, request)
     table.require([*(name for columns in models.values() for name in columns.names), *learnt.by])
     frame = table.texts()
-    for one in learnt.models:
+    for one in (one for one in learnt.models if one.name in models):
         columns = models[one.name]
         numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
         rows = _complete(numbers, columns) if request.missing == "drop" else np.arange(len(numbers))
@@ -108,7 +108,7 @@ def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[p
 
 
 def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> tuple[Table, dict[str, Columns]]:
-    """Return the columns in a new file of each model that was learnt: those of the same names, or by convention."""
+    """Return the columns of the models in a new file, all of them learnt: of the same names, or by convention."""
     same = {one.name: one.columns for one in learnt.models}
     if not request.models and all(name in table.columns for columns in same.values() for name in columns.names):
         return table, same
@@ -116,15 +116,20 @@ def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> tup
     found = dict(part.models)
     if len(found) == len(same) == 1:
         found = {next(iter(same)): next(iter(found.values()))}
-    if {name: len(one.bounds) for name, one in found.items()} != {name: len(one.bounds) for name, one in same.items()}:
+    absent = {name: one for name, one in same.items() if name not in found}
+    partly = any(bound in table.columns for one in absent.values() for bound in one.names[1:])
+    other = any(name not in same or len(one.bounds) != len(same[name].bounds) for name, one in found.items())
+    if partly or other or not found:
         first, second = (
             listed([_level_name(name, one, bounds) for name, one in models.items() for bounds in one.bounds])
             for models in (same, found)
         )
         raise ValueError(
-            f"both files must have the same models and levels: {first} in the first, {second or 'none'} in "
-            f"{table.label}. Hint: --model NAME=PRED,LOWER,UPPER."
+            f"{table.label} must have whole models that were calibrated: it has {second or 'none'}, the "
+            f"calibration has {first}. Hint: --model NAME=PRED,LOWER,UPPER."
         )
+    if absent:
+        say(f"not in {table.label}, so left out: {', '.join(map(short, absent))}")
     return part.table, found
 
 
@@ -211,7 +216,7 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
     lines = [line for name, calibrator in fitted for line in _lines(name, calibrator)]
     title = "What was learnt" if len(lines) <= LISTED else f"What was learnt: the first {LISTED} of {len(lines)}"
     move = "factor" if fitted[0][1].vary == "scale" else "shift"
-    show_table(title, ["model", "rows", move, "coverage here", "of new rows (95% range)"], lines[:LISTED])
+    show_table(title, ["model", "rows", move, "coverage here", "coverage of new rows (95% range)"], lines[:LISTED])
     show_text(promises)
 
 

@@ -139,7 +139,7 @@ def is_reachable(one: ModelRow | Segment) -> bool:
 def change(one: ModelRow | Segment) -> str:
     """Return what is done to the bands: a factor, or by how much they are widened or narrowed."""
     if not is_reachable(one):
-        return "as delivered" if isnan(one.scale) else "x 1.00, as delivered"
+        return "as delivered" if isnan(one.scale) else "x 1.00"
     if isnan(one.scale):
         return f"{'narrowed' if one.shift < 0 else 'widened'} by {number(abs(one.shift))}"
     return str(factor(one.scale))

@@ -74,9 +74,9 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     title = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
     pairs: Sequence[Comparison] = assessment.comparisons
     if not full:  # those of the model to ship with the next best; of two models the verdict has said it all
-        title, place = f"{short(best)} vs. the next best ({title})", {row.name: row.rank for row in assessment.rows}
-        own = [one for one in pairs if best in (one.first, one.second)] if total > 1 else []
-        pairs = sorted(own, key=lambda one: place[one.second if one.first == best else one.first])[:PAIRS_SHOWN]
+        title, place = f"{short(best)} vs. the others ({title} in all)", {row.name: row.rank for row in assessment.rows}
+        own = [one if one.first == best else _turned(one) for one in pairs if best in (one.first, one.second)]
+        pairs = sorted(own if total > 1 else [], key=lambda one: place[one.second])[:PAIRS_SHOWN]
     if pairs:
         yield Table(title, chosen(PAIRS, pairs, settings), pairs)
     left = listed_segments(assessment)
@@ -84,8 +84,15 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
         shown, s = left if full else left[:SEGMENTS_SHOWN], "s" if len(left) == 1 else ""
         verb = f"stay{s} short of {coverage(settings.coverage)} as shipped" if settings.coverage else f"fail{s}"
         first = f"; the first {len(shown)}" if len(shown) < len(left) else ""
-        title = f"{len(left)} of {len(assessment.segments)} segments {verb}{first}"
+        whose = " of all models" if len(assessment.rows) > 1 else ""
+        title = f"{len(left)} of {len(assessment.segments)} segments{whose} {verb}{first}"
         yield Table(title, chosen(SEGMENTS, shown, settings), shown)
+
+
+def _turned(pair: Comparison) -> Comparison:
+    """Return the same test with the other model first."""
+    low, high = -pair.high, -pair.low
+    return replace(pair, first=pair.second, second=pair.first, difference=-pair.difference, low=low, high=high)
 
 
 def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:

@@ -131,13 +131,11 @@ def _ship(case: Case) -> str:
         return f"{begin}{level} for {case.target} coverage: half-width {width}."
     asked = as_written(case.settings.shown_coverage)
     needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
+    why = "reaches {} coverage, because too many errors lie on the side of a zero band; raise such bands with min_band"
     if best.n < needed:
         rows = f"{best.n:,} row{'s' if best.n > 1 else ''}; at least {needed:,} are needed"
-        return f"{begin}: no {_knob(best)} is sure to reach {case.target} coverage with {rows}."
-    return (
-        f"{begin}: no {_knob(best)} reaches {case.target} coverage, because too many errors lie on the side of a zero "
-        "band; raise such bands with min_band."
-    )
+        why = f"is sure to reach {{}} coverage with {rows}"
+    return f"{begin} only without the promise: no {_knob(best)} {why.format(case.target)}."
 
 
 def _rivals(case: Case) -> Iterator[str]:
@@ -159,7 +157,6 @@ def _rivals(case: Case) -> Iterator[str]:
     listed = _joined(named, "or") if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
     if close[0] is second and is_reachable(second):
         best = min(close, key=lambda row: row.shipped_score)
-        choice = ": choose either" if len(close) == 1 else ": choose any of them"
         if best.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
             lower, higher = (number(row.shipped_score) for row in (best, case.best))
             choice = f": prefer {short(best.name)}, which scores lower as shipped ({lower} vs. {higher})"
@@ -200,7 +197,7 @@ def _delivered(case: Case) -> Iterator[str]:
     listed = ", ".join(f"{short(row.name)} {told}" for row, told in zip(named[1:], others, strict=True))
     yield f"As delivered {case.name} covers {covers}, {listed}{broken}."
     if _can_stay(case):
-        yield "Shipping it as delivered would keep the promise too."
+        yield "Its bands keep the promise without a factor too."
 
 
 def _covered(case: Case, row: ModelRow) -> str:
