@@ -1,4 +1,4 @@
-"""How often intervals hold the truth, and how often tests and verdicts raise a false alarm, on simulated data."""
+"""How often intervals contain the truth, and how often tests and verdicts raise a false alarm, on simulated data."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_forecast_that_lacks_a_quantile_is_refused_or_dropped() -> None:
             {"output_type_id": ["0.5"] * 200},
             "each quantile of a forecast must occur once: 200 of 200 rows share their key",
         ),
-        ({"output_type": ["cdf"] * 200}, "column output_type must say 'quantile' in some rows; it does in none"),
+        ({"output_type": ["cdf"] * 200}, "column output_type must be 'quantile' in at least one row"),
         (
             {"observation": list(range(200))},
             "`observation` must be the same in all rows of a forecast: 160 of 200 rows",
@@ -192,9 +192,9 @@ def test_what_is_no_model_is_refused_in_a_sentence(columns: dict[str, Any], sent
 
 def test_columns_that_are_named_must_be_there() -> None:
     frame = pandas_frame({"y": TRUE, "pred": CENTRE, "lower": CENTRE - 1, "upper": CENTRE + 1})
-    with pytest.raises(ValueError, match=r"`y_true` must name a column of `frame`; 'Y' is none of y, pred"):
+    with pytest.raises(ValueError, match=r"`y_true` must name a column of `frame`; got 'Y'\. Its columns are y, pred"):
         models_from_frame(frame, y_true="Y")
-    with pytest.raises(ValueError, match=r"`weight` must name a column of `frame`; 'w' is none of"):
+    with pytest.raises(ValueError, match=r"`weight` must name a column of `frame`; got 'w'\. Its columns are"):
         models_from_frame(frame, weight="w")
-    with pytest.raises(TypeError, match="`frame` must be a data frame that narwhals knows; got list"):
+    with pytest.raises(TypeError, match="`frame` must be a data frame that narwhals supports; got list"):
         models_from_frame([1])  # type: ignore[arg-type]

@@ -140,7 +140,9 @@ def test_where_two_could_be_meant_the_person_is_asked(names: list[str], sentence
 
 
 def test_two_observations_are_one_too_many() -> None:
-    with pytest.raises(ValueError, match=r"`y`, `target` could all be the observation. Hint: choose one by `y_true`."):
+    with pytest.raises(
+        ValueError, match=r"`y`, `target` could all be the observation. Hint: choose one with `y_true`."
+    ):
         observed_column(["y", "target", "pred"])
 
 

@@ -1,4 +1,4 @@
-"""Frames in Nixtla's form, of many models and levels, come through from any library that narwhals knows."""
+"""Frames in Nixtla's form, of many models and levels, come through from any library that narwhals supports."""
 
 from typing import Any
 
@@ -70,5 +70,5 @@ def test_a_frame_without_the_columns_says_which_it_has() -> None:
         models_from_frame(pandas_frame(**{"AutoARIMA-hi-90": None}))
     with pytest.raises(ValueError, match=r"AutoARIMA must have a prediction beside its bounds"):
         models_from_frame(pandas_frame(AutoARIMA=None))
-    with pytest.raises(ValueError, match=r"'target' is none of .*unique_id, ds, y"):
+    with pytest.raises(ValueError, match=r"got 'target'\. Its columns are .*unique_id, ds, y"):
         models_from_frame(pandas_frame(), y_true="target")

@@ -67,7 +67,7 @@ def test_bad_quantiles_are_refused_in_a_sentence() -> None:
         from_quantiles(TRUE, {0.1: TRUE, 0.9: TRUE}, levels=[0.1, 0.9])
     with pytest.raises(ValueError, match="`y_pred` must be given: there is no median"):
         from_quantiles(TRUE, ARRAY[[0, 4]], levels=[0.1, 0.9])
-    with pytest.raises(ValueError, match=r"`level` must say which of the levels 0.5, 0.9 to take. Hint: level=0.9"):
+    with pytest.raises(ValueError, match=r"`level` must be one of 0.5, 0.9. Hint: level=0.9"):
         from_quantiles(TRUE, ARRAY, levels=LEVELS)
 
 

@@ -60,7 +60,7 @@ def test_a_frame_of_something_else_says_what_it_has() -> None:
     with pytest.raises(TypeError, match="got ndarray"):
         from_skpro(y_new, np.ones((3, 2)))
     frame = MODEL.predict_interval(X_new, coverage=[0.5, 0.9])
-    with pytest.raises(ValueError, match=r"`level` must say which of the levels 0.5, 0.9 to take"):
+    with pytest.raises(ValueError, match=r"`level` must be one of 0.5, 0.9"):
         from_skpro(y_new, frame, y_pred=MODEL.predict(X_new))
     with pytest.raises(ValueError, match=r"`level` must be one of 0.5, 0.9; got 0.8"):
         from_skpro(y_new, frame, y_pred=MODEL.predict(X_new), level=0.8)

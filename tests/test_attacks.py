@@ -399,7 +399,7 @@ def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None
 )
 def test_a_scale_beyond_float64_is_refused_and_not_treated_as_infinite(error: list[float], band: list[float]) -> None:
     curve = ucc.UCC(ucc.Intervals.from_bands(error, [0, 0], band))
-    sentence = r"^bands and errors must be of comparable size: .*float64.*\. Hint: raise such bands by `min_band`\.$"
+    sentence = r"^bands and errors must be of comparable size: .*float64.*\. Hint: raise such bands with `min_band`\.$"
     for ask in every_question(curve):
         with pytest.raises(ValueError, match=sentence):
             ask()

@@ -283,7 +283,7 @@ def test_a_confidence_without_a_conformal_target_is_refused() -> None:
 
 
 def test_a_target_that_no_scale_reaches_is_refused() -> None:
-    hint = "Hint: raise zero bands by `min_band`."
+    hint = "Hint: raise zero bands with `min_band`."
     c = ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0]))  # the third error has no band on its side
     refused(f"no scale reaches miss_rate=0.25: the smallest is 0.3333. {hint}", c.find, miss_rate=0.25)
     refused(f"no scale reaches deficit=2: the smallest is 2.333. {hint}", c.find, deficit=2)
@@ -310,7 +310,7 @@ def test_a_conformal_target_that_cannot_be_counted_is_refused() -> None:
     refused(sentence, weighted.find, miss_rate=0.3, conformal=True)
     sentence = (
         "no scale reaches miss_rate=0.25 with conformal rank 3 of 3: the smallest is 0.3333. "
-        "Hint: raise zero bands by `min_band`."
+        "Hint: raise zero bands with `min_band`."
     )
     refused(sentence, ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0])).find, miss_rate=0.25, conformal=True)
 
@@ -382,7 +382,7 @@ def test_scores_without_a_prediction_refuse_alike(score: Callable[..., Any]) -> 
     refused(sentence, score, Y, with_value(LOWER, 2, 5.0), UPPER)
     sentence = (
         "`sample_weight` must have one value per row: its shape is (2,) where `y_true` has (3, 2). "
-        "Hint: leave `sample_weight` out to count rows alike."
+        "Hint: leave `sample_weight` out to weight rows equally."
     )
     refused(sentence, score, two(Y), two(LOWER), two(UPPER), sample_weight=[1, 2])
 

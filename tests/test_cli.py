@@ -283,13 +283,14 @@ def test_a_named_model_settles_which_of_two_columns_is_meant(run: Run, tmp_path:
     frame = models().select("y", pred="a_pred", lower="a_lower", lo="b_lower", upper="a_upper")
     frame.write_csv(tmp_path / "two.csv")
     refused(
-        run("assess", "two.csv"), "`lower`, `lo` could all belong to two. Hint: choose by --model two=PRED,LOWER,UPPER"
+        run("assess", "two.csv"),
+        "`lower`, `lo` could all belong to two. Hint: choose with --model two=PRED,LOWER,UPPER",
     )
     found = run("assess", "two.csv", "--model", "two=pred,lower,upper", "--json", "-")
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["models"]["two"]["bandwidth"] == ucc.UCC(intervals(models(), "a")).at(1.0).bandwidth
     frame.with_columns(target="y").write_csv(tmp_path / "two.csv")
-    refused(run("assess", "two.csv"), "`y`, `target` could all be the observation. Hint: choose one by --y")
+    refused(run("assess", "two.csv"), "`y`, `target` could all be the observation. Hint: choose one with --y")
 
 
 def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(run: Run, tmp_path: Path) -> None:

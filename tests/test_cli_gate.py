@@ -91,7 +91,7 @@ def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_p
     shuffled.write_csv(tmp_path / "new.csv")
     refused(run("gate", "base.csv", "new.csv", *ASKED), "base.csv must have its rows in the order of .* Hint: --on id")
     shuffled.drop("id").write_csv(tmp_path / "nameless.csv")
-    sentence = "must have the same y_true: .* or match them by --on"
+    sentence = "must have the same y_true: .* or match them with --on"
     refused(run("gate", "base.csv", "nameless.csv", *ASKED), sentence)
     found = run("gate", "base.csv", "new.csv", *ASKED, "--on", "id")
     assert found.returncode == 0, found.stderr

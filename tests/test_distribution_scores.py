@@ -359,7 +359,7 @@ def test_levels_are_a_list(levels: Any) -> None:
 
 
 def test_levels_differ() -> None:
-    sentence = "`levels` must differ from each other; 0.9 comes twice."
+    sentence = "`levels` must differ from each other; 0.9 is given twice."
     refused(sentence, wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.9, 0.9])
 
 

@@ -269,10 +269,10 @@ CROSSED = "`lower` must not exceed `upper`: 1 of 3 rows does. Hint: sort crossin
 FAR: Columns = {"y": [1.0, 1.7e308, 9.0], "yhat": [1.0, -1.7e308, 3.0], "lo": [0.0, -1.7e308, 2.0]}
 REACH = "`y_true` must lie within float64 range of `y_pred`: 1 of 3 rows does not."
 SIGN = "`weight` must not be negative: 1 of 3 rows is. Hint: leave such rows out or give them weight 0."
-ZERO = "`weight` must not be zero in every row: all 3 are. Hint: leave `weight` out to count rows alike."
+ZERO = "`weight` must not be zero in every row: all 3 are. Hint: leave `weight` out to weight rows equally."
 WIDE = "`y_true` must fit float64 exactly: 1 of 3 rows does not. Hint: subtract a common offset from all columns first."
 LEFT = "`missing` must leave at least one row: all 3 have a missing or infinite value. Hint: look at the columns first."
-NONE = "`y_true` must hold at least one row: `frame` has none. Hint: check the filter before."
+NONE = "`y_true` must hold at least one row: `frame` has none. Hint: check earlier filters."
 REFUSED: list[tuple[Columns, Columns, str]] = [
     ({"lo": [0.0, 5.0, 2.0]}, {}, CROSSED),
     ({"lo": [0.0, 5.0, 2.0]}, {"min_band": 1}, CROSSED),
@@ -332,13 +332,14 @@ def test_text_unknown_columns_and_other_things_are_refused(small: Make) -> None:
         error=TypeError,
     )
     with pytest.raises(
-        ValueError, match=r"^`by` must name a column of `frame`; 'sit' is none of .*\. Did you mean 'site'\?$"
+        ValueError,
+        match=r"^`by` must name a column of `frame`; got 'sit'\. Its columns are .*\. Did you mean 'site'\?$",
     ):
         UCCSketch.from_frame(small(few(site=["a", "a", "b"])), **ROLES, by="sit")
     with pytest.raises(ValueError, match=r"^`missing` must be one of raise, drop; got 'skip'\."):
         UCCSketch.from_frame(small(few()), **ROLES, missing="skip")  # type: ignore[arg-type]
     refused(
-        "`frame` must be a data frame that narwhals knows; got list.",
+        "`frame` must be a data frame that narwhals supports; got list.",
         UCCSketch.from_frame,
         [1],
         **ROLES,

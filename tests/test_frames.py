@@ -91,13 +91,17 @@ def test_null_whole_numbers_are_refused(make: Any) -> None:
 
 def test_a_missing_column_is_named_with_what_there_is(make: Any) -> None:
     columns = "hi, y, lo, note, yhat, w"
-    refused(f"`upper` must name a column of `frame`; 'bound' is none of {columns}.", make(DATA), upper="bound")
     refused(
-        f"`y_pred` must name a column of `frame`; 'Yhat' is none of {columns}. Did you mean 'yhat'?",
+        f"`upper` must name a column of `frame`; got 'bound'. Its columns are {columns}.", make(DATA), upper="bound"
+    )
+    refused(
+        f"`y_pred` must name a column of `frame`; got 'Yhat'. Its columns are {columns}. Did you mean 'yhat'?",
         make(DATA),
         y_pred="Yhat",
     )
-    refused(f"`weight` must name a column of `frame`; 'weight' is none of {columns}.", make(DATA), weight="weight")
+    refused(
+        f"`weight` must name a column of `frame`; got 'weight'. Its columns are {columns}.", make(DATA), weight="weight"
+    )
 
 
 def test_a_column_of_text_is_refused(make: Any) -> None:
@@ -108,19 +112,19 @@ def test_a_column_of_text_is_refused(make: Any) -> None:
 
 
 def test_an_empty_frame_is_refused() -> None:
-    sentence = "`y_true` must hold at least one row: its shape is (0,). Hint: check the filter before."
+    sentence = "`y_true` must hold at least one row: its shape is (0,). Hint: check earlier filters."
     for frame in (pd.DataFrame(DATA)[:0], pl.DataFrame(DATA)[:0], pl.LazyFrame(DATA).head(0), pa.table(DATA)[:0]):
         refused(sentence, frame)
 
 
 @pytest.mark.parametrize("frame", [[1, 2], {"y": [1.0]}, np.zeros((3, 4)), None, "data.csv"])
 def test_what_is_no_data_frame_is_refused(frame: Any) -> None:
-    sentence = f"`frame` must be a data frame that narwhals knows; got {type(frame).__name__}."
+    sentence = f"`frame` must be a data frame that narwhals supports; got {type(frame).__name__}."
     refused(sentence, frame, TypeError)
 
 
 def test_a_series_is_no_data_frame() -> None:
-    refused("`frame` must be a data frame that narwhals knows; got Series.", pl.Series([1.0]), TypeError)
+    refused("`frame` must be a data frame that narwhals supports; got Series.", pl.Series([1.0]), TypeError)
 
 
 def test_two_columns_of_one_name_are_refused() -> None:

@@ -13,6 +13,7 @@ from model_rows import assessment, decomposition, mean8, row, segment
 from uccurve import plots
 from uccurve.plots._waterfall import axis_end, waterfall
 from uccurve.plots.figures import HIGH, WIDE
+from uccurve.points import Decomposition
 
 PANELS = ("half_width", "calibration", "curves", "decomposition", "segments")
 
@@ -111,6 +112,17 @@ def test_a_waterfall_without_a_climatology_starts_at_the_constant_band() -> None
     parts = replace(decomposition(), climatology=float("nan"), prediction=float("nan"))
     assert [step.name for step in waterfall(parts)] == ["bands save", "wrong scale costs", "score as delivered"]
     assert axis_end([parts]) == parts.uncertainty
+
+
+def test_a_step_has_no_more_decimals_than_the_totals_and_goes_where_it_rounds_to_zero() -> None:
+    parts = Decomposition(2.317, 2.316721, 1.0, 0.000279, 0.0, 2.316721, 1.2, 3.516721)
+    assert [step.label for step in waterfall(parts)] == [
+        "one interval for all rows 3.52",
+        "predictions save 1.20",
+        "score as delivered 2.32",
+    ]
+    small = replace(parts, best_score=2.27, miscalibration=0.047, discrimination=0.046721)
+    assert [step.label for step in waterfall(small)][2:4] == ["bands save 0.05", "wrong scale costs 0.05"]
 
 
 def test_one_hopeless_model_does_not_squeeze_the_waterfalls_of_the_others() -> None:

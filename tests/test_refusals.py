@@ -49,7 +49,7 @@ def test_a_single_column_of_two_dimensions_is_told_apart() -> None:
 @pytest.mark.parametrize("shape", [(0,), (0, 2), (3, 0)])
 def test_an_empty_set_is_refused(shape: tuple[int, ...]) -> None:
     empty = np.zeros(shape)
-    sentence = f"`y_true` must hold at least one row: its shape is {shape}. Hint: check the filter before."
+    sentence = f"`y_true` must hold at least one row: its shape is {shape}. Hint: check earlier filters."
     refused(sentence, ucc.Intervals.from_bounds, empty, empty, empty, empty)
     refused(sentence, ucc.Intervals.from_bands, empty, empty, empty)
 
@@ -219,7 +219,7 @@ def test_negative_weights_are_refused() -> None:
 
 
 def test_weights_that_are_all_zero_are_refused() -> None:
-    sentence = "`weight` must not be zero in every row: all 3 are. Hint: leave `weight` out to count rows alike."
+    sentence = "`weight` must not be zero in every row: all 3 are. Hint: leave `weight` out to weight rows equally."
     for make in (bounds, bands, bounds_2d):
         refused(sentence, make, weight=[0, 0, 0])
     with pytest.warns(ucc.DroppedRowsWarning):
@@ -228,7 +228,10 @@ def test_weights_that_are_all_zero_are_refused() -> None:
 
 @pytest.mark.parametrize("weight", [[1, 2], [[1, 2, 3]], np.ones((3, 3))])
 def test_weights_of_another_length_are_refused(weight: Any) -> None:
-    start, end = "`weight` must have one value per row: its shape is", "Hint: leave `weight` out to count rows alike."
+    start, end = (
+        "`weight` must have one value per row: its shape is",
+        "Hint: leave `weight` out to weight rows equally.",
+    )
     refused(f"{start} {np.shape(weight)} where `y_true` has (3,). {end}", bounds, weight=weight)
     refused(f"{start} {np.shape(weight)} where `y_true` has (3, 2). {end}", bounds_2d, weight=weight)
 

@@ -476,7 +476,7 @@ def test_the_waterfall_of_each_model_is_drawn_to_one_scale() -> None:
         "one interval for all rows 3,900",
         "predictions save 1,900",
         "bands save 290",
-        "wrong scale costs 12.0",
+        "wrong scale costs 12",
         "score as delivered 1,722",
     ]
     assert_allclose([bar.width * 39 for bar in own], [3900, 1900, 290, 12, 1722], atol=0.1)
@@ -535,7 +535,7 @@ def test_the_worst_segments_come_first_with_the_factor_they_would_need() -> None
     found += [segment(f"{i:02}", fails=False) for i in range(14, 40)]
     shown = segments(assessment([row()], segments=found))
     assert shown is not None
-    assert shown.sentences == ["14 of 40 segments fall short of 90% as shipped by more than chance explains."]
+    assert shown.sentences == ["14 of 40 segments fall significantly short of 90% as shipped."]
     assert shown.worst.title == "The worst 10 of 14: OLS, which needs bands x 0.97 as a whole"
     assert texts(shown.worst, "segment") == [f"hour {i:02}" for i in range(10)]
     assert "model" not in [column.heading for column in shown.worst.columns]
@@ -549,7 +549,7 @@ def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
     shown = segments(assessment([row(), mean8()], segments=own))
     assert shown is not None
     assert shown.sentences == [
-        "None of the 96 segments falls short of 90% as shipped by more than chance explains.",
+        "None of the 96 segments falls significantly short of 90% as shipped.",
         "Bands x 1.36 fix all 48 failing segments of Mean8.",
     ]
     assert shown.worst.title.startswith("Lowest coverage: OLS")
@@ -560,7 +560,7 @@ def test_without_a_promise_segments_are_held_against_the_models_other_rows() -> 
     found = [segment("a", target=None), segment("b", fails=False, target=None)]
     shown = segments(assessment([row(promise=None)], segments=found, settings=OPEN))
     assert shown is not None
-    assert shown.sentences == ["1 of 2 segments falls short of the model's other rows by more than chance explains."]
+    assert shown.sentences == ["1 of 2 segments falls significantly short of the model's other rows."]
     drawn = assessment([row(promise=None)], segments=found, settings=OPEN, curves={"OLS": ucc.UCC(intervals())})
     text = Parsed(page(drawn)).text
     assert "Orange is covered less often than the model as a whole" in text

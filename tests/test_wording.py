@@ -46,6 +46,16 @@ INSTEAD = {
     r"\bgood to be true\b": "too optimistic",
     r"\bput aside\b": "set aside",
     r"\bspeaks? of \*?chance\b": "confidence intervals and p-values",
+    r"\bthe surest\b": "the most significant",
+    r"\bmore than chance explains\b": "significantly",
+    r"\bto count rows alike\b": "to weight rows equally",
+    r"\bappeared meanwhile\b": "was created in the meantime",
+    r"\bthat narwhals knows\b": "supports",
+    r"\bHow sure to (reach|be)\b": "confidence of reaching",
+    r"\bis said in `": "is explained in",
+    r"\bsigns? of (a )?missing (number|value)s?\b": "marker of missing values",
+    r"\braises? (such|zero|smaller|them)( bands)? by\b": "raise with min_band",
+    r"\b(choose|match)( one| them| another engine)? by --": "choose with --option",
 }
 """Phrases that a reader has to decode, and what to write instead."""
 

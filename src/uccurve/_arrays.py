@@ -76,13 +76,13 @@ def columns(
                 hint = "flatten a single column with .ravel()"
             raise ValueError(f"`{name}` must have the shape of `{first}`: {array.shape} against {shape}. Hint: {hint}.")
     if 0 in shape:
-        raise ValueError(f"`{first}` must hold at least one row: its shape is {shape}. Hint: check the filter before.")
+        raise ValueError(f"`{first}` must hold at least one row: its shape is {shape}. Hint: check earlier filters.")
     if weight is not None:
         arrays[weight_name] = numbers(weight_name, weight)
         if (given := arrays[weight_name].shape) not in (shape, shape[:1]):
             raise ValueError(
                 f"`{weight_name}` must have one value per row: its shape is {given} where `{first}` has {shape}. "
-                f"Hint: leave `{weight_name}` out to count rows alike."
+                f"Hint: leave `{weight_name}` out to weight rows equally."
             )
     dropped = _without_missing(arrays, drop=missing == "drop", hint=hint)
     raw = arrays.pop(weight_name, None)
@@ -190,7 +190,7 @@ def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
     if not weight.any():
         raise ValueError(
             f"`{name}` must not be zero in every row: all {len(weight)} are. "
-            f"Hint: leave `{name}` out to count rows alike."
+            f"Hint: leave `{name}` out to weight rows equally."
         )
     exponent = int(np.frexp(weight.max())[1])
     if abs(exponent) > LARGEST_WEIGHT:

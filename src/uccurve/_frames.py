@@ -28,14 +28,14 @@ def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw
     try:
         native = nw.from_native(frame)
     except TypeError:
-        raise TypeError(f"`frame` must be a data frame that narwhals knows; got {type(frame).__name__}.") from None
+        raise TypeError(f"`frame` must be a data frame that narwhals supports; got {type(frame).__name__}.") from None
     except nw.exceptions.DuplicateError:
         raise ValueError("`frame` must not have two columns of one name. Hint: rename or drop one.") from None
     found = native.collect_schema().names()
     for role, name in names.items():
         if name not in found:
             raise ValueError(
-                f"`{role}` must name a column of `frame`; {name!r} is none of {', '.join(map(str, found))}."
+                f"`{role}` must name a column of `frame`; got {name!r}. Its columns are {', '.join(map(str, found))}."
                 f"{checks.nearest(name, found)}"
             )
     return native

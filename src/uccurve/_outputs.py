@@ -51,7 +51,7 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
         umask = os.umask(0)
         os.umask(umask)
         beside.chmod(0o666 & ~umask)
-        check_target(target, force=force)  # it may have appeared meanwhile
+        check_target(target, force=force)  # it may have been created in the meantime
         beside.replace(target)
     finally:
         os.close(handle)

@@ -216,7 +216,7 @@ class ScalePath(Path):
                 error, band = path.error[row] * path.unit, path.active[row] * path.unit
                 raise ValueError(
                     f"bands and errors must be of comparable size: scaling a band of {band:.3g} up to an error of "
-                    f"{error:.3g} leaves the range of float64. Hint: raise such bands by `min_band`."
+                    f"{error:.3g} leaves the range of float64. Hint: raise such bands with `min_band`."
                 )
         return path
 
@@ -352,7 +352,7 @@ def _in_one_unit(*columns: Array) -> tuple[float, list[Array]]:
         if unit > 1 and len(lost):
             raise ValueError(
                 f"bands and errors must be of comparable size: float64 cannot hold {lost.min():.3g} beside values "
-                f"above {unit * 2.0**499:.3g}. Hint: raise such bands by `min_band`."
+                f"above {unit * 2.0**499:.3g}. Hint: raise such bands with `min_band`."
             )
     return unit, [values / unit for values in columns]
 

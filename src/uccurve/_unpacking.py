@@ -38,7 +38,7 @@ def unpacked(content: bytes, *, name: str, limit: int | None = None) -> bytes:
     b'y,pred\n1,2\n'
     >>> unpacked(gzip.compress(bytes(10**6)), name="a.csv.gz", limit=1000)
     Traceback (most recent call last):
-    ValueError: a.csv.gz would unpack to more than 1,000 bytes, and is not unpacked.
+    ValueError: a.csv.gz would unpack to more than 1,000 bytes, so it is refused.
     """
     if not is_packed(content):
         return content
@@ -49,7 +49,7 @@ def unpacked(content: bytes, *, name: str, limit: int | None = None) -> bytes:
         for piece in _pieces(content):
             size += len(piece)
             if size > most:
-                raise ValueError(f"{name} would unpack to more than {most:,} bytes, and is not unpacked.")
+                raise ValueError(f"{name} would unpack to more than {most:,} bytes, so it is refused.")
         return b"".join(_pieces(content))
     except EOFError as error:
         raise ValueError(f"{name} is packed but cannot be unpacked: {str(error).rstrip('.')}.") from None

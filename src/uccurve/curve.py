@@ -506,7 +506,7 @@ class UCC:
             word, limit = "smallest", self._ramps(path).values(name)[-1]
         return (
             f"no {self._t_name} reaches {name}={target}: the {word} is {limit * self._sizes(path, unit)[name]:.4g}. "
-            "Hint: raise zero bands by `min_band`."
+            "Hint: raise zero bands with `min_band`."
         )
 
 

@@ -246,7 +246,7 @@ class Intervals:
         min_band: float | str | None = None,
         missing: Missing = "raise",
     ) -> Self:
-        """Intervals from the named columns of any data frame that narwhals knows; lazy ones are collected.
+        """Intervals from the named columns of any data frame that narwhals supports; lazy ones are collected.
 
         Examples
         --------

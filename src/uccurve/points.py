@@ -17,7 +17,7 @@ def short_repr(result: Any) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OperatingPoint:
-    """Where one scale (or shift) puts the intervals; with a `cost` where one was asked for, a `level` for levels.
+    """The metrics at one scale (or shift); with a `cost` where one was asked for, and a `level` on a curve of levels.
 
     >>> OperatingPoint(scale=1.5, shift=0.0, miss_rate=0.08, bandwidth=2.0, excess=1.23456, deficit=0.1, overshoot=1.3)
     OperatingPoint(scale=1.5, shift=0, miss_rate=0.08, bandwidth=2, excess=1.235, deficit=0.1, overshoot=1.3)
@@ -136,4 +136,4 @@ class Curve(Protocol):
         """Share of a reference's potential CRPS that is saved."""
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
-        """How few rows carry a share of the area."""
+        """Smallest number of rows that make up a share of the area."""

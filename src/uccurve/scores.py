@@ -106,6 +106,11 @@ def auucc_score(
     sample_weight : array_like, optional
         One weight per row.
 
+    Notes
+    -----
+    On miss_rate vs. bandwidth the area is ``b * mean(r / a)``, on deficit vs. bandwidth ``b * mean(r**2 / a) / 2``,
+    with b the mean half-width, r the absolute errors and a the bands on their side.
+
     Examples
     --------
     >>> auucc_score([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
@@ -127,6 +132,10 @@ def auucc_gain_score(
 ) -> float:
     """Share of the constant band's area that the intervals save; larger is better. Parameters as in `auucc_score`.
 
+    Notes
+    -----
+    ``1 - area / area of the constant band``, on the same rows, axes and range.
+
     Examples
     --------
     >>> y_true, zeros, bands = [1, 2, 4], [0, 0, 0], [1, 2, 4]
@@ -143,6 +152,10 @@ def skill_score(
 
     It is `UCC.skill`: how much better the intervals are than equal ones around the same predictions, where each
     coverage may use its own best scale (or shift). Parameters as in `auucc_score`.
+
+    Notes
+    -----
+    ``1 - W / W_constant`` with the potential CRPS ``W`` of `UCC.potential_crps`.
 
     Examples
     --------
@@ -369,7 +382,7 @@ def wis_score(
     promised = _levels("levels", levels)
     order = np.argsort(promised)
     if (twice := np.diff(promised[order]) == 0).any():
-        raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} comes twice.")
+        raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} is given twice.")
     low, high = (_level_columns(name, bounds, y.shape, order) for name, bounds in (("lower", lower), ("upper", upper)))
     refuse_crossing("lower`, `median` and `upper", [*low[::-1], middle, *high])
     alpha = [float(1 - checks.as_written(level)) for level in promised[order].tolist()]

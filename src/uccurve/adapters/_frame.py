@@ -39,7 +39,7 @@ def models_from_frame(
 
     Parameters
     ----------
-    frame : any data frame that narwhals knows
+    frame : any data frame that narwhals supports
         With columns such as ``pred, lower, upper``; ``yhat, yhat_lower, yhat_upper`` (Prophet); ``MODEL, MODEL-lo-90,
         MODEL-hi-90`` (Nixtla); ``q05, q50, q95``, ``p5, p50, p95``, ``0.05, 0.5, 0.95`` or ``5%, 50%, 95%`` (AutoGluon,
         darts, skforecast); ``sample_0, sample_1, ...``; or one row per quantile, as forecast hubs have it:

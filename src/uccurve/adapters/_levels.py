@@ -75,7 +75,7 @@ def chosen(found: Mapping[float, Intervals], level: float | None) -> Intervals:
     names = ", ".join(f"{name:g}" for name in sorted(found))
     if level is None:
         if len(found) > 1:
-            raise ValueError(f"`level` must say which of the levels {names} to take. Hint: level={max(found):g}.")
+            raise ValueError(f"`level` must be one of {names}. Hint: level={max(found):g}.")
         return next(iter(found.values()))
     if level_of(level) not in found:
         raise ValueError(f"`level` must be one of {names}; got {level!r}.")

@@ -60,7 +60,7 @@ def _quantile_rows(frame: nw.DataFrame[Any], kind: str) -> nw.DataFrame[Any]:
     """Leave out rows that hold something else than a quantile, and say how many."""
     found = frame.filter(frame[kind] == "quantile")
     if not len(found):
-        raise ValueError(f"column {kind} must say 'quantile' in some rows; it does in none.")
+        raise ValueError(f"column {kind} must be 'quantile' in at least one row.")
     if len(found) < len(frame):
         message = f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {kind} is not quantile"
         warnings.warn(message, DroppedRowsWarning, stacklevel=outside())

@@ -105,7 +105,7 @@ for _kind, _words in SIDES.items():
         _ROLES |= {f"{before}_{_word}": _Role(_kind, second_choice=True) for before in SECOND_CHOICE}
 
 
-def observed_column(names: Sequence[str], *, hint: str = "choose one by `y_true`") -> str | None:
+def observed_column(names: Sequence[str], *, hint: str = "choose one with `y_true`") -> str | None:
     """Return the column of the observation; None where there is none.
 
     >>> observed_column(["ds", "Actual", "pred"])

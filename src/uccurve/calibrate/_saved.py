@@ -38,7 +38,7 @@ SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What one group (or all rows) taught.
+    """What was learnt from one group, or from all rows.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class IntervalCalibrator:
     Parameters
     ----------
     coverage, miss_rate : float, optional
-        Share of new observations that shall lie inside, or that may lie outside; one of the two.
+        Share of new observations that should lie inside, or may lie outside; one of the two.
     conformal : bool
         Reach the coverage for new rows, with a guarantee, rather than for the calibration rows.
     confidence : float, optional
@@ -42,7 +42,7 @@ class IntervalCalibrator:
     vary : {"scale", "shift"}
         Multiply both bands by a factor, or add an amount to both.
     tails : {"joint", "separate"}
-        One factor for both sides, or one for each side, which then misses half of the rows that may be missed.
+        One factor for both sides, or one for each side, each with half of the miss rate.
     fallback : {"pooled"}, optional
         What calibrates groups that `fit` has not seen, or with too few rows: a calibration from all rows. Without it
         they are refused.

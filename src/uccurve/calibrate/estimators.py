@@ -41,7 +41,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         gradient boosting of the errors' quantile at the coverage. ``"own"`` takes the estimator's own intervals, from
         ``predict_interval`` or ``predict(X, return_std=True)``.
     coverage : float
-        Share of new observations that shall lie inside.
+        Share of new observations that should lie inside.
     cv : int, splitter or list of splits
         Folds, shuffled where a number is given. Every row must be held out exactly once; for clustered rows pass
         ``list(GroupKFold(5).split(X, y, groups))``.

@@ -81,13 +81,13 @@ def _titles(sources: Sequence[Source]) -> list[str]:
 
 def part_of(table: Table, request: Request) -> Part:
     """Settle which columns are read from one file; one with a row per quantile is read as one per forecast."""
-    y = request.y or observed_column(table.columns, hint="choose one by --y")
+    y = request.y or observed_column(table.columns, hint="choose one with --y")
     y = y if y in table.columns else None  # another file may have it
     models = request.models
     if request.on:
         models = {name: one for name, one in models.items() if set(one.names) <= {*table.columns}}
     if not request.models:
-        hint = "choose by --model {model}=PRED,LOWER,UPPER"
+        hint = "choose with --model {model}=PRED,LOWER,UPPER"
         models = model_columns(table.columns, y=y, nameless=table.source.name, hint=hint)
     long = None if models else long_columns(table.columns, y=y)
     if long is None:

@@ -116,14 +116,16 @@ class Request:
     y: Annotated[str | None, option("--y", "Column with the observations.", "COL")] = None
     model: Annotated[Repeated, option("--model", "A model; repeatable.", "NAME=PRED,LOWER,UPPER", model_option)] = None
     weight: Annotated[str | None, option("--weight", "Column with row weights.", "COL")] = None
-    by: Annotated[Repeated, option("--by", "Columns of segments; repeatable.", "COL[,COL]", split_names)] = None
+    by: Annotated[Repeated, option("--by", "Segment column; repeatable, commas join.", "COL[,COL]", split_names)] = None
     block: Annotated[Any, option("--block", "Dependent rows: a label, or N in a row.", "COL|N", str)] = None
     on: Annotated[Any, option("--on", "Keys that match rows across files.", "COL[,COL]", split_names)] = None
-    missing: Annotated[Literal["raise", "drop"], option("--missing", "Rows without a number or a match.")] = "raise"
-    min_band: Annotated[Any, option("--min-band", "Raise smaller bands to 0.3 or 5%.", "BAND", amount)] = None
-    sort_crossing: Annotated[bool, option("--sort-crossing", "Put crossing bounds in ascending order.")] = False
+    missing: Annotated[
+        Literal["raise", "drop"], option("--missing", "What to do with rows that lack a number or a match.")
+    ] = "raise"
+    min_band: Annotated[Any, option("--min-band", "Minimum band: 0.3 or 5% of the mean.", "BAND", amount)] = None
+    sort_crossing: Annotated[bool, option("--sort-crossing", "Sort bounds and quantiles that cross.")] = False
     decimal: Annotated[Literal[".", ","], option("--decimal", "Decimal mark in CSV files.")] = "."
-    na: Annotated[Repeated, option("--na", "Another marker of missing numbers; repeatable.", "TEXT", str)] = None
+    na: Annotated[Repeated, option("--na", "Another marker of missing values; repeatable.", "TEXT", str)] = None
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.model or ()]
@@ -163,8 +165,8 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
-Coverage = Annotated[Any, option("--coverage", "Promised coverage, 0.9 or 90%; else from column names.", "C", share)]
-Bins = Annotated[int, option("--bins", "Bins for a numeric column of --by.", "N", min=1)]
+Coverage = Annotated[Any, option("--coverage", "Promised coverage, 0.9 or 90%; default from column names.", "C", share)]
+Bins = Annotated[int, option("--bins", "Number of bins for a numeric --by column.", "N", min=1)]
 Seed = Annotated[int, option("--seed", "Random seed.", "N", min=0)]
 Force = Annotated[bool, option("--force", "Replace existing output files.")]
 Json = Annotated[str | None, option("--json", "Write all numbers as JSON; - is standard output.", "OUT")]

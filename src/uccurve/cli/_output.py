@@ -34,8 +34,8 @@ FLAGS = (  # hints of the library in the words of the command line
     ('pass crossing="sort"', "--sort-crossing"),
     ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
     ("swap `lower` and `upper`", "the bounds are swapped: --model NAME=PRED,LOWER,UPPER names them in order"),
-    ("put the rows of both in the same order", "put the rows of both in the same order, or match them by --on"),
-    ("raise zero bands by `min_band`", "--min-band raises zero bands"),
+    ("put the rows of both in the same order", "put the rows of both in the same order, or match them with --on"),
+    ("raise zero bands with `min_band`", "--min-band raises zero bands"),
     ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
     ("or a larger miss_rate", "or promise a lower --coverage"),
 )

@@ -38,7 +38,7 @@ def choose_engine(found: Sequence[Part], request: Request) -> tuple[Engine, str]
     if stream > free or need == inf:
         raise MemoryError(
             f"{found[0].table.label} is too large: even streaming takes about {_shown(stream)}, and {_shown(free)} "
-            "are free. Hint: raise the limit (ulimit -v), or choose another engine by --engine."
+            "are free. Hint: raise the limit (ulimit -v), or choose another engine with --engine."
         )
     sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
     return "polars", f"{sizes}: streamed by polars (--engine memory loads it all)"

@@ -26,7 +26,7 @@ from ._output import Outputs, output, plain_warnings, refusal, say, tell, watch
 
 Experiment = StrEnum("Experiment", [*NAMES, "all", "study"])  # type: ignore[misc]  # mypy wants to read the names
 app = typer.Typer(
-    help="Say which model's prediction intervals to ship, at what factor, and how sure that is.",
+    help="Say which model's prediction intervals to ship, with what factor on the bands, and how sure that is.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -75,21 +75,21 @@ def assess_command(
     coverage: options.Coverage = None,
     full: Annotated[bool, option("--full", "Also show areas, gains, pairs and crossings.")] = False,
     json: options.Json = None,
-    report: Annotated[Path | None, option("--report", "Write the interactive page.", "OUT.html")] = None,
+    report: Annotated[Path | None, option("--report", "Write the interactive report.", "OUT.html")] = None,
     plot: Annotated[Path | None, option("--plot", "Draw the assessment.", "OUT.png|svg|pdf")] = None,
     bins: options.Bins = 4,
     axes: options.Axes = "bandwidth,miss_rate",
     cost: Annotated[float | None, option("--cost", "Show the cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
-    partial: Annotated[Any, option("--partial", "Miss rates for a partial gain.", "LO:HI", options.span)] = None,
+    partial: Annotated[Any, option("--partial", "Miss rate range for a partial gain.", "LO:HI", options.span)] = None,
     unit: Annotated[Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)] = "raw",
-    level: Annotated[Any, option("--confidence-level", "For intervals and tests.", "P", options.share)] = "0.95",
-    resamples: Annotated[int | None, option("--resamples", "Bootstrap the intervals (slow).", "N", min=1)] = None,
+    level: Annotated[Any, option("--confidence-level", "Level of intervals and tests.", "P", options.share)] = "0.95",
+    resamples: Annotated[int | None, option("--resamples", "Bootstrap with N resamples (slow).", "N", min=1)] = None,
     seed: options.Seed = 0,
     progress: Annotated[bool | None, typer.Option(help="Show progress; a bar at a terminal.")] = None,
-    engine: Annotated[options.Engine | None, option("--engine", "What reads the files; default: by size.")] = None,
+    engine: Annotated[options.Engine | None, option("--engine", "Engine that reads files; default: by size.")] = None,
     force: options.Force = False,
 ) -> None:
-    """Say which model's intervals to ship, at what factor, and whether the difference is noise."""
+    """Say which model's intervals to ship, with what factor on the bands, and whether the difference is significant."""
     from ._assessing import assess_files
 
     outputs = Outputs({"--json": json, "--report": report, "--plot": plot}, force)
@@ -102,15 +102,15 @@ def assess_command(
 @reads_files()
 def gate_command(
     baseline: Annotated[str, argument("BASELINE", "The present model's intervals, or its assessment (JSON).")],
-    proposed: Annotated[str | None, argument("PROPOSED", "Those of the new model, unless in BASELINE.")] = None,
+    proposed: Annotated[str | None, argument("PROPOSED", "The new model's intervals, if not in BASELINE.")] = None,
     *,
     request: Request,
     coverage: options.Coverage = None,
     level: Annotated[Any, option("--level", "False-alarm rate of the whole gate.", "P", options.share)] = "0.05",
-    margin: Annotated[Any, option("--margin", "How much worse it may be: 0.3 or 2%.", "M", options.amount)] = "0",
+    margin: Annotated[Any, option("--margin", "How much worse it may score: 0.3 or 2%.", "M", options.amount)] = "0",
     old: Annotated[str | None, option("--baseline", "Model to compare with.", "NAME")] = None,
     new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
-    markdown: Annotated[str | None, option("--markdown", "Write a comment; - is stdout.", "OUT.md")] = None,
+    markdown: Annotated[str | None, option("--markdown", "Write a Markdown table; - is stdout.", "OUT.md")] = None,
     json: options.Json = None,
     bins: options.Bins = 4,
     force: options.Force = False,
@@ -155,16 +155,18 @@ def calibrate(
     *,
     request: Request,
     out: Out = None,
-    save: Annotated[Path | None, option("--save", "Keep what was learnt, for apply.", "CAL.json")] = None,
+    save: Annotated[Path | None, option("--save", "Save what was learnt, for `uccurve apply`.", "CAL.json")] = None,
     coverage: options.Coverage = None,
     miss_rate: Annotated[Any, option("--miss-rate", "1 minus the coverage, 0.1 or 10%.", "M", options.share)] = None,
-    confidence: Annotated[Any, option("--confidence", "How sure to be; else on average.", "P", options.share)] = None,
+    confidence: Annotated[
+        Any, option("--confidence", "Confidence of reaching the coverage; default: on average.", "P", options.share)
+    ] = None,
     vary: Annotated[Literal["scale", "shift"], option("--vary", "Multiply both bands, or add to both.")] = "scale",
     tails: Annotated[Literal["joint", "separate"], option("--tails", "One factor, or one per side.")] = "joint",
-    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "For groups unseen in CALIBRATION.")] = None,
+    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "Used for groups not in CALIBRATION.")] = None,
     force: options.Force = False,
 ) -> None:
-    """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or keep it in CAL.json."""
+    """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or save it to CAL.json."""
     from ._calibrating import calibrate_files
 
     if (new is None) != (out is None) or (new is None and save is None):
@@ -182,14 +184,14 @@ def calibrate(
 @app.command("apply")
 @reads_files("model", "missing", "decimal", "na")
 def apply_command(
-    saved: Annotated[str, argument("CAL.json", "What calibrate --save kept.")],
+    saved: Annotated[str, argument("CAL.json", "What calibrate --save wrote.")],
     new: Annotated[str, argument("NEW", "Rows whose bounds are to be calibrated; - is stdin.")],
     *,
     request: Request,
     out: Out,
     force: options.Force = False,
 ) -> None:
-    """Write NEW with bounds calibrated by what an earlier calibrate kept."""
+    """Write NEW with bounds calibrated by what an earlier `calibrate --save` wrote."""
     from ._calibrating import apply_file
 
     apply_file(saved, new, request, Outputs({"--out": out}, force))
@@ -202,8 +204,8 @@ def reproduce(
     quick: Annotated[bool, option("--quick", "Small data and models, few seeds.")] = False,
     seeds: Annotated[int | None, option("--seeds", "Number of seeds.", "N", min=1)] = None,
     out: Annotated[Path, option("--out", "Folder to write to.", "DIR", short="-o")] = Path("paper"),
-    method: Annotated[list[str] | None, option("--method", "Of the study: only this; repeatable.", "NAME")] = None,
-    data: Annotated[list[str] | None, option("--data", "Of the study: only this data set; repeatable.", "NAME")] = None,
+    method: Annotated[list[str] | None, option("--method", "Study only: run this method; repeatable.", "NAME")] = None,
+    data: Annotated[list[str] | None, option("--data", "Study only: use this data set; repeatable.", "NAME")] = None,
 ) -> None:
     """Recompute tables and figures of the paper, or the study of interval methods: JSON, figures and a page."""
     from uccurve.experiments import run, study
@@ -225,4 +227,4 @@ def reproduce(
         say("interrupted: finished parts are kept, so the same command resumes where this one stopped")
         raise typer.Exit(130) from None
     stream.write("\n\n".join(texts) + "\n")
-    say(f"written to {out}: {out / ('index.html' if of_paper else 'study.md')} shows it all")
+    say(f"written to {out}: open {out / ('index.html' if of_paper else 'study.md')}")

@@ -92,7 +92,7 @@ CRPS = "CRPS with each level at its best scale, {unit}. Lower is better."
 SKILL = "How much lower the potential CRPS is than that of a constant band around the same predictions."
 SHIPPED = "Score with the factor for {coverage}, as it would be shipped."
 DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is better."
-SHORT = "Probability of so low a coverage by chance, as shipped where one is promised; adjusted for all segments."
+SHORT = "Probability of a coverage this low by chance (as shipped, where one is promised), adjusted for all segments."
 NAME = Column("name", "model", words, "Name of the model.")
 _VERDICT = (
     NAME,
@@ -154,10 +154,10 @@ MODELS: tuple[Column, ...] = (
     *_planes("area", number, "Area under this curve. Lower is better.", "areas"),
     *_planes("gain", percent, "Share of the constant band's area saved.", "gains"),
     Column("partial_gain", "partial ({range})", percent, "Gain on {axes} within this range of the miss rate.", "gains"),
-    Column("concentration", "rows with half the area", count, "How few rows carry half the area on {axes}.", "gains"),
+    Column("concentration", "rows with half the area", count, "Fewest rows with half the area on {axes}.", "gains"),
     Column("cost", "as delivered", number, "Cost as delivered.", "cost"),
     Column("cheapest_cost", "minimum", number, "Minimum cost over all scales.", "cost"),
-    Column("cheapest_scale", "at scale", number, "The scale (or shift) that has it.", "cost"),
+    Column("cheapest_scale", "at scale", number, "The scale (or shift) at that minimum.", "cost"),
     Column("wis", "WIS", number, "Weighted interval score of the delivered levels. Lower is better.", "levels"),
     Column("wis_dispersion", "dispersion", number, "The part of it that comes from the width.", "levels"),
     Column("wis_underprediction", "under", number, "Underprediction: from observations above the intervals.", "levels"),

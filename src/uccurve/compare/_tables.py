@@ -52,7 +52,7 @@ def html(assessment: Assessment) -> str:
 
 
 def frame(columns: Mapping[str, Sequence[Any]], backend: Any = None) -> Any:
-    """Data frame of the columns: pandas or Polars, whichever is installed, or a `backend` that narwhals knows."""
+    """Data frame of the columns: pandas or Polars, whichever is installed, or a `backend` that narwhals supports."""
     import narwhals as nw
 
     if backend is None:
@@ -114,7 +114,7 @@ def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:
 
 
 def listed_segments(assessment: Assessment) -> list[Segment]:
-    """Segments that the factor for all rows leaves short, those of the model to ship first, then the surest."""
+    """Segments that the factor for all rows leaves short, those of the model to ship first, then by p-value."""
     left = (one for one in assessment.segments if one.short)
     return sorted(left, key=lambda one: (one.model != assessment.verdict.model, one.short_pvalue, one.pvalue))
 

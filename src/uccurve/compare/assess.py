@@ -36,7 +36,7 @@ SHOWN = 0.9  # coverage that scales and half-widths are shown for where none was
 # Rows of all models together up to which curves keep their order, for plots and pages that may follow.
 KEPT_ROWS = 1_000_000
 FEW_BLOCKS = 8
-ONE_BLOCK = "all rows form one block, so nothing can be said about chance; use shorter blocks, or more rows"
+ONE_BLOCK = "all rows form one block, so there are no confidence intervals or tests; use shorter blocks, or more rows"
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what lies beyond float64 is infinite, a difference of two such nan
@@ -73,7 +73,7 @@ def assess(
     bins : int
         Number of equal-count bins into which a numeric feature is cut.
     rows : list of array_like, optional
-        Names of the rows of each fold where rows come more than once: a row's repetitions form one block. Without it,
+        Names of the rows of each fold where rows occur more than once: a row's repetitions form one block. Without it,
         folds with the same ``y_true`` in the same order are treated as runs over the same rows.
     block : int or array_like, optional
         Dependent rows: a number of consecutive rows (time series), or one label per row (groups, repeated measures).
@@ -86,7 +86,7 @@ def assess(
     unit : {"raw", "std"} or float
     confidence_level : float
     n_resamples : int, optional
-        Bootstrap intervals with this many resamples instead of those by influence.
+        Number of resamples of bootstrap intervals, which replace those by influence.
     seed : int, optional
         For these resamples; nothing else is random.
     progress : bool or callable, optional
@@ -289,7 +289,7 @@ def common_notes(blocks: Blocks, *, comparable: bool) -> Iterator[str]:
     if blocks.count < 2:
         yield ONE_BLOCK
     elif blocks.count < FEW_BLOCKS and not blocks.independent:
-        yield f"there are only {blocks.count} blocks: intervals and tests from so few are rough; 8 to 16 are advised"
+        yield f"there are only {blocks.count} blocks: confidence intervals and tests from so few are rough; use 8 to 16"
 
 
 def notes_on(

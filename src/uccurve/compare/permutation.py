@@ -131,8 +131,8 @@ def permutation_test(
     errors, which makes tests of a ``"gain"`` or ``"skill"`` reject a true null far too often. For these, the sign of
     what each row contributes to the difference (its influence) is flipped instead of its intervals.
 
-    How statistics follow from sums over rows, and when they are exact, is said in `bootstrap`. More than 4,096 rows (or
-    blocks) are put into that many groups at random, and groups are swapped.
+    How statistics follow from sums over rows, and when they are exact, is explained in `bootstrap`. More than 4,096
+    rows (or blocks) are put into that many groups at random, and groups are swapped.
 
     References
     ----------

@@ -49,7 +49,7 @@ class ModelRow:
     shift : float
         Amount added to the bands that reaches the target, for a model calibrated by a shift; nan for others.
     half_width : float
-        Mean half-width of the intervals there.
+        Mean half-width of the intervals with that factor.
     score : float
         Interval score at the target, at the scale that is best for it.
     shipped_score : float
@@ -63,11 +63,11 @@ class ModelRow:
     miss_rate, bandwidth, excess, deficit, overshoot : float
         The paper's metrics, as delivered.
     concentration : int
-        How few rows carry half of the area on the assessment's axes.
+        Smallest number of rows that make up half of the area on the assessment's axes.
     partial_gain : float or None
         Gain on the assessment's axes within its range; None where no range was asked for.
     cost, cheapest_cost, cheapest_scale : float or None
-        Cost as delivered, the minimum cost, and the scale (or shift) that has it; None where no cost was asked for.
+        Cost as delivered, the minimum cost, and the scale (or shift) at that minimum; None where no cost was asked for.
     level : float or None
         Nominal coverage of the interval that counts as delivered, for a model of several levels.
     wis : float
@@ -181,8 +181,8 @@ class Segment:
     covered less often than it should be, as delivered.
 
     `shipped_coverage` is its coverage with the factor (or shift) that all rows of the model need, and `shipped_pvalue`
-    the adjusted p-value of that. The segment is `short` where that factor leaves it below the promise by more than
-    chance; where nothing is promised, or no factor found, a segment that fails is short.
+    the adjusted p-value of that. The segment is `short` where that factor leaves it significantly below the promise;
+    where nothing is promised, or no factor found, a segment that fails is short.
     """
 
     feature: str
@@ -286,7 +286,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assessment:
-    """What `assess` found.
+    """The result of `assess`.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ def _keep_or_change(case: Case) -> str:
     row, covers = case.best, f"cover {_covered(case, case.best)}"
     if row.promise in ("too narrow", "too wide") and is_reachable(row):
         return f"{'Widen' if row.promise == 'too narrow' else 'Narrow'} its bands: as delivered they {covers}."
-    stay = ", so they can also stay as they are" if _can_stay(case) else ""
+    stay = ", so they may stay as they are" if _can_stay(case) else ""
     return f"As delivered its bands {covers}{stay}."
 
 

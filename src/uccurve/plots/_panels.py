@@ -10,7 +10,7 @@ import numpy as np
 
 from uccurve._checks import Array, Axes
 from uccurve.compare._columns import filled
-from uccurve.compare._formats import change, coverage, is_reachable, number, share, short
+from uccurve.compare._formats import change, coverage, is_reachable, share, short
 from uccurve.curve import UCC
 
 from ._curves import constant_curve, delivered_at, reached
@@ -138,8 +138,9 @@ def decomposition(found: Assessment, ax: PlotAxes, *, most: int = 5) -> None:
     rows, target = found.ranking[:most], coverage(found.settings.shown_coverage)
     right = axis_end(row.decomposition for row in rows)
     for place, row in enumerate(rows):
-        for lane, step in enumerate(waterfall(row.decomposition)):
-            _bar(ax, step, place + (lane - 2) * 0.18, right)
+        steps = waterfall(row.decomposition)
+        for lane, step in enumerate(steps):
+            _bar(ax, step, place + (lane - (len(steps) - 1) / 2) * 0.18, right)
     ax.set_xlim(0, 1.02 * right)
     ax.set_xlabel(filled(f"interval score at {target}, {{unit}} (lower is better)", found.settings))
     _titled(ax, f"Where the score at {target} comes from", rows, found)
@@ -223,7 +224,7 @@ def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
     before = not inside and low > right - high
     look: Any = {"xytext": (-4 if before else 4, 0), "ha": "right" if before else "left", "va": "center"}
     look |= {"textcoords": "offset points", "fontsize": 7.5, "zorder": 3}
-    ax.annotate(f"{step.name} {number(step.size)}", (low if inside or before else high, y), **look)
+    ax.annotate(step.label, (low if inside or before else high, y), **look)
 
 
 def _titled(ax: PlotAxes, title: str, rows: Sequence[ModelRow], found: Assessment) -> None:

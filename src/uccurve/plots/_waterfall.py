@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Literal, NamedTuple
 
+from uccurve.compare._formats import alike
 from uccurve.points import Decomposition
 
 Kind = Literal["total", "saves", "costs"]
@@ -13,21 +14,20 @@ CUT = 1.5  # bars that end beyond this multiple of the best single interval's sc
 
 
 class Step(NamedTuple):
-    """One bar: what it is called, where it starts and ends, and whether it is a total or what something changes."""
+    """One bar: its name, start and end, whether it is a total or what something changes, and its name with its size."""
 
     name: str
     start: float
     end: float
     kind: Kind
-
-    @property
-    def size(self) -> float:
-        """Length of the bar."""
-        return abs(self.end - self.start)
+    label: str = ""
 
 
 def waterfall(parts: Decomposition) -> list[Step]:
-    """Steps from the best single interval to the score as delivered; those that are undefined are left out.
+    """Steps from the best single interval to the score as delivered.
+
+    What a step changes is written with no more decimals than the totals; a step that rounds to zero, or is undefined,
+    is left out.
 
     >>> from uccurve.points import Decomposition
     >>> parts = Decomposition(
@@ -40,8 +40,8 @@ def waterfall(parts: Decomposition) -> list[Step]:
     ...     prediction=4.0,
     ...     climatology=10.0,
     ... )
-    >>> [(step.name, step.start, step.end) for step in waterfall(parts)][1:4]
-    [('predictions save', 10.0, 6.0), ('bands cost', 6.0, 7.0), ('wrong scale costs', 7.0, 9.0)]
+    >>> [(step.label, step.start, step.end) for step in waterfall(parts)][1:4]
+    [('predictions save 4.00', 10.0, 6.0), ('bands cost 1.00', 6.0, 7.0), ('wrong scale costs 2.00', 7.0, 9.0)]
     """
     steps = (
         Step("one interval for all rows", 0.0, parts.climatology, "total"),
@@ -50,7 +50,14 @@ def waterfall(parts: Decomposition) -> list[Step]:
         Step("wrong scale costs", parts.best_score, parts.score, "costs"),
         Step("score as delivered", 0.0, parts.score, "total"),
     )
-    return [step for step in steps if isfinite(step.start) and isfinite(step.end)]
+    least = min(filter(isfinite, (parts.climatology, parts.score)), default=0.0)
+    shown = []
+    for step in steps:
+        if isfinite(step.start) and isfinite(step.end):
+            size, _ = alike(abs(step.end - step.start), 0.0 if step.kind == "total" else least)
+            if step.kind == "total" or size.strip("0."):
+                shown.append(step._replace(label=f"{step.name} {size}"))
+    return shown
 
 
 def axis_end(models: Iterable[Decomposition]) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
 from typing import Any, NamedTuple
 
-from uccurve.compare._formats import coverage, number, share
+from uccurve.compare._formats import coverage, share
 from uccurve.compare.results import Assessment, ModelRow
 from uccurve.plots._waterfall import axis_end, waterfall
 
@@ -75,8 +75,7 @@ def decomposition(found: Assessment) -> Chart:
     axis, lines = Axis(0.0, axis_end(row.decomposition for row in found.ranking[:WATERFALLS])), []
     for row in found.ranking:
         steps = waterfall(row.decomposition)
-        bars = [axis.bar(step.start, step.end, step.kind, f"{step.name} {number(step.size)}") for step in steps]
-        lines.append(Line(row.name, bars))
+        lines.append(Line(row.name, [axis.bar(step.start, step.end, step.kind, step.label) for step in steps]))
     return Chart(lines, axis.ticks(), WATERFALLS)
 
 

@@ -87,7 +87,7 @@ class Pairs(NamedTuple):
 
 
 def pairs(found: Assessment) -> Pairs | None:
-    """Return which models differ by more than chance explains, the model to ship first; None for a single model."""
+    """Return which models differ significantly, the model to ship first; None for a single model."""
     tested, best, settings = found.comparisons, found.verdict.model, found.settings
     if not tested:
         return None
@@ -128,7 +128,7 @@ def segments(found: Assessment) -> Segments | None:
         return None
     count = f"{len(failing)} of {len(every)}" if failing else f"None of the {len(every)}"
     target = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
-    falls = f"{'falls' if len(failing) < 2 else 'fall'} short of {target} by more than chance explains."
+    falls = f"{'falls' if len(failing) < 2 else 'fall'} significantly short of {target}."
     fixes = [sentence for row in found.ranking for sentence in fixed(row, every)]
     if len(fixes) > FIXES:
         more = len(fixes) - FIXES
@@ -144,7 +144,7 @@ def segments(found: Assessment) -> Segments | None:
 
 
 def _worst(found: Assessment, failing: Sequence[Segment]) -> Table:
-    """Return the surest failures with the factor that each would need; where none fails, the lowest coverages."""
+    """Return the most significant failures with the factor each would need; where none fails, the lowest coverages."""
     own = [one for one in found.segments if one.model == found.verdict.model]
     listed = (failing or sorted(own, key=lambda one: one.coverage))[:SEGMENTS_SHOWN]
     title = "Segments left short" if failing else "Lowest coverage"

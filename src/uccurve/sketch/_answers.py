@@ -82,7 +82,7 @@ class Answers:
         limit = self.metric(name, at=self.binned.end, unit=unit).middle
         word = "minimum" if name in FALLING else "maximum"
         raise ValueError(
-            f"no scale reaches {name}={target:g}: the {word} is {limit:.4g}. Hint: raise zero bands by `min_band`."
+            f"no scale reaches {name}={target:g}: the {word} is {limit:.4g}. Hint: raise zero bands with `min_band`."
         )
 
     def _conformal(self, target: float | Fraction, confidence: float | None) -> Bracket:
@@ -97,7 +97,7 @@ class Answers:
         if i == len(found.minimum):
             raise ValueError(
                 f"no scale reaches miss_rate={float(target):g} with conformal rank {rank} of {n}: "
-                "too many errors lie on the side of a zero band. Hint: raise them by `min_band`."
+                "too many errors lie on the side of a zero band. Hint: raise them with `min_band`."
             )
         return Bracket(found.minimum[i], found.maximum[i])
 

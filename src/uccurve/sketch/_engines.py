@@ -356,7 +356,7 @@ def _by_histogram(table: Table, scan: Scan) -> Iterator[tuple[tuple[int, str], T
 def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
     """Refuse rows that `Intervals` would refuse, in its words; warn of rows that were dropped."""
     if not parts:
-        raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check the filter before.")
+        raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check earlier filters.")
     for table in (parts[i, "critical"] for i in range(len(scan.intervals))):
         sums = (table[name][~_is_code(table)] for name in ("key", "active", "width", "error"))
         if np.any(table["maximum"] == REFUSED) or not all(np.isfinite(values).all() for values in sums):
@@ -370,7 +370,7 @@ def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
         )
     if dropped + weightless == total:
         raise ValueError(
-            f"`weight` must not be zero in every row: all {total} are. Hint: leave `weight` out to count rows alike."
+            f"`weight` must not be zero in every row: all {total} are. Hint: leave `weight` out to weight rows equally."
         )
     if dropped:
         message = f"dropped {dropped} of {total} rows: a value is missing or infinite"
