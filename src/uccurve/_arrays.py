@@ -31,7 +31,7 @@ CONTAINED = Rule(
     "lie between `lower` and `upper`",
     ("does not", "do not"),
     checks.FLOOR_HINT,
-    "check that these are the predictions and the bounds of the same model",
+    f"check that predictions and bounds belong to the same model, or {checks.FLOOR_HINT}",
 )
 
 
