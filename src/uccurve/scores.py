@@ -67,7 +67,7 @@ def ucc_curve(
 ) -> tuple[Array, Array, Array]:
     """Points of the curve and the scales (or shifts) they belong to, like ``sklearn.metrics.roc_curve``. O(n log n).
 
-    Several outputs make one curve, of the flattened rows.
+    Several outputs make one curve, of the flattened rows. Parameters as in `auucc_score`.
 
     Returns
     -------
@@ -171,6 +171,8 @@ def bandwidth_score(
 ) -> float:
     """Half the mean width of the intervals. O(n).
 
+    `sample_weight` and `min_band` as in `auucc_score`.
+
     >>> bandwidth_score([1, 2], y_pred=[0, 0], lower=[-1, -2], upper=[1, 4])
     2.0
     """
@@ -182,6 +184,8 @@ def excess_score(
 ) -> float:
     """Mean distance from covered observations to their nearer bound; missed ones count 0. O(n).
 
+    `sample_weight` and `min_band` as in `auucc_score`.
+
     >>> excess_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # 2 to the lower bound; the 5 is missed
     1.0
     """
@@ -192,6 +196,8 @@ def deficit_score(
     y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
 ) -> float:
     """Mean distance from missed observations to their nearer bound; covered ones count 0. O(n).
+
+    `sample_weight` and `min_band` as in `auucc_score`.
 
     >>> deficit_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # the 5 lies 1 above its bound
     0.5
