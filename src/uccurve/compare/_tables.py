@@ -74,7 +74,10 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     title = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
     pairs: Sequence[Comparison] = assessment.comparisons
     if not full:  # those of the model to ship with the next best; of two models the verdict has said it all
-        title, place = f"{short(best)} vs. the others ({title} in all)", {row.name: row.rank for row in assessment.rows}
+        title, place = (
+            f"{short(best)} vs. the others (of all models, {title})",
+            {row.name: row.rank for row in assessment.rows},
+        )
         own = [one if one.first == best else _turned(one) for one in pairs if best in (one.first, one.second)]
         pairs = sorted(own if total > 1 else [], key=lambda one: place[one.second])[:PAIRS_SHOWN]
     if pairs:
