@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _checks as checks
@@ -16,13 +16,13 @@ def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the columns `names` (role to column name) of `frame` as arrays by role; lazy frames are collected."""
     import narwhals as nw
 
-    chosen = opened(frame, names).select(*dict.fromkeys(names.values()))
+    chosen = opened(frame, names.items()).select(*dict.fromkeys(names.values()))
     eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
     return {role: eager[name].to_numpy() for role, name in names.items()}
 
 
-def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role to column name)."""
+def opened(frame: IntoFrame, names: Iterable[tuple[str, str | None]]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role and column name)."""
     import narwhals as nw
 
     try:
@@ -32,8 +32,8 @@ def opened(frame: IntoFrame, names: Mapping[str, str]) -> nw.DataFrame[Any] | nw
     except nw.exceptions.DuplicateError:
         raise ValueError("`frame` must not have two columns of one name. Hint: rename or drop one.") from None
     found = native.collect_schema().names()
-    for role, name in names.items():
-        if name not in found:
+    for role, name in names:
+        if name is not None and name not in found:
             raise ValueError(
                 f"`{role}` must name a column of `frame`; got {name!r}. Its columns are {', '.join(map(str, found))}."
                 f"{checks.nearest(name, found)}"

@@ -94,7 +94,7 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
     """Return a frame for narwhals that has the columns `names` (role to column name); lazy ones are collected."""
     import narwhals as nw
 
-    native = opened(frame, {role: name for role, name in names.items() if name is not None})
+    native = opened(frame, names.items())
     table = native.collect() if isinstance(native, nw.LazyFrame) else native
     numbers = [name for name in table.columns if not isinstance(name, str)]  # pandas has quantiles as column names
     if any(isinstance(name, tuple) for name in numbers):

@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from uccurve.compare.results import AssessmentSettings
-from uccurve.sketch import _findings as frames
 from uccurve.sketch._bins import PER_OCTAVE
+from uccurve.sketch._engines import Request as Rows
+from uccurve.sketch._findings import Findings, findings
 from uccurve.sketch.assess import StreamedAssessment, assessed
 
 from ._loading import Part
@@ -81,7 +82,7 @@ def stream(found: Sequence[Part], request: Request, engine: Engine, settings: As
     return assessed(parts, settings)
 
 
-def _findings(part: Part, request: Request, engine: Engine, settings: AssessmentSettings) -> frames.Findings:
+def _findings(part: Part, request: Request, engine: Engine, settings: AssessmentSettings) -> Findings:
     """Assess the models of one file."""
     models: dict[str, Any] = {}
     for name, columns in part.models.items():
@@ -96,9 +97,9 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
         raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
     if request.sort_crossing:
         rows = _sorted(rows, part)
-    named: Any = {"weight": request.weight, "block": request.block, "features": request.by or ()}
-    asked = frames.Request(**named, min_band=request.min_band, missing=request.missing, resolution=PER_OCTAVE)
-    return frames.findings(rows, models, str(part.y), asked, settings)
+    named: Any = {"y_true": str(part.y), "weight": request.weight, "block": request.block, "features": request.by or ()}
+    asked = Rows(**named, min_band=request.min_band, missing=request.missing, resolution=PER_OCTAVE)
+    return findings(rows, models, asked, settings)
 
 
 def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:

@@ -18,10 +18,13 @@ from typing import Any, NamedTuple, NoReturn
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from narwhals.typing import IntoFrame
 
 from uccurve import _arrays as arrays
 from uccurve import _checks as checks
 from uccurve._checks import DroppedRowsWarning
+from uccurve._frames import opened
+from uccurve.intervals import Missing
 
 from ._bins import Histogram, bins, bits, checked, mark
 from ._engine_checks import NESTED, Frame, acceptable, all_finite, broken_rule, floats, is_finite, refuse_nested
@@ -39,6 +42,23 @@ STEP = 2.0**-20  # by what share of its mark a key is larger than that of the sa
 # Engines that would read the rows again for each repetition, so these come from a join.
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
 col, lit, when = nw.col, nw.lit, nw.when
+
+
+class Request(NamedTuple):
+    """Columns of a frame that all models share, and how its rows are read; as in `assess_frame`."""
+
+    y_true: str
+    weight: str | None
+    block: str | None
+    features: Sequence[tuple[str, ...]]  # columns of labels, each of which makes segments with the others of its tuple
+    min_band: float | str | None
+    missing: Missing
+    resolution: int
+
+    @property
+    def by(self) -> list[str]:
+        """Columns that hold labels of segments."""
+        return list(dict.fromkeys(name for feature in self.features for name in feature))
 
 
 class Columns(NamedTuple):
@@ -70,35 +90,27 @@ class Scan:
     resolution: int
 
     @classmethod
-    def of(
-        cls,
-        native: Any,
-        intervals: Sequence[Columns],
-        y_true: str,
-        weight: str | None,
-        labels: Mapping[str, str],
-        *,
-        min_band: float | str | None,
-        missing: str,
-        resolution: int,
-    ) -> Scan:
-        """Choose columns of a frame; `labels` (new to old name) that begin with ``by`` make groups."""
-        checks.choice("missing", missing, ("raise", "drop"))
+    def of(cls, frame: IntoFrame, intervals: Sequence[Columns], request: Request) -> Scan:
+        """Choose columns of a frame."""
+        checks.choice("missing", request.missing, ("raise", "drop"))
+        own = [(i, one, role, getattr(one, role)) for i, one in enumerate(intervals) for role in ROLES]
+        by = [(f"by[{i}]" if len(request.by) > 1 else "by", name) for i, name in enumerate(request.by)]
+        shared = [(role, getattr(request, role)) for role in ("y_true", "weight", "block")]
+        named = [(f"models[{one.model!r}]" if one.model else role, name) for _, one, role, name in own]
+        native = opened(frame, [*shared, *by, *named])
         schema = native.collect_schema()
+        groups = {f"by_{i}": name for i, name in enumerate(request.by)}
+        labels = groups | ({} if request.block is None else {"block": request.block})
         refuse_nested(schema, labels.values())
-        numbers = {"y_true": y_true} | ({} if weight is None else {"weight": weight})
-        given = {f"{role}_{i}": getattr(one, role) for i, one in enumerate(intervals) for role in ROLES}
-        numbers |= {name: column for name, column in given.items() if column is not None}
+        given = dict(shared[:2]) | {f"{role}_{i}": name for i, _, role, name in own}
+        numbers = {new: name for new, name in given.items() if name is not None}
         columns = floats(schema, numbers)
         rows = native.select(**columns, **{key: col(name) for key, name in labels.items()}).lazy()
         for i, one in enumerate(intervals):
             if one.lower is None:
                 rows = rows.with_columns(**_between(i, *one.between))
-        wide, groups = (
-            [name for name in columns if name not in numbers],
-            [key for key in labels if key.startswith("by")],
-        )
-        return cls(rows, intervals, list(numbers), wide, groups, min_band, missing == "drop", checked(resolution))
+        wide, drop = [name for name in columns if name not in numbers], request.missing == "drop"
+        return cls(rows, intervals, [*numbers], wide, [*groups], request.min_band, drop, checked(request.resolution))
 
     @property
     def weighted(self) -> bool:

@@ -7,26 +7,22 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
+
+from narwhals.typing import IntoFrame
 
 from uccurve import _checks as checks
 from uccurve._arrays import Flags
 from uccurve._checks import Array
 from uccurve._distributions import binomial_tail, hypergeometric_tail
-from uccurve._frames import opened
-from uccurve.compare.results import AssessmentSettings, Segment
+from uccurve.compare.results import AssessmentSettings, ModelRow, Segment
 from uccurve.compare.segments import adjusted_segments
-from uccurve.intervals import Missing
 
+from ._engines import Columns, Request, Scan, states
 from ._influence import Changes, Side, Units, joined_label, lower_share_test
 from ._model import StreamedModel
+from ._second_pass import Sums, level_fields, second_pass
 from ._state import SUMS, State
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
-
-    from ._engines import Columns
-    from ._second_pass import Sums
 
 Pairs = Mapping[tuple[int, int], Array]  # influence on the difference of two models
 # Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper.
@@ -38,14 +34,13 @@ class Findings:
     """Models on the same rows, with what is known about chance."""
 
     models: Sequence[StreamedModel]
+    rows: Sequence[ModelRow]
     units: Units
     changes: Sequence[Changes]
-    above: Sequence[float]  # share of the rows above their interval, for each model
     labels: Sequence[Any] | None = None  # labels of the blocks; None where rows are independent
     # By statistic, for independent rows; those of blocks follow from their changes.
     pairs: Mapping[str, Pairs] = field(default_factory=dict)
     segments: Sequence[Segment] = ()
-    levels: Sequence[Mapping[str, Any]] = ()  # what the levels of models that have several add to their rows
     engine: str | None = None
 
     @classmethod
@@ -55,8 +50,7 @@ class Findings:
         if not others:
             return first
         every: dict[str, Any] = {
-            name: [one for part in parts for one in getattr(part, name)]
-            for name in ("models", "above", "segments", "levels")
+            name: [one for part in parts for one in getattr(part, name)] for name in ("models", "rows", "segments")
         }
         changes = [change for part in parts for change in part._in_order(first.labels)]
         return replace(first, changes=changes, pairs={}, **every)
@@ -83,38 +77,12 @@ class Findings:
         }
 
 
-class Request(NamedTuple):
-    """What is asked about the models of a frame; as in `assess_frame`."""
-
-    weight: str | None
-    block: str | None
-    features: Sequence[tuple[str, ...]]
-    min_band: float | str | None
-    missing: Missing
-    resolution: int
-
-    @property
-    def by(self) -> list[str]:
-        """Columns that hold labels of segments."""
-        return list(dict.fromkeys(name for feature in self.features for name in feature))
-
-
 def findings(
-    frame: IntoFrame, models: Mapping[str, Bounds], y_true: str, request: Request, settings: AssessmentSettings
+    frame: IntoFrame, models: Mapping[str, Bounds], request: Request, settings: AssessmentSettings
 ) -> Findings:
     """Assess the models of a frame in two passes."""
-    from ._engines import Scan, states
-    from ._second_pass import level_fields, second_pass
-
     intervals, given = _intervals(models, settings.shown_coverage)
-    labels = {f"by_{i}": name for i, name in enumerate(request.by)}
-    labels |= {} if request.block is None else {"block": request.block}
-    roles = {"y_true": y_true, "weight": request.weight, "block": request.block}
-    roles |= {f"by[{i}]": name for i, name in enumerate(request.by)}
-    roles |= {f"models[{name!r}][{i}]": column for name, i, column in _named(models)}
-    native = opened(frame, {role: name for role, name in roles.items() if name is not None})
-    options: Any = {"min_band": request.min_band, "missing": request.missing, "resolution": request.resolution}
-    scan = Scan.of(native, intervals, y_true, request.weight, labels, **options)
+    scan = Scan.of(frame, intervals, request)
     groups = states(scan)
     whole = [State.union(list(parts.values())) for parts in groups]
     streamed = [
@@ -125,53 +93,40 @@ def findings(
     ]
     sums = second_pass(scan, streamed, blocks=request.block is not None)
     streamed = [model.checked(sums.mean(f"{i} shipped")) for i, model in enumerate(streamed)]
-    segments = [
-        segment
-        for i, model in enumerate(streamed)
-        for segment in _segments(i, model, groups[model.place], request, sums)
-    ]
-    engine = str(native.implementation.value)
+    changes = [sums.changes(i, model) for i, model in enumerate(streamed)]
+    levels = [level_fields(i, model, sums) for i, model in enumerate(streamed)]
+    engine = str(scan.rows.implementation.value)
     return Findings(
         streamed,
+        [model.row(sums.units, changes[i], sums.mean(f"{i} above"), levels[i]) for i, model in enumerate(streamed)],
         sums.units,
-        [sums.changes(i, model) for i, model in enumerate(streamed)],
-        [sums.mean(f"{i} above") for i in range(len(streamed))],
+        changes,
         sums.labels,
         sums.pairs(streamed),
-        segments,
-        [level_fields(i, model, sums) if model.levels else {} for i, model in enumerate(streamed)],
+        [
+            segment
+            for i, model in enumerate(streamed)
+            for segment in _segments(i, model, groups[model.place], request, sums)
+        ],
         "spark" if engine.startswith("pyspark") else engine,
     )
-
-
-def _named(models: Mapping[str, Bounds]) -> list[tuple[str, int, str]]:
-    """Columns of all models, numbered within each."""
-    if not models:
-        raise ValueError("`models` must name at least one model.")
-    found = []
-    for name, columns in models.items():
-        flat = list(columns)
-        if len(flat) == 2 and isinstance(flat[1], Mapping):
-            flat = [flat[0], *(bound for pair in flat[1].values() for bound in pair)]
-        elif len(flat) != 3:
-            raise ValueError(f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}.")
-        found += [(name, i, column) for i, column in enumerate(flat)]
-    return found
 
 
 def _intervals(
     models: Mapping[str, Bounds], coverage: float
 ) -> tuple[list[Columns], dict[str, tuple[int, dict[float, int]]]]:
     """Intervals of all models and levels, and for each model the places of the delivered ones and of its levels."""
-    from ._engines import Columns
-
-    _named(models)
+    if not models:
+        raise ValueError("`models` must name at least one model.")
     found, places = list[Columns](), dict[str, tuple[int, dict[float, int]]]()
-    for name, (y_pred, *bounds) in models.items():
+    for name, columns in models.items():
+        y_pred, *bounds = columns
         if len(bounds) == 2:
             places[name] = len(found), {}
             found.append(Columns(name, y_pred, *bounds))
             continue
+        if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
+            raise ValueError(f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}.")
         levels = dict(sorted(bounds[0].items()))
         if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
             raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
@@ -198,14 +153,14 @@ def _segments(
     found = []
     for feature in request.features:
         places = [request.by.index(name) for name in feature]
-        for label, states in _by_label(parts, places).items():
-            part = StreamedModel(model.name, State.union(states), model.settings)
+        for label, state in _by_label(parts, places).items():
+            part = StreamedModel(model.name, state, model.settings)
             found.append(_segment(i, (model, part), (", ".join(feature), label), sums, sums.of_label(places, label)))
     return adjusted_segments(found, model.settings.confidence_level)
 
 
-def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> dict[str, list[State]]:
-    """States of the rows with each label of a feature."""
+def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> dict[str, State]:
+    """State of the rows with each label of a feature."""
     unlabelled = sum(state.rows + state.dropped for key, state in parts.items() if None in key)
     if unlabelled:
         total = sum(state.rows + state.dropped for state in parts.values())
@@ -217,7 +172,7 @@ def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> 
     for key, state in parts.items():
         if state.rows:
             found.setdefault(joined_label(key[place] for place in places), []).append(state)
-    return dict(sorted(found.items()))
+    return {label: State.union(found[label]) for label in sorted(found)}
 
 
 def _segment(

@@ -141,7 +141,10 @@ class StreamedModel:
     # ---- the row
 
     def row(self, units: Units, changes: Changes, above: float, levels: Mapping[str, Any]) -> ModelRow:
-        """All numbers of the model; its rank and p-value depend on the others, `levels` are fields of its levels."""
+        """All numbers of the model; its rank and p-value depend on the others.
+
+        `above` is the share of the rows above their interval, `levels` are fields of its levels.
+        """
         low, high = units.share_ends(self.coverage, changes.get("covered"), self.settings.confidence_level)
         fields: dict[str, Any] = {"coverage": self.coverage, "coverage_low": low, "coverage_high": high}
         delivered = self.curve.at(1.0, unit=self.settings.unit)

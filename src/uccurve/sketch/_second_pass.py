@@ -308,6 +308,8 @@ def _positive(value: nw.Expr) -> nw.Expr:
 
 def level_fields(i: int, model: StreamedModel, sums: Sums) -> dict[str, Any]:
     """Coverage of each level of a model, their weighted interval score (Bracher and others 2021) and PIT histogram."""
+    if not model.levels:
+        return {}
     _refuse_crossing(i, model, sums)
     count, late = len(model.levels), sums.mean(f"{i} late")
     share = 1 / (count + 0.5) / model.size

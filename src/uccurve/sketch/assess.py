@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from narwhals.typing import IntoFrame
 
 from uccurve._checks import HEADLINE, Axes, Range, Unit
 from uccurve.compare._columns import plain
@@ -18,14 +20,12 @@ from uccurve.compare.verdict import verdict
 from uccurve.intervals import Missing
 
 from ._bins import PER_OCTAVE
-from ._findings import Bounds, Findings, Request, findings
+from ._engines import Request
+from ._findings import Bounds, Findings, findings
 from ._influence import Units, block_numbers, changes_of
 from ._model import StreamedModel
 from ._state import State
 from .sketch import UCCSketch
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
 
 OWN_PREDICTIONS = (
     "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and bands "
@@ -122,8 +122,8 @@ def assess_frame(
     """
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
     features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
-    request = Request(weight, block, features, min_band, missing, resolution)
-    return assessed([findings(frame, models, y_true, request, settings)], settings)
+    request = Request(y_true, weight, block, features, min_band, missing, resolution)
+    return assessed([findings(frame, models, request, settings)], settings)
 
 
 def assess_sketches(
@@ -171,7 +171,8 @@ def assess_sketches(
     numbers = [block_numbers(states[model.name], model.look) for model in streamed]
     changes = [changes_of(sums, model.forms) for sums, model in zip(numbers, streamed, strict=True)]
     units = Units(streamed[0].state.rows, len(labels), equal=False)
-    return assessed([Findings(streamed, units, changes, [nan] * len(streamed), labels)], settings)
+    rows = [model.row(units, change, nan, {}) for model, change in zip(streamed, changes, strict=True)]
+    return assessed([Findings(streamed, rows, units, changes, labels)], settings)
 
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
@@ -190,11 +191,9 @@ def assessed(parts: Sequence[Findings], settings: AssessmentSettings) -> Streame
     """Return the verdict on the models of one frame, or of several with the same rows."""
     _refuse_other_rows([model for part in parts for model in part.models])
     found = Findings.joined(parts)
-    models, units = found.models, found.units
+    models, rows, units = found.models, found.rows, found.units
     if found.labels is not None:
         settings = replace(settings, block=counted(units.count, "block"))
-    numbers = zip(models, found.changes, found.above, found.levels or [{}] * len(models), strict=True)
-    rows = [model.row(units, changes, above, levels) for model, changes, above, levels in numbers]
     comparisons, on_wis = (_comparisons(found, rows, name) for name in (settings.ranked_by, "wis"))
     ranked = with_ranks(rows, comparisons, settings)
     comparable = len(parts) == 1 and len({model.y_pred for model in models}) == 1

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
+from narwhals.typing import IntoFrame
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Target, Unit, Vary
@@ -18,11 +19,10 @@ from uccurve.points import CurvePoints, Decomposition, OperatingPoint
 from ._answers import Answers
 from ._binned import Bracket
 from ._bins import PER_OCTAVE, checked
+from ._engines import Columns, Request, Scan, states
 from ._state import State
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
-
     from uccurve.plots.display import UCCDisplay
 
 
@@ -119,18 +119,9 @@ class UCCSketch:
         >>> UCCSketch.from_frame(pl.LazyFrame(data | {"site": ["N", "S", "S"]}), by="site")["S"]
         UCCSketch(2 rows, 2 bins of the scale)
         """
-        from uccurve._frames import opened
-
-        from ._engines import Columns, Scan, states
-
         keys = [by] if isinstance(by, str) else by or ()
-        roles = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
-        named = {role: name for role, name in roles.items() if name is not None}
-        named |= {f"by[{i}]" if len(keys) > 1 else "by": key for i, key in enumerate(keys)}
-        labels = {f"by_{i}": key for i, key in enumerate(keys)}
-        options: Any = {"min_band": min_band, "missing": missing, "resolution": resolution}
-        columns = [Columns("", y_pred, lower, upper)]
-        scan = Scan.of(opened(frame, named), columns, y_true, weight, labels, **options)
+        request = Request(y_true, weight, None, [(key,) for key in keys], min_band, missing, resolution)
+        scan = Scan.of(frame, [Columns("", y_pred, lower, upper)], request)
         (found,) = states(scan)
         sketches = {group: cls._of(state) for group, state in found.items()}
         if by is None:
