@@ -1,8 +1,10 @@
 """`uccurve calibrate`, `apply`, `demo` and `reproduce`."""
 
 import gzip
+import html
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -72,7 +74,17 @@ def test_calibrate_knows_parquet_groups_and_shifts(run: Run, tmp_path: Path) -> 
 def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     out = ("-o", "out.csv", "--coverage")
     models(5).write_csv(tmp_path / "few.csv")
-    refused(run("calibrate", "few.csv", "new.csv", *out, "0.95"), "needs at least 19 rows; there are 5")
+    sentence = "a coverage of 95%{} needs at least {} rows; there are 5. Hint: .* or promise a lower --coverage"
+    refused(run("calibrate", "few.csv", "new.csv", *out, "0.95"), sentence.format("", 19))
+    refused(
+        run("calibrate", "few.csv", "new.csv", *out, "0.95", "--confidence", "90%"),
+        sentence.format(" with confidence 0.9", 45),
+    )
+    models(200).with_columns(a_lower="a_pred", a_upper="a_pred").write_csv(tmp_path / "flat.csv")
+    refused(
+        run("calibrate", "flat.csv", "new.csv", *out, "0.9"),
+        "no scale reaches a coverage of 90% with conformal rank 181 of 200: the largest is 0%. Hint: --min-band raises",
+    )
     pl.read_csv(tmp_path / "new.csv").drop("b_pred").write_csv(tmp_path / "part.csv")
     refused(
         run("calibrate", "cal.csv", "part.csv", *out, "0.9"),
@@ -292,6 +304,45 @@ def test_no_output_is_an_input_or_another_output_even_by_force(run: Run, tmp_pat
     refused(run(*asked, "-o", "./new.csv"), "the input new.csv and --out must be different files")
     refused(run(*asked, "-o", "x", "--save", "x"), "--out and --save must be different files")
     assert (tmp_path / "cal.csv").read_bytes() == before
+
+
+AS_READ = {
+    "named columns": (
+        models(200).rename({"a_pred": "p", "a_lower": "low, 5%", "y": "seen"}).drop("^b_.*$"),
+        ("--model", 'A=p,"low, 5%",a_upper', "--y", "seen", "--min-band", "1.5"),
+    ),
+    "missing": (
+        models(200).with_columns(a_lower=pl.when(pl.col("id") != "007").then("a_lower").otherwise(pl.lit(None))),
+        ("--missing", "drop", "--na", "-", "--na", "?"),
+    ),
+    "crossing": (models(200).rename({"a_lower": "a_upper", "a_upper": "a_lower"}), ("--sort-crossing",)),
+    "bands": (models(200).with_columns(b_lower="b_pred"), ("--min-band", "50%")),
+}
+
+
+@pytest.mark.parametrize("name", AS_READ)
+def test_the_command_of_a_report_reads_the_file_as_it_was_read(run: Run, tmp_path: Path, name: str) -> None:
+    frame, options = AS_READ[name]
+    frame.write_csv(tmp_path / "my file.csv")
+    found = run("assess", "my file.csv", *options, "--coverage", "80%", "--report", "o.html", "--json", "o.json")
+    assert found.returncode == 0, found.stderr
+    verdict = json.loads((tmp_path / "o.json").read_text())["verdict"]
+    (line,) = re.findall(r"<code[^>]*>(uccurve calibrate .*)</code>", (tmp_path / "o.html").read_text())
+    frame.write_csv(tmp_path / "new.csv")
+    done = run(*shlex.split(html.unescape(line))[1:])
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"^{verdict['model']} +\d+ +x {verdict['scale']:.2f} ", done.stdout, re.MULTILINE)
+    assert (tmp_path / "calibrated.csv").is_file()
+
+
+def test_a_report_shows_no_command_that_would_read_other_rows(run: Run, tmp_path: Path) -> None:
+    models(200).drop("y").write_csv(tmp_path / "forecast.csv")
+    models(200).select("id", "y").write_csv(tmp_path / "seen.csv")
+    for options in (["cal.csv", "--weight", "w"], ["forecast.csv", "seen.csv", "--on", "id"]):
+        assert run("assess", *options, "--report", "o.html", "--force").returncode == 0
+        page = (tmp_path / "o.html").read_text()
+        assert "uccurve calibrate" not in page
+        assert "intervals.calibrated(scale=" in page
 
 
 def test_the_demo_prints_its_table_and_writes_its_report(run: Run, tmp_path: Path) -> None:

@@ -331,20 +331,21 @@ def test_every_broken_promise_is_one_sentence_until_they_are_too_many() -> None:
 
 def test_the_command_names_the_file_quoted_for_a_shell() -> None:
     found = assessment([row(), mean8()])
-    line, call = commands(found, {"Mean8": "other.csv", "OLS": "my data.csv"}).values()
+    line, call = commands(found, ["my data.csv", "--missing", "drop"]).values()
     assert shlex.split(line) == [
         *("uccurve", "calibrate", "my data.csv", "new.csv", "-o", "calibrated.csv"),
-        *("--coverage", "90%"),
+        *("--missing", "drop", "--coverage", "90%"),
     ]
     assert call == "intervals.calibrated(scale=0.966)"
+    assert commands(found, None) == {"In Python": call}
     shifted = assessment([row(scale=float("nan"), shift=0.35)])
-    assert commands(shifted, {})["On the command line"].endswith("--coverage 90% --vary shift")
+    assert commands(shifted, ["x.csv"])["On the command line"].endswith("--coverage 90% --vary shift")
     lost = row(scale=float("inf"), half_width=float("inf"))
-    assert commands(assessment([lost]), {}) == {}
+    assert commands(assessment([lost]), ["x.csv"]) == {}
 
 
 def test_several_levels_are_calibrated_to_each_of_them() -> None:
-    line, call = commands(assessment([row(level=0.9)]), {}).values()
+    line, call = commands(assessment([row(level=0.9)]), ["calibration.csv"]).values()
     assert line == "uccurve calibrate calibration.csv new.csv -o calibrated.csv"
     assert call == "curve.intervals_at(level=0.9).calibrated(scale=0.966)"
 
@@ -443,8 +444,7 @@ def test_no_sentence_is_said_twice_at_first_sight() -> None:
 
 
 def test_how_the_page_was_made_names_what_was_asked(found: ucc.Assessment) -> None:
-    files = {"A": "a.csv", "B": "b.csv", "C": "a.csv"}
-    made = Parsed(page(found, files=files)).text.partition("How this page was made files")[2]
+    made = Parsed(page(found, files=["a.csv", "b.csv"])).text.partition("How this page was made files")[2]
     for words in ("a.csv, b.csv", "rows 200", "coverage 80%", "ranked by interval score", "in units of y"):
         assert words in made
     assert "influence of each row" in made

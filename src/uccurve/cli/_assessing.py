@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from uccurve.compare.assess import asked_settings, assess
 from uccurve.compare.gate import Gate, SavedScore, gate
 from uccurve.compare.results import Assessment
+from uccurve.curve import UCC
+from uccurve.points import Curve
 
 from ._loading import Part, labels_of, load, look_into
-from ._options import Engine, Request
+from ._options import Engine, Request, joined_names
 from ._output import Outputs, say, show, show_text
 from ._sources import Source
 from ._streaming import choose_engine, stream
@@ -35,23 +38,45 @@ def assess_files(
         if options["n_resamples"] is not None:
             raise ValueError(f"--resamples needs the rows, and {engine} keeps none. Hint: --engine memory.")
         settings = asked_settings(**{name: options[name] for name in SETTINGS})
-        write(stream(found, request, engine, settings), outputs, full=full)
-        return
-    models, frame = load(found, request)
-    asked: Any = options | labels_of(frame, request)
-    if options["n_resamples"] is not None:  # slow: what is known at once comes at once
-        quick = assess(models, **{**asked, "n_resamples": None, "progress": False})
-        say(f"without resampling: {quick.verdict}", at_once=True)
-    files = {name: path for path, part in zip(paths, found, strict=True) for name in part.models if path != "-"}
-    write(assess(models, **asked), outputs, full=full, files=files)
+        assessment: Assessment = stream(found, request, engine, settings)
+    else:
+        models, frame = load(found, request)
+        asked: Any = options | labels_of(frame, request)
+        if options["n_resamples"] is not None:  # slow: what is known at once comes at once
+            quick = assess(models, **{**asked, "n_resamples": None, "progress": False})
+            say(f"without resampling: {quick.verdict}", at_once=True)
+        assessment = assess(models, **asked)
+    best = assessment.verdict.model
+    path, part = next(pair for pair in zip(paths, found, strict=True) if best in pair[1].models)
+    reading = _read_again(path, part, request, best, assessment.curves[best])
+    write(assessment, outputs, full=full, files=[path for path in paths if path != "-"], reading=reading)
 
 
-def write(found: Assessment, outputs: Outputs, *, full: bool = False, files: Mapping[str, str] | None = None) -> None:
-    """Write each file whole or not at all, then print the verdict and the tables; `files` are those of the models."""
+def _read_again(path: str, part: Part, request: Request, name: str, curve: Curve) -> list[str] | None:
+    """Return a model's file and the options with which `calibrate` reads it as here; None where it cannot.
+
+    It takes no weights, no samples and no observations of another file, and a minimum band as a number only.
+    """
+    columns, minimum = part.models[name], request.min_band
+    if request.weight is not None or part.y is None or columns.samples:
+        return None
+    if isinstance(minimum, str):  # the smallest band of a single level, where any was raised to it
+        if not isinstance(curve, UCC) or curve.levels:
+            return None
+        rows = curve.intervals
+        minimum = float(min(rows.lower_band.min(), rows.upper_band.min())) if rows.raised else None
+    read = replace(request, min_band=minimum).written("y", "missing", "min_band", "sort_crossing", "decimal", "na")
+    if len(columns.bounds) == 1 and (request.models or len(part.models) > 1):
+        read += ["--model", f"{name.partition('=')[0]}={joined_names(columns.names)}"]
+    return ["calibration.csv" if path == "-" else path, *read]
+
+
+def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: Any) -> None:
+    """Write each file whole or not at all, then print the verdict and the tables; `files` as in `page`."""
     if outputs.paths["--report"] is not None:
         from uccurve.report._page import page
 
-        outputs.write("--report", lambda: page(found, files=files))
+        outputs.write("--report", lambda: page(found, **files))
     if outputs.paths["--plot"] is not None:
         with outputs.file("--plot") as path:
             found.plot().savefig(path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower())

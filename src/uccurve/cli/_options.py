@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
@@ -76,6 +77,17 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def joined_names(names: Sequence[str]) -> str:
+    """Return names as `split_names` takes them.
+
+    >>> joined_names(["site", "lower, 5%"])
+    'site,"lower, 5%"'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
 def model_option(text: str) -> tuple[str, Any]:
     """Return a model as written on the command line, NAME=PRED,LOWER,UPPER; columns with a comma go in quotes.
 
@@ -142,6 +154,20 @@ class Request:
         """Columns that hold labels."""
         block = [self.block] if isinstance(self.block, str) else []
         return list(dict.fromkeys([*(name for feature in self.by or () for name in feature), *block]))
+
+    def written(self, *names: str) -> list[str]:
+        """Return these options as a person writes them, but for those that have their default value.
+
+        >>> Request(missing="drop", na=["-", "?"], sort_crossing=True).written("y", "missing", "na", "sort_crossing")
+        ['--missing', 'drop', '--na', '-', '--na', '?', '--sort-crossing']
+        """
+        words: list[str] = []
+        for name in names:
+            value, flag = getattr(self, name), f"--{name.replace('_', '-')}"
+            if value != getattr(Request, name):
+                values = value if isinstance(value, list) else [value]
+                words += [flag] if value is True else [word for one in values for word in (flag, str(one))]
+        return words
 
 
 def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from uccurve._outputs import check_apart, check_target, shown_path, written
 from uccurve.compare import _tables
 from uccurve.compare._columns import Column
-from uccurve.compare._formats import Cell, short, words
+from uccurve.compare._formats import Cell, coverage, short, words
 from uccurve.compare._tables import Table
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ FLAGS = (  # hints of the library in the words of the command line
     ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
     ("or a larger miss_rate", "or promise a lower --coverage"),
 )
+MISS_RATE = re.compile(r"(?:`conformal` at )?(miss_rate=|the smallest is )([\d.e-]*\d)")
 _asides: list[str] = []  # what is said beside the output, which comes first
 
 
@@ -159,7 +161,8 @@ def refusal(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     for call, flag in FLAGS:
         text = text.replace(call, flag)
-    return text
+    said = {"miss_rate=": "a coverage of", "the smallest is ": "the largest is"}
+    return MISS_RATE.sub(lambda found: f"{said[found[1]]} {coverage(1 - float(found[2]))}", text)
 
 
 def show(assessment: Assessment, *, full: bool = False) -> None:

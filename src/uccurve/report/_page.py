@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from math import isfinite
 from typing import Any
@@ -35,7 +35,13 @@ POLICY = (
 )
 
 
-def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str] | None = None) -> str:
+def page(
+    found: Assessment,
+    *,
+    title: str | None = None,
+    files: Sequence[str] = (),
+    reading: Sequence[str] | None = ("calibration.csv",),
+) -> str:
     """Return the page of an assessment: the verdict first, then why, calibration, curves, pairs, segments and areas.
 
     It needs no network and sends nothing: plotly's script is part of it, and its policy forbids every request. Names
@@ -44,8 +50,10 @@ def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str
     Parameters
     ----------
     title : str, optional
-    files : mapping from model to file, optional
+    files : sequence of str, optional
         Where the models came from.
+    reading : sequence of str, optional
+        The file of the model to ship and the options of ``uccurve calibrate`` that read it; None where it cannot.
 
     Examples
     --------
@@ -54,7 +62,7 @@ def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str
     >>> "Content-Security-Policy" in page(a, title="Small")
     True
     """
-    settings, ranking, files = found.settings, found.ranking, files or {}
+    settings, ranking = found.settings, found.ranking
     named = f"{len(found)} models" if len(found) > 1 else short(found.rows[0].name)
     coloured = ranking if len(found) <= COLOURED else ranking[:BEST]
     columns = {group: model_columns(group, found.rows, settings) for group in TITLES}
@@ -71,7 +79,7 @@ def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str
         headline=sections.headline(found),
         facts=sections.facts(found),
         promises=sections.promises(found),
-        commands=sections.commands(found, files),
+        commands=sections.commands(found, reading),
         tables=tables,
         why=charts.decomposition(found),
         calibration=charts.calibration(found),
@@ -82,7 +90,7 @@ def page(found: Assessment, *, title: str | None = None, files: Mapping[str, str
         pairs=sections.pairs(found),
         segments=sections.segments(found),
         reading=dict.fromkeys((one.heading, one.help) for table in tables.values() for one in table.columns[1:]),
-        files=dict.fromkeys(files.values()),
+        files=files,
         version=version("uccurve"),
     )
 

@@ -62,19 +62,25 @@ def promises(found: Assessment) -> list[str]:
     return sentences
 
 
-def commands(found: Assessment, files: Mapping[str, str]) -> dict[str, str]:
-    """Return what applies the verdict, on the command line and in Python; `files` are the models', where known."""
+def commands(found: Assessment, reading: Sequence[str] | None) -> dict[str, str]:
+    """Return what applies the verdict, on the command line and in Python.
+
+    `reading` are the file of the model to ship and the options that say how to read it; None where no command can.
+    """
     best = found[found.verdict.model]
     if not is_reachable(best):
         return {}
-    line = ["uccurve", "calibrate", files.get(best.name, "calibration.csv"), "new.csv", "-o", "calibrated.csv"]
+    shifted = isfinite(best.shift)
+    own = "intervals" if best.level is None else f"curve.intervals_at(level={best.level:g})"
+    call = f"shift={best.shift:.6g}" if shifted else f"scale={best.scale:.6g}"
+    lines = {"In Python": f"{own}.calibrated({call})"}
+    if reading is None:
+        return lines
+    line = ["uccurve", "calibrate", reading[0], "new.csv", "-o", "calibrated.csv", *reading[1:]]
     if best.level is None:  # a file with several levels is calibrated to each of them
         line += ["--coverage", str(coverage(found.settings.shown_coverage))]
-    own = "intervals" if best.level is None else f"curve.intervals_at(level={best.level:g})"
-    shifted = isfinite(best.shift)
     line += ["--vary", "shift"] if shifted else []
-    call = f"shift={best.shift:.6g}" if shifted else f"scale={best.scale:.6g}"
-    return {"On the command line": shlex.join(line), "In Python": f"{own}.calibrated({call})"}
+    return {"On the command line": shlex.join(line), **lines}
 
 
 class Pairs(NamedTuple):
