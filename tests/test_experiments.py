@@ -39,13 +39,12 @@ from uccurve.experiments.experiment import (
     Experiment,
     Findings,
     Parts,
-    Reading,
     Settings,
     printed,
     scored,
 )
 from uccurve.experiments.figures import canvas, draw_curves
-from uccurve.experiments.results import BLOCK, as_text, ours, refreshed, result, run_all, tables
+from uccurve.experiments.results import BLOCK, as_text, ours, refreshed, result, run_one, tables, write_page
 from uccurve.experiments.store import Arrays, finished, part_path, write_whole
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -217,7 +216,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
 def toy(work: Callable[[str, int, Settings], Arrays]) -> Experiment:
     """An experiment in miniature: each part holds one number; the second reading uses the first seed only."""
 
-    def judge(parts: Parts, seed: int) -> Findings:
+    def read(_reading: str, parts: Parts, seed: int) -> Findings:
         total = float(sum(float(parts[name]["value"]) for name in ("one", "two")))
         models = {"A": three_rows(), "Constant": flat(three_rows())}
         cells = {("Sums", "A", "total"): total + seed}
@@ -233,7 +232,7 @@ def toy(work: Callable[[str, int, Settings], Arrays]) -> Experiment:
         return {"value": np.array(10 * settings["size"] + settings["extra"] + seed)}
 
     first = {name: partial(work, name) for name in ("one", "two")}
-    return Experiment("synthetic", {FIRST: Reading(first, judge), SECOND: Reading({"more": more}, judge)}, draw)
+    return Experiment("synthetic", {FIRST: first, SECOND: {"more": more}}, read, draw)
 
 
 @pytest.mark.usefixtures("words")
@@ -279,24 +278,25 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
     steps: list[tuple[int, int]] = []
     start: dict[str, Any] = {"quick": False, "seeds": None, "folder": tmp_path / "out"}
     with pytest.raises(KeyboardInterrupt):
-        run_all([toy(work)], **start, progress=lambda *_: None)
+        run_one(toy(work), **start, progress=lambda *_: None)
     assert not (tmp_path / "out").exists()
     broken = False
-    found = run_all([toy(work)], **start, progress=lambda _, i, n: steps.append((i, n)))
+    found = run_one(toy(work), **start, progress=lambda _, i, n: steps.append((i, n)))
+    write_page(tmp_path / "out")
     assert sorted(done) == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
-    assert steps == [(i, 8) for i in range(9)]
+    assert steps == [(i, 7) for i in range(8)]
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["index.html", "synthetic.json", "toy-ucc.svg"]
-    assert json.loads((tmp_path / "out" / "synthetic.json").read_text()) == found["synthetic"]
+    assert json.loads((tmp_path / "out" / "synthetic.json").read_text()) == found
     page = (tmp_path / "out" / "index.html").read_text()
     assert "4.500 ± 0.707 (3.000)" in page
     assert "2 of 2" in page
     assert "Inferred." in page
-    assert {row["reading"] for row in found["synthetic"]["rows"]} == {FIRST, SECOND}
+    assert {row["reading"] for row in found["rows"]} == {FIRST, SECOND}
     assert list((tmp_path / "cache").rglob("more-seed*.npz")) == [*(tmp_path / "cache").rglob("more-seed0-*.npz")]
     assert '<th scope="row">size</th>\n<td>2</td>' in page
     assert "A toy &lt;curve&gt;." in page
-    assert "4.500 ± 0.707 (3.000)" in as_text(found["synthetic"])
+    assert "4.500 ± 0.707 (3.000)" in as_text(found)
 
 
 def test_the_page_keeps_the_results_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -428,7 +428,7 @@ def test_every_experiment_has_words_for_its_figures_and_readings(name: str) -> N
     assert json.loads(json.dumps(dict(experiment.settings())))
     assert experiment.words["title"]
     assert experiment.words["captions"]
-    if SECOND in experiment.readings:
+    if SECOND in experiment.work:
         note = experiment.words["second"]["note"]
         assert "nferred" in note
         assert "For it" in note
@@ -440,7 +440,7 @@ def test_the_page_shows_the_committed_results() -> None:
     text = (DOCS / "paper-recomputed.md").read_text(encoding="utf-8")
     assert refreshed(text, DOCS / "paper") == text
     shown = {(block["name"], block["reading"] or FIRST) for block in BLOCK.finditer(text)}
-    assert shown == {(name, reading) for name in NAMES for reading in load(name).readings}
+    assert shown == {(name, reading) for name in NAMES for reading in load(name).work}
 
 
 @pytest.mark.usefixtures("words")

@@ -12,6 +12,7 @@ from uccurve import _checks as checks
 
 __all__ = ["NAMES", "load", "run", "study"]
 
+Progress = Callable[[str, int, int], None]  # called with a label, how much is done and how much there is
 NAMES = ("concepts", "synthetic", "gap", "bnn", "housing", "wine", "traffic")
 
 
@@ -30,7 +31,7 @@ def run(
     quick: bool = False,
     seeds: int | None = None,
     out: str | Path = "paper",
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Run experiments end to end and write ``NAME.json``, the figures and ``index.html`` to a folder.
 
@@ -62,12 +63,13 @@ def run(
     ValueError: `names` must be one of concepts, synthetic, ...; got 'winee'. Did you mean 'wine'?
     """
     wanted = list(names)
-    found = [load(name) for name in (NAMES if "all" in wanted else wanted)]
-    if seeds is not None and seeds < 1:
-        raise ValueError(f"`seeds` must be at least 1; got {seeds}.")
-    from .results import run_all
+    chosen = [load(name) for name in (NAMES if "all" in wanted else wanted)]
+    from .results import run_one, write_page
 
-    return run_all(found, quick=quick, seeds=seeds, folder=Path(out), progress=progress or (lambda *_: None))
+    asked = _asked(quick, seeds, progress)
+    found = {one.name: run_one(one, Path(out), **asked) for one in chosen}
+    write_page(Path(out))
+    return found
 
 
 def study(
@@ -78,7 +80,7 @@ def study(
     quick: bool = False,
     seeds: int | None = None,
     out: str | Path = ".",
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compare methods that predict intervals on many data sets, and write the page ``study.md`` that says which to use.
 
@@ -118,7 +120,11 @@ def study(
         from ._study import run_study
     except ImportError as error:
         raise ImportError(f'the study needs {error.name}: pip install "uccurve[study]"') from error
+    return run_study(methods, own or {}, data, Path(out), **_asked(quick, seeds, progress))
+
+
+def _asked(quick: bool, seeds: int | None, progress: Progress | None) -> dict[str, Any]:
+    """Return the options that `run` and `study` share, checked."""
     if seeds is not None and seeds < 1:
         raise ValueError(f"`seeds` must be at least 1; got {seeds}.")
-    asked: Any = {"quick": quick, "seeds": seeds or (1 if quick else 5), "progress": progress or (lambda *_: None)}
-    return run_study(methods, own or {}, data, folder=Path(out), **asked)
+    return {"quick": quick, "seeds": seeds, "progress": progress or (lambda *_: None)}

@@ -38,10 +38,11 @@ OWN = {"words": "a method of your own", "package": "uccurve"}
 
 
 def run_study(
-    methods: Iterable[str] | None, own: Mapping[str, Any], data: Iterable[str] | None,
-    *, quick: bool, seeds: int, folder: Path, progress: Progress,
+    methods: Iterable[str] | None, own: Mapping[str, Any], data: Iterable[str] | None, folder: Path,
+    *, quick: bool, seeds: int | None, progress: Progress,
 ) -> Result:  # fmt: skip
     """Compute what is missing, judge, rank, draw, and write the JSON file, the figures and the page."""
+    seeds = seeds or (1 if quick else 5)
     chosen = selected("methods", methods, METHODS) | {name: own_method(name, one) for name, one in own.items()}
     sets = selected("data", QUICK if quick and data is None else data, DATA)
     packages = loaded({name: about("methods", name) for name in chosen} | {name: about("data", name) for name in sets})

@@ -19,7 +19,7 @@ from uccurve import UCC, Intervals
 from uccurve.plots._drawing import GREY, PALETTE, mark_in_view
 
 from .bands import BM, beside_constants, crossing
-from .experiment import FIRST, Arrays, Cells, Experiment, Findings, Floats, Parts, Reading, Settings, row
+from .experiment import FIRST, Arrays, Cells, Experiment, Findings, Floats, Parts, Settings, row
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 Weights = dict[str, Array]
@@ -178,7 +178,7 @@ def intervals(part: Arrays, targets: str = "noise-free", within: float = OUTER) 
     return Intervals.from_std(part[targets][inside], *part["test"][:, inside])
 
 
-def judge(parts: Parts, _seed: int) -> Findings:
+def judge(_reading: str, parts: Parts, _seed: int) -> Findings:
     """Judge VI and HMC (by NUTS), each against its own constant band, for both kinds of targets."""
     cells: Cells = {}
     for method, part in parts.items():
@@ -234,5 +234,5 @@ def draw(parts: Parts) -> Figures:
 
 
 WORK = {method: partial(fitted, method) for method in ("VI", "NUTS")}
-FIRST_READING = Reading(WORK, judge, drawn={"HMC": partial(fitted, "HMC")})  # five million gradients
-EXPERIMENT = Experiment("bnn", {FIRST: FIRST_READING}, draw)
+DRAWN = {"HMC": partial(fitted, "HMC")}  # five million gradients
+EXPERIMENT = Experiment("bnn", {FIRST: WORK}, judge, draw, DRAWN)

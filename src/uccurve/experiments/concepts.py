@@ -8,7 +8,7 @@ from uccurve import UCC, Intervals
 from uccurve.plots._drawing import GREY, PALETTE
 
 from .bands import BM, banded, crossing
-from .experiment import FIRST, Arrays, Experiment, Findings, Models, Parts, Reading, Settings
+from .experiment import FIRST, Arrays, Experiment, Findings, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 OFFSET = "A constant band around two predictions"
@@ -41,7 +41,7 @@ def models_of(part: Arrays) -> tuple[Models, Models]:
     return {name: Intervals.from_bounds(*part[name]) for name in "ABC"}, offset
 
 
-def judge(parts: Parts, _seed: int) -> Findings:
+def judge(_reading: str, parts: Parts, _seed: int) -> Findings:
     """Judge the drawings' own claims on the data they are drawn from."""
     models, shifted = models_of(parts["small data"])
     area = {name: UCC(iv).area() for name, iv in models.items()}
@@ -104,4 +104,4 @@ def draw(parts: Parts) -> Figures:
     return {**figures, "concepts-predictions": predictions}
 
 
-EXPERIMENT = Experiment("concepts", {FIRST: Reading({"small data": small_data}, judge)}, draw)
+EXPERIMENT = Experiment("concepts", {FIRST: {"small data": small_data}}, judge, draw)

@@ -25,6 +25,8 @@ Parts = Mapping[str, Arrays]
 FIRST, SECOND = "first", "second"
 COVERAGE = 0.95
 SCORES, DECOMPOSITION = "Proper scores", "Interval score as delivered"
+# Of the score as delivered, by the name of its field, with the sign of those that are not a score.
+CONTRIBUTIONS = ("score", "climatology", "- prediction", "- discrimination", "+ miscalibration")
 RANKED_BY = {"score": "interval score at 95%", "crps": "potential CRPS"}
 
 
@@ -100,13 +102,7 @@ def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
             "coverage as delivered, %": 100 * model.coverage,
             "factor": model.scale,
         }
-        contributions = {
-            "score": parts.score,
-            "climatology": parts.climatology,
-            "- prediction": parts.prediction,
-            "- discrimination": parts.discrimination,
-            "+ miscalibration": parts.miscalibration,
-        }
+        contributions = {label: getattr(parts, label.split()[-1]) for label in CONTRIBUTIONS}
         cells |= row(SCORES, name, scores) | row(DECOMPOSITION, name, contributions)
     claims = {(text, where): found.claims[key] for where, texts in said.items() for key, text in texts.items()}
     for order, (score, words) in product(found.orders, RANKED_BY.items()):
@@ -117,25 +113,28 @@ def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One way to read the paper's recipe.
+class Experiment:
+    """One experiment of the paper.
 
-    `work` computes what it needs beyond the parts of earlier readings, and `drawn` what only the seed that is drawn
-    needs; `judge` reads all parts of a seed.
+    Attributes
+    ----------
+    work : mapping
+        By reading of the paper's recipe, what computes the parts that it needs beyond those of earlier readings.
+    read : callable
+        Returns what all parts of a seed say under a reading.
+    draw : callable
+        Returns figures by file name.
+    drawn : mapping
+        What computes the parts that only the seed that is drawn needs.
+    defaults : mapping
+        Settings that `paper.toml` may leave out.
     """
 
-    work: Work
-    judge: Callable[[Parts, int], Findings]
-    drawn: Work = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """One experiment of the paper; `draw` returns figures by file name, and settings are added to the `defaults`."""
-
     name: str
-    readings: Mapping[str, Reading]
+    work: Mapping[str, Work]
+    read: Callable[[str, Parts, int], Findings]
     draw: Callable[[Parts], dict[str, Any]]
+    drawn: Work = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -178,12 +177,12 @@ class Experiment:
             "recipe": self.words.get("recipe", 1),
             "versions": store.versions(self.words["libraries"]),
         }
-        for name, reading in self.readings.items():
-            about = self.words.get(name, {})
+        for reading, work in self.work.items():
+            about = self.words.get(reading, {})
             if seed >= about.get("seeds", math.inf):
                 continue
             settings = Settings({**self.settings(quick=quick), **about.get("settings", {})})
-            for part, compute in {**reading.work, **(reading.drawn if seed == self.illustration else {})}.items():
+            for part, compute in {**work, **(self.drawn if seed == self.illustration else {})}.items():
                 path = store.part_path(self.name, f"{part}-seed{seed}", {**common, "settings": settings, "part": part})
                 found[part] = partial(store.finished, path, partial(compute, seed, settings))
         return found
@@ -198,5 +197,5 @@ class Experiment:
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
         """Return what each reading whose parts are there says, with proper scores."""
-        complete = {name: one for name, one in self.readings.items() if set(one.work) <= set(parts)}
-        return {name: scored(one.judge(parts, seed), self.words["claims"]) for name, one in complete.items()}
+        complete = [reading for reading, work in self.work.items() if set(work) <= set(parts)]
+        return {name: scored(self.read(name, parts, seed), self.words["claims"]) for name in complete}

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from uccurve import UCC, Intervals
 
 from .bands import ED, banded, beside_constants, repaired
-from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Parts, Reading, Settings, row
+from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Parts, Settings, row
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 Regions = tuple[tuple[float, float], ...]
@@ -68,9 +68,9 @@ def models(part: Arrays) -> dict[str, Intervals]:
     return {"GP": Intervals.from_bounds(*part["test GP"]), "QR": repaired(part["test QR"])}
 
 
-def judge(part: str, parts: Parts, _seed: int) -> Findings:
+def judge(reading: str, parts: Parts, _seed: int) -> Findings:
     """Judge both models, each against its own constant band: areas, gains, and widths at a miss rate of 5%."""
-    found, cells, values = models(parts[part]), Cells(), []
+    found, cells, values = models(parts[PARTS[reading][0]]), Cells(), []
     for name, iv in found.items():
         curve, flat = UCC(iv), UCC(iv.constant())
         own, reference = (2 * one.find(miss_rate=MISS_RATE).bandwidth for one in (curve, flat))
@@ -112,8 +112,5 @@ def draw(parts: Parts) -> Figures:
     return {"gap-fits": fits, "gap-ucc": curves}
 
 
-READINGS = {
-    reading: Reading({name: partial(intervals, regions)}, partial(judge, name))
-    for reading, (name, regions) in PARTS.items()
-}
-EXPERIMENT = Experiment("gap", READINGS, draw)
+WORK = {reading: {name: partial(intervals, regions)} for reading, (name, regions) in PARTS.items()}
+EXPERIMENT = Experiment("gap", WORK, judge, draw)

@@ -15,7 +15,7 @@ import math
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]],
         "figures": [{"name": name, "caption": caption} for name, caption in words["captions"].items()],
         "reasons": words.get("reasons", {}),
     }
-    for name in experiment.readings:
+    for name in experiment.work:
         by_seed = {seed: one[name] for seed, one in judged.items() if name in one}
         found["readings"][name] = {"seeds": list(by_seed), "note": words.get(name, {}).get("note", "")}
         for cell in dict.fromkeys(cell for one in by_seed.values() for cell in one.cells):
@@ -94,42 +94,35 @@ def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]],
     return found
 
 
-def run_all(
-    experiments: Iterable[Experiment], *, quick: bool, seeds: int | None, folder: Path, progress: Progress
-) -> dict[str, Result]:
-    """Run the experiments one after the other and write the page, which also shows the results of earlier runs."""
+def write_page(folder: Path) -> None:
+    """Write the page, which also shows the results of earlier runs."""
     from jinja2 import Environment
 
-    found = {}
-    for one in experiments:
-        found[one.name] = run_one(one, one.seeds(seeds, quick=quick), quick=quick, folder=folder, progress=progress)
     files = [folder / f"{name}.json" for name in printed()]
     results = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
     template = Environment(autoescape=True, trim_blocks=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
     page = template.render(results=[one for one in results if "readings" in one], tables=tables)
     write_whole(folder / "index.html", page.encode())
-    return found
 
 
-def run_one(experiment: Experiment, seeds: Sequence[int], *, quick: bool, folder: Path, progress: Progress) -> Result:
+def run_one(experiment: Experiment, folder: Path, *, quick: bool, seeds: int | None, progress: Progress) -> Result:
     """Compute what is missing, judge every seed, draw one, and write the experiment's files."""
     from .figures import save
 
-    total = sum(len(experiment.parts(seed, quick=quick)) + 1 for seed in seeds) + 1
-    steps = count()
+    chosen = experiment.seeds(seeds, quick=quick)
+    total, steps = sum(len(experiment.parts(seed, quick=quick)) + 1 for seed in chosen), count()
 
     def step(label: str) -> None:
         progress(f"{experiment.name}: {label}", next(steps), total)
 
     judged: dict[int, dict[str, Findings]] = {}
     figures: dict[str, Any] = {}
-    for seed in seeds:
+    for seed in chosen:
         parts = experiment.computed(seed, quick=quick, step=step)
         step(f"curves, tests and scores, seed {seed}")
         judged[seed] = experiment.judge(parts, seed)
         if seed == experiment.illustration or not figures:
             figures = experiment.draw(parts)
-    step("figures")
     for name, figure in figures.items():
         save(figure, folder / name)
     found = result(experiment, judged, quick=quick)

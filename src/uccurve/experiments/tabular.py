@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from uccurve.train import BandRegressor
 
 from .bands import BM, ED, OURS, all_models, banded, calibrated_by_fold, models_of, summary, tuned, with_constant
-from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Models, Parts, Reading, Settings
+from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves
 
 Data = tuple[Floats, Floats]  # features and targets
@@ -187,5 +187,4 @@ def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[s
         FIRST: {"intervals": partial(pooled, load, intervals)},
         SECOND: {part: partial(pooled, load, fold) for part, fold in more.items()},
     }
-    readings = {reading: Reading(work[reading], partial(findings, reading)) for reading in work}
-    return Experiment(name, readings, draw, {"rows": None})
+    return Experiment(name, work, findings, draw, defaults={"rows": None})

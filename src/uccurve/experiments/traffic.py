@@ -1,7 +1,6 @@
 """Metro traffic: three sequence-to-sequence forecasters against their constant bands (Section 4.2 and Appendix)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,7 @@ from uccurve import UCC, Intervals
 
 from . import seq2seq
 from .bands import BM, COST_FACTOR, ED, absolute_error, all_differ, banded, beside_constants, costs, crossing, flat
-from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Parts, Reading, Settings, row
+from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Parts, Settings, row
 from .figures import Figures, canvas, draw_curves
 from .loaders import WEEK, calendar_columns, hourly, traffic
 
@@ -164,13 +163,22 @@ def cells_of(name: str, part: Arrays) -> Cells:
     }
 
 
-def findings(chosen: dict[str, Arrays], seed: int) -> Findings:
-    """Judge a JMS, a JMV and a DOMS, in this order, each against the constant band around its own predictions."""
+def judge(reading: str, parts: Parts, seed: int) -> Findings:
+    """Judge a JMS, a JMV and a DOMS, each against the constant band around its own predictions.
+
+    In the second reading these are an online JMS, the same JMV, and a DOMS tuned inside the training period; JMS with
+    trees is added, and what trees gain with no error, the last one, or the last three to see.
+    """
+    jms, jmv, doms = MODELS if reading == FIRST else (ONLINE, "JMV", INSIDE)
+    chosen = {name: parts[name] for name in (jms, jmv, doms)}
+    chosen |= {TREES: online_trees(parts["JMS"])} if reading == SECOND else {}
     cells: Cells = {}
     for name, part in chosen.items():
         cells |= cells_of(name, part)
+    for name in ("JMS", ONLINE) if reading == SECOND else ():
+        shown = {label: intervals(online_trees(parts[name], lags, tuned=False)) for label, lags in LAGS.items()}
+        cells |= row(SEEN, name, {label: 100 * UCC(iv).gain(axes=ED) for label, iv in shown.items()})
     models = {name: intervals(part) for name, part in chosen.items()}
-    jms, jmv, doms, *_ = chosen
     week = chosen[jms]["test hour"] // WEEK
 
     def three(table: str, measure: str) -> list[float]:
@@ -203,25 +211,6 @@ def findings(chosen: dict[str, Arrays], seed: int) -> Findings:
     return Findings(cells, claims, beside_constants(models), block=week, orders=orders)
 
 
-def judge(parts: Parts, seed: int) -> Findings:
-    """Judge the three forecasters, whose bands see what the predictions see."""
-    return findings({name: parts[name] for name in MODELS}, seed)
-
-
-def judge_online(parts: Parts, seed: int) -> Findings:
-    """Judge the online JMS, also with trees, in place of JMS, and a DOMS tuned inside the training period.
-
-    Trees are also shown with no error, the last one, or the last three to see.
-    """
-    chosen = {name: parts[name] for name in (ONLINE, "JMV", INSIDE)}
-    found = findings({**chosen, TREES: online_trees(parts["JMS"])}, seed)
-    cells = dict(found.cells)
-    for name in ("JMS", ONLINE):
-        shown = {label: intervals(online_trees(parts[name], lags, tuned=False)) for label, lags in LAGS.items()}
-        cells |= row(SEEN, name, {label: 100 * UCC(iv).gain(axes=ED) for label, iv in shown.items()})
-    return replace(found, cells=cells)
-
-
 def draw(parts: Parts) -> Figures:
     """Return the curves as in the paper's Figure 15, with the second reading of JMS below the first."""
     found = {**parts, TREES: online_trees(parts["JMS"], tuned=False)}
@@ -237,4 +226,4 @@ def draw(parts: Parts) -> Figures:
 WORK = {name: partial(forecasts, kind) for name, kind in MODELS.items()}
 TUNED_INSIDE = partial(forecasts, "dropout", train="outside", tune="inside")
 SECOND_WORK = {ONLINE: partial(forecasts, "online"), INSIDE: TUNED_INSIDE}
-EXPERIMENT = Experiment("traffic", {FIRST: Reading(WORK, judge), SECOND: Reading(SECOND_WORK, judge_online)}, draw)
+EXPERIMENT = Experiment("traffic", {FIRST: WORK, SECOND: SECOND_WORK}, judge, draw)
