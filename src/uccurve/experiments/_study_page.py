@@ -21,6 +21,7 @@ PANELS = (
     ("all", "gain_BM", "Gain on BM axes, all data sets"),
     ("all", "gain_BD", "Gain on BD axes, all data sets"),
 )
+SKILL = ("skill_low", "skill_pooled", "skill_high")
 
 
 def write(result: Result, folder: Path) -> None:
@@ -40,7 +41,7 @@ def answer(result: Result, group: str) -> dict[str, Any]:
     """Return methods by mean rank of the score as delivered, which are worse than the first, and what they cost."""
     ranks = result["ranks"][group]
     mean = ranks["measures"]["score"]["mean_ranks"]
-    order = sorted(mean, key=mean.__getitem__)
+    order = sorted(mean, key=mean.get)
     sets = [result["data"][name] for name in ranks["data"]]
     largest = max(sets, key=lambda one: one["training_rows"])
     seconds = {method: largest["results"][method]["fit_seconds"]["mean"] for method in order}
@@ -63,55 +64,45 @@ def saved(sets: Any, method: str, measure: str = "score") -> float | None:
 
 
 def rank_diagrams(result: Result) -> Any:
-    """Return Demšar's critical-difference diagrams."""
+    """Return critical-difference diagrams: lines of that length around mean ranks, the best method's shaded."""
     figure, panels = canvas(2, rows=3, size=(6.2, 3.2))
     for ax, (group, measure, title) in zip(panels, PANELS, strict=True):
-        ax.set_axis_off()
         ranks = result["ranks"][group]
-        if ranks["measures"]:
-            draw_ranks(ax, ranks["measures"][measure]["mean_ranks"], ranks["critical_difference"], result["methods"])
-            ax.set_title(f"{title} ({len(ranks['data'])}), CD {ranks['critical_difference']:.1f}", fontsize=10)
+        if not ranks["measures"]:
+            ax.set_axis_off()
+            continue
+        mean, half = ranks["measures"][measure]["mean_ranks"], ranks["critical_difference"] / 2
+        lines = {name: (mean[name] - half, mean[name], mean[name] + half) for name in sorted(mean, key=mean.get)}
+        draw_lines(ax, lines, result["methods"])
+        ax.axvspan(min(mean.values()) - half, min(mean.values()) + half, color=GREY, alpha=0.15, linewidth=0)
+        ax.set_title(f"{title} ({len(ranks['data'])}), CD {2 * half:.1f}", fontsize=10)
+        ax.set_xlabel("mean rank")
     return figure
-
-
-def draw_ranks(ax: Any, ranks: Mapping[str, float], critical: float, about: Mapping[str, Any]) -> None:
-    """Draw mean ranks on a line; bars join methods that are not significantly different."""
-    order, k = sorted(ranks, key=ranks.__getitem__), len(ranks)
-    ax.hlines(0, 1, k, color="black", linewidth=1)
-    for rank in range(1, k + 1):
-        ax.annotate(str(rank), (rank, 0), (0, 7), textcoords="offset points", ha="center", fontsize=8)
-        ax.vlines(rank, 0, 0.15, color="black", linewidth=1)
-    reach = [[name for name in order[i:] if ranks[name] - ranks[first] <= critical] for i, first in enumerate(order)]
-    bars = [group for i, group in enumerate(reach) if len(group) > 1 and (i == 0 or group[-1] != reach[i - 1][-1])]
-    for place, group in enumerate(bars, start=1):
-        ax.hlines(-0.3 * place, ranks[group[0]] - 0.06, ranks[group[-1]] + 0.06, color="black", linewidth=3)
-    for place, name in enumerate(order):
-        left = place < (k + 1) // 2
-        y = -0.3 * len(bars) - 0.6 * (1 + (place if left else k - 1 - place))
-        edge, color = 0.7 if left else k + 0.3, PALETTE[0] if about[name].get("ours") else GREY
-        ax.plot([ranks[name], ranks[name], edge], [0, y, y], color=color, linewidth=1)
-        text = f"{name}  {ranks[name]:.1f} " if left else f" {ranks[name]:.1f}  {name}"
-        ax.text(edge, y, text, ha="right" if left else "left", va="center", fontsize=9, color=color)
-    ax.set_xlim(1 - 0.5 * k, 1.5 * k)
 
 
 def forest_plots(result: Result) -> Any:
     """Return skills of all methods with 95% intervals, a panel per data set."""
-    sets, names = result["data"], list(result["methods"])
+    sets = result["data"]
     columns = min(4, len(sets))
-    figure, panels = canvas(columns, rows=-(-len(sets) // columns), size=(3.1, 3.0))
-    for place, (ax, (title, one)) in enumerate(zip(panels, sets.items(), strict=False)):
-        for y, name in enumerate(names):
-            if found := one["results"].get(name):
-                low, high = (100 * found[end] for end in ("skill_low", "skill_high"))
-                color = PALETTE[0] if result["methods"][name].get("ours") else GREY
-                ax.plot([low, high], [y, y], color=color, linewidth=1.4)
-                ax.plot(100 * found["skill_pooled"], y, "o", color=color, markersize=4)
+    figure, panels = canvas(columns, rows=-(-len(sets) // columns), size=(3.1, 3.0), sharey=True)
+    for ax, (title, one) in zip(panels, sets.items(), strict=False):
+        ends = {name: [100 * found[end] for end in SKILL] for name, found in one["results"].items()}
+        draw_lines(ax, {name: ends.get(name) for name in result["methods"]}, result["methods"])
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(names)), names if place % columns == 0 else [], fontsize=8)
-        ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_title(f"{title} ({one['rows']:,} rows)", fontsize=10)
         ax.set_xlabel("skill, %")
     for ax in panels[len(sets) :]:
         ax.set_axis_off()
     return figure
+
+
+def draw_lines(ax: Any, lines: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Draw a method per line, the first on top: a dot between two ends, or nothing; ours are blue."""
+    for y, (name, found) in enumerate(lines.items()):
+        if found:
+            low, middle, high = found
+            color = PALETTE[0] if about[name].get("ours") else GREY
+            ax.plot([low, high], [y, y], color=color, linewidth=1.4)
+            ax.plot(middle, y, "o", color=color, markersize=4)
+    ax.set_yticks(range(len(lines)), lines, fontsize=8)
+    ax.set_ylim(len(lines) - 0.5, -0.5)
