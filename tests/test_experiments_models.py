@@ -17,7 +17,7 @@ import polars as pl
 from sklearn._loss import PinballLoss
 from sklearn.ensemble import GradientBoostingRegressor
 
-from uccurve.experiments import bands, bnn, gap, housing, loaders, seq2seq, synthetic, tabular, traffic, wine
+from uccurve.experiments import bands, bnn, gap, housing, loaders, seq2seq, synthetic, tabular, traffic
 from uccurve.experiments.experiment import Settings
 
 
@@ -75,16 +75,13 @@ def test_all_models_of_a_fold_share_one_prediction() -> None:
     assert len(y_true) == 2 * 300
 
 
-def test_tiny_and_crossing_bands_are_repaired_in_several_ways() -> None:
+def test_tiny_and_crossing_bands_are_raised_to_a_share_of_the_mean_half_width() -> None:
     y_true, y_pred = np.array([1.0, 2.0]), np.array([0.0, 0.0])
     # The second prediction lies above its upper bound; the mean half-width is (6 + 2) / 2 / 2 = 2.
-    found = wine.repairs(np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]]))
-    assert_allclose([found[label].upper_band[1] for label in wine.FLOORS], [0.1, 0.2, 0.4])
-    for iv in found.values():
-        assert_allclose(iv.y_pred, y_pred)
-    assert_allclose(found["floor 1/20"].lower_band, [2.0, 3.0])
-    assert_allclose(found["symmetric"].lower_band, [3.0, 1.0])
-    assert_allclose(found["symmetric"].upper_band, [3.0, 1.0])
+    found = bands.repaired(np.stack([y_true, y_pred, [-2.0, -3.0], [4.0, -1.0]]))
+    assert_allclose(found.upper_band, [4.0, 0.1])
+    assert_allclose(found.lower_band, [2.0, 3.0])
+    assert_allclose(found.y_pred, y_pred)
 
 
 def test_a_row_equal_to_its_prediction_counted_as_not_above() -> None:

@@ -5,6 +5,7 @@ import platform
 import time
 import tomllib
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -51,10 +52,11 @@ def run_study(
     judged: dict[str, Any] = {}
     for name in sets:
         trials = [trial(name, seed, quick=quick) for seed in range(seeds)]
-        parts: list[dict[str, Arrays]] = [{} for _ in trials]
+        parts: dict[str, list[Arrays]] = defaultdict(list)
         for (method, fit), one in product(chosen.items(), trials):
             progress(f"study: {method} on {name}, seed {one.seed}", next(steps), total)
-            parts[one.seed][method] = finished_part(one, method, fit, keep=method not in own)
+            if len(one.folds[0][0]) <= about("methods", method).get("most_rows", np.inf):
+                parts[method].append(finished_part(one, method, fit, keep=method not in own))
         judged[name] = about("data", name) | judge(trials, parts)
     progress("study: done", total, total)
     groups = {
@@ -123,9 +125,7 @@ def alone() -> Iterator[None]:
 
 
 def finished_part(one: Trial, method: str, fit: Method, *, keep: bool) -> Arrays:
-    """Return what a method predicts in a trial, kept from an earlier run or computed now; nothing for too many rows."""
-    if len(one.folds[0][0]) > about("methods", method).get("most_rows", np.inf):
-        return {}
+    """Return what a method predicts in a trial, kept from an earlier run or computed now."""
     packages = ("numpy", "scikit-learn", about("methods", method)["package"], about("data", one.data)["package"])
     depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
     path = part_path("study", f"{one.data} {method} seed{one.seed}", depends | {"versions": versions(packages)})
@@ -153,25 +153,17 @@ def intervals(one: Trial, method: str, fit: Method) -> Arrays:
     return {"rows": np.concatenate(rows, axis=1), "seconds": np.mean(seconds, axis=0)}
 
 
-def judge(trials: list[Trial], parts: list[dict[str, Arrays]]) -> dict[str, Any]:
-    """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals.
-
-    For curves, bands below 5% of the mean half-width are raised to it, as in the paper's tables.
-    """
+def judge(trials: list[Trial], parts: Mapping[str, list[Arrays]]) -> dict[str, Any]:
+    """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals."""
     size = len(trials[0].folds[0][0])
-    models: dict[str, Any] = {}
-    for method in [method for method, found in parts[0].items() if found]:
-        rows = [(one.table.y[one.test], *part[method]["rows"]) for one, part in zip(trials, parts, strict=True)]
-        models[method] = [Intervals.from_bounds(*each, min_band=FLOOR) for each in rows]
-    if not models:
+    if not parts:
         raise ValueError(f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows.")
+    models = {method: list(map(repaired, trials, found)) for method, found in parts.items()}
     label = np.concatenate([one.table.label[one.test] for one in trials])
     pooled = assess(models, coverage=COVERAGE, block=label, progress=False)
-    units = [float(one.table.y.std()) for one in trials]
     results: dict[str, dict[str, Any]] = {}
     for method, found in models.items():
-        seeds = [measures(*each) for each in zip(found, [part[method] for part in parts], units, strict=True)]
-        row = pooled[method]
+        seeds, row = list(map(measures, trials, parts[method], found)), pooled[method]
         skill = {"skill_pooled": row.skill, "skill_low": row.skill_low, "skill_high": row.skill_high}
         results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]}
         results[method] |= {key: finite(round(value, DIGITS)) for key, value in skill.items()}
@@ -179,9 +171,15 @@ def judge(trials: list[Trial], parts: list[dict[str, Arrays]]) -> dict[str, Any]
     return {"rows": rows, "features": features, "training_rows": size, "results": results}
 
 
-def measures(iv: Intervals, arrays: Arrays, unit: float) -> dict[str, float]:
+def repaired(one: Trial, part: Arrays) -> Intervals:
+    """Return a method's intervals with bands of at least 5% of the mean half-width, as in the paper's tables."""
+    return Intervals.from_bounds(one.table.y[one.test], *part["rows"], min_band=FLOOR)
+
+
+def measures(one: Trial, part: Arrays, iv: Intervals) -> dict[str, float]:
     """Return what the tables show of one seed; scores are in standard deviations of y."""
-    curve, (_, *bounds), (fit_seconds, predict_seconds) = UCC(iv), arrays["rows"], arrays["seconds"]
+    curve, unit, (_, *bounds) = UCC(iv), float(one.table.y.std()), part["rows"]
+    fit_seconds, predict_seconds = part["seconds"]
     split = curve.decompose(coverage=COVERAGE)
     found = {
         "score": interval_score(iv.y_true, *bounds, alpha=1 - COVERAGE) / unit,

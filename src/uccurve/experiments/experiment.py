@@ -152,7 +152,7 @@ class Experiment:
         """The paper's values, without those that it does not print."""
         return {
             (table, model, measure): value
-            for table, rows in self.words["values"].items()
+            for table, rows in self.words.get("values", {}).items()
             for model, values in rows.items()
             if model != "measures"
             for measure, value in zip(rows["measures"], values, strict=True)

@@ -13,7 +13,6 @@ SPAN, ZOOM = (0.0, 20.0), (6.0, 10.0)
 MODELS = ("GBR", "GBR-Weak", "Random", PERFECT)
 ORDER = ("GBR", "Constant", "GBR-Weak", "Random")
 RANKING = ("ED area", "ED optimal cost", "BM area", "BM optimal cost")
-REACH = "Where the curve meets the axis"
 
 
 def truth(x: Floats) -> Floats:
@@ -68,7 +67,6 @@ def judge(_reading: str, parts: Parts, seed: int) -> Findings:
     """Judge the models at the scale that is cheapest on ED on the noisy held-out rows."""
     test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
     cells = summary(test, tuned(held_out, ED))
-    cells[REACH, PERFECT, "bandwidth at miss rate 0"] = UCC(test[PERFECT]).find(miss_rate=0).bandwidth
     best = {name: cells[SUMMARY, name, "ED optimal cost"] for name in ORDER}
     clean = costs_without_noise(parts["intervals"], seed)
     claims = {
