@@ -22,7 +22,8 @@ def mapie() -> Any:
     X, X_new, y, y_new = diabetes()
     regressor = SplitConformalRegressor(LinearRegression(), confidence_level=LEVELS, prefit=False)
     regressor.fit(X[:150], y[:150]).conformalize(X[150:], y[150:])
-    return adapters.levels_from_mapie(y_new, regressor.predict_interval(X_new), levels=LEVELS)
+    y_pred, y_pis = regressor.predict_interval(X_new)
+    return {level: ucc.Intervals.from_bounds(y_new, y_pred, *y_pis[:, :, i].T) for i, level in enumerate(LEVELS)}
 
 
 def crepes() -> Any:
@@ -35,7 +36,7 @@ def crepes() -> Any:
     regressor.calibrate(X[150:], y[150:])
     y_pred = regressor.predict(X_new)
     bounds = {level: regressor.predict_int(X_new, confidence=level) for level in LEVELS}
-    return {level: adapters.from_crepes(y_new, y_pred, one) for level, one in bounds.items()}
+    return {level: ucc.Intervals.from_bounds(y_new, y_pred, *one.T) for level, one in bounds.items()}
 
 
 def skpro() -> Any:
@@ -53,7 +54,9 @@ def statsmodels() -> Any:
     api = pytest.importorskip("statsmodels.api")
     X, X_new, y, y_new = diabetes()
     prediction = api.OLS(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new))
-    return {level: adapters.from_statsmodels(y_new, prediction.summary_frame(alpha=1 - level)) for level in LEVELS}
+    frames = {level: prediction.summary_frame(alpha=1 - level).assign(y=y_new) for level in LEVELS}
+    columns: Any = {"y_true": "y", "y_pred": "mean", "lower": "obs_ci_lower", "upper": "obs_ci_upper"}
+    return {level: ucc.Intervals.from_frame(frame, **columns) for level, frame in frames.items()}
 
 
 def lightgbm() -> Any:
@@ -72,9 +75,9 @@ def xgboost() -> Any:
     model = library.XGBRegressor(
         objective="reg:quantileerror", quantile_alpha=TAILS, n_estimators=20, max_depth=2, n_jobs=1
     )
-    found = model.fit(X, y).predict(X_new)
+    found = dict(zip(TAILS, model.fit(X, y).predict(X_new).T, strict=True))
     with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
-        return adapters.levels_from_quantiles(y_new, found, levels=TAILS, axis=-1, crossing="sort")
+        return adapters.levels_from_quantiles(y_new, found, crossing="sort")
 
 
 def arviz() -> Any:
@@ -89,7 +92,8 @@ def scipy() -> Any:
     stats = pytest.importorskip("scipy.stats")
     rng = np.random.default_rng(0)
     mean = rng.normal(size=60)
-    return adapters.levels_from_scipy(mean + rng.normal(size=60), stats.norm(loc=mean, scale=1.2))
+    dist = stats.norm(loc=mean, scale=1.2)
+    return adapters.levels_from_quantiles(mean + rng.normal(size=60), {q: dist.ppf(q) for q in TAILS})
 
 
 def nixtla() -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 import uccurve as ucc
 from adapted import assert_same
-from uccurve.adapters import from_posterior, levels_from_posterior
+from uccurve.adapters import levels_from_posterior
 
 RNG = np.random.default_rng(0)
 OBSERVED, DRAWS = RNG.normal(size=20), RNG.normal(size=(4, 50, 20))
@@ -27,24 +27,24 @@ def test_arviz_brings_draws_and_observations() -> None:
         observed_data={"y": OBSERVED},
     )
     flat, drawn = DRAWS.reshape(200, 20), data.posterior_predictive["y"]
-    assert_central(from_posterior(data.observed_data["y"], drawn), OBSERVED, flat)
-    assert_central(from_posterior(OBSERVED, drawn, level=0.5), OBSERVED, flat, 0.5)
+    assert_central(levels_from_posterior(data.observed_data["y"], drawn)[0.9], OBSERVED, flat)
+    assert_central(levels_from_posterior(OBSERVED, drawn)[0.5], OBSERVED, flat, 0.5)
     for whole in (data, data.posterior_predictive, {"y": flat}):
         with pytest.raises(TypeError, match=r"`draws` must be an array; got \w+\. Hint: choose the variable"):
-            from_posterior(OBSERVED, whole)
+            levels_from_posterior(OBSERVED, whole)
 
 
 def test_xarray_dimensions_are_found_wherever_they_stand() -> None:
     xarray = pytest.importorskip("xarray")
     array = xarray.DataArray(DRAWS, dims=("chain", "draw", "row")).transpose("row", "draw", "chain")
-    ours = from_posterior(OBSERVED, array)
+    ours = levels_from_posterior(OBSERVED, array)[0.9]
     assert_central(ours, OBSERVED, np.asarray(array.transpose("draw", "chain", "row")).reshape(200, 20))
     stacked = array.stack(sample=("chain", "draw"))
-    np.testing.assert_allclose(from_posterior(OBSERVED, stacked).upper, ours.upper, rtol=1e-14)
+    np.testing.assert_allclose(levels_from_posterior(OBSERVED, stacked)[0.9].upper, ours.upper, rtol=1e-14)
     two = xarray.DataArray(DRAWS.reshape(4, 50, 5, 4), dims=("chain", "draw", "time", "site"))
-    assert from_posterior(OBSERVED.reshape(5, 4), two).upper.shape == (5, 4)
+    assert levels_from_posterior(OBSERVED.reshape(5, 4), two)[0.9].upper.shape == (5, 4)
     with pytest.raises(ValueError, match="must have a dimension chain, draw or sample; it has row"):
-        from_posterior(OBSERVED, xarray.DataArray(OBSERVED, dims=("row",)))
+        levels_from_posterior(OBSERVED, xarray.DataArray(OBSERVED, dims=("row",)))
 
 
 def test_numpyro_samples_come_through() -> None:
@@ -63,9 +63,9 @@ def test_numpyro_samples_come_through() -> None:
     mcmc = MCMC(NUTS(model), num_warmup=50, num_samples=50, progress_bar=False)
     mcmc.run(jax.random.PRNGKey(0), x, OBSERVED)
     drawn = Predictive(model, mcmc.get_samples())(jax.random.PRNGKey(1), x)
-    assert_central(from_posterior(OBSERVED, drawn["y"]), OBSERVED, np.asarray(drawn["y"], dtype=np.float64))
+    assert_central(levels_from_posterior(OBSERVED, drawn["y"])[0.9], OBSERVED, np.asarray(drawn["y"], dtype=np.float64))
     data = arviz.from_numpyro(mcmc, posterior_predictive=drawn)
-    ours = from_posterior(data.observed_data["y"], data.posterior_predictive["y"])
+    ours = levels_from_posterior(data.observed_data["y"], data.posterior_predictive["y"])[0.9]
     np.testing.assert_allclose(ours.y_true, OBSERVED, rtol=1e-6)  # jax observes in float32
     assert_central(ours, ours.y_true, np.asarray(drawn["y"], dtype=np.float64))
 
@@ -90,6 +90,6 @@ def test_intervals_of_few_draws_are_too_narrow_by_a_known_factor(count: int) -> 
 
 def test_draws_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"`samples` must be a regular array of numbers: its rows differ in length\."):
-        from_posterior([1.0, 2.0], [[1.0, 2.0], [3.0]])
+        levels_from_posterior([1.0, 2.0], [[1.0, 2.0], [3.0]])
     with pytest.raises(ValueError, match="`samples` must have draws on the first axis"):
-        from_posterior(OBSERVED, DRAWS)
+        levels_from_posterior(OBSERVED, DRAWS)

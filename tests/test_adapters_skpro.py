@@ -5,7 +5,7 @@ import pytest
 
 import uccurve as ucc
 from adapted import assert_same, diabetes
-from uccurve.adapters import from_skpro, levels_from_skpro
+from uccurve.adapters import levels_from_skpro
 
 pytest.importorskip("skpro")
 import pandas as pd  # after the skip
@@ -25,13 +25,6 @@ def test_an_interval_frame_comes_through() -> None:
     for level, iv in found.items():
         lower, upper = (frame["progression", level, side] for side in ("lower", "upper"))
         assert_same(iv, y_new["progression"], y_pred["progression"], lower, upper)
-    assert_same(
-        from_skpro(y_new["progression"], frame, y_pred=y_pred, level=0.9),
-        y_new["progression"],
-        y_pred["progression"],
-        found[0.9].lower,
-        found[0.9].upper,
-    )
     assert ucc.UCC.from_levels(found).levels == (0.5, 0.9)
 
 
@@ -48,7 +41,7 @@ def test_several_variables_are_several_outputs() -> None:
     model = BootstrapRegressor(LinearRegression(), n_bootstrap_samples=30, random_state=0).fit(X, both)
     frame, y_pred = model.predict_interval(X_new, coverage=0.8), model.predict(X_new)
     true = np.column_stack([y_new["progression"], 2 * y_new["progression"]])
-    found = from_skpro(true, frame, y_pred=y_pred, min_band=0.0)
+    found = levels_from_skpro(true, frame, y_pred=y_pred, min_band=0.0)[0.8]
     assert found.y_true.shape == (142, 2)
     for i, variable in enumerate(("progression", "double")):
         assert found.lower[:, i].tolist() == np.minimum(frame[variable, 0.8, "lower"], y_pred[variable]).tolist()
@@ -56,17 +49,13 @@ def test_several_variables_are_several_outputs() -> None:
 
 def test_a_frame_of_something_else_says_what_it_has() -> None:
     with pytest.raises(TypeError, match="got the columns progression"):
-        from_skpro(y_new, MODEL.predict(X_new))
+        levels_from_skpro(y_new, MODEL.predict(X_new))
     with pytest.raises(TypeError, match="got ndarray"):
-        from_skpro(y_new, np.ones((3, 2)))
+        levels_from_skpro(y_new, np.ones((3, 2)))
     frame = MODEL.predict_interval(X_new, coverage=[0.5, 0.9])
-    with pytest.raises(ValueError, match=r"`level` must be one of 0.5, 0.9"):
-        from_skpro(y_new, frame, y_pred=MODEL.predict(X_new))
-    with pytest.raises(ValueError, match=r"`level` must be one of 0.5, 0.9; got 0.8"):
-        from_skpro(y_new, frame, y_pred=MODEL.predict(X_new), level=0.8)
-    with pytest.raises(ValueError, match=r"\('progression', 0.9, 'upper'\) not found. It has the columns"):
-        from_skpro(y_new, frame.drop(columns=[("progression", 0.9, "upper")]), y_pred=MODEL.predict(X_new))
-    with pytest.raises(ValueError, match="`y_pred` must be given: the frame holds no median"):
-        from_skpro(y_new, frame, level=0.9)
     with pytest.raises(ValueError, match=r"quantiles must come in pairs q and 1 - q: 0.05 has no 0.95"):
-        from_skpro(y_new, MODEL.predict_quantiles(X_new, alpha=[0.05, 0.5]))
+        levels_from_skpro(y_new, frame.drop(columns=[("progression", 0.9, "upper")]), y_pred=MODEL.predict(X_new))
+    with pytest.raises(ValueError, match="`y_pred` must be given: there is no median"):
+        levels_from_skpro(y_new, frame)
+    with pytest.raises(ValueError, match=r"quantiles must come in pairs q and 1 - q: 0.05 has no 0.95"):
+        levels_from_skpro(y_new, MODEL.predict_quantiles(X_new, alpha=[0.05, 0.5]))

@@ -8,12 +8,7 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from adapted import assert_same, diabetes
-from uccurve.adapters import (
-    from_estimator,
-    from_scipy,
-    from_statsmodels,
-    levels_from_scipy,
-)
+from uccurve.adapters import from_estimator, levels_from_quantiles, models_from_frame
 
 # ---- statsmodels
 
@@ -24,18 +19,16 @@ def ols() -> tuple[Any, Any]:
     return api.OLS(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new)), y_new
 
 
-def test_a_regression_frame_gives_the_interval_of_the_observation() -> None:
-    prediction, y_new = ols()
-    frame = prediction.summary_frame(alpha=0.1)
-    columns = [frame[name] for name in ("mean", "obs_ci_lower", "obs_ci_upper")]
-    assert_same(from_statsmodels(y_new, frame), y_new, *columns)
-
-
 def test_frames_of_several_levels_make_a_curve() -> None:
     prediction, y_new = ols()
-    frames = {level: prediction.summary_frame(alpha=1 - level) for level in (0.5, 0.9)}
-    found = {level: from_statsmodels(y_new, frame) for level, frame in frames.items()}
+    frames = {level: prediction.summary_frame(alpha=1 - level).assign(y=y_new) for level in (0.5, 0.9)}
+    columns: Any = {"y_true": "y", "y_pred": "mean", "lower": "obs_ci_lower", "upper": "obs_ci_upper"}
+    found = {level: ucc.Intervals.from_frame(frame, **columns) for level, frame in frames.items()}
+    assert_same(found[0.9], y_new, *(frames[0.9][name] for name in ("mean", "obs_ci_lower", "obs_ci_upper")))
     assert ucc.UCC.from_levels(found).at(level=0.5).miss_rate > 0.3
+    (named,) = models_from_frame(frames[0.9]).values()  # the interval of the observation, not that of the mean
+    assert isinstance(named, ucc.Intervals)
+    assert named.upper.tolist() == found[0.9].upper.tolist()
 
 
 def test_forecasts_name_their_bounds_otherwise() -> None:
@@ -47,62 +40,25 @@ def test_forecasts_name_their_bounds_otherwise() -> None:
     series = pd.Series(10 + np.random.default_rng(0).normal(size=120))
     future = series.to_numpy()[:5]
     smooth = ETSModel(series).fit(disp=False).get_prediction(start=120, end=124).summary_frame(alpha=0.1)
-    assert_same(from_statsmodels(future, smooth), future, smooth["mean"], smooth["pi_lower"], smooth["pi_upper"])
-    arima = ARIMA(series, order=(1, 0, 0)).fit().get_forecast(5)
-    frame = arima.summary_frame(alpha=0.1)
-    with pytest.raises(
-        ValueError, match=r'It has mean, mean_se, mean_ci_lower.*state space models pass bounds="mean_ci"'
-    ):
-        from_statsmodels(future, frame)
-    found = from_statsmodels(future, frame, bounds="mean_ci")
-    assert_same(found, future, frame["mean"], frame["mean_ci_lower"], frame["mean_ci_upper"])
-
-
-def test_the_confidence_interval_of_a_mean_is_not_taken_for_a_prediction_interval() -> None:
-    api = pytest.importorskip("statsmodels.api")
-    X, X_new, y, y_new = diabetes()
-    frame = api.GLM(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new)).summary_frame()
-    with pytest.raises(ValueError, match="`frame` must have mean, obs_ci_lower and obs_ci_upper: not all found"):
-        from_statsmodels(y_new, frame)
-
-
-def test_the_results_themselves_are_no_frame() -> None:
-    prediction, y_new = ols()
-    with pytest.raises(TypeError, match=r"got PredictionResults\. Hint: call summary_frame"):
-        from_statsmodels(y_new, prediction)
+    arima = ARIMA(series, order=(1, 0, 0)).fit().get_forecast(5).summary_frame(alpha=0.1)
+    for frame, bounds in ((smooth, "pi"), (arima, "mean_ci")):
+        (found,) = models_from_frame(frame.assign(y=future)).values()
+        assert isinstance(found, ucc.Intervals)
+        assert_same(found, future, frame["mean"], frame[f"{bounds}_lower"], frame[f"{bounds}_upper"])
 
 
 # ---- scipy
 
 
-def test_frozen_distributions_give_their_central_intervals() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    y, mean, std = [1.0, 2.0, 9.0], np.array([0.0, 2.5, 6.0]), np.array([1.0, 0.5, 2.0])
-    for dist in (stats.norm(loc=mean, scale=std), stats.gamma(a=2 + mean, scale=std), stats.t(df=3, loc=mean)):
-        found = from_scipy(y, dist, level=0.8)
-        assert_same(found, y, dist.median(), dist.ppf(0.1), dist.ppf(0.9))
-        assert_allclose(found.upper, dist.interval(0.8)[1], rtol=1e-14)
-    new = from_scipy(y, stats.Normal(mu=mean, sigma=std), level=0.8)
-    assert_allclose(new.upper, stats.norm(loc=mean, scale=std).ppf(0.9), rtol=1e-13)
-
-
-def test_levels_of_a_distribution_make_a_curve() -> None:
+def test_quantiles_of_a_frozen_distribution_make_a_curve() -> None:
     stats = pytest.importorskip("scipy.stats")
     rng = np.random.default_rng(0)
     size = np.exp(rng.normal(size=2000))
-    levels = levels_from_scipy(size * rng.normal(size=2000), stats.norm(scale=size))
+    y, dist = size * rng.normal(size=2000), stats.norm(scale=size)
+    levels = levels_from_quantiles(y, {q: dist.ppf(q) for q in (0.025, 0.25, 0.5, 0.75, 0.975)})
+    assert_same(levels[0.5], y, dist.median(), dist.ppf(0.25), dist.ppf(0.75))
     curve = ucc.UCC.from_levels(levels)
     assert_allclose(curve.at(level=0.95).miss_rate, 0.05, atol=4 * (0.05 * 0.95 / 2000) ** 0.5)
-
-
-def test_what_is_not_frozen_row_by_row_is_refused() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    with pytest.raises(ValueError, match=r"one set of parameters per row: \(\) against \(2,\)"):
-        from_scipy([1.0, 2.0], stats.norm)
-    with pytest.raises(TypeError, match="`dist` must be a frozen distribution with ppf or icdf; got list"):
-        from_scipy([1.0, 2.0], [1, 2])
-    with pytest.raises(ValueError, match=r"`level` must lie between 0 and 1|`levels` must lie between 0 and 1"):
-        from_scipy([1.0], stats.norm(loc=[1.0]), level=90)
 
 
 # ---- estimators
@@ -161,7 +117,7 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
         def predict_interval(self, X: Any) -> Any:
             return np.zeros((len(X), 3))
 
-    with pytest.raises(ValueError, match=r"intervals of Three must be two columns, lower and upper; .*\(142, 3\)"):
+    with pytest.raises(ValueError, match=r"Three must predict one lower and one upper bound per row; .*\(142, 3, 1\)"):
         from_estimator(Three(), X_new, y_new)
 
 

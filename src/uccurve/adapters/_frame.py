@@ -14,10 +14,9 @@ from uccurve.compare._formats import short
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
 
-from ._levels import Crossing, QuantileOptions, bounded, missing_in
 from ._long import widened
 from ._names import Columns, long_columns, model_columns, observed_column
-from ._quantiles import levels_from_posterior
+from ._quantiles import Crossing, QuantileOptions, bounded, levels_from_posterior, missing_in
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -100,7 +99,7 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
     if any(isinstance(name, tuple) for name in numbers):
         raise TypeError(
             f"`frame` must have text as column names; it has {short(str(numbers[0]))}. "
-            "Hint: from_skpro takes the frames of predict_interval and predict_quantiles."
+            "Hint: levels_from_skpro takes the frames of predict_interval and predict_quantiles."
         )
     return table.rename({name: str(name) for name in numbers}) if numbers else table
 

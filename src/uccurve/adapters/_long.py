@@ -12,8 +12,8 @@ import numpy.typing as npt
 from uccurve._arrays import outside
 from uccurve._checks import DroppedRowsWarning, as_written, shown
 
-from ._levels import level_of, pairs
 from ._names import Bounds, Columns, Long
+from ._quantiles import level_of, pairs
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -73,15 +73,14 @@ def _name(model: str, level: float) -> str:
 
 def _model(model: str, levels: Sequence[float]) -> Columns:
     """Return the columns of one model, its quantiles in pairs."""
-    names = [_name(model, level) for level in levels]
     try:
-        places = pairs(levels)
+        ends = pairs(levels)
     except ValueError as error:
         raise ValueError(f"{model}: {error}") from None
     if 0.5 not in levels:
         raise ValueError(f"{model} must have a median, the quantile 0.5, as its prediction; there is none.")
-    bounds = tuple(Bounds(names[low], names[high], as_written(level)) for level, (low, high) in places.items())
-    return Columns(names[levels.index(0.5)], bounds, median=True)
+    bounds = [Bounds(_name(model, low), _name(model, high), as_written(level)) for level, (low, high) in ends.items()]
+    return Columns(_name(model, 0.5), tuple(bounds), median=True)
 
 
 def _refuse_repeated(cells: Integers, frame: nw.DataFrame[Any], keys: Sequence[str]) -> None:

@@ -1,77 +1,65 @@
-"""Quantiles and whole distributions: arrays of quantiles, draws, and frozen distributions of scipy.stats."""
+"""Quantiles and draws: central intervals by level, and what becomes of quantiles that cross."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from uccurve._arrays import first_axis
-from uccurve._checks import Array
+from uccurve import _checks as checks
+from uccurve._arrays import Flags, first_axis, floats, outside
+from uccurve._checks import Array, as_written
+from uccurve._rowscores import refuse_crossing
 from uccurve.intervals import Intervals, Options, draw_quantiles
 
-from ._levels import QuantileOptions, around_median, bounded, central, chosen, level_of, pairs
 from ._names import told_quantile
 
+Crossing = Literal["raise", "sort"]
 # Levels asked of a model that has a whole distribution.
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 DRAWS = ("chain", "draw", "sample")  # dimensions of xarray that number draws
 
 
-def from_quantiles(
-    y_true: npt.ArrayLike,
-    quantiles: Any,
-    *,
-    levels: Sequence[float | str] | None = None,
-    axis: int = 0,
-    y_pred: npt.ArrayLike | None = None,
-    level: float | None = None,
-    **options: Unpack[QuantileOptions],
-) -> Intervals:
-    """Central intervals of one level from predicted quantiles.
+class SortedQuantilesWarning(UserWarning):
+    """Crossing quantiles were put in ascending order because ``crossing="sort"`` asked for it."""
 
-    Parameters
-    ----------
-    y_true : array_like
-    quantiles : array_like, or mapping from quantile level to array_like
-        An array holds the quantiles along `axis`: the first for GluonTS (``forecast.forecast_array``), the last for
-        darts (``series.values()`` of ``predict_likelihood_parameters=True``). Many GluonTS forecasts, of quantiles or
-        of samples, are ``{q: np.concatenate([f.quantile(q) for f in forecasts]) for q in (0.05, 0.5, 0.95)}``. Fitted
-        quantile models of LightGBM or scikit-learn are ``{q: model.predict(X) for q, model in models.items()}``; those
-        of XGBoost with many ``quantile_alpha`` are an array with ``axis=-1``.
-    levels : sequence, for an array
-        Quantile level of each of them, as numbers or as the libraries name them: ``"0.05"`` (GluonTS
-        ``forecast_keys``) or ``"sales_q0.05"`` (darts ``components``).
-    y_pred : array_like, optional
-        By default the median, which then must be among the quantiles.
-    level : float, optional
-        Which central level to take; needed where there are several. 0.9 lies between the quantiles 0.05 and 0.95.
-    **options
-        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`. Quantiles that cross are refused, or put in
-        ascending order with ``crossing="sort"`` and a warning that counts the rows.
 
-    Examples
-    --------
-    >>> quantiles = [[1.0, 2.0], [2.0, 4.0], [5.0, 5.0]]
-    >>> iv = from_quantiles([1.5, 6.0], quantiles, levels=[0.1, 0.5, 0.9])
-    >>> iv.y_pred.tolist(), iv.lower.tolist(), iv.upper.tolist()
-    ([2.0, 4.0], [1.0, 2.0], [5.0, 5.0])
-    """
-    return chosen(levels_from_quantiles(y_true, quantiles, levels=levels, axis=axis, y_pred=y_pred, **options), level)
+class QuantileOptions(Options, total=False):
+    """Those of `Intervals.from_bounds`, and what happens to quantiles that cross."""
+
+    crossing: Crossing
 
 
 def levels_from_quantiles(
     y_true: npt.ArrayLike,
     quantiles: Any,
     *,
-    levels: Sequence[float | str] | None = None,
-    axis: int = 0,
     y_pred: npt.ArrayLike | None = None,
     **options: Unpack[QuantileOptions],
 ) -> dict[float, Intervals]:
-    """Central intervals of every pair of quantiles, by level; parameters as in `from_quantiles`.
+    """Central intervals of every pair of quantiles, by level.
+
+    Parameters
+    ----------
+    y_true : array_like
+    quantiles : mapping from quantile level to array_like
+        Levels are numbers, or names as libraries write them, such as ``"0.05"`` or ``"sales_q0.05"``. Fitted quantile
+        models are ``{q: model.predict(X) for q, model in models.items()}``; an array with one column per quantile
+        is ``dict(zip([0.05, 0.5, 0.95], array.T))``. Many forecasts of GluonTS, of quantiles or of samples, are
+        ``{q: np.concatenate([f.quantile(q) for f in forecasts]) for q in (0.05, 0.5, 0.95)}``.
+    y_pred : array_like, optional
+        By default the median, which then must be among the quantiles.
+    **options
+        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`. Quantiles that cross are refused, or put in
+        ascending order with ``crossing="sort"`` and a warning that counts the rows.
+
+    Returns
+    -------
+    dict from float to Intervals
+        As `assess` takes it. The level 0.9 lies between the quantiles 0.05 and 0.95.
 
     Examples
     --------
@@ -79,41 +67,25 @@ def levels_from_quantiles(
     >>> {level: iv.upper.tolist() for level, iv in levels_from_quantiles([3.0], quantiles).items()}
     {0.5: [4.0], 0.9: [9.0]}
     """
-    if isinstance(quantiles, Mapping):
-        if levels is not None:
-            raise ValueError("`levels` go with an array; a mapping names its quantiles itself.")
-        levels, arrays = list(quantiles), list(quantiles.values())
-    elif levels is None:
-        raise ValueError("`levels` must name the quantiles of an array. Hint: levels=[0.05, 0.5, 0.95].")
-    else:
-        array: Array = np.asarray(quantiles)
-        if array.ndim not in (2, 3) or not -array.ndim <= axis < array.ndim or array.shape[axis] != len(levels):
-            raise ValueError(
-                f"`quantiles` must have {len(levels)} entries along axis {axis}, one for each of the `levels`; "
-                f"its shape is {array.shape}."
-            )
-        arrays = list(np.moveaxis(array, axis, 0))
-    names = [_level(key) for key in levels]
-    bounds = {level: (arrays[low], arrays[high]) for level, (low, high) in pairs(names).items()}
-    if y_pred is None and 0.5 not in names:
-        raise ValueError("`y_pred` must be given: there is no median (level 0.5) among the quantiles.")
-    point = arrays[names.index(0.5)] if y_pred is None else y_pred
-    return bounded(y_true, point, bounds, options, median=y_pred is None)
-
-
-def _level(key: Any) -> float:
-    """Return the level behind a number or a name such as "0.05", "p5" or "sales_q0.05"."""
-    level = told_quantile(key) if isinstance(key, str) else key
-    if level is None:
-        raise ValueError(
-            f"`levels` must name quantiles such as 0.05, '0.05' or 'sales_q0.05'; {key!r} is none. "
-            "Hint: leave a mean out, or pass it as y_pred."
+    if not hasattr(quantiles, "keys"):
+        raise TypeError(
+            f"`quantiles` must map each quantile level to its values; got {type(quantiles).__name__}. "
+            "Hint: dict(zip([0.05, 0.5, 0.95], array)), or array.T where each column is a quantile."
         )
-    return level_of(level, "levels")
+    given = dict(quantiles)
+    values = {_named_level(name): one for name, one in given.items()}
+    if len(values) < len(given):
+        raise ValueError(f"quantiles must not repeat; got {', '.join(map(str, given))}.")
+    bounds = {level: (values[low], values[high]) for level, (low, high) in pairs(values).items()}
+    if y_pred is None and 0.5 not in values:
+        raise ValueError("`y_pred` must be given: there is no median (level 0.5) among the quantiles.")
+    return bounded(y_true, values[0.5] if y_pred is None else y_pred, bounds, options, median=y_pred is None)
 
 
-def from_posterior(y_true: npt.ArrayLike, draws: Any, *, level: float = 0.9, **options: Unpack[Options]) -> Intervals:
-    """Central intervals of posterior predictive draws, around their median.
+def levels_from_posterior(
+    y_true: npt.ArrayLike, draws: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
+) -> dict[float, Intervals]:
+    """Central intervals of posterior predictive draws, around their median, by level.
 
     Parameters
     ----------
@@ -123,8 +95,8 @@ def from_posterior(y_true: npt.ArrayLike, draws: Any, *, level: float = 0.9, **o
         ``data.observed_data["y"]``, or ``Predictive(...)(key, x)["y"]`` of NumPyro. An xarray object has its draws
         along the dimensions ``chain``, ``draw`` or ``sample``, as ``series.data_array()`` of darts has them; an array
         (``forecast.samples`` of GluonTS) has them on the first axis.
-    level : float
-        Probability between the two quantiles.
+    levels : sequence of float
+        Probabilities between two quantiles.
     **options
         `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
 
@@ -136,18 +108,10 @@ def from_posterior(y_true: npt.ArrayLike, draws: Any, *, level: float = 0.9, **o
 
     Examples
     --------
-    >>> iv = from_posterior([1.0], [[0.0], [1.0], [2.0], [3.0], [4.0]], level=0.5)
-    >>> iv.y_pred.tolist(), iv.lower.tolist(), iv.upper.tolist()
-    ([2.0], [1.0], [3.0])
+    >>> levels = levels_from_posterior([1.0], [[0.0], [1.0], [2.0], [3.0], [4.0]], levels=[0.5, 0.75])
+    >>> {level: (iv.lower.tolist(), iv.upper.tolist()) for level, iv in levels.items()}
+    {0.5: ([1.0], [3.0]), 0.75: ([0.5], [3.5])}
     """
-    (found,) = levels_from_posterior(y_true, draws, levels=[level], **options).values()
-    return found
-
-
-def levels_from_posterior(
-    y_true: npt.ArrayLike, draws: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
-) -> dict[float, Intervals]:
-    """Central intervals of posterior predictive draws at each of the `levels`; parameters as in `from_posterior`."""
     if isinstance(draws, Mapping):  # also Dataset, DataTree and InferenceData
         raise TypeError(
             f"`draws` must be an array; got {type(draws).__name__}. Hint: choose the variable, such as "
@@ -160,48 +124,104 @@ def levels_from_posterior(
             raise ValueError(f"`draws` must have a dimension chain, draw or sample; it has {has}.")
         array = np.asarray(draws.transpose(*numbering, ...))
         draws = array.reshape(-1, *array.shape[len(numbering) :])
-    names, points = central(levels)
+    points = sorted({0.5, *(q for level in levels for q in tails(level, "levels"))})
     samples = first_axis("draws", draws, np.shape(y_true))
-    return around_median(y_true, names, draw_quantiles(samples, points, options.get("missing")), options)
+    quantiles = draw_quantiles(samples, points, options.get("missing"))
+    return levels_from_quantiles(y_true, dict(zip(points, quantiles, strict=True)), **options)
 
 
-def from_scipy(y_true: npt.ArrayLike, dist: Any, *, level: float = 0.9, **options: Unpack[Options]) -> Intervals:
-    """Central intervals of frozen distributions such as ``scipy.stats.norm(loc=mean, scale=std)``, around the median.
-
-    Parameters
-    ----------
-    y_true : array_like
-    dist : frozen distribution
-        With ``ppf``, or with ``icdf`` as in scipy's newer ``Normal(mu=..., sigma=...)``; parameters of the shape of
-        `y_true`.
-    level : float
-        Probability between the two quantiles.
-    **options
-        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`.
-
-    Examples
-    --------
-    >>> from scipy.stats import uniform
-    >>> iv = from_scipy([1.0, 6.0], uniform(loc=[0.0, 5.0], scale=10.0), level=0.5)
-    >>> iv.lower.tolist(), iv.y_pred.tolist(), iv.upper.tolist()
-    ([2.5, 7.5], [5.0, 10.0], [7.5, 12.5])
-    """
-    (found,) = levels_from_scipy(y_true, dist, levels=[level], **options).values()
-    return found
+def level_of(value: Any, name: str = "level") -> float:
+    """Return a level as the float a person would write, 0.9 for 0.9 and for the text "0.9"."""
+    try:
+        level = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a number between 0 and 1; got {value!r}.") from None
+    return float(as_written(checks.inside_unit(name, level)))
 
 
-def levels_from_scipy(
-    y_true: npt.ArrayLike, dist: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
-) -> dict[float, Intervals]:
-    """Central intervals of frozen distributions at each of the `levels`; parameters as in `from_scipy`."""
-    quantile = getattr(dist, "ppf", None) or getattr(dist, "icdf", None)
-    if quantile is None:
-        raise TypeError(f"`dist` must be a frozen distribution with ppf or icdf; got {type(dist).__name__}.")
-    names, points = central(levels)
-    found = [np.asarray(quantile(point)) for point in points]
-    if found[0].shape != np.shape(y_true):
+def _named_level(key: Any) -> float:
+    """Return the level behind a number or a name such as "0.05", "p5" or "sales_q0.05"."""
+    level = told_quantile(key) if isinstance(key, str) else key
+    if level is None:
         raise ValueError(
-            f"`dist` must be frozen with one set of parameters per row: {found[0].shape} against {np.shape(y_true)}. "
-            "Hint: norm(loc=mean, scale=std) with arrays."
+            f"`quantiles` must have levels such as 0.05, '0.05' or 'sales_q0.05'; {key!r} is none. "
+            "Hint: leave a mean out, or pass it as y_pred."
         )
-    return around_median(y_true, names, found, options)
+    return level_of(level, "quantiles")
+
+
+def tails(level: Any, name: str) -> tuple[float, float]:
+    """Return the two quantiles that bound a central level.
+
+    >>> tails(0.9, "level")
+    (0.05, 0.95)
+    """
+    lower = (1 - as_written(level_of(level, name))) / 2
+    return float(lower), float(1 - lower)
+
+
+def pairs(quantiles: Collection[float]) -> dict[float, tuple[float, float]]:
+    """Return the two quantiles of each central level in rising order; the median stands alone.
+
+    >>> pairs([0.05, 0.25, 0.5, 0.75, 0.95])
+    {0.5: (0.25, 0.75), 0.9: (0.05, 0.95)}
+    """
+    partner = {q: float(1 - as_written(q)) for q in sorted(quantiles, reverse=True)}
+    alone = next((q for q in quantiles if partner[q] not in partner), None)
+    if alone is not None:
+        raise ValueError(
+            f"quantiles must come in pairs q and 1 - q: {alone:g} has no {partner[alone]:g}. "
+            f"Given: {', '.join(f'{q:g}' for q in quantiles)}. Hint: leave it out, or add the other."
+        )
+    lower = [q for q in partner if q < 0.5]
+    if not lower:
+        raise ValueError("quantiles must hold at least one pair q and 1 - q; there is the median only.")
+    return {float(1 - 2 * as_written(q)): (q, partner[q]) for q in lower}
+
+
+def bounded(
+    y_true: npt.ArrayLike,
+    y_pred: npt.ArrayLike,
+    bounds: Mapping[float, tuple[Any, Any]],
+    options: Options,
+    *,
+    median: bool = False,
+    who: str = "",
+) -> dict[float, Intervals]:
+    """Intervals of each level, all of the same rows; `median` says that the prediction is one of the quantiles."""
+    own: dict[str, Any] = {**options}
+    crossing = own.pop("crossing", "raise")
+    checks.choice("crossing", crossing, ("raise", "sort"))
+    levels, point = sorted(bounds), floats("y_pred", y_pred)
+    lower = [floats("lower", bounds[level][0]) for level in levels]
+    upper = [floats("upper", bounds[level][1]) for level in levels]
+    quantiles = [*reversed(lower), *([point] if median else []), *upper]
+    if all(one.shape == point.shape for one in quantiles):  # shapes that differ are refused below, by their names
+        if crossing == "sort":
+            quantiles = _in_order(quantiles, who)
+            lower, upper = quantiles[len(levels) - 1 :: -1], quantiles[-len(levels) :]
+            point = quantiles[len(levels)] if median else point
+        elif median and own.get("min_band") is None:
+            refuse_crossing("quantiles", quantiles, 'pass crossing="sort" to put them in order')
+        if own.get("missing") == "drop":  # a row that lacks one level is left out of all
+            point = np.where(missing_in(quantiles), np.nan, point)
+    ends = zip(levels, lower, upper, strict=True)
+    return {level: Intervals.from_bounds(y_true, point, low, high, **own) for level, low, high in ends}
+
+
+def missing_in(columns: Sequence[Array]) -> Flags:
+    """Whether any of the columns lacks a number, row by row."""
+    flags: Flags = np.logical_or.reduce([~np.isfinite(column) for column in columns])
+    return flags
+
+
+def _in_order(quantiles: Sequence[Array], who: str) -> list[Array]:
+    """Return quantiles in ascending order within each row, and say in how many rows they were not."""
+    given = np.stack(quantiles)
+    found = np.sort(given, axis=0)
+    crossed = (found != given).any(axis=0) & ~missing_in(quantiles)
+    per_row = crossed.reshape(len(crossed), -1).any(axis=1)
+    if per_row.any():
+        message = f"{who}sorted crossing quantiles in {int(per_row.sum())} of {len(per_row)} rows"
+        warnings.warn(message, SortedQuantilesWarning, stacklevel=outside())
+    return list(found)
