@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
@@ -162,8 +163,7 @@ def test_one_row_per_model_whatever_its_levels_and_all_of_it_in_json() -> None:
     data = json.loads(found.to_json())["models"]["many"]
     assert [one["level"] for one in data["levels"]] == list(LEVELS)
     assert len(data["pit"]["density"]) == 2 * len(LEVELS) + 2
-    frame = found.levels_frame("polars")
-    assert frame["level"].to_list() == list(LEVELS)
+    assert pl.DataFrame(found["many"].levels)["level"].to_list() == list(LEVELS)
     assert "levels" not in found.to_frame("polars").columns
 
 

@@ -524,9 +524,9 @@ def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -
 
 
 def test_a_single_pair_is_told_in_words() -> None:
-    shown = pairs(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", 0.3, note="one block only")]))
+    shown = pairs(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", 0.3)]))
     assert shown is not None
-    assert shown.sentences == ["The two models do not differ significantly (paired test).", "Note: one block only"]
+    assert shown.sentences == ["The two models do not differ significantly (paired test)."]
     assert shown.full is None
 
 

@@ -1,12 +1,13 @@
 """Results are data: they pickle, copy and become JSON, frames, text and HTML without losing or inventing anything."""
 
 import copy
+import importlib
 import json
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 from html.parser import HTMLParser
-from math import inf, nan
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -126,10 +127,11 @@ def test_a_frame_has_a_row_per_model_and_every_number_in_a_column(backend: str) 
     assert len(frame) == 2
 
 
-def test_a_frame_of_segments_has_its_columns_also_without_segments() -> None:
-    names = [field.name for field in fields(Segment)]
-    assert whole().segments_frame("polars")["label"].to_list() == ["14", "15", "16"]
-    assert assessment([row()]).segments_frame("pandas").columns.tolist() == names
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_segments_become_a_frame_as_they_are(library: str) -> None:
+    frame = importlib.import_module(library).DataFrame(whole().segments)
+    assert list(frame.columns) == [field.name for field in fields(Segment)]
+    assert list(frame["label"]) == ["14", "15", "16"]
 
 
 def test_text_shows_the_models_in_rank_order_below_the_verdict() -> None:
@@ -239,18 +241,6 @@ def test_a_sentence_among_the_reasons_is_not_said_again_below_the_tables() -> No
     assert repr(found).count("fix all 6 failing segments") == 1
 
 
-def test_a_note_of_a_pair_is_shown() -> None:
-    found = assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", nan, note="there is one block only")])
-    assert "OLS vs. Mean8: there is one block only." in repr(found)
-
-
-def test_a_note_that_several_pairs_share_is_shown_once() -> None:
-    pairs = [pair("OLS", name, nan, note="there is one block only.") for name in ("Mean8", "M3")]
-    found = assessment([row(), mean8(), row("M3", 3)], comparisons=[*pairs, pair("Mean8", "M3")])
-    assert repr(found).count("one block only") == 1
-    assert "2 pairs: there is one block only." in repr(found)
-
-
 def test_without_a_coverage_the_text_has_no_promise() -> None:
     found = assessment([row(promise=None), mean8(promise=None)], settings=OPEN)
     assert "promise" not in found.to_text(full=True)
@@ -291,7 +281,7 @@ def read(html: str) -> Reader:
 def test_html_in_names_labels_and_notes_is_text() -> None:
     found = assessment(
         [row(HOSTILE), mean8()],
-        comparisons=[pair(HOSTILE, "Mean8", note=HOSTILE)],
+        comparisons=[pair(HOSTILE, "Mean8")],
         segments=[segment(HOSTILE, HOSTILE)],
         notes=[HOSTILE],
     )

@@ -56,7 +56,7 @@ class Model:
 
     def __init__(self, name: str, curve: UCC, common: Common, *, flat_rows: Array | None = None) -> None:
         self.name, self.curve, self._flat_rows = name, curve, flat_rows
-        self.alpha, self.blocks, self.confidence_level, self.unit = common
+        self.alpha, self.blocks, self.confidence_level, self.unit = self.common = common
         self._own = curve._delivered_curve(1 - self.alpha)
         self.delivered = self._own.intervals
         self.level = min(float(1 - self.alpha), curve.levels[-1]) if curve.levels else None

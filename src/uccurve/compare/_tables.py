@@ -124,14 +124,9 @@ def listed_segments(assessment: Assessment) -> list[Segment]:
 
 def sentences(assessment: Assessment) -> Iterator[str]:
     """Return what the tables leave out, and what a reader must know before trusting them."""
-    settings, pairs = assessment.settings, dict[str, list[str]]()
+    settings = assessment.settings
     for row in assessment.ranking:
         yield from fixed(row, assessment.segments)
-    for one in assessment.comparisons:
-        pairs.setdefault(one.note.rstrip("."), []).append(f"{short(one.first)} vs. {short(one.second)}")
-    for note, names in pairs.items():  # one that several pairs share is said once, one on all rows among the notes
-        if note and note not in assessment.notes:
-            yield f"{names[0] if len(names) == 1 else f'{len(names)} pairs'}: {note}."
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
     if not all(isnan(row.coverage_low) for row in assessment.rows):
         yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals."

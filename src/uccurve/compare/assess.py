@@ -239,28 +239,21 @@ def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float
 
 def _compared(one: _Found, two: _Found, common: Common, statistic: Any) -> Comparison:
     first, second = (getattr(model, "wis_rows" if statistic == "wis" else "ranked_rows") for model in (one, two))
-    change = first - second
-    largest = max(float(np.sum(np.abs(rows) * one.share)) for rows in (first, second))
-    difference = float(np.sum(change * one.share))
+    *estimate, pvalue = _paired(first, second, one.share, common)
+    return Comparison(one.row.name, two.row.name, statistic, *(value / common.unit for value in estimate), pvalue)
+
+
+def _paired(first: Array, second: Array, share: Array | float, common: Common) -> tuple[float, float, float, float]:
+    """Difference of two means over the same rows with its interval, and the p-value of the paired t test."""
+    change, largest = first - second, max(float(np.sum(np.abs(rows) * share)) for rows in (first, second))
+    difference = float(np.sum(change * share))
     difference = difference if abs(difference) > ROUNDING * largest else 0.0
     change -= difference
-    change *= one.share
+    change *= share
     low, high = interval(difference, change, common.blocks, common.confidence_level)
     if max(abs(low), abs(high)) <= ROUNDING * largest:
         low = high = 0.0
-    pvalue = paired_t_test(change, difference, common.blocks, size=largest)
-    return Comparison(
-        first=one.row.name,
-        second=two.row.name,
-        statistic=statistic,
-        difference=difference / common.unit,
-        low=low / common.unit,
-        high=high / common.unit,
-        pvalue=pvalue,
-        pvalue_holm=pvalue,
-        better=None,
-        note="" if common.blocks.count > 1 else ONE_BLOCK,
-    )
+    return difference, low, high, paired_t_test(change, difference, common.blocks, size=largest)
 
 
 def with_ranks(
@@ -341,11 +334,9 @@ def _own_levels(model: Model) -> Iterator[str]:
     if len(model.curve.levels) < 2 or model.blocks.count < 2:
         return
     own, scaled = model.crps_rows, model.scaled_crps_rows
-    values = model.path.mean(own), model.path.mean(scaled)
-    change, difference = own - scaled, values[0] - values[1]
-    pvalue = paired_t_test((change - difference) * weights(model.path), difference, model.blocks, size=max(values))
+    difference, _, _, pvalue = _paired(own, scaled, weights(model.path), model.common)
     if pvalue <= 1 - model.confidence_level:
-        interval_, levels = f"multiples of its {percentage(model.level)} interval", "its own levels"
-        better, worse = (levels, interval_) if difference < 0 else (interval_, levels)
-        low, high = alike(*(value / model.unit for value in sorted(values)))
+        levels, multiples = "its own levels", f"multiples of its {percentage(model.level)} interval"
+        better, worse = (levels, multiples) if difference < 0 else (multiples, levels)
+        low, high = alike(*sorted(model.path.mean(rows) / model.unit for rows in (own, scaled)))
         yield f"{model.name}: {better} do better than {worse} (potential CRPS {low} vs. {high}, {p(pvalue)})"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import isfinite, isnan, nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
+
+from uccurve._checks import nearest
 
 from . import _tables
 from ._columns import frame_columns, plain, record
@@ -166,9 +167,8 @@ class Comparison:
     low: float
     high: float
     pvalue: float
-    pvalue_holm: float
-    better: str | None
-    note: str = ""
+    pvalue_holm: float = nan
+    better: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +198,8 @@ class Segment:
     skill: float
     target: float | None
     pvalue: float
-    pvalue_holm: float
-    fails: bool
+    pvalue_holm: float = nan
+    fails: bool = False
     shift: float = nan
     shipped_coverage: float = nan
     shipped_pvalue: float = nan
@@ -373,14 +373,6 @@ class Assessment:
         """Data frame with one row per model: pandas or Polars, whichever is installed, or a `backend` of narwhals."""
         return _tables.frame(frame_columns(self.rows), backend)
 
-    def segments_frame(self, backend: Any = None) -> Any:
-        """Data frame with one row per model and segment."""
-        return _tables.frame(_columns_of(Segment, self.segments), backend)
-
-    def levels_frame(self, backend: Any = None) -> Any:
-        """Data frame with one row per model and level: nominal and observed coverage, misses, factor."""
-        return _tables.frame(_columns_of(LevelRow, [level for row in self.rows for level in row.levels]), backend)
-
     def to_text(self, *, full: bool = False) -> str:
         """Return the verdict and tables as text; `full` adds reasons, decomposition, the paper's numbers, all pairs."""
         return _tables.text(self, full=full)
@@ -404,11 +396,6 @@ class Assessment:
         return _tables.html(self)
 
 
-def _columns_of(kind: type[Segment | LevelRow], rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the fields of rows of one kind as columns."""
-    return {field.name: [getattr(row, field.name) for row in rows] for field in fields(kind)}
-
-
 def few_rows(row: ModelRow, settings: AssessmentSettings) -> str:
     """Return that half of a model's area lies on few rows, where it does: on one row in `FEW`, or fewer.
 
@@ -421,7 +408,6 @@ def few_rows(row: ModelRow, settings: AssessmentSettings) -> str:
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) else []
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     listed = ", ".join(map(short, names[:12])) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    return f"no model is called {short(repr(name))}; there {'is' if len(names) == 1 else 'are'} {listed}.{hint}"
+    is_or_are = "is" if len(names) == 1 else "are"
+    return f"no model is called {short(repr(name))}; there {is_or_are} {listed}.{nearest(name, names)}"

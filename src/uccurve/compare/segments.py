@@ -107,8 +107,6 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         skill=saved_share(_constant_crps(path), ramps.potential_crps(hull)),
         target=settings.coverage,
         pvalue=pvalue,
-        pvalue_holm=nan,
-        fails=False,
         shift=t * path.unit if shifted else nan,
         shipped_coverage=nan if shipped is None else float(np.average(shipped, weights=path.weight)),
         shipped_pvalue=shipped_pvalue,

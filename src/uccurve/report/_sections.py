@@ -109,7 +109,7 @@ def pairs(found: Assessment) -> Pairs | None:
     listed = tested[:PAIRS_LISTED]
     others = f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"
     return Pairs(
-        [differ, *dict.fromkeys(f"Note: {one.note}" for one in tested if one.note)],
+        [differ],
         Table(others, chosen(PAIRS, own, settings), own),
         Table(f"{title} pairs", chosen(PAIRS, listed, settings), listed) if len(tested) > len(own) else None,
         [f"{' vs. '.join(map(short, one.names))}: {one.verdict}" for one in crossed[:CROSSINGS]],

@@ -14,7 +14,7 @@ from uccurve._checks import HEADLINE, Axes, Range, Unit
 from uccurve.compare._columns import plain
 from uccurve.compare._evidence import interval, paired_t_test
 from uccurve.compare._formats import counted, short
-from uccurve.compare.assess import ONE_BLOCK, adjusted_comparisons, asked_settings, common_notes, with_ranks
+from uccurve.compare.assess import adjusted_comparisons, asked_settings, common_notes, with_ranks
 from uccurve.compare.results import Assessment, AssessmentSettings, Comparison, ModelRow
 from uccurve.compare.verdict import verdict
 from uccurve.intervals import Missing
@@ -199,7 +199,7 @@ def assessed(parts: Sequence[Findings], settings: AssessmentSettings) -> Streame
     comparable = len(parts) == 1 and len({model.y_pred for model in models}) == 1
     notes = [*common_notes(units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
-    notes += [NOT_PAIRED] * any(one.note == NOT_PAIRED for one in comparisons)
+    notes += [NOT_PAIRED] * (units.count > 1 and len(found.pairs_on(settings.ranked_by)) < len(comparisons))
     return StreamedAssessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
@@ -245,15 +245,4 @@ def _compared(found: Findings, rows: Sequence[ModelRow], pair: tuple[int, int], 
         low, high = interval(difference, change, blocks, models[0].settings.confidence_level)
         low, high = low - hidden, high + hidden
         pvalue = paired_t_test(change, max(abs(difference) - hidden, 0.0), blocks, size=max(values))
-    return Comparison(
-        first=models[0].name,
-        second=models[1].name,
-        statistic=name,
-        difference=difference,
-        low=low,
-        high=high,
-        pvalue=pvalue,
-        pvalue_holm=pvalue,
-        better=None,
-        note=ONE_BLOCK if units.count < 2 else "" if change is not None else NOT_PAIRED,
-    )
+    return Comparison(models[0].name, models[1].name, name, difference, low, high, pvalue)
