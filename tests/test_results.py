@@ -234,11 +234,16 @@ def test_a_table_of_text_without_an_interval_chooses_its_digits_without_it() -> 
     assert " 2.03 " in repr(found)
 
 
-def test_a_sentence_among_the_reasons_is_not_said_again_below_the_tables() -> None:
-    segments = [segment(str(i), short=False) for i in range(6)]
-    found = assessment([row(promise="too narrow")], segments=segments)
-    assert found.to_text(full=True).count("fix all 6 failing segments") == 1
-    assert repr(found).count("fix all 6 failing segments") == 1
+def test_segments_that_the_factor_for_all_rows_fixes_are_counted() -> None:
+    segments = [segment(str(i), short=False) for i in range(20)] + [segment(str(i), fails=False) for i in range(20, 24)]
+    narrow = row(promise="too narrow", scale=1.3)
+    found = assessment([narrow], segments=segments)
+    assert "Bands x 1.30 fix all 20 failing segments of OLS." in repr(found)
+    assert "Worst segment" not in found.verdict.text
+    left = segment("30", scale=1.9, shipped_coverage=0.81, shipped_pvalue=0.002)
+    assert "Bands x 1.30 fix 20 of the 21 failing segments of OLS." in repr(
+        assessment([narrow], segments=[*segments, left])
+    )
 
 
 def test_without_a_coverage_the_text_has_no_promise() -> None:

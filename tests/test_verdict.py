@@ -9,7 +9,7 @@ import pytest
 
 import uccurve as ucc
 from model_rows import OPEN, SETTINGS, crossing, decomposition, mean8, pair, row, segment
-from uccurve.compare.results import ModelRow, Segment, Verdict
+from uccurve.compare.results import ModelRow, Verdict
 from uccurve.compare.verdict import verdict
 
 SHIP = "Ship OLS with bands x 0.97 for 90% coverage: half-width 686 [659, 714]."
@@ -182,16 +182,16 @@ def test_where_no_model_reaches_the_target_it_says_so_and_offers_no_choice() -> 
     assert blind.startswith(
         "Ship OLS with bands x 1.00 only without the promise: no factor reaches 90% coverage, because too many errors "
         "lie on the side of a zero band; raise such bands with min_band. "
-        "As delivered its bands cover 83.9% (too narrow). "
+        "As delivered OLS covers 83.9% (too narrow). "
     )
     kept = verdict([row(n=5, **{**OUT_OF_REACH, "promise": "kept"})], SETTINGS).text
-    assert "stay as they are" not in kept
+    assert "without a factor" not in kept
 
 
 def test_kept_is_said_to_be_unsure_where_the_interval_is_too_wide_to_tell() -> None:
     few = row(n=5, coverage=0.6, coverage_low=0.147, coverage_high=0.947)
     told = "(kept, but [14.7, 94.7] is too wide to tell)"
-    assert f"As delivered its bands cover 60.0% {told}." in verdict([few], SETTINGS).text
+    assert f"As delivered OLS covers 60.0% {told}." in verdict([few], SETTINGS).text
     several = verdict([few, mean8()], SETTINGS).text
     assert f"As delivered OLS covers 60.0% {told}, Mean8 83.9% (too narrow)." in several
     assert "without a factor" not in several
@@ -201,30 +201,33 @@ def test_kept_is_said_to_be_unsure_where_the_interval_is_too_wide_to_tell() -> N
 
 def test_bands_that_keep_the_promise_can_stay_also_where_there_are_several_models() -> None:
     assert "Its bands keep the promise without a factor too." in clear("Mean8").text
-    assert "keep the promise too" not in verdict([row(promise="too wide"), mean8()], SETTINGS).text
-    assert "keep the promise too" not in verdict([row(promise=None), mean8(promise=None)], OPEN).text
+    assert "without a factor" not in verdict([row(promise="too wide"), mean8()], SETTINGS).text
+    assert "without a factor" not in verdict([row(promise=None), mean8(promise=None)], OPEN).text
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"promise": "kept"}, "As delivered its bands cover 90.4% (kept), so they may stay as they are."),
-        ({"promise": "too narrow"}, "Widen its bands: as delivered they cover 83.9% (too narrow)."),
-        ({"promise": "too wide"}, "Narrow its bands: as delivered they cover 95.7% (too wide)."),
-        (OUT_OF_REACH, "As delivered its bands cover 83.9% (too narrow)."),
-        ({"skill": 0.1, "skill_low": 0.01}, "They do better than a constant band: skill 10.0% [1.0, 10.4]."),
+        (
+            {"promise": "kept"},
+            "As delivered OLS covers 90.4% (kept). Its bands keep the promise without a factor too.",
+        ),
+        ({"promise": "too narrow"}, "As delivered OLS covers 83.9% (too narrow). Its bands do better"),
+        ({"promise": "too wide"}, "As delivered OLS covers 95.7% (too wide). Its bands do better"),
+        (OUT_OF_REACH, "As delivered OLS covers 83.9% (too narrow)."),
+        ({"skill": 0.1, "skill_low": 0.01}, "Its bands do better than a constant band: skill 10.0% [1.0, 10.4]."),
         (
             {"skill": 0.0, "skill_low": 0.0, "skill_high": 0.0},
-            "They do as well as a constant band: skill 0.0%.",
+            "Its bands do as well as a constant band: skill 0.0%.",
         ),
-        ({"skill": -0.1}, "They do worse than a constant band: skill -10.0% [-10.4, -9.6]."),
+        ({"skill": -0.1}, "Its bands do worse than a constant band: skill -10.0% [-10.4, -9.6]."),
         (
             {"skill": 0.004, "skill_low": -0.011, "skill_high": 0.019},
-            "They are not shown to do better than a constant band: skill 0.4% [-1.1, 1.9].",
+            "Its bands are not shown to do better than a constant band: skill 0.4% [-1.1, 1.9].",
         ),
         (
             {"skill": 0.1, "skill_low": nan, "skill_high": nan},
-            "They have a skill of 10.0% over a constant band.",
+            "Its bands have a skill of 10.0% over a constant band.",
         ),
     ],
 )
@@ -237,7 +240,7 @@ def test_a_single_model_is_told_what_to_do_and_what_its_bands_know(given: dict[s
 
 def test_a_single_model_without_a_skill_or_a_coverage_is_not_given_one() -> None:
     found = verdict([row(promise=None, skill=nan)], OPEN)
-    assert found.text == (f"{SHIP} As delivered its bands cover 87.1%. No coverage was asked for; 90% is an example.")
+    assert found.text == (f"{SHIP} As delivered OLS covers 87.1%. No coverage was asked for; 90% is an example.")
 
 
 @pytest.mark.parametrize(("shift", "words"), [(12.35, "widened by 12.3"), (-3.1, "narrowed by 3.10")])
@@ -290,7 +293,6 @@ def test_the_worst_segment_is_the_failing_one_of_the_shipped_model_with_the_lowe
 def test_a_segment_of_a_feature_without_a_name_goes_by_its_label() -> None:
     found = verdict([row()], SETTINGS, segments=[segment("hour_14", feature="segment", scale=inf)])
     assert found.text.endswith("Worst segment: hour_14 (covers 70.0% as shipped).")
-    assert found.reasons[-1] == "In segment hour_14, OLS covers 70.0% as shipped, less than 90% (adjusted p = 0.0096)."
 
 
 def test_a_segment_of_a_shift_model_needs_a_shift() -> None:
@@ -304,11 +306,10 @@ def test_where_no_segment_fails_none_is_the_worst() -> None:
 
 def test_the_reasons_say_what_predictions_bands_and_scale_contribute() -> None:
     found = verdict([row(), mean8()], SETTINGS, comparisons=[pair("OLS", "Mean8")])
-    assert found.reasons[:4] == (
+    assert found.reasons == (
         "A single interval for all rows would score 3,900: the predictions of OLS save 1,900, its bands save 290.",
         "At 90% the score of OLS is 140 lower than that of Mean8: its predictions save 120 more, its bands 20 more.",
         "The bands of OLS do better than a constant band: skill 12.3% [11.8, 12.8].",
-        "Mean8 covers 83.9% [80.5, 87.3] as delivered: too narrow for 90%.",
     )
 
 
@@ -350,55 +351,9 @@ def test_scores_that_differ_by_rounding_alone_are_no_reason() -> None:
     assert not [text for text in verdict([row(), other], SETTINGS).reasons if text.startswith("At 90%")]
 
 
-def test_no_reason_is_given_twice() -> None:
-    segments = [segment("14"), segment("14"), segment("3", fails=False), segment("4", fails=False)]
-    told = verdict([row()], SETTINGS, segments=segments).reasons
-    assert len([text for text in told if "hour 14" in text]) == 1
-
-
 def test_a_score_that_is_infinite_is_no_reason() -> None:
     broken = replace(decomposition(), score=inf, best_score=inf, discrimination=-inf, miscalibration=nan)
     assert not [text for text in verdict([row(decomposition=broken), mean8()], SETTINGS).reasons if "score" in text]
-
-
-def test_broken_promises_are_named_then_counted() -> None:
-    told = verdict(models(6, "too wide"), SETTINGS).reasons
-    assert [text.partition(" covers")[0] for text in told if "for 90%." in text] == ["Mean8", "M3", "M4"]
-    assert "In all, 5 of 6 models break the promise of 90%." in told
-    assert not [text for text in verdict(models(4, "too wide"), SETTINGS).reasons if text.startswith("In all")]
-
-
-def test_failing_segments_are_named_surest_first_then_counted() -> None:
-    segments = [segment(str(i), pvalue_holm=0.05 - i / 100, fails=i < 5) for i in range(12)]
-    told = [text for text in verdict([row()], SETTINGS, segments=segments).reasons if "segment" in text]
-    assert (
-        told[0] == "In segment hour 4, OLS covers 70.0% as shipped, less than 90% (adjusted p = 0.01); "
-        "the segment would need x 1.62."
-    )
-    assert [text.split()[3] for text in told[:3]] == ["4,", "3,", "2,"]
-    assert told[3:] == ["In all, OLS leaves 5 of its 12 segments short."]
-
-
-def test_without_a_promise_a_segment_is_held_against_the_other_rows() -> None:
-    found = verdict([row(promise=None)], OPEN, segments=[segment("14", target=None)])
-    assert (
-        "In segment hour 14, OLS covers 71.0% as delivered, less than on its other rows (adjusted p = 0.0096)"
-        in found.reasons[-1]
-    )
-
-
-def test_segments_that_the_factor_for_all_rows_fixes_are_counted_and_the_others_named() -> None:
-    segments = [segment(str(i), short=False) for i in range(20)] + [segment(str(i), fails=False) for i in range(20, 24)]
-    narrow = row(promise="too narrow", scale=1.3)
-
-    def told(*more: Segment) -> list[str]:
-        return [text for text in verdict([narrow], SETTINGS, segments=[*segments, *more]).reasons if "segment" in text]
-
-    assert told() == ["Bands x 1.30 fix all 20 failing segments of OLS."]
-    own, *rest = told(segment("30", scale=1.9, shipped_coverage=0.81, shipped_pvalue=0.002))
-    assert own.startswith("In segment hour 30, OLS covers 81.0% as shipped, less than 90% (adjusted p = 0.002)")
-    assert rest == ["Bands x 1.30 fix 20 of the 21 failing segments of OLS."]
-    assert "Worst segment" not in verdict([narrow], SETTINGS, segments=segments).text
 
 
 def test_a_segment_that_only_narrower_bands_leave_short_is_named() -> None:
@@ -406,7 +361,6 @@ def test_a_segment_that_only_narrower_bands_leave_short_is_named() -> None:
     left = segment("3", fails=False, short=True, scale=0.98, shipped_coverage=0.78, shipped_pvalue=1e-5)
     found = verdict([wide], SETTINGS, segments=[left])
     assert found.text.endswith("Worst segment: hour 3 (covers 78.0% as shipped, would need x 0.98).")
-    assert not [text for text in found.reasons if "fix" in text]
 
 
 def test_an_area_that_hangs_on_few_rows_is_a_reason() -> None:
@@ -429,7 +383,7 @@ def test_only_crossings_of_the_two_best_are_a_reason() -> None:
 def test_a_long_name_is_shortened_in_words_and_kept_in_the_field() -> None:
     found = verdict([row("m" * 10_000)], SETTINGS)
     assert found.model == "m" * 10_000
-    assert len(found.text) < 300
+    assert len(found.text) < 320
 
 
 def test_a_model_that_scores_worse_as_shipped_is_not_recommended_without_a_word() -> None:

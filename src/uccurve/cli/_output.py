@@ -184,8 +184,7 @@ def show(assessment: Assessment, *, full: bool = False) -> None:
     for table in _tables.tables(assessment, full=full):
         _draw(stream, table)
     for sentence in (*_tables.sentences(assessment), *crossings):
-        if sentence not in reasons:
-            console.print(Text(sentence, style="dim"))
+        console.print(Text(sentence, style="dim"))
 
 
 def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

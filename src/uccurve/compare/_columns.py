@@ -230,6 +230,11 @@ def level_columns(levels: Iterable[float]) -> list[Column]:
     return [NAME, *map(column, levels), PIT_SHAPE]
 
 
+def written(row: Any, field: str) -> Cell:
+    """Return how tables of models write a field, with its interval."""
+    return next(column for column in MODELS if column.field == field).cell(row)
+
+
 def chosen(columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
     """Columns that have something to show of any of the rows, their texts filled in."""
     return [

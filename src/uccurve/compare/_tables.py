@@ -36,10 +36,9 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
         Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
     """
     first, *others = (aligned(table) for table in tables(assessment, full=full))
-    reasons = assessment.verdict.reasons if full else ()
-    listed = "\n".join(f"- {reason}" for reason in reasons)
-    last = "\n".join(sentence for sentence in sentences(assessment) if sentence not in reasons)
-    sections = [assessment.verdict.text, listed, first.partition("\n")[2], *others, last]
+    reasons = "\n".join(f"- {reason}" for reason in assessment.verdict.reasons) if full else ""
+    last = "\n".join(sentences(assessment))
+    sections = [assessment.verdict.text, reasons, first.partition("\n")[2], *others, last]
     return "\n\n".join(filter(None, sections))
 
 

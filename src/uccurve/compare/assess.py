@@ -239,8 +239,9 @@ def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float
 
 def _compared(one: _Found, two: _Found, common: Common, statistic: Any) -> Comparison:
     first, second = (getattr(model, "wis_rows" if statistic == "wis" else "ranked_rows") for model in (one, two))
-    *estimate, pvalue = _paired(first, second, one.share, common)
-    return Comparison(one.row.name, two.row.name, statistic, *(value / common.unit for value in estimate), pvalue)
+    difference, low, high, pvalue = _paired(first, second, one.share, common)
+    difference, low, high = (value / common.unit for value in (difference, low, high))
+    return Comparison(one.row.name, two.row.name, statistic, difference, low, high, pvalue)
 
 
 def _paired(first: Array, second: Array, share: Array | float, common: Common) -> tuple[float, float, float, float]:

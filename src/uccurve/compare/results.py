@@ -215,6 +215,11 @@ class Segment:
         """Adjusted p-value that `short` is judged by: as shipped or, where nothing is, as delivered."""
         return self.pvalue_holm if isnan(self.shipped_pvalue) else self.shipped_pvalue
 
+    @property
+    def short_coverage(self) -> float:
+        """Coverage that `short` is judged by: as shipped or, where nothing is, as delivered."""
+        return self.coverage if isnan(self.shipped_pvalue) else self.shipped_coverage
+
 
 @dataclass(frozen=True, slots=True)
 class AssessmentSettings:

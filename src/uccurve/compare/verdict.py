@@ -8,10 +8,12 @@ from math import ceil, isfinite, isnan, nan
 
 from uccurve._checks import as_written
 
-from ._formats import alike, change, coverage, fixed, is_reachable, number, p, percent, share, short
+from ._columns import written
+from ._formats import alike, change, counted, coverage, is_reachable, number, p, percent, share, short
 from .crossings import Crossings
 from .results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
 
+BROKEN = ("too narrow", "too wide")
 LISTED = 3  # models or segments that are named before the rest are counted
 # Shares of a score by which another must be lower as shipped, or differ at all, to be worth a sentence.
 MATERIAL, ROUNDING = 0.01, 1e-9
@@ -39,12 +41,6 @@ class Case:
     def target(self) -> str:
         """The coverage that was asked for, or is shown."""
         return coverage(self.settings.shown_coverage).text
-
-    @property
-    def short(self) -> list[Segment]:
-        """Segments that the model to ship leaves short, surest first."""
-        own = (one for one in self.segments if one.model == self.best.name and one.short)
-        return sorted(own, key=lambda one: (one.short_pvalue, one.pvalue))
 
     def pvalue(self, row: ModelRow) -> float:
         """Adjusted p-value of the model to ship against another; nan where they were not tested."""
@@ -95,57 +91,49 @@ def verdict(
 
 def _sentences(case: Case) -> Iterator[str]:
     """Sentences of the verdict, the decision first."""
-    best, target = case.best, case.target
+    best = case.best
     yield _ship(case)
-    if case.others:
-        yield from _rivals(case)
-        yield from _out_of_reach(case)
-        yield from _delivered(case)
-        yield from _disagreement(case)
-    else:
-        yield _keep_or_change(case)
-        yield from _skill(best, "They")
-    off = {promise: [one for one in best.levels if one.promise == promise] for promise in ("too narrow", "too wide")}
-    names = {
-        promise: [coverage(one.level).text for one in some if one.level != best.level] for promise, some in off.items()
-    }
-    listed = [f"{promise} at {_joined(some, 'and')}" for promise, some in names.items() if some]
-    if listed:
+    yield from _rivals(case)
+    yield from _out_of_reach(case)
+    yield from _delivered(case)
+    yield from _disagreement(case)
+    if not case.others:
+        yield from _skill(best, "Its bands")
+    others = [level for level in best.levels if level.level != best.level]
+    broken = {word: [coverage(one.level).text for one in others if one.promise == word] for word in BROKEN}
+    if any(broken.values()):
+        listed = [f"{word} at {_joined(levels, 'and')}" for word, levels in broken.items() if levels]
         yield f"Of its other levels, {case.name} is {', '.join(listed)}."
-    if case.short:
-        worst = min(case.short, key=lambda one: one.coverage if isnan(one.shipped_pvalue) else one.shipped_coverage)
-        yield f"Worst segment: {short(worst.title)} (covers {_covered_segment(worst)}{_need(worst, ', would need ')})."
+    yield from _worst_segment(case)
     if case.settings.coverage is None:
         ranked = ": models are ranked by potential CRPS, and" if case.others else ";"
-        yield f"No coverage was asked for{ranked} {target} is an example."
+        yield f"No coverage was asked for{ranked} {case.target} is an example."
 
 
 def _ship(case: Case) -> str:
     """Return what to ship, or why nothing brings it to the target and what to do about it."""
-    best, begin, level = case.best, f"Ship {case.name} with bands {change(case.best)}", ""
+    best, begin, reach = case.best, f"Ship {case.name} with bands {change(case.best)}", f"{case.target} coverage"
     if is_reachable(best):
-        if best.level is not None:
-            own = any(one.level == best.level for one in best.levels)
-            level = f" (on its {coverage(best.level)} intervals{'' if own else ', interpolated'})"
-        width = number(best.half_width, best.half_width_low, best.half_width_high)
-        return f"{begin}{level} for {case.target} coverage: half-width {width}."
+        between = "" if best.level in [one.level for one in best.levels] else ", interpolated"
+        level = "" if best.level is None else f" (on its {coverage(best.level)} intervals{between})"
+        return f"{begin}{level} for {reach}: half-width {written(best, 'half_width')}."
     asked = as_written(case.settings.shown_coverage)
     needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
-    why = "reaches {} coverage, because too many errors lie on the side of a zero band; raise such bands with min_band"
     if best.n < needed:
-        rows = f"{best.n:,} row{'s' if best.n > 1 else ''}; at least {needed:,} are needed"
-        why = f"is sure to reach {{}} coverage with {rows}"
-    return f"{begin} only without the promise: no {_knob(best)} {why.format(case.target)}."
+        why = f"is sure to reach {reach} with {counted(best.n, 'row')}; at least {needed:,} are needed"
+    else:
+        blind = "too many errors lie on the side of a zero band; raise such bands with min_band"
+        why = f"reaches {reach}, because {blind}"
+    return f"{begin} only without the promise: no {_knob(best)} {why}."
 
 
 def _rivals(case: Case) -> Iterator[str]:
-    """The runner-up, and whom the model to ship is not shown to beat: if the runner-up, the choice is free."""
+    """The runner-up, and whom the model to ship is not shown to beat."""
     rivals = [row for row in case.others if is_reachable(row) == is_reachable(case.best)]
     if not rivals:
         return
-    second, needs = rivals[0], ""
-    if is_reachable(second):
-        needs = f" {change(second)}, {number(second.half_width, second.half_width_low, second.half_width_high).text}"
+    second = rivals[0]
+    needs = f" {change(second)}, {written(second, 'half_width').text}" if is_reachable(second) else ""
     yield f"Next: {short(second.name)}{needs}{f', {p(case.pvalue(second))}' if case.is_worse(second) else ''}."
     close = [row for row in rivals if not case.is_worse(row)]
     if not close:
@@ -155,11 +143,10 @@ def _rivals(case: Case) -> Iterator[str]:
         return
     named, choice = [f"{short(row.name)} ({p(case.pvalue(row))})" for row in close], ""
     listed = _joined(named, "or") if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
-    if close[0] is second and is_reachable(second):
-        best = min(close, key=lambda row: row.shipped_score)
-        if best.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
-            lower, higher = (number(row.shipped_score) for row in (best, case.best))
-            choice = f": prefer {short(best.name)}, which scores lower as shipped ({lower} vs. {higher})"
+    lowest = min(close, key=lambda row: row.shipped_score)
+    if lowest.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
+        lower, higher = (number(row.shipped_score) for row in (lowest, case.best))
+        choice = f": prefer {short(lowest.name)}, which scores lower as shipped ({lower} vs. {higher})"
     yield f"The data do not show that {case.name} is better than {listed}{choice}."
 
 
@@ -176,27 +163,17 @@ def _out_of_reach(case: Case) -> Iterator[str]:
     yield f"No {_knob(lost[0])} brings {listed} to {case.target} coverage{although}."
 
 
-def _keep_or_change(case: Case) -> str:
-    """Return what is to be done with the bands of a single model."""
-    row, covers = case.best, f"cover {_covered(case, case.best)}"
-    if row.promise in ("too narrow", "too wide") and is_reachable(row):
-        return f"{'Widen' if row.promise == 'too narrow' else 'Narrow'} its bands: as delivered they {covers}."
-    stay = ", so they may stay as they are" if _can_stay(case) else ""
-    return f"As delivered its bands {covers}{stay}."
-
-
 def _delivered(case: Case) -> Iterator[str]:
-    """The coverage of two or three models as delivered, and how many of the rest break their promise."""
-    rows, broken = [case.best, *case.others], ""
-    named = rows if len(rows) <= LISTED else rows[:2]
-    rest = [row.promise != "kept" for row in rows[len(named) :] if row.promise]
+    """The coverage of up to three models as delivered, and how many of the rest break their promise."""
+    best, others, broken = case.best, case.others, ""
+    named = others if len(others) < LISTED else others[:1]
+    rest = [row.promise in BROKEN for row in others[len(named) :] if row.promise]
     if rest:
         breaks = "break" if sum(rest) > 1 else "breaks"
         broken = f"; {sum(rest) or 'none'} of the {len(rest)} others {breaks} the promise"
-    covers, *others = (_covered(case, row) for row in named)
-    listed = ", ".join(f"{short(row.name)} {told}" for row, told in zip(named[1:], others, strict=True))
-    yield f"As delivered {case.name} covers {covers}, {listed}{broken}."
-    if _can_stay(case):
+    listed = "".join(f", {short(row.name)} {_covered(case, row)}" for row in named)
+    yield f"As delivered {case.name} covers {_covered(case, best)}{listed}{broken}."
+    if best.promise == "kept" and is_reachable(best) and not _is_unsure(case, best):
         yield "Its bands keep the promise without a factor too."
 
 
@@ -204,17 +181,13 @@ def _covered(case: Case, row: ModelRow) -> str:
     """Coverage as delivered, and whether that is the promised one; said to be unsure where hardly anything is known."""
     if not row.promise:
         return share(row.coverage).text
-    unsure = f", but {share(row.coverage, row.coverage_low, row.coverage_high).interval} is too wide to tell"
+    unsure = f", but {written(row, 'coverage').interval} is too wide to tell"
     return f"{share(row.coverage)} ({row.promise}{unsure if _is_unsure(case, row) else ''})"
 
 
 def _is_unsure(case: Case, row: ModelRow) -> bool:
     promised, low = case.settings.shown_coverage, row.coverage_low
     return row.promise == "kept" and (1 - low) * promised > TELLING * (1 - promised) * low
-
-
-def _can_stay(case: Case) -> bool:
-    return case.best.promise == "kept" and is_reachable(case.best) and not _is_unsure(case, case.best)
 
 
 def _disagreement(case: Case) -> Iterator[str]:
@@ -238,6 +211,17 @@ def _disagreement(case: Case) -> Iterator[str]:
         yield f"Criteria disagree: {', '.join(models)}."
 
 
+def _worst_segment(case: Case) -> Iterator[str]:
+    """The segment with the lowest coverage of those that the model to ship leaves short."""
+    left = [one for one in case.segments if one.model == case.best.name and one.short]
+    if left:
+        worst, need = min(left, key=lambda one: one.short_coverage), ""
+        if is_reachable(worst):
+            need = f", would need {'' if isfinite(worst.scale) else 'bands '}{change(worst)}"
+        when = "delivered" if isnan(worst.shipped_pvalue) else "shipped"
+        yield f"Worst segment: {short(worst.title)} (covers {share(worst.short_coverage)} as {when}{need})."
+
+
 def _reasons(case: Case) -> Iterator[str]:
     """What lies behind the verdict, one sentence each."""
     best, parts, second = case.best, case.best.decomposition, case.others[0] if case.others else None
@@ -249,31 +233,12 @@ def _reasons(case: Case) -> Iterator[str]:
         score, cost = alike(parts.score, parts.miscalibration)
         wrong = "scale" if isnan(best.shift) else "width"
         yield f"As delivered {case.name} scores {score}, {cost} of it because its bands have the wrong {wrong}."
-    broken = [row for row in (best, *case.others) if row.promise in ("too narrow", "too wide")]
-    for row in broken[:LISTED]:
-        covers = share(row.coverage, row.coverage_low, row.coverage_high)
-        yield f"{short(row.name)} covers {covers} as delivered: {row.promise} for {case.target}."
-    if len(broken) > LISTED:
-        yield f"In all, {len(broken)} of {len(case.others) + 1} models break the promise of {case.target}."
-    yield from _short_segments(case)
     for row in (best, *case.others[:1]):
         if few := few_rows(row, case.settings):
             yield f"{few}."
     for crossing in case.crossings:
         if second is not None and set(crossing.names) == {best.name, second.name}:
             yield f"{' vs. '.join(map(short, crossing.names))}: {crossing.verdict.rstrip('.')}."
-
-
-def _short_segments(case: Case) -> Iterator[str]:
-    """Which segments the model to ship leaves short, surest first, and how many its factor fixes."""
-    for one in case.short[:LISTED]:
-        less = "on its other rows" if one.target is None else coverage(one.target)
-        covers = f"{case.name} covers {_covered_segment(one)}, less than {less} (adjusted {p(one.short_pvalue)})"
-        yield f"In segment {short(one.title)}, {covers}{_need(one, '; the segment would need ')}."
-    if len(case.short) > LISTED:
-        total = sum(one.model == case.best.name for one in case.segments)
-        yield f"In all, {case.name} leaves {len(case.short)} of its {total} segments short."
-    yield from fixed(case.best, case.segments)
 
 
 def _contributions(case: Case) -> Iterator[str]:
@@ -313,7 +278,7 @@ def _against(case: Case, second: ModelRow) -> Iterator[str]:
 
 def _skill(row: ModelRow, bands: str) -> Iterator[str]:
     """What a model's bands, as they are called, know beyond a constant band; nothing where that is undefined."""
-    value = percent(row.skill, row.skill_low, row.skill_high)
+    value = written(row, "skill")
     if isnan(row.skill_low):
         if not isnan(row.skill):
             yield f"{bands} have a skill of {value} over a constant band."
@@ -326,20 +291,6 @@ def _skill(row: ModelRow, bands: str) -> Iterator[str]:
 
 def _knob(row: ModelRow) -> str:
     return "shift" if isnan(row.scale) else "factor"
-
-
-def _need(segment: Segment, begin: str) -> str:
-    """What a segment alone would need; nothing where that is not known."""
-    if not is_reachable(segment):
-        return ""
-    return f"{begin}{'' if isfinite(segment.scale) else 'bands '}{change(segment)}"
-
-
-def _covered_segment(segment: Segment) -> str:
-    """The coverage of a segment that counts: with what is shipped or, where nothing is, as delivered."""
-    if isnan(segment.shipped_pvalue):
-        return f"{share(segment.coverage)} as delivered"
-    return f"{share(segment.shipped_coverage)} as shipped"
 
 
 def _is_shown(text: str) -> bool:
