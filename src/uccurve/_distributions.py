@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, pi, sqrt
@@ -12,6 +12,7 @@ from ._checks import inside_unit
 
 TINY, EPS = 1e-300, 1e-16
 LARGE = 1e120  # A t statistic that is treated as infinite
+LARGEST_LOG_ODDS = 700.0  # whose exponential fits float64
 TIE = 1e-12  # share of a probability below which a difference is treated as rounding
 # Coefficients of the error of Stirling's formula in 1/n, 1/n^3, 1/n^5, ...
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
@@ -47,23 +48,9 @@ def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) 
     [0.06674, 0.652453]
     """
     error, rest = (1 - confidence_level) / 2, total - count
-    low, high = 0.0, 1.0
-    if count > 0:
-        start = _near_quantile(count, rest + 1, error)
-        low = _crossing(lambda x: _beta(count, rest + 1, x, 1 - x) - error, count, rest + 1, start)
-    if rest > 0:
-        start = _near_quantile(count + 1, rest, 1 - error)
-        high = _crossing(lambda x: error - _beta(rest, count + 1, 1 - x, x), count + 1, rest, start)
+    low = _beta_quantile(count, rest + 1, error)[0] if count > 0 else 0.0
+    high = _beta_quantile(rest, count + 1, error)[1] if rest > 0 else 1.0
     return low, high
-
-
-def _near_quantile(a: float, b: float, p: float) -> float:
-    """Quantile of a beta distribution to a few digits (Abramowitz and Stegun 26.5.22); its mean for small a or b."""
-    if min(a, b) < 1:
-        return a / (a + b)
-    z, u, v = NormalDist().inv_cdf(p), 1 / (2 * a - 1), 1 / (2 * b - 1)
-    h, skew = 2 / (u + v), (z * z - 3) / 6
-    return a / (a + b * exp(2 * (u - v) * (skew + 5 / 6 - 2 / (3 * h)) - 2 * z * sqrt(h + skew) / h))
 
 
 def t_tail(t: float, dof: float) -> float:
@@ -88,14 +75,11 @@ def t_quantile(p: float, dof: float) -> float:
     tails, sign = 2 * min(p, 1 - p), 1 if p > 0.5 else -1
     if tails <= 0 or tails >= 1:
         return 0.0 if tails >= 1 else sign * inf
-    a, b, square = dof / 2, 0.5, NormalDist().inv_cdf(p) ** 2
-    if tails < _beta(a, b, 0.5, 0.5):  # solved for the smaller one of x = dof / (dof + t^2) and y = 1 - x
-        x = _crossing(lambda x: _beta(a, b, x, 1 - x) - tails, a, b, dof / (dof + square))
-        t = sqrt(dof * (1 - x) / x)
+    if tails < 0.5:  # solved for the smaller tail of x = dof / (dof + t^2)
+        x, y = _beta_quantile(dof / 2, 0.5, tails)
     else:
-        outer, inner = lambda y: tails - _beta(a, b, 1 - y, y), lambda y: _beta(b, a, y, 1 - y) - abs(2 * p - 1)
-        y = _crossing(outer if tails < 0.5 else inner, b, a, square / (dof + square))
-        t = sqrt(dof * y / (1 - y))
+        y, x = _beta_quantile(0.5, dof / 2, abs(2 * p - 1))
+    t = sqrt(dof * y / x)
     return sign * (t if t < LARGE else inf)
 
 
@@ -169,41 +153,34 @@ def _hypergeometric_sum(count: int, segment: int, successes: int, total: int) ->
 
 @lru_cache(maxsize=256)
 def _rank(n: int, share: float, error: float) -> int:
-    """Smallest j with P(at least j successes in n) <= error, at most n + 1; searched from the normal approximation."""
-
-    def rare(rank: int) -> bool:
-        return binomial_tail(rank, n, share) <= error * (1 + TIE)
-
-    z = NormalDist().inv_cdf(1 - error) if 0 < error < 1 else 0.0
-    guess = n * share + z * sqrt(n * share * (1 - share)) + 1
-    low = high = min(max(round(guess), 1), n)
-    step = 1
-    while low > 0 and rare(low):
-        low, high, step = max(low - step, 0), low, 2 * step
-    while high <= n and not rare(high):
-        low, high, step = high, min(high + step, n + 1), 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if rare(middle) else (middle, high)
-    return high
+    """Smallest j with P(at least j successes in n) <= error, at most n + 1."""
+    return bisect_left(range(n + 1), True, key=lambda rank: binomial_tail(rank, n, share) <= error * (1 + TIE))
 
 
-def _crossing(rising: Callable[[float], float], a: float, b: float, start: float) -> float:
-    """Return where a function with the slope of I(x; a, b) crosses 0, to the last bits: Halley's steps, or halves."""
-    low, high, x = 0.0, 1.0, start if 0 < start < 1 else a / (a + b)
-    while low < x < high:
-        value, y = rising(x), 1 - x
-        low, high = (low, x) if value > 0 else (x, high)
-        slope = _mass(a, b, x, y, a - (a + b) * x) * a * b / (a + b) / (x * y)
-        step = value / slope if slope > 0 else 1.0
-        u, v = step / x, step / y
-        bend = (a - 1) * u - (b - 1) * v  # how much the slope changes over the step
-        left = abs(step) * (bend * bend + abs(a - 1) * u * u + abs(b - 1) * v * v)  # more than is left to go after it
-        step /= min(max(1 - bend / 2, 0.5), 1.5)
-        if left <= 1e-14 * min(x, y):
-            return x - step
-        x = x - step if low < x - step < high else (low + high) / 2
-    return high
+def _beta_quantile(a: float, b: float, p: float) -> tuple[float, float]:
+    """Return x with I(x; a, b) = p, for p below 1/2, and 1 - x, to the last bits.
+
+    Halley's method, or halves, for the logarithm of I as a function of the log-odds of x, which is concave.
+    """
+    low, high, left = -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, inf
+    z = NormalDist().inv_cdf(p)
+    odds = log(a) - log(b) + z * sqrt(1 / a + 1 / b)
+    if min(a, b) >= 1:  # to a few digits (Abramowitz and Stegun 26.5.22)
+        u, v, skew = 1 / (2 * a - 1), 1 / (2 * b - 1), (z * z - 3) / 6
+        h = 2 / (u + v)
+        odds = log(a / b) + 2 * z * sqrt(h + skew) / h - 2 * (u - v) * (skew + 5 / 6 - 2 / (3 * h))
+    while left > 1e-15 and low < (middle := (low + high) / 2) < high:
+        odds = odds if low < odds < high else middle
+        x, y = 1 / (1 + exp(-odds)), 1 / (1 + exp(odds))
+        value, more = _beta(a, b, x, y), a - (a + b) * x
+        low, high = (odds, high) if value < p else (low, odds)
+        growth = _mass(a, b, x, y, more) * a * b / (a + b) / value if value > 0 else 0.0
+        step = log(p / value) / growth if growth > 0 else inf
+        bend = (more - growth) * step  # by how much the growth changes over the step
+        left = abs(step * step * step) * ((abs(more) + growth) ** 2 + a + b)  # more than is left to go after it
+        odds += step / (1 + bend / 2) if abs(bend) < 1 else step
+    odds = min(max(odds, low), high)
+    return 1 / (1 + exp(-odds)), 1 / (1 + exp(odds))
 
 
 def _beta(a: float, b: float, x: float, y: float) -> float:
