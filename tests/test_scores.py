@@ -147,3 +147,11 @@ def test_an_area_that_never_ends_in_one_output_is_infinite() -> None:
     upper[3, 0] = P[3, 0]  # the error of 3 has no band above
     assert ucc.auucc_score(Y[:, 1], P[:, 1], LOWER[:, 1], upper[:, 1]) < np.inf
     assert ucc.auucc_score(Y, P, LOWER, upper) == np.inf
+
+
+def test_large_weights_do_not_take_a_large_score_out_of_float64() -> None:
+    y, lower, upper = [1e250, 0], [0, 0], [3e250, 1e250]
+    found = [
+        ucc.interval_score(y, lower, upper, alpha=0.1, sample_weight=weight) for weight in ([2, 2], [1e100, 1e100])
+    ]
+    np.testing.assert_allclose(found, 2e250, rtol=1e-14)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -65,14 +66,10 @@ def t_reaching(ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_
     if t < np.inf or name in FALLING or target == np.inf or not (beyond_the_curve or path.has_uncoverable_rows):
         return t
     # after the last critical t, by bisection: O(n) per step
-    covered, other = np.isfinite(path.critical), path.other
-    growth = {"bandwidth": path.active + other, "overshoot": np.where(covered, path.active, 0)}
-    last = growth.get(name, np.where(covered, np.minimum(path.active, other), 0))
-    if path.vary != "shift" and not last.any():  # without other bands nothing rises after the last crossover
-        largest = path.at(2 * max(path.end, path.delivered))[name]
-        if largest < target * (1 - sum_error(len(path))):
-            return np.inf
-        target = min(target, largest)
+    largest = path.at(sys.float_info.max)[name]  # infinite, unless there is nothing that rises after the last crossover
+    if largest < target * (1 - sum_error(len(path))):
+        return np.inf
+    target = min(target, largest)
     low, step = path.end, max(abs(path.end), 1.0)
     while path.at(low + step)[name] < target:
         low, step = low + step, 2 * step

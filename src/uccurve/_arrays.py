@@ -40,6 +40,12 @@ def blocks(length: int, size: int = BLOCK) -> Iterator[slice]:
     return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
+def average(values: npt.NDArray[Any], weight: Array | None) -> float:
+    """Weighted mean over rows and outputs, in another unit where values times weights could leave float64."""
+    unit = 2.0**500 if np.abs(values).max() > 2.0**500 else 1.0
+    return float(unit * np.average(values / unit, weights=weight))
+
+
 def finite(name: str, hint: str = DROP_HINT) -> Rule:
     """Return the rule for missing and infinite values."""
     return Rule(name, "be finite", ("is not", "are not"), hint)

@@ -36,12 +36,6 @@ def data_columns(sample_weight: npt.ArrayLike | None, **data: npt.ArrayLike) -> 
     return arrays, weight
 
 
-def average(values: npt.NDArray[Any], weight: Array | None) -> float:
-    """Weighted mean over rows and outputs, in another unit where the sum could leave float64."""
-    unit = 2.0**64 if values.max() > 2.0**950 else 1.0
-    return float(unit * np.average(values / unit, weights=weight))
-
-
 def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tuple[Array, Array, Array]:
     """Width of each interval, and the distances by which an observation lies below it and above it."""
     with np.errstate(over="ignore"):

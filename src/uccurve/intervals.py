@@ -381,7 +381,7 @@ class Intervals:
 
     def __repr__(self) -> str:
         outside = (self.y_true < self.lower) | (self.y_true > self.upper)
-        miss_rate = np.average(outside, weights=self._weight)
+        miss_rate = arrays.average(outside, self._weight)
         half_width = mean_half_width(self.lower_band, self.upper_band, self._weight)
         outputs = f" x {self.y_true.shape[1]} outputs" if self.y_true.ndim == 2 else ""
         raised = f", {checks.counted(self.raised, 'band')} raised" if self.raised else ""
@@ -410,11 +410,7 @@ def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str 
 
 def mean_half_width(below: Array, above: Array, weight: Array | None) -> float:
     """Mean of (below + above) / 2, formed so that huge bands do not overflow."""
-    half = below / 2 + above / 2
-    exponent = max(int(np.frexp(np.abs(half).max())[1]) - 900, 0)
-    half = np.ldexp(half, -exponent) if exponent else half
-    mean = np.mean(half) if weight is None else np.sum(half * (weight / weight.sum()))
-    return float(np.ldexp(mean, exponent))
+    return arrays.average(below / 2 + above / 2, weight)
 
 
 def standard_deviation(y: Array, weight: Array) -> float:

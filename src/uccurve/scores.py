@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _checks as checks
-from ._arrays import Indices, ascending, finite, first_axis, floats, refuse_missing, within_range
+from ._arrays import Indices, ascending, average, finite, first_axis, floats, refuse_missing, within_range
 from ._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from ._rowscores import (
     LEAVE_OUT,
-    average,
     crps_of_quantiles,
     crps_of_samples,
     data_columns,
