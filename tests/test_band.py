@@ -49,8 +49,8 @@ def height(iv: ucc.Intervals, counts: Any, axes: Any, vary: Any, places: Any) ->
     curve = ucc.UCC(iv[rows], vary=vary)
     if "miss_rate" not in axes:
         points = curve.points(axes=axes)
-        order = slice(None, None, -1 if axes[0] == "deficit" else 1)
-        return list(np.interp(places, points.x[order], points.y[order]))
+        order = -1 if axes[0] == "deficit" else 1
+        return list(np.interp(places + order * 1e-12, points.x[::order], points.y[::order]))
     out = []
     for place in places:
         near = {"miss_rate": min(place + 1e-12, 1.0), "deficit": max(place - 1e-12, 0)}.get(axes[0], place + 1e-12)

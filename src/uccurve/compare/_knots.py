@@ -1,7 +1,7 @@
 """Knots: places along a curve at which the metrics of rows are summed up once, for all curves of resampled rows.
 
 The metrics of a unit of rows at a knot are sums over its rows. Units that are resampled or swapped add up to another
-curve, whose metrics at the knots are the sums of theirs; rows are put into bins between knots once and never again.
+curve, whose metrics at the knots are the sums of theirs; no row is looked at again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from uccurve._arrays import Indices, blocks
 from uccurve._checks import FALLING, Array, Axes, Metric, Range
-from uccurve._paths import Events, Path, ScalePath
+from uccurve._paths import Path, ScalePath
 from uccurve._ramps import _hull_corners, sum_error
 from uccurve._scoring import quantiles
 
@@ -109,115 +109,61 @@ class Knots:
     def __init__(
         self, path: Path, names: Iterable[Metric], miss_rates: Iterable[float] = (), *, smooth: bool = False
     ) -> None:
-        wanted, groups = dict.fromkeys(names), list(path.events())
-        of_rows = [group for group in groups if group.rows is not None]
-        common = [float(group.position[0]) for group in groups if group.rows is None]
-        corners = np.unique([path.start, path.end, *(t for t in common if t <= path.end)])
-        bends = [group for group in of_rows if group is groups[0] or wanted.keys() & group.changes.keys()]
-        vertices, last = _distinct(np.concatenate([corners, *(group.position for group in bends)]), path.end)
-        self.is_every_vertex = len(vertices) <= MOST_VERTICES and not smooth
+        self._path, self._is_scaled = path, isinstance(path, ScalePath)
+        # Metrics that are summed up at each knot; the bandwidth of scaled bands follows from the mean half-width.
+        self._names = [name for name in dict.fromkeys(names) if not (self._is_scaled and name == "bandwidth")]
+        critical, *others = path.events()
+        bends = [critical, *(group for group in others if group.changes.keys() & set(self._names))]
+        ends = np.array([path.start, path.end])
+        self.t, last = _distinct(np.concatenate([ends, *(group.position for group in bends)]), path.end)
+        self.is_every_vertex = len(last) <= MOST_VERTICES and not smooth
         if smooth:
-            vertices = vertices[np.linspace(0, len(vertices) - 1, 2 * isqrt(len(vertices))).astype(np.intp)]
+            self.t = self.t[np.linspace(0, len(last) - 1, 2 * isqrt(len(last))).astype(np.intp)]
         elif not self.is_every_vertex:
             places = quantiles(path.critical, path.weight, *(1 - rate for rate in (0, *miss_rates)))
-            focus = np.searchsorted(vertices, [*places, path.start])
-            vertices = vertices[_selected(last, focus)]
-        self.t, self._path = np.union1d(vertices, corners), path
-        self._corners = np.searchsorted(self.t, corners)
-        self._hats = np.stack([np.interp(self.t, corners, hat) for hat in np.eye(len(corners))])
-        size, scaled = len(self.t), isinstance(path, ScalePath) and "bandwidth" in wanted
-        summed = [name for name in wanted if not (scaled and name == "bandwidth")]
-        self._columns: dict[Metric, slice] = {name: slice(i * size, (i + 1) * size) for i, name in enumerate(summed)}
-        between = size - 1 if "miss_rate" in wanted and not self.is_every_vertex else 0
-        self._between = slice(len(summed) * size, len(summed) * size + between)
-        self._half_width = slice(self._between.stop, self._between.stop + scaled)  # all that scaled bands need
+            self.t = self.t[_selected(last, np.searchsorted(self.t, [*places, path.start]))]
 
     def table(self, unit: Indices, count: int) -> Array:
-        """Weight and metrics at the knots of each of `count` units, times the weight; `unit` has that of each row."""
-        table, path = np.zeros((count, 1 + self._half_width.stop)), self._path
-        table[:, 0], out = np.bincount(unit, path.weight, count), table[:, 1:]
-        if self._half_width.start < self._half_width.stop:
-            out[:, -1] = np.bincount(unit, path.weighted(path.half_widths), count)
-        metrics = {name: out[:, place] for name, place in self._columns.items()}
+        """Sums over each of `count` units of rows, times the weight; `unit` has that of each row.
+
+        Columns are the weight, the half-width as delivered, the metrics at the knots, and the mean miss rates over t
+        from each knot to the next.
+        """
+        path, metrics = self._path, {name: np.zeros((count, len(self.t))) for name in self._names}
+        columns = [np.bincount(unit, path.weight, count), np.bincount(unit, path.weighted(path.half_widths), count)]
+        columns += metrics.values()
         if "miss_rate" in metrics:
-            self._add_misses(metrics.pop("miss_rate"), out[:, self._between], unit)
-        for group in path.events() if metrics else ():
-            if group.rows is not None and metrics.keys() & group.changes.keys():
-                self._add_ramps(metrics, group, unit[group.rows])
-        self._correct(metrics, unit)
-        return table
+            columns.append(self._add_misses(metrics.pop("miss_rate"), unit))
+        for i, t in enumerate(self.t.tolist() if metrics else ()):
+            for part in blocks(len(path)):
+                rows = path.per_row(t, part)
+                for name, sums in metrics.items():
+                    sums[:, i] += np.bincount(unit[part], path.weighted(rows[name], part), count)
+        return np.column_stack(columns)
+
+    def _add_misses(self, missed: Array, unit: Indices) -> Array:
+        """Add the miss rate at the knots; return its mean over t from each knot to the next."""
+        path, cells = self._path, len(self.t) + 1
+        cell = unit * cells
+        for part in blocks(len(unit)):
+            cell[part] += np.searchsorted(self.t, path.critical[part])
+
+        def binned(values: Array | None) -> Array:
+            return np.bincount(cell, values, missed.shape[0] * cells).reshape(-1, cells)
+
+        weight, start = binned(path.weight), self.t[:-1]
+        missed += np.cumsum(weight[:, :0:-1], axis=1)[:, ::-1]
+        inside = binned(path.weighted(path.critical))[:, 1:-1] - start * weight[:, 1:-1]
+        return missed[:, 1:] + inside / np.diff(self.t)
 
     def curves(self, means: Array) -> Curves:
         """Curves whose columns have these means: (curves, columns)."""
-        metrics = {name: means[:, place] for name, place in self._columns.items()}
-        if self._half_width.start < self._half_width.stop:
-            metrics["bandwidth"] = means[:, self._half_width] * self.t
-        between = means[:, self._between]
-        if self.is_every_vertex and "miss_rate" in metrics:
-            between = metrics["miss_rate"][:, :-1]
+        starts = 1 + len(self.t) * np.arange(1 + len(self._names))
+        half_width, *columns, between = np.split(means, starts, axis=1)
+        metrics = dict(zip(self._names, columns, strict=True))
+        if self._is_scaled:
+            metrics["bandwidth"] = half_width * self.t
         return Curves(self.t, metrics, between, self.is_every_vertex, sum_error(len(self._path)))
-
-    def _add_misses(self, missed: Array, between: Array, unit: Indices) -> None:
-        """Add the miss rate at the knots, and its mean over t from each knot to the next."""
-        path, bins = self._path, _Bins(self.t, self._path.critical, unit, len(missed))
-        missed += bins.after(path.weight)
-        if between.size:
-            start = self.t[:-1]
-            between += bins.inside(path.weighted(path.critical))
-            between -= start * bins.inside(path.weight)
-            between /= self.t[1:] - start
-            between += missed[:, 1:]
-
-    def _add_ramps(self, out: dict[Metric, Array], group: Events, unit: Indices) -> None:
-        names = [name for name in out if name in group.changes]
-        bins = _Bins(self.t, group.position, unit, len(out[names[0]]))
-        for name in names:
-            change = group.changes[name]
-            slope = change[0] + change[1] if isinstance(change, tuple) else change
-            if name in FALLING:
-                out[name] += bins.after(slope * group.position) - self.t * bins.after(slope)
-            else:
-                out[name] += self.t * bins.until(slope) - bins.until(slope * group.position)
-
-    def _correct(self, out: dict[Metric, Array], unit: Indices) -> None:
-        """Add what the slope changes of single rows leave out: straight lines between the corners of all rows.
-
-        These are bands that grow from the start on, rows that nothing covers, and the levels of a model.
-        """
-        gaps = {name: -values[:, self._corners] for name, values in out.items()}
-        for i, corner in enumerate(self._corners if out else ()):
-            for part in blocks(len(self._path)):
-                rows = self._path.per_row(float(self.t[corner]), part)
-                for name, gap in gaps.items():
-                    gap[:, i] += np.bincount(unit[part], self._path.weighted(rows[name], part), len(gap))
-        for name, gap in gaps.items():
-            out[name] += gap @ self._hats
-
-
-class _Bins:
-    """Bins between knots for one position per row, and sums over the bins of each unit; None sums up ones."""
-
-    def __init__(self, t: Array, position: Array, unit: Indices, count: int) -> None:
-        self._shape = count, len(t) + 1
-        self._cell = unit * self._shape[1]
-        for part in blocks(len(unit)):
-            self._cell[part] += np.searchsorted(t, position[part])
-
-    def after(self, values: Array | None) -> Array:
-        """Sum of the values of the rows whose position lies beyond each knot."""
-        return np.cumsum(self._table(values)[:, :0:-1], axis=1)[:, ::-1]
-
-    def until(self, values: Array) -> Array:
-        """Sum of the values of the rows whose position lies at or before each knot."""
-        return np.cumsum(self._table(values)[:, :-1], axis=1)
-
-    def inside(self, values: Array | None) -> Array:
-        """Sum of the values of the rows whose position lies between each knot and the next."""
-        return self._table(values)[:, 1:-1]
-
-    def _table(self, values: Array | None) -> Array:
-        table = np.bincount(self._cell, values, self._shape[0] * self._shape[1])
-        return np.asarray(table, np.float64).reshape(self._shape)
 
 
 def _distinct(position: Array, end: float) -> tuple[Array, Indices]:

@@ -178,14 +178,6 @@ def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knot
     if statistic.asked == "area":
         tells_the_end = statistic.span or not FALLING.intersection(statistic.axes)
         names = (*statistic.axes, "miss_rate") if tells_the_end else statistic.axes
-    if "excess" in names and not path.symmetric:
-        band, excess = path.mean(path.active), path.at(path.end)["excess"]
-        if band * path.end * 2.0**-52 > 1e-6 * (excess + path.mean(path.error)):  # sums hold nothing of narrow bands
-            raise ValueError(
-                f"resampling the excess needs bands of comparable size: their mean on the side of the error is "
-                f"{band * path.unit:.3g}, the largest mean excess {excess * path.unit:.3g}, which float64 cannot add. "
-                "Hint: cap such bands, or use overshoot or bandwidth instead."
-            )
     ends = statistic.span or ((float(statistic.alpha),) if statistic.alpha else ())
     return Knots(path, names, ends, smooth=smooth and len(ends) > 0)
 

@@ -140,14 +140,12 @@ def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
 
 def _at(x: Array, y: Array, places: Array, axes: Axes, *, steps: bool) -> Array:
     """Return y of one curve at the places; where only rounding keeps x from a place, it is there."""
-    x, y = x[_ascending(axes)], y[_ascending(axes)]
+    x, y, falls = x[_ascending(axes)], y[_ascending(axes)], axes[0] == "deficit"
+    places = places + (-TIE if falls else TIE) * x[-1]
     if not steps:
         return np.interp(places, x, y)
-    slack = TIE * x[-1]
-    if axes[0] == "deficit":  # the miss rate stays until the next row is covered
-        place = np.searchsorted(x, places - slack)
-    else:
-        place = np.searchsorted(x, places + slack, side="right") - 1
+    # the miss rate stays until the next row is covered
+    place = np.searchsorted(x, places) if falls else np.searchsorted(x, places, side="right") - 1
     return np.asarray(y[np.clip(place, 0, len(y) - 1)])
 
 
