@@ -21,20 +21,17 @@ class Piece(NamedTuple):
     span: tuple[float, float] | None = None
 
 
-def closed_axes(axes: Axes, *, crosses_over: bool) -> frozenset[Metric] | None:
-    """Metrics of the closed form of an area over the scale; None where there is none.
-
-    `crosses_over` says whether some other bound becomes the nearer one, so that excess is not overshoot.
-    """
+def closed_axes(path: Path, axes: Axes) -> frozenset[Metric] | None:
+    """Metrics of the closed form of an area over the scale; None where there is none."""
     names = frozenset(axes)
-    if names == {"excess", "deficit"} and not crosses_over:
-        names = frozenset({"overshoot", "deficit"})
+    if names == {"excess", "deficit"} and isinstance(path, ScalePath) and not len(path.crossovers()[0]):
+        names = frozenset({"overshoot", "deficit"})  # which is the excess where no other bound becomes the nearer one
     closed = ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"})
-    return names if names in closed else None
+    return names if isinstance(path, ScalePath) and names in closed else None
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def closed_area_of_path(path: ScalePath, names: frozenset[Metric]) -> float:
+def closed_area(path: Path, names: frozenset[Metric]) -> float:
     """Whole area over the scale on metrics of `closed_axes`. O(n), no sort.
 
     With b the mean half-width and k the critical scales the areas are b mean(k), b mean(error k) / 2, and

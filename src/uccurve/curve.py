@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _checks as checks
-from ._areas import closed_area_of_path, closed_axes, integral, piece, row_shares, t_reaching
+from ._areas import closed_area, closed_axes, integral, piece, row_shares, t_reaching
 from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Target, Unit, Vary
 from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
@@ -459,10 +459,8 @@ class UCC:
         if part is not None:
             low, high = (end / sizes[part[0]] for end in checks.span(*part))
             cut = piece(self._ramps(path), path, part[0], low, high)
-        elif isinstance(path, ScalePath):
-            crosses_over = set(axes) == {"excess", "deficit"} and len(path.crossovers()[0]) > 0
-            if (names := closed_axes(axes, crosses_over=crosses_over)) is not None:
-                return closed_area_of_path(path, names), path, sizes
+        elif (names := closed_axes(path, axes)) is not None:
+            return closed_area(path, names), path, sizes
         return integral(self._ramps(path), path, axes, cut), path, sizes
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from uccurve._areas import closed_area_of_path, closed_axes, integral
+from uccurve._areas import closed_area, closed_axes, integral
 from uccurve._arrays import blocks
 from uccurve._checks import Array, Axes, Metric
 from uccurve._paths import Path, ScalePath
@@ -62,15 +62,15 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     names = set(axes)
     if path.has_uncoverable_rows:
         return None
-    if isinstance(path, ScalePath):
-        closed = closed_axes(axes, crosses_over=ramps.crosses_over)
-        if closed is None:
-            return _excess_contributions(path, ramps) if names == {"excess", "deficit"} else None
+    closed = closed_axes(path, axes)
+    if closed is not None:
         band, other, error = closed_columns(path, closed)
         out: Array = band * path.mean(other) + path.mean(band) * other
         if "bandwidth" not in closed:
             out -= error * path.mean(error)
         return out
+    if isinstance(path, ScalePath) and names == {"excess", "deficit"}:
+        return _excess_contributions(path, ramps)
     if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}):
         return None
     t, place = ramps.t, ramps.places()
@@ -135,11 +135,8 @@ def size_of_area(path: Path, axes: Axes) -> float:
 
 def whole_area(path: Path, ramps: Ramps, axes: Axes) -> float:
     """Area of the whole curve, by its closed form where there is one."""
-    if isinstance(path, ScalePath):
-        names = closed_axes(axes, crosses_over=ramps.crosses_over)
-        if names is not None:
-            return closed_area_of_path(path, names)
-    return integral(ramps, path, axes)
+    names = closed_axes(path, axes)
+    return integral(ramps, path, axes) if names is None else closed_area(path, names)
 
 
 def half_width_influence(path: Path, t: float, q: float, sparsity: float) -> Array | None:

@@ -99,6 +99,11 @@ def _under_hull(x: Array, y: Array) -> Array:
     return np.asarray(np.sum((high - low) * (y + x * (high + low) / 2), axis=1))
 
 
+def sums(unit: Indices, values: Array | None, count: int) -> Array:
+    """Sum of the values of the rows of each unit; how many there are without values."""
+    return np.bincount(unit, values, count).astype(np.float64, copy=False)
+
+
 class Knots:
     """Knots of a path for some metrics: all vertices that these have, or a selection of them.
 
@@ -130,15 +135,15 @@ class Knots:
         from each knot to the next.
         """
         path, metrics = self._path, {name: np.zeros((count, len(self.t))) for name in self._names}
-        columns = [np.bincount(unit, path.weight, count), np.bincount(unit, path.weighted(path.half_widths), count)]
+        columns = [sums(unit, path.weight, count), sums(unit, path.weighted(path.half_widths), count)]
         columns += metrics.values()
         if "miss_rate" in metrics:
             columns.append(self._add_misses(metrics.pop("miss_rate"), unit))
         for i, t in enumerate(self.t.tolist() if metrics else ()):
             for part in blocks(len(path)):
                 rows = path.per_row(t, part)
-                for name, sums in metrics.items():
-                    sums[:, i] += np.bincount(unit[part], path.weighted(rows[name], part), count)
+                for name, column in metrics.items():
+                    column[:, i] += sums(unit[part], path.weighted(rows[name], part), count)
         return np.column_stack(columns)
 
     def _add_misses(self, missed: Array, unit: Indices) -> Array:
@@ -149,7 +154,7 @@ class Knots:
             cell[part] += np.searchsorted(self.t, path.critical[part])
 
         def binned(values: Array | None) -> Array:
-            return np.bincount(cell, values, missed.shape[0] * cells).reshape(-1, cells)
+            return sums(cell, values, len(missed) * cells).reshape(-1, cells)
 
         weight, start = binned(path.weight), self.t[:-1]
         missed += np.cumsum(weight[:, :0:-1], axis=1)[:, ::-1]

@@ -18,13 +18,13 @@ from uccurve import _checks as checks
 from uccurve._areas import closed_axes
 from uccurve._arrays import Indices
 from uccurve._checks import FALLING, FLOOR_HINT, HEADLINE, Array, Axes, Metric, Range, Unit
-from uccurve._paths import Path, ScalePath
+from uccurve._paths import Path
 from uccurve._scoring import penalised
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 from ._influence import closed_columns, rounding_of_area
-from ._knots import Knots
+from ._knots import Knots, sums
 
 Name = Literal["area", "gain", "crps", "skill", "score", "scale", "half_width"]
 Asked = Name | Callable[[Intervals], float]
@@ -147,29 +147,26 @@ def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""
     if statistic.relative:
         return _saved(path, statistic, unit, count, smooth=smooth)
-    closed, whole_area = None, statistic.asked == "area" and not statistic.span
-    if whole_area and isinstance(path, ScalePath) and not path.has_uncoverable_rows:
-        asymmetric = set(statistic.axes) == {"excess", "deficit"} and not path.symmetric
-        closed = closed_axes(statistic.axes, crosses_over=asymmetric and len(path.crossovers()[0]) > 0)
+    whole_area = statistic.asked == "area" and not statistic.span and not path.has_uncoverable_rows
+    closed = closed_axes(path, statistic.axes) if whole_area else None
     if closed is None:
         knots = knots_for(path, statistic, smooth=smooth)
-        return Summed(knots.table(unit, count), lambda sums: _from_knots(knots, means(sums), path, statistic))
+        return Summed(knots.table(unit, count), lambda drawn: _from_knots(knots, means(drawn), path, statistic))
     columns = [path.weight, *(path.weighted(column) for column in closed_columns(path, closed))]
     size = statistic.size(path, *statistic.axes)
 
-    def values(sums: Array) -> Array:
-        band, falling, error = means(sums).T
+    def values(drawn: Array) -> Array:
+        band, falling, error = means(drawn).T
         area, less = band * falling, error**2 / 2
         return size * np.where(area > less * (1 + ROUNDING), area - less, 0)
 
-    table = np.stack([np.bincount(unit, column, count) for column in columns], axis=1)
-    return Summed(table.astype(np.float64), values)
+    return Summed(np.column_stack([sums(unit, column, count) for column in columns]), values)
 
 
-def means(sums: Array) -> Array:
+def means(drawn: Array) -> Array:
     """Means from sums of which the first is the weight."""
     with np.errstate(divide="ignore", invalid="ignore"):  # a resample of rows without weight has no mean
-        return np.asarray(sums[:, 1:] / sums[:, :1])
+        return np.asarray(drawn[:, 1:] / drawn[:, :1])
 
 
 def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knots:
@@ -189,8 +186,8 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     nothing = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
     width = mine.table.shape[1]
 
-    def values(sums: Array) -> Array:
-        area, reference = mine.values(sums[:, :width]), theirs.values(sums[:, width:])
+    def values(drawn: Array) -> Array:
+        area, reference = mine.values(drawn[:, :width]), theirs.values(drawn[:, width:])
         undefined = np.where(area <= nothing, np.nan, -np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(reference <= nothing, undefined, (reference - area) / reference)
