@@ -144,17 +144,21 @@ def test_a_standard_deviation_is_scored_as_an_interval_of_the_level() -> None:
         assert scorer(model, X_new, y_new) == -by_hand
 
 
-def widest(y_true: Any, y_pred: Any, lower: Any, upper: Any, *, share: float = 1.0) -> float:
-    del y_true, y_pred
-    return share * float(np.max(upper - lower))
+def widest(estimator: Any, X: Any, y_true: Any) -> float:
+    intervals = from_estimator(estimator, X, y_true)
+    return -float(np.max(intervals.upper - intervals.lower))
 
 
-def test_a_score_of_one_s_own_is_called_with_bounds_and_options() -> None:
-    model = light().fit(X, y)
-    scorer = ucc.make_interval_scorer(widest, greater_is_better=False, share=0.5)
-    lower, upper = model.predict_interval(X_new)
-    assert scorer(model, X_new, y_new) == -0.5 * np.max(upper - lower)
-    assert repr(scorer) == "make_interval_scorer('widest', share=0.5)"
+def test_a_score_of_one_s_own_is_a_function_of_the_estimator() -> None:
+    found = cross_validate(light(), X, y, scoring=widest, cv=3, return_estimator=True)
+    for (_, out), model, score in zip(KFold(3).split(X), found["estimator"], found["test_score"], strict=True):
+        lower, upper = model.predict_interval(X[out])
+        assert_allclose(score, -np.max(upper - lower), rtol=1e-12)
+
+
+def test_scorers_pickle_and_say_what_they_are() -> None:
+    model, scorer = light().fit(X, y), ucc.make_interval_scorer("auucc", vary="shift")
+    assert repr(scorer) == "make_interval_scorer('auucc', vary='shift')"
     assert pickle.loads(pickle.dumps(scorer))(model, X_new, y_new) == scorer(model, X_new, y_new)  # noqa: S301  # our own
 
 
@@ -167,9 +171,5 @@ def test_scorers_are_refused_when_they_are_made_not_in_the_middle_of_a_search() 
         ucc.make_interval_scorer("interval_score")
     with pytest.raises(ValueError, match=r"`coverage` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is"):
         ucc.make_interval_scorer("interval_score", coverage=90)
-    with pytest.raises(ValueError, match="`greater_is_better` goes with a callable"):
-        ucc.make_interval_scorer("auucc", greater_is_better=True)
-    with pytest.raises(ValueError, match="`greater_is_better` must be given for a callable"):
-        ucc.make_interval_scorer(widest)
     with pytest.raises(TypeError, match="Ridge has neither"):
         ucc.make_interval_scorer("auucc")(Ridge().fit(X, y), X_new, y_new)
