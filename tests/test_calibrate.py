@@ -213,14 +213,14 @@ def test_groups_never_seen_or_too_small_fall_back_on_all_rows_if_asked() -> None
     with pytest.raises(ValueError, match=r"1 of 3 groups cannot be calibrated, first 'tiny' \(1 row\)"):
         IntervalCalibrator(coverage=0.9).fit(iv, groups=groups)
     calibrator = IntervalCalibrator(coverage=0.9, fallback="pooled").fit(iv, groups=groups)
-    assert list(calibrator.calibrations_) == ["a", "b"]
+    assert list(calibrator.calibrations_) == ["a", "b", None]
     new = made(4, seed=5)
     for one in (calibrator, IntervalCalibrator.from_json(calibrator.to_json())):
         got = one.apply(new, groups=["a", "z", "tiny", "b"])
         expected = IntervalCalibrator(coverage=0.9).fit(iv).apply(new)
         assert_array_equal(got.lower[[1, 2]], expected.lower[[1, 2]])
         assert got.lower[0] != expected.lower[0]
-    assert calibrator.pooled_ == IntervalCalibrator(coverage=0.9).fit(iv).calibrations_[None]
+    assert calibrator.calibrations_[None] == IntervalCalibrator(coverage=0.9).fit(iv).calibrations_[None]
     with pytest.raises(ValueError, match="2 of 2 groups cannot be calibrated"):
         IntervalCalibrator(coverage=0.95, fallback="pooled").fit(made(20), groups=["a", "b"] * 10)
 

@@ -60,7 +60,7 @@ class Calibration:
 Calibrations = dict[Label | None, Calibration]
 
 
-def write(settings: Mapping[str, Any], keys: Keys, calibrations: Calibrations) -> str:
+def write(settings: Mapping[str, Any], keys: Keys, calibrations: Mapping[Label | None, Calibration]) -> str:
     """Write the settings and what was learnt; floats are written so that they read back exactly."""
     learnt = [
         {"group": label if label is None or isinstance(label, tuple) else [label], **asdict(one)}

@@ -50,7 +50,7 @@ class IntervalCalibrator:
     Attributes
     ----------
     calibrations_ : mapping from group to `Calibration`
-        After `fit`; without groups its one key is None.
+        After `fit`. The key None stands for all rows: the only key without groups, and the `fallback` beside them.
 
     Notes
     -----
@@ -117,14 +117,10 @@ class IntervalCalibrator:
 
     @property
     def calibrations_(self) -> Mapping[Label | None, Calibration]:
-        """What `fit` found, by group; without groups the one key is None."""
-        learnt = self._fitted
-        return {label: one for label, one in learnt.items() if label is not None} or dict(learnt)
-
-    @property
-    def pooled_(self) -> Calibration | None:
-        """What groups fall back on that `fit` has not seen; None where nothing was asked for."""
-        return self._fitted.get(None) if len(self._fitted) > 1 else None
+        """What `fit` found, by group; None is all rows: the one key without groups, or the fallback beside them."""
+        if not self._learnt:
+            raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
+        return self._learnt
 
     @property
     def scale_(self) -> float:
@@ -242,7 +238,7 @@ class IntervalCalibrator:
         >>> IntervalCalibrator.from_json(text).scale_
         3.0
         """
-        return write({name: getattr(self, name) for name in SETTINGS}, self._keys, self._fitted)
+        return write({name: getattr(self, name) for name in SETTINGS}, self._keys, self.calibrations_)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -260,19 +256,14 @@ class IntervalCalibrator:
         words = [f"{name}={getattr(self, name)!r}" for name in SETTINGS if getattr(self, name) != SETTINGS[name]]
         state = "not fitted"
         if self._learnt:
-            found = self.calibrations_
-            moves = [move for one in found.values() for move in (one.lower, one.upper)]
-            state = f"{min(moves):.4g} to {max(moves):.4g} in {len(found)} groups"
-            if None in found:
-                state = f"{moves[0]:.4g} below and {moves[1]:.4g} above" if self.tails != "joint" else f"{moves[0]:.4g}"
-            state = f"{self.vary} {state} from {sum(one.rows for one in found.values())} rows"
+            groups = [one for label, one in self._learnt.items() if label is not None]
+            found = groups or [*self._learnt.values()]
+            moves = [move for one in found for move in (one.lower, one.upper)]
+            state = f"{moves[0]:.4g}" if self.tails == "joint" else f"{moves[0]:.4g} below and {moves[1]:.4g} above"
+            if groups:
+                state = f"{min(moves):.4g} to {max(moves):.4g} in {len(groups)} groups"
+            state = f"{self.vary} {state} from {sum(one.rows for one in found)} rows"
         return f"IntervalCalibrator({', '.join(words)}; {state})"
-
-    @property
-    def _fitted(self) -> Calibrations:
-        if not self._learnt:
-            raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
-        return self._learnt
 
     def _per_tail(self) -> tuple[Fraction, float | None]:
         """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
@@ -281,11 +272,10 @@ class IntervalCalibrator:
         return self._alpha / 2, None if self.confidence is None else (1 + self.confidence) / 2
 
     def _single(self) -> Calibration:
-        calibrations = self.calibrations_
-        if None not in calibrations:
-            seen = checks.shown([*calibrations])
+        if [*self.calibrations_] != [None]:
+            seen = checks.shown([*self._learnt])
             raise ValueError(f"there is one calibration per group: {seen}. Hint: pass `groups`, see calibrations_.")
-        return calibrations[None]
+        return self._learnt[None]
 
     def _learn(self, intervals: Intervals) -> Calibration:
         """Find the scale (or shift) of both bands together, or of each by the errors on its side."""
@@ -317,19 +307,19 @@ class IntervalCalibrator:
             one = self._single()
             return one.lower, one.upper
         learnt = self.calibrations_
-        if None in learnt:
+        if [*learnt] == [None]:
             raise ValueError("`groups` were not given to fit. Hint: fit with groups, or leave them out here.")
         keys, parts = grouped(groups, len(intervals))
         if keys != self._keys:
             raise ValueError(f"`groups` must have the keys that fit had: {self._keys}; got {keys}.")
         unseen = [label for label in parts if label not in learnt]
-        if unseen and None not in self._learnt:
+        if unseen and None not in learnt:
             raise ValueError(
                 f"`groups` must have been seen at fit: {len(unseen)} of {len(parts)} were not, first {unseen[0]!r}. "
                 f'Seen: {checks.shown([*learnt])}. Hint: fallback="pooled" uses all rows for them.'
             )
         lower, upper = np.empty((2, len(intervals), *[1] * (intervals.y_true.ndim - 1)))
         for label, rows in parts.items():
-            one = self._learnt.get(label) or self._learnt[None]
+            one = learnt.get(label) or learnt[None]
             lower[rows], upper[rows] = one.lower, one.upper
         return lower, upper

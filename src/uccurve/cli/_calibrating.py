@@ -13,7 +13,7 @@ import polars as pl
 from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, Columns, model_columns
-from uccurve.calibrate.calibrator import Calibration, IntervalCalibrator
+from uccurve.calibrate.calibrator import IntervalCalibrator
 from uccurve.compare._formats import amount, count, coverage, factor, share, short
 
 from ._loading import Part, load, part_of, parts
@@ -222,16 +222,14 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
 
 def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
     """Return what was learnt for each group, one line each."""
-    found: list[tuple[Any, Calibration]] = [*calibrator.calibrations_.items()]
-    if calibrator.pooled_ is not None:
-        found.append(("any other", calibrator.pooled_))
     written = factor if calibrator.vary == "scale" else amount
-    for group, learnt in found:
-        label = ", ".join(map(str, group)) if isinstance(group, tuple) else group
+    found = calibrator.calibrations_
+    for group, learnt in found.items():
+        labels = group if isinstance(group, tuple) else ["any other" if group is None else group]
         lower, upper = written(learnt.lower), written(learnt.upper)
         move = str(upper) if calibrator.tails == "joint" else f"{lower} below, {upper} above"
         expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
-        title = name if group is None else f"{name}, {label}"
+        title = name if [*found] == [None] else ", ".join(map(str, [name, *labels]))
         yield [title, str(count(learnt.rows)), move, str(share(1 - learnt.miss_rate)), expected]
 
 
