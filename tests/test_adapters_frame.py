@@ -148,7 +148,7 @@ def test_a_forecast_that_lacks_a_quantile_is_refused_or_dropped() -> None:
         ({"output_type_id": ["low"] * 200}, "`quantile` must be a number between 0 and 1; got 'low'"),
         (
             {"output_type_id": ["0.5"] * 200},
-            "each quantile of a forecast must occur once: 200 of 200 rows share their key",
+            r"`output_type_id` must occur once in each forecast \(.*\): 200 of 200 rows are repeated, first row 0",
         ),
         ({"output_type": ["cdf"] * 200}, "column output_type must be 'quantile' in at least one row"),
         (

@@ -130,7 +130,7 @@ def test_one_observation_belongs_to_forecasts_of_several_horizons(run: Run, tmp_
     wide = numbers(run, "hub.csv", "observed.csv", *KEYS)["models"]["ETS"]
     assert_allclose(found["segments"][0]["coverage"], wide["coverage"], rtol=1e-12)
     pl.concat([ahead, ahead.filter(pl.col("horizon") == 2)]).write_csv(tmp_path / "twice.csv")
-    refused(run("assess", "twice.csv", "observed.csv", *KEYS), "each quantile of a forecast must occur once")
+    refused(run("assess", "twice.csv", "observed.csv", *KEYS), "must occur once in each forecast")
 
 
 def test_crossing_quantiles_are_counted_model_by_model(run: Run, tmp_path: Path) -> None:
@@ -164,7 +164,9 @@ def test_a_hub_that_cannot_be_put_together_is_refused_by_name(run: Run, tmp_path
     bad.write_csv(tmp_path / "bad.csv")
     refused(run("assess", "bad.csv", "observed.csv", *KEYS), "bad.csv: `quantile` must lie between 0 and 1")
     pl.concat([hub(panel()), hub(panel()).head(2)]).write_csv(tmp_path / "bad.csv")
-    sentence = r"bad.csv: each quantile of a forecast must occur once: 4 of 6722 rows share their key \(unique_id, ds\)"
+    sentence = (
+        r"bad.csv: `output_type_id` must occur once in each forecast \(unique_id, ds\): 4 of 6722 rows are repeated"
+    )
     refused(run("assess", "bad.csv", "observed.csv", *KEYS), sentence)
 
 

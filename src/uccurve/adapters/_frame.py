@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -84,9 +84,8 @@ def models_from_frame(
     y = read(observed)
     if missing == "drop":  # so that every model leaves out the same rows
         y[missing_in([read(name) for columns in models.values() for name in columns.names])] = np.nan
-    options: Any = {"min_band": min_band, "missing": missing, "crossing": crossing}
-    options |= {"weight": None if weight is None else table[weight].to_numpy()}
-    return {name: one_or_many(named_levels(name, y, columns, read, **options)) for name, columns in models.items()}
+    weights = None if weight is None else table[weight].to_numpy()
+    return models_of(models, y, read, weight=weights, min_band=min_band, missing=missing, crossing=crossing)
 
 
 def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
@@ -104,30 +103,28 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
     return table.rename({name: str(name) for name in numbers}) if numbers else table
 
 
-def named_levels(
-    name: str, y_true: Any, columns: Columns, read: Callable[[str], Array], **options: Unpack[QuantileOptions]
-) -> dict[float, Intervals]:
-    """Return the nested levels of one model; what is wrong with them is said by its name."""
-    try:
-        found = levels_of(y_true, columns, read, who=f"{short(name)}: ", **options)
-        if len(found) > 1:
-            UCC.from_levels(found)  # refuses levels that are not nested
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{short(name)}: {error}") from None
+def models_of(
+    models: Mapping[str, Columns], y_true: Any, read: Callable[[str], Array], **options: Unpack[QuantileOptions]
+) -> dict[str, Model]:
+    """Return models from their columns; what is wrong with one is said by its name. `read` gives a column's values."""
+    found: dict[str, Model] = {}
+    for name, columns in models.items():
+        try:
+            levels = levels_of(y_true, columns, read, who=f"{short(name)}: ", **options)
+            if len(levels) > 1:
+                UCC.from_levels(levels)  # refuses levels that are not nested
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{short(name)}: {error}") from None
+        found[name] = levels if len(levels) > 1 else next(iter(levels.values()))
     return found
 
 
 def levels_of(
     y_true: Any, columns: Columns, read: Callable[[str], Array], *, who: str = "", **options: Unpack[QuantileOptions]
 ) -> dict[float, Intervals]:
-    """Return one model from its columns, by level; a level that no name tells is 0. `read` gives a column's values."""
+    """Return one model from its columns, by level; a level that no name tells is 0."""
     if columns.samples:
         own: Any = {name: value for name, value in options.items() if name != "crossing"}  # the draws are sorted here
         return levels_from_posterior(y_true, np.stack([read(name) for name in columns.samples]), **own)
     bounds = {float(one.level or 0): (read(one.lower), read(one.upper)) for one in columns.bounds}
     return bounded(y_true, read(columns.pred), bounds, options, median=columns.median, who=who)
-
-
-def one_or_many(levels: dict[float, Intervals]) -> Model:
-    """Return a single level as Intervals, and several as they are."""
-    return levels if len(levels) > 1 else next(iter(levels.values()))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from uccurve import _checks as checks
 from uccurve._arrays import outside
-from uccurve._checks import DroppedRowsWarning, as_written, shown
+from uccurve._checks import DroppedRowsWarning, Rule, as_written, shown
 
 from ._names import Bounds, Columns, Long
 from ._quantiles import level_of, pairs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 Integers = npt.NDArray[np.intp]
+HINT = "add the key column that tells such rows apart"
 
 
 def widened(
@@ -38,13 +40,12 @@ def widened(
     given = frame[long.quantile].to_list()
     known = {value: level_of(value, "quantile") for value in set(given)}
     cells = list(zip(labels, (known[value] for value in given), strict=True))
-    columns = sorted(dict.fromkeys(cells), key=lambda one: (labels.index(one[0]), one[1]))
-    places = {one: place for place, one in enumerate(columns)}
-    place = np.array([places[one] for one in cells])
+    columns = {one: place for place, one in enumerate(sorted({*cells}))}
+    place = np.array([columns[one] for one in cells])
     row = "row of the long table"
     number = nw.col(row).min().over(*keys) if keys else nw.lit(0)  # the first row of the same forecast
     first, forecast = np.unique(frame.with_row_index(row).select(number)[row].to_numpy(), return_inverse=True)
-    _refuse_repeated(forecast * len(columns) + place, frame, keys)
+    _refuse_repeated(forecast * len(columns) + place, long.quantile, frame.select(keys))
     for name in constant:
         _refuse_changing(frame[name].to_numpy(), first[forecast], name)
     values = np.full((len(first), len(columns)), np.nan)
@@ -68,7 +69,7 @@ def _quantile_rows(frame: nw.DataFrame[Any], kind: str) -> nw.DataFrame[Any]:
 
 
 def _name(model: str, level: float) -> str:
-    return f"{model} {level:g}"
+    return f"{model} {level}"
 
 
 def _model(model: str, levels: Sequence[float]) -> Columns:
@@ -83,23 +84,16 @@ def _model(model: str, levels: Sequence[float]) -> Columns:
     return Columns(_name(model, 0.5), tuple(bounds), median=True)
 
 
-def _refuse_repeated(cells: Integers, frame: nw.DataFrame[Any], keys: Sequence[str]) -> None:
+def _refuse_repeated(cells: Integers, quantile: str, keys: nw.DataFrame[Any]) -> None:
     """Refuse forecasts in which a quantile of a model occurs twice."""
-    _, first, counts = np.unique(cells, return_index=True, return_counts=True)
-    repeated = counts > 1
-    if repeated.any():
-        where = ", ".join(str(frame[name][int(first[repeated][0])]) for name in keys)
-        raise ValueError(
-            f"each quantile of a forecast must occur once: {int(counts[repeated].sum())} of {len(frame)} rows share "
-            f"their key ({', '.join(keys)}), first {shown(where)}. Hint: is a key column missing?"
-        )
+    _, place, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    must = f"occur once in each forecast ({', '.join(keys.columns)})"
+    rule = Rule(quantile, must, ("is repeated", "are repeated"), HINT)
+    checks.rows(counts[place] > 1, rule, lambda at: shown(", ".join(map(str, keys.row(*at)))))
 
 
 def _refuse_changing(values: Any, first: Integers, name: str) -> None:
     """Refuse a column that differs from the first row of its forecast."""
     changing = ~np.isclose(values, values[first], rtol=0, atol=0, equal_nan=True)
-    if changing.any():
-        raise ValueError(
-            f"`{name}` must be the same in all rows of a forecast: {int(changing.sum())} of {len(values)} rows differ "
-            f"from their first, first row {int(np.argmax(changing))}."
-        )
+    rule = Rule(name, "be the same in all rows of a forecast", ("differs", "differ"), HINT)
+    checks.rows(changing, rule, lambda at: values[at])

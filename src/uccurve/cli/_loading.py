@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from uccurve.adapters._frame import Model, named_levels, one_or_many
+from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._long import widened
 from uccurve.adapters._names import Columns, key_columns, long_columns, model_columns, observed_column, told_coverage
 from uccurve.compare._formats import coverage as percent
@@ -177,11 +177,8 @@ def _shared_keys(found: Sequence[Part]) -> list[str]:
 
 def _models(part: Part, frame: pl.DataFrame, y: Any, request: Request) -> dict[str, Model]:
     options: Any = {"min_band": request.min_band, "crossing": "sort" if request.sort_crossing else "raise"}
-    options["weight"] = frame[request.weight].to_numpy() if request.weight else None
-    return {
-        name: one_or_many(named_levels(name, y, columns, lambda column: frame[column].to_numpy(), **options))
-        for name, columns in part.models.items()
-    }
+    weight = frame[request.weight].to_numpy() if request.weight else None
+    return models_of(part.models, y, lambda column: frame[column].to_numpy(), weight=weight, **options)
 
 
 def labels_of(frame: pl.DataFrame, request: Request) -> dict[str, Any]:
