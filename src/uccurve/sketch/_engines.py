@@ -38,6 +38,9 @@ TINY, HUGE = 2.0**-900, 2.0**900  # what stands for zero and infinity, which hav
 REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
 # Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
 NEXT = 1 + 2.0**-52
+CHUNK = (
+    20_000  # rows that Polars takes at a time, of which a pass makes up to a hundred columns: they stay in the cache
+)
 STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
@@ -186,19 +189,33 @@ def states(scan: Scan) -> list[dict[Group, State]]:
 # ---- rows
 
 
-def bands(rows: Frame, floor: float | None, of: str) -> Frame:
-    """Add the size of the error, the band on its side and the width of each row; `of` ends the names of a model."""
-    y, (p, lower, upper) = col("y_true"), (col(f"{name}{of}") for name in ROLES)
-    error, below, above = (col(f"{name}{of}") for name in ("error", "below", "above"))
-    rows = rows.with_columns(**{f"error{of}": y - p, f"below{of}": p - lower, f"above{of}": upper - p})
-    rows = rows if floor is None else _raised(rows, floor, of)
-    active = when(error >= 0).then(above).otherwise(below)
-    if rows.implementation.is_polars():  # it would multiply by the inverse of a constant column
-        active = active + 0 * error
-    elif rows.implementation in SQL:  # in DuckDB arithmetic is faster than a choice per row
+def bands(rows: Frame, floors: Mapping[int, float | None]) -> Frame:
+    """Add the size of the error, the band on its side and the width of each row, for intervals i with their floors.
+
+    All intervals in few steps: engines pass every column from step to step.
+    """
+    y, found = col("y_true"), dict[str, nw.Expr]()
+    for i in floors:
+        p, lower, upper = (col(f"{name}_{i}") for name in ROLES)
+        found |= {f"error_{i}": y - p, f"below_{i}": p - lower, f"above_{i}": upper - p}
+    rows = rows.with_columns(**found)
+    raised = {name: value for i, floor in floors.items() if floor is not None for name, value in _raised(floor, i)}
+    rows, found = rows.with_columns(**raised) if raised else rows, {}
+    for i in floors:
+        error, below, above = (col(f"{name}_{i}") for name in ("error", "below", "above"))
+        active = _active(rows, error, below, above)
+        found |= {f"error_{i}": error.abs(), f"active_{i}": active, f"width_{i}": below + above}
+    return rows.with_columns(**found)
+
+
+def _active(rows: Frame, error: nw.Expr, below: nw.Expr, above: nw.Expr) -> nw.Expr:
+    """Band on the side of the error."""
+    if rows.implementation in SQL:  # in DuckDB arithmetic is faster than a choice per row
         up = (error >= 0).cast(nw.Float64)
-        active = above * up + below * (1 - up)
-    return rows.with_columns(**{f"error{of}": error.abs(), f"active{of}": active, f"width{of}": below + above})
+        return above * up + below * (1 - up)
+    active = when(error >= 0).then(above).otherwise(below)
+    # Polars would multiply by the inverse of a constant column.
+    return active + 0 * error if rows.implementation.is_polars() else active
 
 
 def flag(rows: Frame, condition: nw.Expr) -> nw.Expr:
@@ -208,27 +225,25 @@ def flag(rows: Frame, condition: nw.Expr) -> nw.Expr:
     return condition.cast(nw.Float64)
 
 
-def _raised(rows: Frame, floor: float, of: str) -> Frame:
-    """Raise small bands; the new bounds contain the observation if and only if the bands do."""
-    y, low, high = col("y_true"), col(f"below{of}") < floor, col(f"above{of}") < floor
-    changed = {
-        "ascending": col(f"lower{of}") <= col(f"upper{of}"),
-        "raised": low.cast(nw.Float64) + high.cast(nw.Float64),
-        "below": when(low).then(lit(floor)).otherwise(col(f"below{of}")),
-        "above": when(high).then(lit(floor)).otherwise(col(f"above{of}")),
-        "lower": when(low).then(y).otherwise(col(f"lower{of}")),
-        "upper": when(high).then(y).otherwise(col(f"upper{of}")),
-    }
-    return rows.with_columns(**{f"{name}{of}": value for name, value in changed.items()})
+def _raised(floor: float, i: int) -> Iterator[tuple[str, nw.Expr]]:
+    """Small bands raised; the new bounds contain the observation if and only if the bands do."""
+    y, low, high = col("y_true"), col(f"below_{i}") < floor, col(f"above_{i}") < floor
+    yield f"ascending_{i}", col(f"lower_{i}") <= col(f"upper_{i}")
+    yield f"raised_{i}", low.cast(nw.Float64) + high.cast(nw.Float64)
+    for name, small, value in (
+        ("below", low, lit(floor)),
+        ("above", high, lit(floor)),
+        ("lower", low, y),
+        ("upper", high, y),
+    ):
+        yield f"{name}_{i}", when(small).then(value).otherwise(col(f"{name}_{i}"))
 
 
 def _with_criticals(scan: Scan, models: Sequence[int]) -> Frame:
     """Add the errors, bands and critical scales of some models."""
     rows = scan.rows.with_columns(complete=all_finite(scan.numbers)) if scan.drop else scan.rows
-    for i in models:
-        rows = bands(rows, scan.floors[i], f"_{i}")
-        rows = rows.with_columns(_critical(scan, i).alias(f"critical_{i}"))
-    return rows
+    rows = bands(rows, {i: scan.floors[i] for i in models})
+    return rows.with_columns(**{f"critical_{i}": _critical(scan, i) for i in models})
 
 
 def _critical(scan: Scan, i: int) -> nw.Expr:
@@ -334,13 +349,13 @@ def _summed(rows: Frame, scan: Scan) -> Frame:
     return rows.group_by(*scan.groups, "key").agg(nw.len().alias("rows"), *sums)
 
 
-def collected(frame: Frame, *, chunk: int | None = None) -> Table:
-    """Run the engine; only its answer comes back. Polars takes `chunk` rows at a time, which then stay in the cache."""
+def collected(frame: Frame) -> Table:
+    """Run the engine; only its answer comes back."""
     try:
         if frame.implementation.is_polars():
             from polars import Config
 
-            with Config(streaming_chunk_size=chunk):
+            with Config(streaming_chunk_size=CHUNK):
                 found = frame.collect(engine="streaming")
         else:
             found = frame.collect()

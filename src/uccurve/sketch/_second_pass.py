@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ._model import StreamedModel
 
 MOST_GROUPS = 1_000_000  # number of combinations of blocks and labels that is refused where there are more
-CHUNK = 20_000  # rows at a time: a pass makes up to a hundred columns of them
 SHARES = ("covered", "reached")
 Columns = dict[str, nw.Expr]
 
@@ -39,8 +38,11 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     """Sum what the evidence on all models needs, for each combination of block and labels where these matter."""
     rows, numbers, plain = scan.kept, Columns(), Columns()
     rows = rows.filter(col("weight") > 0) if scan.weighted else rows
+    places = [model.place for model in models]
+    rows = bands(rows, {i: scan.floors[i] for i in places})
+    ratios = {f"critical_{i}": col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places}  # 0 / 0 is 0
+    rows = rows.with_columns(**ratios)
     for i, model in enumerate(models):
-        rows = _with_critical(rows, scan, model.place)
         own = _numbers(rows, model, raised=scan.min_band is not None) | level_columns(rows, model)
         numbers |= {f"{i} {name}": own.pop(name) for name in NUMBERS if name in own}
         plain |= {f"{i} {name}": value for name, value in own.items()}
@@ -63,13 +65,6 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
         sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
     keys = ["block"] * blocks + [*scan.groups] * (blocks or scan.weighted)
     return Sums(_summed(rows, keys, sums, models[0].place), models[0].state.rows, models[0].state.total)
-
-
-def _with_critical(rows: Frame, scan: Scan, place: int) -> Frame:
-    """Add errors, bands and critical scales."""
-    rows = bands(rows, scan.floors[place], f"_{place}")
-    ratio = col(f"error_{place}") / (col(f"active_{place}") + TINY)  # 0 / 0 is 0
-    return rows.with_columns(ratio.alias(f"critical_{place}"))
 
 
 def _numbers(rows: Frame, model: StreamedModel, *, raised: bool) -> Columns:
@@ -153,14 +148,14 @@ def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Tabl
     """Sum the columns for each combination of the keys."""
     columns = [col(name).sum() for name in sums]
     if not keys:
-        return collected(rows.select(**sums).select(*columns), chunk=CHUNK)
+        return collected(rows.select(**sums).select(*columns))
     keys, parts = [*keys], 1
     if rows.implementation.is_polars():
         # Sums are slow where each row adds to the same number as the row before, so a block is split by scale.
         keys, parts = [*keys, "part"], 6
         rows = rows.with_columns(part=mark(col(f"critical_{place}").clip(0.2, 3.0), 1))
     grouped = rows.select(*keys, **sums).group_by(*keys).agg(nw.len().alias("rows"), *columns)
-    table = collected(grouped.head(parts * MOST_GROUPS + 1), chunk=CHUNK)
+    table = collected(grouped.head(parts * MOST_GROUPS + 1))
     if len(table["rows"]) > parts * MOST_GROUPS:
         raise ValueError(
             f"`block` and `by` must have at most {MOST_GROUPS:,} combinations of labels: there are more. "
