@@ -271,7 +271,7 @@ def test_a_coverage_that_is_no_share_is_refused(name: str, coverage: Any) -> Non
 
 def test_an_empty_reference_is_refused() -> None:
     refused(
-        "`reference` must hold at least one row: it is empty.",
+        "`sketch` must hold at least one row: it is empty. Hint: update it first.",
         UCCSketch().update(IV).ucc().skill,
         reference=UCCSketch(),
     )

@@ -177,15 +177,21 @@ def only(what: str, given: Mapping[str, Any], names: Sequence[str] = METRICS) ->
     return named[0] if named else None  # type: ignore[return-value]  # a metric, as checked above
 
 
-def target(given: Mapping[str, Any]) -> tuple[Metric, Any]:
+def target(given: Mapping[str, Any], *, conformal: bool, confidence: float | None) -> tuple[Metric, Any]:
     """Return the one target that is given, as a metric and its value; a coverage is a miss rate, exactly."""
     if given.get("coverage") is not None and given.get("miss_rate") is not None:
         miss_rate_of(given["coverage"], given["miss_rate"])  # refuses both
     found = only("target", given, ("coverage", *METRICS))
     if found is None:
         raise ValueError("give one target to find, such as coverage=0.9.")
-    name, value = found
-    return ("miss_rate", miss_rate_of(value)) if name not in METRICS else (name, value)
+    name: Metric = found[0] if found[0] in METRICS else "miss_rate"
+    value = found[1] if found[0] in METRICS else miss_rate_of(found[1])
+    if flag("conformal", conformal) and name != "miss_rate":
+        raise ValueError(f"`conformal` needs a target coverage or miss_rate, not {name}.")
+    if confidence is not None and not conformal:
+        raise ValueError("`confidence` needs conformal=True: it is about new rows.")
+    real(name, value, 0, 1 if name == "miss_rate" else np.inf)
+    return name, value
 
 
 def as_written(value: float | Fraction) -> Fraction:

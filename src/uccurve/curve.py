@@ -135,17 +135,11 @@ class UCC:
         >>> c.find(miss_rate=0.5).scale, c.find(coverage=0.5, conformal=True).scale, c.find(bandwidth=3).scale
         (2.0, 2.0, 3.0)
         """
-        name, target = checks.target(targets)
+        name, target = checks.target(targets, conformal=conformal, confidence=confidence)
         path, how = self._path(), ""
-        if checks.flag("conformal", conformal):
-            if name != "miss_rate":
-                raise ValueError(f"`conformal` needs a target coverage or miss_rate, not {name}.")
+        if conformal:
             if not path.equally_weighted:
                 raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
-        elif confidence is not None:
-            raise ValueError("`confidence` needs conformal=True: it is about new rows.")
-        checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf)
-        if conformal:
             rank = conformal_rank(len(path), checks.as_written(target), confidence)
             t, how = path.critical_of_rank(rank), f" with conformal rank {rank} of {len(path)}"
         elif name == "miss_rate" and path.equally_weighted:

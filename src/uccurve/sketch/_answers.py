@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, TypeAlias
+from functools import cached_property
+from math import ceil, inf
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,21 +19,41 @@ from ._area import area, partial, reach
 from ._binned import Binned, Bracket, bracket, outward
 from ._state import State
 
-Reference: TypeAlias = "Intervals | UCC | Answers"
+Reference: TypeAlias = "Intervals | UCC | Answers | None"
+
+
+class Place(NamedTuple):
+    """A quantile of the critical scales: interpolated inside its bin, and the ends of that bin."""
+
+    low: float
+    value: float
+    high: float
 
 
 class Answers:
-    """Brackets from one state; methods and options are those of `SketchUCC`."""
+    """Brackets from one state, in one unit; methods and options are those of `SketchUCC`."""
 
-    __slots__ = ("binned", "constant", "state")
-    state: State
-    binned: Binned
-    constant: Binned  # the reference, in bands of 1: its scale is a half-width
+    def __init__(self, state: State, unit: Unit = "raw") -> None:
+        self.state, self.unit, size = state, unit, checks.unit(unit)
+        self.size = _standard_deviation(state) if size is None else bracket(size)
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.binned = Binned.of(state)
-        self.constant = Binned.constant(state)
+    @cached_property
+    def binned(self) -> Binned:
+        """Metrics of the rows."""
+        return self._in_unit(Binned.of(self.state))
+
+    @cached_property
+    def plain(self) -> Binned:
+        """The same without room for the rounding of sums."""
+        return self.binned.restated(1.0, rounding=0.0)
+
+    @cached_property
+    def constant(self) -> Binned:
+        """Metrics of the reference in bands of 1, so that its scale is a half-width."""
+        return self._in_unit(Binned.constant(self.state))
+
+    def _in_unit(self, binned: Binned) -> Binned:
+        return binned.restated(self.size.middle, binned.rounding + self.size.width / self.size.low)
 
     # ---- the curve
 
@@ -41,37 +63,30 @@ class Answers:
         found.setflags(write=False)
         return found
 
-    def column(self, name: Metric, t: Array, unit: Unit) -> Array:
+    def column(self, name: Metric, t: Array) -> Array:
         """Midpoints of a metric's brackets at scales t, by the sums as they are."""
-        column = self.binned.values(name, t, rounded=True).positive().over(self._unit(unit, name)).middles
+        column = self.plain.values(name, t).positive().middles
         column.setflags(write=False)
         return column
 
-    def metrics(self, name: Metric, t: Array, unit: Unit) -> Bracket:
+    def metrics(self, name: Metric, t: Array) -> Bracket:
         """Metric at scales t."""
-        return self.binned.values(name, t).positive().over(self._unit(unit, name))
+        return self.binned.values(name, t).positive()
 
-    def metric(self, name: Metric, at: float = 1.0, *, unit: Unit = "raw") -> Bracket:
+    def metric(self, name: Metric, at: float = 1.0) -> Bracket:
         """Metric at one scale."""
-        return self.binned.value(name, checks.real("at", at, 0)).over(self._unit(unit, name))
+        found = self.metrics(name, np.array([checks.real("at", at, 0)]))
+        return Bracket(found.low[0], found.high[0])
 
     # ---- targets
 
-    def find(
-        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Any
-    ) -> Bracket:
+    def find(self, *, conformal: bool = False, confidence: float | None = None, **targets: Any) -> Bracket:
         """Smallest scale that reaches a target."""
-        name, target = checks.target(targets)
-        if checks.flag("conformal", conformal):
-            if name != "miss_rate":
-                raise ValueError(f"`conformal` needs a target coverage or miss_rate, not {name}.")
-            return self._conformal(target, confidence)
-        if confidence is not None:
-            raise ValueError("`confidence` needs conformal=True: it is about new rows.")
-        return self._reached(name, checks.real(name, target, 0, 1 if name == "miss_rate" else np.inf), unit)
+        name, target = checks.target(targets, conformal=conformal, confidence=confidence)
+        return self._conformal(target, confidence) if conformal else self._reached(name, float(target))
 
-    def _reached(self, name: Metric, target: float, unit: Unit) -> Bracket:
-        first, last = reach(self.binned, name, self._unit(unit, name) * target)
+    def _reached(self, name: Metric, target: float) -> Bracket:
+        first, last = reach(self.binned, name, target)
         if first is not None and last is not None:
             return Bracket(first, last)
         if first is not None:
@@ -79,63 +94,68 @@ class Answers:
                 f"no scale is sure to reach {name}={target:g}: the bins leave open whether one does. "
                 f"Hint: ask for slightly {'more' if name in FALLING else 'less'}, or use a UCC of the rows."
             )
-        limit = self.metric(name, at=self.binned.end, unit=unit).middle
+        limit = self.metric(name, at=self.binned.end).middle
         word = "minimum" if name in FALLING else "maximum"
         raise ValueError(
             f"no scale reaches {name}={target:g}: the {word} is {limit:.4g}. Hint: raise zero bands with `min_band`."
         )
 
     def _conformal(self, target: float | Fraction, confidence: float | None) -> Bracket:
-        checks.real("miss_rate", target, 0, 1)
         if self.state.weighted:
             raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
-        n, found = self.state.rows, self.binned.weight
+        n = self.state.rows
         rank = conformal_rank(n, as_written(target), confidence)
         if rank == 0:
             return bracket(0.0)
-        i = int(np.searchsorted(np.cumsum(found.mass), rank))
-        if i == len(found.minimum):
+        found = self.place(Fraction(rank, n))
+        if found.high == inf:
             raise ValueError(
                 f"no scale reaches miss_rate={float(target):g} with conformal rank {rank} of {n}: "
                 "too many errors lie on the side of a zero band. Hint: raise them with `min_band`."
             )
-        return Bracket(found.minimum[i], found.maximum[i])
+        return Bracket(found.low, found.high)
+
+    def place_for_new_rows(self, coverage: Fraction) -> Place:
+        """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
+        n = self.state.rows
+        return self.place(coverage if self.state.weighted else Fraction(ceil((n + 1) * coverage), n))
+
+    def place(self, share: Fraction) -> Place:
+        """Smallest critical scale at and below which a share of the weight lies.
+
+        Inside its bin the density is treated as a straight line, or as a power where the mean is too far from the
+        middle for that; both have the mean of the bin, and the last row at its end.
+        """
+        weight, state = self.binned.weight, self.state
+        goal = float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
+        i = int(np.searchsorted(np.cumsum(weight.mass), goal))
+        if i == len(weight.mass):
+            return Place(inf, inf, inf)
+        low, high = float(weight.minimum[i]), float(weight.maximum[i])
+        if low == high:
+            return Place(low, high, high)
+        part = min(max((goal - float(weight.mass[:i].sum())) / float(weight.mass[i]), 0.0), 1.0)
+        mean = (float(weight.mean[i]) - low) / (high - low)
+        slope = 6 * mean - 3
+        if abs(slope) >= 1:
+            return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
+        root = np.sqrt((1 - slope) ** 2 + 4 * slope * part)  # the root of slope * x^2 + (1 - slope) * x = part
+        return Place(low, low + (high - low) * float(2 * part / (1 - slope + root)), high)
 
     # ---- areas
 
-    def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Any) -> Bracket:
+    def area(self, *, axes: Axes = HEADLINE, **part: Any) -> Bracket:
         """Area under the curve or a part of it."""
-        return self._area(self.binned, checks.axes(axes), part, unit)
+        return _area(self.binned, axes=axes, **part)
 
-    def _area(self, binned: Binned, axes: Axes, part: dict[str, Any], unit: Unit) -> Bracket:
-        given = checks.only("range", part)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if given is None:
-                found = area(binned, axes)
-            else:
-                name, span = given
-                low, high = checks.span(name, span)
-                size = self._unit(unit, name)
-                found = partial(binned, axes, name, (size * low, size * high))
-            for name in axes:
-                found = found.over(self._unit(unit, name))
-        return outward(
-            Bracket(0.0 if np.isnan(found.low) else found.low, np.inf if np.isnan(found.high) else found.high)
-        )
-
-    def gain(
-        self, *, axes: Axes = HEADLINE, reference: Reference | None = None, unit: Unit = "raw", **part: Any
-    ) -> Bracket:
+    def gain(self, *, axes: Axes = HEADLINE, reference: Reference = None, **part: Any) -> Bracket:
         """Share of the reference's area that is saved."""
-        mine = self.area(axes=axes, unit=unit, **part)
-        if reference is None:
-            return _saved(mine, self._area(self.constant, checks.axes(axes), part, unit))
-        other = _answers(reference)
-        if isinstance(other, Answers):
-            return _saved(mine, other.area(axes=axes, unit=unit, **part))
-        points = other.points(axes=axes, unit=unit)
-        size = float(points.x.max() * points.y.max())
-        return _saved(mine, _computed(other.area(axes=axes, unit=unit, **part), size))
+        other = self._other(reference)
+        if not isinstance(other, UCC):
+            return _saved(self.area(axes=axes, **part), _area(other, axes=axes, **part))
+        points = other.points(axes=axes, unit=self.unit)
+        value, size = other.area(axes=axes, unit=self.unit, **part), float(points.x.max() * points.y.max())
+        return _saved(self.area(axes=axes, **part), _computed(value, size))
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> Bracket:
         """Number of rows that carry a share of the area."""
@@ -152,23 +172,23 @@ class Answers:
 
     # ---- costs
 
-    def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> Bracket:
+    def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None) -> Bracket:
         """Cost at one scale, by default as delivered."""
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        x, y = (self.metric(name, at=1.0 if at is None else at, unit=unit) for name in axes)
+        x, y = (self.metric(name, at=1.0 if at is None else at) for name in axes)
         return outward(x * c + y * (1 - c))
 
-    def costs(self, c: float, axes: Axes, t: Array, unit: Unit) -> Bracket:
+    def costs(self, c: float, axes: Axes, t: Array) -> Bracket:
         """Cost at scales t."""
-        x, y = (self.metrics(name, t, unit) for name in axes)
+        x, y = (self.metrics(name, t) for name in axes)
         return x * c + y * (1 - c)
 
-    def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> Bracket:
+    def cheapest(self, c: float, *, axes: Axes = HEADLINE) -> Bracket:
         """Minimum cost."""
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         t = self.binned.breakpoints
-        high = self.costs(c, axes, self.scales(), unit).high.min()
-        lows = [self.metrics(name, t, unit).low for name in axes]
+        high = self.costs(c, axes, self.scales()).high.min()
+        lows = [self.metrics(name, t).low for name in axes]
         if "miss_rate" in axes:  # a step between breakpoints, where other bounds are straight lines
             lows = [
                 np.append(low[1:], low[-1]) if name in FALLING else low for name, low in zip(axes, lows, strict=True)
@@ -177,79 +197,77 @@ class Answers:
 
     # ---- scores
 
-    def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> Bracket:
+    def interval_score(self, *, coverage: float | Fraction, at: float | None = None) -> Bracket:
         """Interval score at one scale, by default as delivered."""
-        t = 1.0 if at is None else checks.real("at", at, 0)
-        found = self.binned.value("bandwidth", t) * 2.0 + self.binned.value("deficit", t) * _penalty(coverage)
-        return outward(found).over(self._unit(unit))
+        width, deficit = (self.metric(name, 1.0 if at is None else at) for name in ("bandwidth", "deficit"))
+        return outward(width * 2.0 + deficit * _penalty(coverage))
 
-    def best_score(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
+    def best_score(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score over the scale."""
-        return best_score(self.binned, _penalty(coverage)).over(self._unit(unit))
+        return best_score(self.binned, _penalty(coverage))
 
-    def best_scale(self, *, coverage: float) -> Bracket:
+    def best_scale(self, *, coverage: float | Fraction) -> Bracket:
         """Smallest scale with the minimum interval score."""
         return best_scale(self.binned, float(checks.miss_rate_of(coverage)))
 
-    def uncertainty(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
+    def uncertainty(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score of the constant band."""
-        return best_score(self.constant, _penalty(coverage)).over(self._unit(unit))
+        return best_score(self.constant, _penalty(coverage))
 
-    def miscalibration(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
+    def miscalibration(self, *, coverage: float | Fraction) -> Bracket:
         """Interval score as delivered minus the minimum."""
-        score = self.interval_score(coverage=coverage, unit=unit)
-        return (score - self.best_score(coverage=coverage, unit=unit)).positive()
+        return (self.interval_score(coverage=coverage) - self.best_score(coverage=coverage)).positive()
 
-    def discrimination(self, *, coverage: float, unit: Unit = "raw") -> Bracket:
+    def discrimination(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score of the constant band minus that of these bands."""
-        return self.uncertainty(coverage=coverage, unit=unit) - self.best_score(coverage=coverage, unit=unit)
+        return self.uncertainty(coverage=coverage) - self.best_score(coverage=coverage)
 
-    def potential_crps(self, *, unit: Unit = "raw") -> Bracket:
+    def potential_crps(self) -> Bracket:
         """CRPS with each level at its best scale."""
-        return potential_crps(self.binned).over(self._unit(unit))
+        return potential_crps(self.binned)
 
-    def skill(self, *, reference: Reference | None = None) -> Bracket:
+    def skill(self, *, reference: Reference = None) -> Bracket:
         """Share of the reference's potential CRPS that is saved."""
-        mine = self.potential_crps()
+        other = self._other(reference)
+        if not isinstance(other, UCC):
+            return _saved(self.potential_crps(), potential_crps(other))
+        value = other.potential_crps(unit=self.unit)
+        return _saved(self.potential_crps(), _computed(value, value))
+
+    def _other(self, reference: Reference) -> Binned | UCC:
+        """What a reference answers from, in the same unit."""
         if reference is None:
-            return _saved(mine, potential_crps(self.constant))
-        other = _answers(reference)
-        if isinstance(other, Answers):
-            return _saved(mine, other.potential_crps())
-        value = other.potential_crps()
-        return _saved(mine, _computed(value, value))
-
-    # ---- units
-
-    def _unit(self, unit: Unit, name: Metric | None = None) -> Bracket:
-        """One of the caller's units in units of y_true; 1 for the miss rate."""
-        size = 1.0 if name == "miss_rate" else checks.unit(unit)
-        return self._standard_deviation() if size is None else bracket(size)
-
-    def _standard_deviation(self) -> Bracket:
-        s = self.state
-        squares = s.y_squares / s.total
-        variance, slack = squares - (s.y_sum / s.total) ** 2, 8 * s.errors.rounding * squares
-        if not 0 < variance - slack < np.inf:
-            raise ValueError(
-                '`unit="std"` needs a y_true that varies by more than the rounding of its squares. '
-                "Hint: pass the standard deviation as a number."
-            )
-        return Bracket(np.sqrt(variance - slack), np.sqrt(variance + slack))
+            return self.constant
+        if isinstance(reference, Answers):
+            return Answers(reference.state, self.unit).binned
+        if not isinstance(reference, UCC | Intervals):
+            raise TypeError(f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}.")
+        return reference if isinstance(reference, UCC) else UCC(reference)
 
 
-def _penalty(coverage: float) -> float:
+def _penalty(coverage: float | Fraction) -> float:
     """What the interval score multiplies the deficit by: 2 / alpha."""
     return float(2 / checks.miss_rate_of(coverage))
 
 
-def _answers(reference: Reference) -> Answers | UCC:
-    """A reference as something that answers."""
-    if isinstance(reference, Intervals):
-        return UCC(reference)
-    if not isinstance(reference, UCC | Answers):
-        raise TypeError(f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}.")
-    return reference
+def _standard_deviation(state: State) -> Bracket:
+    """Return the standard deviation of y_true."""
+    squares = state.y_squares / state.total
+    variance, slack = squares - (state.y_sum / state.total) ** 2, 8 * state.errors.rounding * squares
+    if not 0 < variance - slack < np.inf:
+        raise ValueError(
+            '`unit="std"` needs a y_true that varies by more than the rounding of its squares. '
+            "Hint: pass the standard deviation as a number."
+        )
+    return Bracket(np.sqrt(variance - slack), np.sqrt(variance + slack))
+
+
+def _area(binned: Binned, *, axes: Axes, **part: Any) -> Bracket:
+    """Area under a curve or a part of it."""
+    axes, given = checks.axes(axes), checks.only("range", part)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = area(binned, axes) if given is None else partial(binned, axes, given[0], checks.span(*given))
+    return outward(Bracket(np.fmax(found.low, 0.0), np.fmin(found.high, np.inf)))
 
 
 def _computed(value: float, size: float) -> Bracket:
@@ -332,10 +350,6 @@ def rows_carrying(binned: Binned, name: Metric, share: float) -> Bracket:
 
 def _count(rows: Array, part: Array, need: float) -> float:
     """Number of rows, bin after bin, whose parts add up to what is needed; from one to all."""
-    if need <= 0:
-        return 1.0
-    before = np.append(0.0, np.cumsum(rows * part))
-    i = int(np.searchsorted(before[1:], need))
-    if i == len(rows):
-        return float(rows.sum())
-    return float(rows[:i].sum() + np.ceil((need - before[i]) / part[i]))
+    used = part > 0
+    carried, counted = (np.append(0.0, np.cumsum(rows[used] * size)) for size in (part[used], 1))
+    return float(np.clip(np.ceil(np.interp(need, carried, counted)), 1, rows.sum()))

@@ -35,7 +35,7 @@ def area(binned: Binned, axes: Axes) -> Bracket:
     return between(binned, axes, 0.0, binned.end)
 
 
-def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[Bracket, Bracket]) -> Bracket:
+def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[float, float]) -> Bracket:
     """Area under the part of the curve on which one metric lies in a range."""
     from_end, to_end = span[::-1] if name in FALLING else span
     first, last = reach(binned, name, from_end), reach(binned, name, to_end)
@@ -45,7 +45,7 @@ def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[Bracket, Brack
             return bracket(0.0)
         if infinite and (last[0] is None or last[1] is None):
             return Bracket(np.inf if last[0] is None and first[1] is not None else 0.0, np.inf)
-        return between(binned, axes, 0.0, binned.end, levels=(float(span[0].low), float(span[1].low)))
+        return between(binned, axes, 0.0, binned.end, levels=span)
     if name == "miss_rate":
         first, last = _around(first), _around(last)
     return Bracket(
@@ -136,18 +136,17 @@ def _around(scales: Scales) -> Scales:
     return None if first is None else first * (1 - 8 * EPS), None if last is None else last * (1 + 8 * EPS)
 
 
-def reach(binned: Binned, name: Metric, target: Bracket) -> Scales:
+def reach(binned: Binned, name: Metric, target: float) -> Scales:
     """Bounds of the smallest scale at which the metric reaches its target."""
     if name == "miss_rate":
-        return _first_bin(binned, float(target.high), surely=False), _first_bin(binned, float(target.low), surely=True)
+        return _first_bin(binned, target, surely=False), _first_bin(binned, target, surely=True)
     grid = np.unique(np.concatenate([[0.0], binned.active.breakpoints, binned.gap.breakpoints]))
     end = max(float(grid[-1]), 1.0)
     grid = np.append(grid, [end * (1 + 16 * EPS), 2 * end])  # all metrics are straight lines after the last
     values = binned.values(name, grid)
     if name in FALLING:
-        values, target = Bracket(-values.high, -values.low), Bracket(-target.high, -target.low)
-    first, last = _crossing(grid, values.high, float(target.low)), _crossing(grid, values.low, float(target.high))
-    return _around((first, last))
+        values, target = Bracket(-values.high, -values.low), -target
+    return _around((_crossing(grid, values.high, target), _crossing(grid, values.low, target)))
 
 
 def _first_bin(binned: Binned, level: float, *, surely: bool) -> float | None:

@@ -99,7 +99,8 @@ def outward(found: Bracket, size: float = 0.0) -> Bracket:
 class Masses:
     """Binned masses at positions: extreme positions, mass, and mass times position and its square of each bin.
 
-    Bins ascend and do not overlap. `rounding` is the relative error of a sum over any of them.
+    Bins ascend and do not overlap. `rounding` is the relative error of a sum over any of them; where it is 0 the sums
+    and positions count as they are.
     """
 
     bin: Integers
@@ -127,11 +128,13 @@ class Masses:
         """Breakpoints of the bounds of `ramps`."""
         return np.concatenate([self.minimum, self.mean, self.maximum])
 
-    def ramps(self, t: Array, *, rising: bool, rounded: bool = False) -> Bracket:
-        """Sum of ``mass * max(0, t - position)`` at each t, or of ``mass * max(0, position - t)``.
+    def over(self, size: float, rounding: float) -> Masses:
+        """Divide the masses by a number; the quotients have another relative error."""
+        mass, moment, square = (sums / size for sums in (self.mass, self.moment, self.square))
+        return replace(self, mass=mass, moment=moment, square=square, rounding=rounding)
 
-        With `rounded` it is that of the sums and positions as they are, without room for their rounding.
-        """
+    def ramps(self, t: Array, *, rising: bool) -> Bracket:
+        """Sum of ``mass * max(0, t - position)`` at each t, or of ``mass * max(0, position - t)``."""
         if not len(self.mass):
             return Bracket(np.zeros(len(t)), np.zeros(len(t)))
         sign, j = (1.0 if rising else -1.0), np.minimum(np.searchsorted(self.maximum, t), len(self.mass) - 1)
@@ -141,7 +144,7 @@ class Masses:
         with np.errstate(divide="ignore", invalid="ignore"):
             chord = (t - p) / (q - p) * (q * m - n) if rising else (q - t) / (q - p) * (n - p * m)
         high = np.where((p < t) & (t < q), np.maximum(chord, low), low)
-        room = 0.0 if rounded else np.where(rising | (t <= q * (1 + 8 * EPS)), self.rounding, 0.0)
+        room = np.where(rising | (t <= q * (1 + 8 * EPS)), self.rounding, 0.0)
         slack = room * ((whole[0] + m) * t + whole[1] + n)
         return Bracket(done + low - slack, done + high + slack)
 
@@ -254,29 +257,32 @@ class Binned:
         """Whether an error lies on the side of a zero band, so that no scale covers its row."""
         return self.uncoverable_weight > 0
 
-    def values(self, name: Metric, t: Array, *, rounded: bool = False) -> Bracket:
+    def restated(self, size: float, rounding: float) -> Binned:
+        """The same in another unit, with another relative error of the sums."""
+        active, gap = (one.over(size, rounding) for one in (self.active, self.gap))
+        error, half_width = self.uncoverable_error / size, self.half_width / size
+        weight = replace(self.weight, rounding=rounding)
+        return replace(self, half_width=half_width, weight=weight, active=active, gap=gap, uncoverable_error=error)
+
+    def values(self, name: Metric, t: Array) -> Bracket:
         """Metric at scales t; lower bounds may be negative by rounding."""
-        rounding = 0.0 if rounded else self.rounding
         if name == "bandwidth":
-            return Bracket(self.half_width * t * (1 - rounding), self.half_width * t * (1 + rounding))
+            return self._rounded(self.half_width * t)
         if name == "miss_rate":
-            missed, uncoverable = self.weight.beyond(t, exact=rounded or not self.weighted), self.uncoverable_weight
-            room = rounding * uncoverable * self.weighted
-            return (missed + Bracket(uncoverable - room, uncoverable + room)).over(self.total)
+            uncoverable = self._rounded(self.uncoverable_weight) if self.weighted else self.uncoverable_weight
+            return (self.weight.beyond(t, exact=not self.weighted) + uncoverable).over(self.total)
         if name == "deficit":
-            error = Bracket(self.uncoverable_error * (1 - rounding), self.uncoverable_error * (1 + rounding))
-            return (self.active.ramps(t, rising=False, rounded=rounded) + error).over(self.total)
-        overshoot = self.active.ramps(t, rising=True, rounded=rounded)
+            return (self.active.ramps(t, rising=False) + self._rounded(self.uncoverable_error)).over(self.total)
+        overshoot = self.active.ramps(t, rising=True)
         if name == "excess":
-            overshoot -= self.gap.ramps(t, rising=True, rounded=rounded)
+            overshoot -= self.gap.ramps(t, rising=True)
         elif name != "overshoot":
             raise KeyError(name)
         return overshoot.over(self.total)
 
-    def value(self, name: Metric, t: float) -> Bracket:
-        """Metric at one scale."""
-        found = self.values(name, np.array([t])).positive()
-        return Bracket(found.low[0], found.high[0])
+    def _rounded(self, value: Any) -> Bracket:
+        """Bracket of a sum that is rounded."""
+        return Bracket(value * (1 - self.rounding), value * (1 + self.rounding))
 
     @cached_property
     def breakpoints(self) -> Array:

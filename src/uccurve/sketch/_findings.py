@@ -209,7 +209,7 @@ def _segment(
         coverage_low=low,
         coverage_high=high,
         scale=scale,
-        half_width=part.answers.binned.half_width / part.size * scale if isfinite(scale) else inf,
+        half_width=part.answers.binned.half_width * scale if isfinite(scale) else inf,
         score=part.brackets["score"].middle,
         skill=part.brackets["skill"].middle,
         target=settings.coverage,

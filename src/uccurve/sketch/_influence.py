@@ -74,7 +74,7 @@ class Look(NamedTuple):
     def at(cls, binned: Binned, constant: Binned, alpha: float, target: float) -> Look:
         """Look at the scales that the bins of a model and of its constant band find best."""
         ends = np.append(0.0, binned.active.maximum)
-        deficit = binned.values("deficit", ends, rounded=True).middles
+        deficit = binned.values("deficit", ends).middles
         best = float(ends[np.argmin(2 * binned.half_width * ends + 2 / alpha * deficit)])
         return cls(Mix.of(2 * best, [best], [2 / alpha]), target, _average(binned), _average(constant))
 

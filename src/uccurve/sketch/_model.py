@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite, nan, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from uccurve.compare._model import asked_for, promise_of
 from uccurve.compare.assess import notes_on
 from uccurve.compare.results import AssessmentSettings, ModelRow
 
-from ._answers import Answers
+from ._answers import Answers, Place
 from ._binned import Bracket
 from ._influence import NUMBERS, Changes, Form, Look, Units, block_numbers, forms
 from ._state import State
@@ -27,14 +27,6 @@ from .sketch import SketchUCC, UCCSketch
 
 # Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error.
 SHORTFALL = 0.0005
-
-
-class Place(NamedTuple):
-    """A quantile of the critical scales: interpolated inside its bin, and the ends of that bin."""
-
-    low: float
-    value: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +50,10 @@ class StreamedModel:
         """The model as a curve."""
         return SketchUCC(UCCSketch._of(self.state))
 
-    @property
+    @cached_property
     def answers(self) -> Answers:
-        """What the curve answers, with brackets."""
-        return self.curve._answers
+        """What the curve answers, with brackets, in the caller's unit."""
+        return self.curve._within(self.settings.unit)
 
     @cached_property
     def alpha(self) -> Fraction:
@@ -80,12 +72,12 @@ class StreamedModel:
     @cached_property
     def size(self) -> float:
         """One of the caller's units in units of y_true."""
-        return self.answers._unit(self.settings.unit).middle
+        return self.answers.size.middle
 
     @cached_property
     def target(self) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
-        low, value, high = conformal_place(self.answers, 1 - self.alpha)
+        low, value, high = self.answers.place_for_new_rows(1 - self.alpha)
         return Place(low, high if self.to_the_end else value, high)
 
     def checked(self, covered: float) -> StreamedModel:
@@ -105,7 +97,7 @@ class StreamedModel:
     @cached_property
     def look(self) -> Look:
         """Scales at which the second pass looks at the rows."""
-        return Look.at(self.answers.binned, self.answers.constant, float(self.alpha), self.target.high)
+        return Look.at(self.answers.plain, self.answers.constant, float(self.alpha), self.target.high)
 
     @cached_property
     def means(self) -> Array:
@@ -127,7 +119,7 @@ class StreamedModel:
         first, last = Fraction(max(low, 1), n), Fraction(min(high, n), n)
         growth = nan
         if last > first and isfinite(self.target.value) and self.target.value > 0:
-            step = place_of(self.answers, last).value - place_of(self.answers, first).value
+            step = self.answers.place(last).value - self.answers.place(first).value
             growth = step / float(last - first) / self.target.value
         symmetric = self.state.crossover.total("gap") <= 1e-9 * self.state.critical.total("width")
         uncoverable = binned.has_uncoverable_rows
@@ -181,20 +173,18 @@ class StreamedModel:
     @cached_property
     def brackets(self) -> dict[str, Bracket]:
         """Both ends around each number of the row that the bins do not tell exactly."""
-        unit: Any = {"unit": self.settings.unit}
-        found = {"score": self.answers.best_score(**self._options), "crps": self.answers.potential_crps(**unit)}
-        found["skill"] = self.answers.skill()
-        for axes in SUMMARY:
-            found[f"area_{'_'.join(axes)}"] = self.answers.area(axes=axes, **unit)
-            found[f"gain_{'_'.join(axes)}"] = self.answers.gain(axes=axes)
-        axes = self.settings.axes
+        ask, coverage, axes = self.answers, float(1 - self.alpha), self.settings.axes
+        found = {"score": ask.best_score(coverage=coverage), "crps": ask.potential_crps(), "skill": ask.skill()}
+        for pair in SUMMARY:
+            found[f"area_{'_'.join(pair)}"] = ask.area(axes=pair)
+            found[f"gain_{'_'.join(pair)}"] = ask.gain(axes=pair)
         if self.settings.partial is not None:
-            found["partial_gain"] = self.answers.gain(axes=axes, miss_rate=self.settings.partial)
+            found["partial_gain"] = ask.gain(axes=axes, miss_rate=self.settings.partial)
         if self.settings.c is not None:
-            found["cheapest_cost"] = self.answers.cheapest(self.settings.c, axes=axes, **unit)
+            found["cheapest_cost"] = ask.cheapest(self.settings.c, axes=axes)
         if isfinite(self.target.value):
             found["scale"] = Bracket(self.target.low, self.target.high)
-            ends = (self.answers.interval_score(at=end, **self._options) for end in found["scale"].pair)
+            ends = (ask.interval_score(at=end, coverage=coverage) for end in found["scale"].pair)
             found["shipped_score"] = Bracket(found["score"].low, max(end.high for end in ends))  # convex in the scale
         if self.levels:
             best = [Answers(state).best_score(coverage=level) for level, state in self.level_states.items()]
@@ -205,7 +195,7 @@ class StreamedModel:
 
     def level_scale(self, level: float) -> float:
         """Factor on the bands of a level with which a new row is covered with that probability."""
-        return conformal_place(Answers(self.level_states[level]), 1 - checks.miss_rate_of(level)).value
+        return Answers(self.level_states[level]).place_for_new_rows(1 - checks.miss_rate_of(level)).value
 
     def _with_ends(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:
         low, high = units.ends(value, changes.get(name), self.settings.confidence_level)
@@ -225,10 +215,10 @@ class StreamedModel:
             count = max(int(units.effective_rows(float(1 - self.alpha), changes.get("reached"), level)), 1)
             first, last = order_statistic_ranks(count, 1 - self.alpha, level)
             ends = (
-                place_of(self.answers, Fraction(max((first * n) // count, 1), n)).low if first else 0.0,
-                inf if last > count else place_of(self.answers, Fraction(ceil(last * n / count), n)).high,
+                self.answers.place(Fraction(max((first * n) // count, 1), n)).low if first else 0.0,
+                inf if last > count else self.answers.place(Fraction(ceil(last * n / count), n)).high,
             )
-        width = self.answers.binned.half_width / self.size
+        width = self.answers.binned.half_width
         widths = self._with_ends("half_width", Bracket(width * low, width * high), units, changes)
         widths["half_width"] = width * value if isfinite(value) else inf
         return {"scale": value, "scale_low": ends[0], "scale_high": ends[1], **widths}
@@ -249,32 +239,3 @@ class StreamedModel:
         yield from notes_on(row, self.settings, uncoverable=uncoverable, asymmetry=asymmetry, **facts)
         if self.level is not None:
             yield f"{row.name}: areas, CRPS and skill are those of its {percentage(self.level)} intervals, scaled"
-
-
-def conformal_place(answers: Answers, coverage: Fraction) -> Place:
-    """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
-    n = answers.state.rows
-    return place_of(answers, coverage if answers.state.weighted else Fraction(ceil((n + 1) * coverage), n))
-
-
-def place_of(answers: Answers, share: Fraction) -> Place:
-    """Smallest critical scale at and below which a share of the weight lies.
-
-    Inside its bin the density is treated as a straight line, or as a power where the mean is too far from the middle
-    for that; both have the mean of the bin, and the last row at its end.
-    """
-    weight, state = answers.binned.weight, answers.state
-    goal = float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
-    i = int(np.searchsorted(np.cumsum(weight.mass), goal))
-    if i == len(weight.mass):
-        return Place(inf, inf, inf)
-    low, high = float(weight.minimum[i]), float(weight.maximum[i])
-    if low == high:
-        return Place(low, high, high)
-    part = min(max((goal - float(weight.mass[:i].sum())) / float(weight.mass[i]), 0.0), 1.0)
-    mean = (float(weight.mean[i]) - low) / (high - low)
-    slope = 6 * mean - 3
-    if abs(slope) >= 1:
-        return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
-    root = np.sqrt((1 - slope) ** 2 + 4 * slope * part)  # the root of slope * x^2 + (1 - slope) * x = part
-    return Place(low, low + (high - low) * float(2 * part / (1 - slope + root)), high)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from narwhals.typing import IntoFrame
@@ -239,6 +241,7 @@ Answer = Literal[Metric, "area", "gain", "cost", "cheapest", "find", "concentrat
 ANSWERS = get_args(Answer)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class SketchUCC:
     """Curve of a sketch over the scale: every answer of a `UCC`, and a bracket that contains the exact one.
 
@@ -277,24 +280,23 @@ class SketchUCC:
     True
     """
 
-    __slots__ = ("_answers", "sketch")
-    vary: Vary = "scale"
     sketch: UCCSketch
-    _answers: Answers
+    vary: ClassVar[Vary] = "scale"
 
-    def __init__(self, sketch: UCCSketch) -> None:
-        if not isinstance(sketch, UCCSketch):
-            raise TypeError(f"`sketch` must be a UCCSketch; got {type(sketch).__name__}.")
-        if not sketch.rows:
+    def __post_init__(self) -> None:
+        if not isinstance(self.sketch, UCCSketch):
+            raise TypeError(f"`sketch` must be a UCCSketch; got {type(self.sketch).__name__}.")
+        if not self.sketch.rows:
             raise ValueError("`sketch` must hold at least one row: it is empty. Hint: update it first.")
-        object.__setattr__(self, "sketch", copy(sketch))
-        object.__setattr__(self, "_answers", Answers(sketch._state))
+        object.__setattr__(self, "sketch", copy(self.sketch))
 
-    def __reduce__(self) -> tuple[type[SketchUCC], tuple[UCCSketch]]:
-        return SketchUCC, (self.sketch,)
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(self.sketch._state)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a SketchUCC is frozen; `{name}` cannot be set.")
+    def _within(self, unit: Unit) -> Answers:
+        """Answers in a unit."""
+        return self._answers if unit == "raw" else Answers(self.sketch._state, unit)
 
     def bracket(self, answer: Answer, *args: Any, **options: Any) -> tuple[float, float]:
         """Return (low, high) around the exact value of an answer.
@@ -317,8 +319,6 @@ class SketchUCC:
         ((0.3333333333333333, 0.3333333333333333), 1.0, 1.0)
         """
         checks.choice("answer", answer, ANSWERS)
-        if answer in METRICS:
-            return self._answers.metric(answer, *args, **options).pair
         return self._ask(answer, *args, **options).pair
 
     def error(self, answer: Answer, *args: Any, **options: Any) -> float:
@@ -344,14 +344,14 @@ class SketchUCC:
         >>> c.find(coverage=0.5).scale, c.find(miss_rate=0.5, conformal=True).scale
         (2.0, 2.0)
         """
-        found = self._answers.find(conformal=conformal, confidence=confidence, unit=unit, **targets)
+        found = self._ask("find", conformal=conformal, confidence=confidence, unit=unit, **targets)
         return self._point(float(found.high), unit)
 
     def points(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> CurvePoints:
         """Points of the curve where its bins begin and end."""
-        axes = checks.axes(axes)
-        t = self._answers.scales()
-        x, y = (self._answers.column(name, t, unit) for name in axes)
+        axes, answers = checks.axes(axes), self._within(unit)
+        t = answers.scales()
+        x, y = (answers.column(name, t) for name in axes)
         return CurvePoints(axes, x, y, t)
 
     def bounds(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> tuple[CurvePoints, CurvePoints]:
@@ -367,15 +367,16 @@ class SketchUCC:
         >>> bool((low.y <= high.y).all()), low.axes
         (True, ('bandwidth', 'miss_rate'))
         """
-        axes = checks.axes(axes)
-        t = self._answers.binned.breakpoints
-        x, y = self._answers.column(axes[0], t, unit), self._answers.metrics(axes[1], t, unit)
+        axes, answers = checks.axes(axes), self._within(unit)
+        t = answers.binned.breakpoints
+        x, y = answers.column(axes[0], t), answers.metrics(axes[1], t)
         return CurvePoints(axes, x, y.low, t), CurvePoints(axes, x, y.high, t)
 
     def table(self, *, unit: Unit = "raw") -> dict[str, Array]:
         """Scale and all five metrics where bins begin and end, in columns ready for a data frame."""
-        t = self._answers.scales()
-        return {"scale": t} | {name: self._answers.column(name, t, unit) for name in METRICS}
+        answers = self._within(unit)
+        t = answers.scales()
+        return {"scale": t} | {name: answers.column(name, t) for name in METRICS}
 
     def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Range | None) -> float:
         """Area under the curve, or under its part on which one metric lies in a range, as in `UCC.area`."""
@@ -398,9 +399,9 @@ class SketchUCC:
 
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point of minimum cost among those where bins begin and end."""
-        c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        t = self._answers.scales()
-        best = float(t[index_of_minimum(self._answers.costs(c, axes, t, unit).high)])
+        c, axes, answers = checks.real("c", c, 0, 1), checks.axes(axes), self._within(unit)
+        t = answers.scales()
+        best = float(t[index_of_minimum(answers.costs(c, axes, t).high)])
         return self._point(best, unit, cost=self.cost(c, axes=axes, at=best, unit=unit))
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
@@ -439,13 +440,13 @@ class SketchUCC:
         >>> round(d.score, 12), round(d.best_score, 12), round(d.miscalibration, 12)
         (5.333333333333, 5.333333333333, 0.0)
         """
-        score = self.interval_score(coverage=coverage, unit=unit)
-        best = min(self._ask("best_score", coverage=coverage, unit=unit).middle, score)
-        uncertainty = self._ask("uncertainty", coverage=coverage, unit=unit).middle
+        ask = self._within(unit)
+        score, uncertainty = (of(coverage=coverage).middle for of in (ask.interval_score, ask.uncertainty))
+        best = min(ask.best_score(coverage=coverage).middle, score)
         return Decomposition(
             score=score,
             best_score=best,
-            best_scale=self._ask("best_scale", coverage=coverage).middle,
+            best_scale=ask.best_scale(coverage=coverage).middle,
             miscalibration=score - best,
             discrimination=uncertainty - best,
             uncertainty=uncertainty,
@@ -489,17 +490,17 @@ class SketchUCC:
         cells = "".join(f"<tr><th>{name}</th><td>{low:.4g}</td><td>{high:.4g}</td></tr>" for name, (low, high) in pairs)
         return f"<table><caption>{self!r}</caption><tr><th></th><th>low</th><th>high</th></tr>{cells}</table>"
 
-    def _ask(self, answer: str, *args: Any, **options: Any) -> Bracket:
+    def _ask(self, answer: str, *args: Any, unit: Unit = "raw", **options: Any) -> Bracket:
         reference = options.get("reference")
-        if isinstance(reference, UCCSketch):
-            if not reference.rows:
-                raise ValueError("`reference` must hold at least one row: it is empty.")
-            reference = SketchUCC(reference)
+        reference = reference.ucc() if isinstance(reference, UCCSketch) else reference
         if isinstance(reference, SketchUCC):
             options["reference"] = reference._answers
-        found: Bracket = getattr(self._answers, answer)(*args, **options)
+        if answer in METRICS:
+            answer, args = "metric", (answer, *args)
+        found: Bracket = getattr(self._within(unit), answer)(*args, **options)
         return found
 
     def _point(self, t: float, unit: Unit, cost: float | None = None) -> OperatingPoint:
-        values = {name: float(self._answers.column(name, np.array([t]), unit)[0]) for name in METRICS}
+        answers = self._within(unit)
+        values = {name: float(answers.column(name, np.array([t]))[0]) for name in METRICS}
         return OperatingPoint(scale=t, shift=0.0, cost=cost, **values)
