@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
 import re
 import sys
 import warnings
@@ -89,32 +87,22 @@ class Outputs:
 
 def output() -> TextIO:
     """Return standard output, or refuse where the shell has closed it."""
-    if not _is_open(sys.stdout):
+    if sys.stdout is None:
         raise OSError("standard output is closed. Hint: leave it open, or redirect it to /dev/null.")
     return sys.stdout
-
-
-def _is_open(stream: Any) -> bool:
-    """Whether a standard stream can be written to: it is None, or has no file, where the shell has closed it."""
-    try:
-        return stream is not None and not stream.closed and os.fstat(stream.fileno()) is not None
-    except io.UnsupportedOperation:  # a stream of text in memory
-        return True
-    except (OSError, ValueError):
-        return False
 
 
 def say(text: str, *, at_once: bool = False) -> None:
     """Tell the person, beside the output: one line on the error stream, where it is open, once the output is there."""
     if not at_once:
         _asides.append(text)
-    elif _is_open(sys.stderr):
+    elif sys.stderr is not None:
         sys.stderr.write(f"{printable(text)}\n")
 
 
 def tell() -> None:
     """Tell what was held back until the output was there, or refused."""
-    if _asides and _is_open(sys.stdout):
+    if _asides and sys.stdout is not None:
         sys.stdout.flush()
     while _asides:
         say(_asides.pop(0), at_once=True)
@@ -134,7 +122,7 @@ def plain_warnings() -> Iterator[None]:
 
 def watch(wanted: bool | None) -> bool | Callable[[int, int], None] | None:
     """Return how progress is shown: as a bar at a terminal, as lines in a log, where that was asked for."""
-    if not _is_open(sys.stderr):
+    if sys.stderr is None:
         return False
     lines = wanted and not sys.stderr.isatty()
     return (lambda done, total: say(f"{done} of {total} done", at_once=True)) if lines else wanted
@@ -212,20 +200,20 @@ def _draw(stream: TextIO, table: Table) -> None:
     from rich.text import Text
 
     room = get_terminal_size().columns
-    gap = 2 if room >= ROOMY else 1
+    gap, least = (2, 12) if room >= ROOMY else (1, 1)
     drawing = Drawing(title=Text(table.title, style="italic"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
     drawing.pad_edge, drawing.padding = False, (0, gap - 1, 0, 0)
     columns, needed = [], 0
     for column in table.columns:
-        cells = [_cell(column, row) for row in table.rows]
-        width = max(len(line) for cell in cells for line in cell.splitlines())
-        lines = max(width, 12 if room >= ROOMY else 1)
-        heading = fill(column.heading, lines, break_long_words=False, break_on_hyphens=False)
-        width = max(width, *map(len, heading.splitlines()))
-        side: Any = "left" if column.is_text else "right"
-        drawing.add_column(Text(heading), justify=side, no_wrap=not column.is_text, overflow="fold")
-        needed += gap + min(width, WORD if column.is_text else room)
-        columns.append(cells)
+        columns.append([_cell(column, row) for row in table.rows])
+        lines = [*column.heading.split(), *(line for cell in columns[-1] for line in cell.splitlines())]
+        width = max(min(least, len(column.heading)), *map(len, lines))
+        if column.is_text:
+            width = min(width, WORD)
+            drawing.add_column(Text(column.heading), min_width=width, overflow="fold")
+        else:
+            drawing.add_column(Text(column.heading), width=width, justify="right")
+        needed += gap + width
     for row in zip(*columns, strict=True):
         drawing.add_row(*map(Text, row))
     Console(file=stream, highlight=False, width=max(room, needed)).print(drawing, "")
