@@ -230,7 +230,7 @@ def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(run: Run, t
     assert not (tmp_path / "cal.json").exists()
     found = run(*asked, "--missing", "drop")
     assert found.returncode == 0, found.stderr
-    assert "rows that lack a number and were left as they are: 1 of 50" in found.stderr
+    assert "did not calibrate 1 of 50 rows: they have a missing or infinite value" in found.stderr
     refused(run("apply", "cal.json", "gap.csv", "-o", "later.csv"), sentence)
     assert run("apply", "cal.json", "gap.csv", "-o", "later.csv", "--missing", "drop").returncode == 0
     assert run("calibrate", "cal.csv", "new.csv", "-o", "whole.csv", "--coverage", "0.9").returncode == 0

@@ -215,7 +215,7 @@ def test_calibrating_one_level_never_crosses_the_others(run: Run, tmp_path: Path
     one = ("--model", "Net=Net,Net-lo-80,Net-hi-80")  # bands of 0.6 of what they should be
     found = run("calibrate", "panel.csv", "panel.csv", "-o", "out.csv", "--save", "cal.json", *one)
     sentence = (
-        r"panel.csv, Net: calibrated bounds must not cross the model's other levels \(Net-lo-90, Net-hi-90, Net-lo-95, "
+        r"panel.csv, Net: calibrated bounds must not cross the model's other levels \(Net-lo-95, Net-lo-90, Net-hi-90, "
         r"Net-hi-95\): they would in 960 of 960 rows, first row 0. Hint: calibrate all levels together, or leave"
     )
     refused(found, sentence)

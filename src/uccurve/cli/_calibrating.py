@@ -19,7 +19,7 @@ from uccurve.compare._formats import amount, count, coverage, factor, share, sho
 from ._loading import Part, load, part_of, parts
 from ._options import Request
 from ._output import Outputs, say, show_table, show_text
-from ._rows import group_labels
+from ._rows import complete_rows, group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
 from ._tables import Table, listed
@@ -94,7 +94,9 @@ def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[p
     for one in (one for one in learnt.models if one.name in models):
         columns = models[one.name]
         numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
-        rows = _complete(numbers, columns) if request.missing == "drop" else np.arange(len(numbers))
+        rows = np.arange(len(numbers))
+        if request.missing == "drop":
+            rows = rows[complete_rows([numbers], [columns.names], "did not calibrate").to_numpy()]
         try:
             bounds = _moved(numbers[rows], columns, one, learnt)
             _refuse_crossing_others(table, columns, rows, bounds)
@@ -138,16 +140,6 @@ def _level_name(name: str, columns: Columns, bounds: Bounds) -> str:
     return name if len(columns.bounds) == 1 else f"{name} {coverage(float(bounds.level or 0))}"
 
 
-def _complete(numbers: pl.DataFrame, columns: Columns) -> Any:
-    """Return the rows that have all their numbers; the others are left as they are."""
-    whole = np.isfinite(numbers.select(columns.names).fill_null(np.nan).to_numpy()).all(axis=1)
-    if not whole.any():
-        raise ValueError(f"all {len(numbers):,} rows lack a number.")
-    if not whole.all():
-        say(f"rows that lack a number and were left as they are: {np.count_nonzero(~whole)} of {len(whole)}")
-    return np.flatnonzero(whole)
-
-
 def _moved(numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration) -> dict[str, Array]:
     """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
     groups = group_labels(numbers, learnt.by)
@@ -173,12 +165,12 @@ def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: M
     except ValueError:  # names that only --model can settle
         return
     levels = next((one.bounds for one in models if {*columns.bounds} < {*one.bounds}), ())
-    others = [name for one in levels if one not in columns.bounds for name in one[:2]]
+    ascending = [*(one.lower for one in reversed(levels)), *(one.upper for one in levels)]
+    others = [name for name in ascending if name not in bounds]
     if not others:
         return
     given = table.read(others)[rows]
-    new = {name: given[name].to_numpy() for name in others} | {**bounds}
-    edges = np.array([*(new[one.lower] for one in reversed(levels)), *(new[one.upper] for one in levels)])
+    edges = [bounds[name] if name in bounds else given[name].to_numpy() for name in ascending]
     crossing = (np.diff(edges, axis=0) < 0).any(axis=0)
     if crossing.any():
         raise ValueError(

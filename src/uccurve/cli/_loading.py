@@ -161,7 +161,8 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
     else:
         refuse_other_rows(frames, titles, shared)
     if request.missing == "drop":
-        frames = complete_rows(frames, numbers)
+        whole = complete_rows(frames, numbers)  # so that models are compared on the same rows
+        frames = [frame.filter(whole) for frame in frames]
     observed = [frame[part.y].to_numpy() if part.y else None for part, frame in zip(found, frames, strict=True)]
     first = next(y for y in observed if y is not None)
     models: dict[str, Model] = {}

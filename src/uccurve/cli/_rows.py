@@ -84,28 +84,21 @@ def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> li
     return [frame.cast({name: pl.String for name in mixed if name in frame.columns}) for frame in frames]
 
 
-def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
-    """Return the rows on which every model has all its numbers: models are compared on the same rows."""
+def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]], done: str = "dropped") -> pl.Series:
+    """Return whether each row has all its numbers in all files, and say what is `done` with the others."""
     columns = (frame[name] for frame, names in zip(frames, numbers, strict=True) for name in names)
     whole = reduce(pl.Series.__and__, (column.is_finite().fill_null(value=False) for column in columns))
-    total, kept = len(whole), int(whole.sum())
-    if not kept:
-        raise ValueError(f"all {total:,} rows have a missing value.")
-    if kept < total:
-        message = f"dropped {total - kept} of {total} rows: they have a missing or infinite value"
+    if not whole.any():
+        raise ValueError(f"all {len(whole):,} rows have a missing value.")
+    if not whole.all():
+        message = f"{done} {len(whole) - whole.sum()} of {len(whole)} rows: they have a missing or infinite value"
         warnings.warn(message, DroppedRowsWarning, stacklevel=2)
-    return [frame.filter(whole) for frame in frames]
+    return whole
 
 
 def group_labels(frame: pl.DataFrame, keys: Sequence[str]) -> dict[str, Any] | None:
     """Return the labels of groups to calibrate apart, by key, as text: CSV knows no other."""
-    for key in keys:
-        if missing := frame[key].null_count():
-            raise ValueError(
-                f"column {short(key)} must hold a label in each row: {missing} of {len(frame)} rows "
-                f"{'has' if missing == 1 else 'have'} none. Hint: give such rows a label of their own."
-            )
-    return {key: [str(label) for label in frame[key].to_list()] for key in keys} or None
+    return {key: frame[key].cast(pl.String).to_list() for key in keys} or None
 
 
 def segment_labels(columns: Sequence[pl.Series]) -> Any:
