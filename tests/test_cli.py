@@ -142,7 +142,7 @@ def test_full_tells_where_all_curves_cross(run: Run, tmp_path: Path) -> None:
     assert len(a.crossings) == 3
     for one in a.crossings:
         assert found.count(f"{' vs. '.join(one.names)}: {one.verdict}.") == 1
-    assert found.startswith(a.to_text(full=True))
+    assert found == a.to_text(full=True) + "\n"
 
 
 def test_bootstrap_intervals_come_after_what_is_known_at_once(run: Run, csv: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
         coverage = f"{100 * row.coverage:.1f}%"
         shown_numbers = {f"{row.scale:.2f}", f"{100 * row.skill:.1f}%"}  # the first columns and the last
         assert any(line[:2] == [row.name, coverage] and shown_numbers <= {*line} for line in values)
-    for heading in ("Models, best first", "Gains over the constant band"):
+    for heading in ("As delivered, in units of y", "Gains over the constant band"):
         assert heading in lines
 
 

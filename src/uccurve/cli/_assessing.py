@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from uccurve.compare._tables import parts
 from uccurve.compare.assess import asked_settings, assess
 from uccurve.compare.gate import Gate, SavedScore, gate
 from uccurve.compare.results import Assessment
@@ -15,7 +16,7 @@ from uccurve.points import Curve
 
 from ._loading import Part, labels_of, load, look_into
 from ._options import Engine, Request, joined_names
-from ._output import Outputs, say, show, show_text
+from ._output import Outputs, say, show
 from ._sources import Source
 from ._streaming import choose_engine, stream
 from ._tables import listed
@@ -82,7 +83,7 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: A
             found.plot().savefig(path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower())
     outputs.write("--json", lambda: found.to_json() + "\n")
     if outputs.leave_stdout:
-        show(found, full=full)
+        show(parts(found, full=full))
 
 
 def gate_files(
@@ -113,7 +114,7 @@ def gate_files(
     outputs.write("--json", lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
     outputs.write("--markdown", outcome.to_markdown)
     if outputs.leave_stdout:
-        show_text(outcome.to_text().splitlines())
+        show([outcome.to_text()])
     return outcome
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, Columns, model_columns
 from uccurve.calibrate.calibrator import IntervalCalibrator
-from uccurve.compare._formats import amount, count, coverage, factor, share, short
+from uccurve.compare._columns import Column
+from uccurve.compare._formats import Cell, amount, count, coverage, factor, share, short, words
+from uccurve.compare._tables import Table as Lines
 
 from ._loading import Part, load, part_of, parts
 from ._options import Request
-from ._output import Outputs, say, show_table, show_text
+from ._output import Outputs, say, show
 from ._rows import complete_rows, group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
@@ -208,8 +211,9 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
     lines = [line for name, calibrator in fitted for line in _lines(name, calibrator)]
     title = "What was learnt" if len(lines) <= LISTED else f"What was learnt: the first {LISTED} of {len(lines)}"
     move = "factor" if fitted[0][1].vary == "scale" else "shift"
-    show_table(title, ["model", "rows", move, "coverage here", "coverage of new rows (95% range)"], lines[:LISTED])
-    show_text(promises)
+    headings = ("model", "rows", move, "coverage here", "coverage of new rows (95% range)")
+    columns = [Column(one, one, Cell if i else words, "", value=itemgetter(i)) for i, one in enumerate(headings)]
+    show([Lines(title, columns, lines[:LISTED]), "\n".join(promises)])
 
 
 def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:

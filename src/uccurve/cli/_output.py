@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import fill
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TextIO
 
 from uccurve._outputs import check_apart, check_target, shown_path, written
-from uccurve.compare import _tables
-from uccurve.compare._columns import Column
-from uccurve.compare._formats import Cell, coverage, short, words
-from uccurve.compare._tables import Table
-
-if TYPE_CHECKING:
-    from uccurve.compare.results import Assessment
+from uccurve.compare._formats import coverage, short
+from uccurve.compare._tables import Table, aligned
 
 ROOMY = 100  # columns of a terminal from which tables are spaced
 WORD = 7  # columns that words need at least
@@ -153,43 +146,26 @@ def refusal(error: BaseException) -> str:
     return MISS_RATE.sub(lambda found: f"{said[found[1]]} {coverage(1 - float(found[2]))}", text)
 
 
-def show(assessment: Assessment, *, full: bool = False) -> None:
-    """Print the verdict, then the tables: drawn for a terminal, in aligned columns for a pipe or a file."""
-    told = {assessment.verdict.model, assessment.verdict.runner_up}  # whose crossings are a reason of the verdict
-    others = [one for one in assessment.crossings if full and set(one.names) != told]
-    crossings = [f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}." for one in others]
+def show(parts: Iterable[str | Table]) -> None:
+    """Print texts and tables with blank lines between: wrapped and drawn at a terminal, as they are to a pipe."""
     stream = output()
-    if not stream.isatty():
-        stream.write("\n".join([_tables.text(assessment, full=full), *crossings]) + "\n")
-        return
+    for place, part in enumerate(parts):
+        stream.write("\n" if place else "")
+        if not stream.isatty():
+            stream.write(f"{part if isinstance(part, str) else aligned(part)}\n")
+        elif isinstance(part, str):
+            _wrap(stream, part, first="" if place else "bold")
+        else:
+            _draw(stream, part)
+
+
+def _wrap(stream: TextIO, text: str, *, first: str) -> None:
+    """Print a text whose first line has a style of its own."""
     from rich.console import Console
     from rich.text import Text
 
-    console, reasons = Console(file=stream, highlight=False), assessment.verdict.reasons if full else ()
-    console.print(Text(assessment.verdict.text, style="bold"), end="\n\n")
-    if reasons:
-        console.print(Text("\n".join(f"- {reason}" for reason in reasons)), end="\n\n")
-    for table in _tables.tables(assessment, full=full):
-        _draw(stream, table)
-    for sentence in (*_tables.sentences(assessment), *crossings):
-        console.print(Text(sentence, style="dim"))
-
-
-def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table of texts: the first column on the left, all others on the right."""
-    columns = [Column(name, name, Cell if i else words, "", value=itemgetter(i)) for i, name in enumerate(header)]
-    stream, table = output(), Table(title, columns, rows)
-    if stream.isatty():
-        _draw(stream, table)
-    else:
-        stream.write(f"{_tables.aligned(table)}\n")
-
-
-def show_text(lines: Iterable[str]) -> None:
-    """Print sentences, wrapped to the width of a terminal and as they are to a pipe."""
-    stream = output()
-    for line in lines:
-        stream.write(f"{fill(printable(line), get_terminal_size()[0]) if stream.isatty() else printable(line)}\n")
+    line, end, rest = text.partition("\n")
+    Console(file=stream, highlight=False).print(Text.assemble((line, first), end, rest))
 
 
 def _draw(stream: TextIO, table: Table) -> None:
@@ -201,11 +177,12 @@ def _draw(stream: TextIO, table: Table) -> None:
 
     room = get_terminal_size().columns
     gap, least = (2, 12) if room >= ROOMY else (1, 1)
-    drawing = Drawing(title=Text(table.title, style="italic"), title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-    drawing.pad_edge, drawing.padding = False, (0, gap - 1, 0, 0)
+    drawing = Drawing(title=Text(table.title, style="italic") if table.title else None, title_justify="left")
+    drawing.box, drawing.show_edge, drawing.pad_edge, drawing.padding = SIMPLE_HEAD, False, False, (0, gap - 1, 0, 0)
     columns, needed = [], 0
     for column in table.columns:
-        columns.append([_cell(column, row) for row in table.rows])
+        cells = (column.cell(row, interval=not column.brief) for row in table.rows)
+        columns.append([f"{cell.text}\n{cell.interval}".rstrip() for cell in cells])
         lines = [*column.heading.split(), *(line for cell in columns[-1] for line in cell.splitlines())]
         width = max(min(least, len(column.heading)), *map(len, lines))
         if column.is_text:
@@ -216,9 +193,4 @@ def _draw(stream: TextIO, table: Table) -> None:
         needed += gap + width
     for row in zip(*columns, strict=True):
         drawing.add_row(*map(Text, row))
-    Console(file=stream, highlight=False, width=max(room, needed)).print(drawing, "")
-
-
-def _cell(column: Column, row: Any) -> str:
-    cell = column.cell(row)
-    return f"{cell.text}\n{cell.interval}" if cell.interval and not column.brief else cell.text
+    Console(file=stream, highlight=False, width=max(room, needed)).print(drawing)

@@ -35,11 +35,19 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
     full : bool
         Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
     """
-    first, *others = (aligned(table) for table in tables(assessment, full=full))
-    reasons = "\n".join(f"- {reason}" for reason in assessment.verdict.reasons) if full else ""
-    last = "\n".join(sentences(assessment))
-    sections = [assessment.verdict.text, reasons, first.partition("\n")[2], *others, last]
-    return "\n\n".join(filter(None, sections))
+    return "\n\n".join(part if isinstance(part, str) else aligned(part) for part in parts(assessment, full=full))
+
+
+def parts(assessment: Assessment, *, full: bool = False) -> Iterator[str | Table]:
+    """Return the verdict, its reasons, the tables and the notes, in the order in which they are shown."""
+    first, *others = tables(assessment, full=full)
+    yield assessment.verdict.text
+    if full and assessment.verdict.reasons:
+        yield "\n".join(f"- {reason}" for reason in assessment.verdict.reasons)
+    yield first._replace(title="")
+    yield from others
+    if notes := [*sentences(assessment), *(_crossings(assessment) if full else ())]:
+        yield "\n".join(notes)
 
 
 def html(assessment: Assessment) -> str:
@@ -133,6 +141,14 @@ def sentences(assessment: Assessment) -> Iterator[str]:
         yield f"Dependent rows: {settings.block}."
 
 
+def _crossings(assessment: Assessment) -> Iterator[str]:
+    """Return where curves cross, but for the two of which the verdict says it among its reasons."""
+    told = {assessment.verdict.model, assessment.verdict.runner_up}
+    for one in assessment.crossings:
+        if set(one.names) != told:
+            yield f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}."
+
+
 def aligned(table: Table) -> str:
     """Return the title and the table in fixed width; words on the left, numbers on the right."""
     columns = []
@@ -143,7 +159,8 @@ def aligned(table: Table) -> str:
         side, width = "<" if column.is_text else ">", max(len(column.heading), value + interval)
         lines = [f"{cell.text:{side}{value}}{end:<{interval}}" for cell, end in zip(cells, intervals, strict=True)]
         columns.append([f"{line:{side}{width}}" for line in (column.heading, *lines)])
-    return "\n".join([table.title, *("  ".join(line).rstrip() for line in zip(*columns, strict=True))])
+    title = [table.title] if table.title else []
+    return "\n".join([*title, *("  ".join(line).rstrip() for line in zip(*columns, strict=True))])
 
 
 def _marked_up(table: Table) -> str:
