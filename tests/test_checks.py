@@ -273,7 +273,7 @@ def test_a_confidence_without_a_conformal_target_is_refused() -> None:
     for number in (0, 1, 90):
         sentence = f"{rule} lie between 0 and 1, both excluded; got {number}. Hint: 90% is 0.9."
         refused(sentence, c.find, coverage=0.5, conformal=True, confidence=number)
-    sentence = f"{rule} be a number; got '90%'."
+    sentence = f"{rule} be a number between 0 and 1; got '90%'. Hint: 90% is 0.9."
     refused(sentence, c.find, coverage=0.5, conformal=True, confidence="90%", error=TypeError)
     sentence = (
         "`conformal` at miss_rate=0.5 with confidence 0.95 needs at least 5 rows; there are 3. "

@@ -340,16 +340,18 @@ def test_a_quantile_of_0_or_1_or_beyond_is_refused(quantile: float) -> None:
 
 
 def test_a_quantile_is_a_number() -> None:
-    refused("`quantile` must be a number; got '95'.", pinball_score, Y, MEDIAN, quantile="95", error=TypeError)
+    sentence = "`quantile` must be a number between 0 and 1; got '95'. Hint: 90% is 0.9."
+    refused(sentence, pinball_score, Y, MEDIAN, quantile="95", error=TypeError)
 
 
 @pytest.mark.parametrize("level", [0, 1, 90, float("nan")])
 def test_levels_of_0_or_1_or_beyond_are_refused(level: float) -> None:
-    sentence = f"`levels` must lie between 0 and 1, both excluded; got {level:g}. Hint: 90% is 0.9."
-    sentence = "`levels` must be a finite number; got nan." if np.isnan(level) else sentence
-    refused(sentence, wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.5, level])
-    sentence = sentence.replace("levels", "quantile_levels")
-    refused(sentence, crps_score, Y, DRAWS[:2], quantile_levels=[0.5, level])
+    error: type[Exception] = TypeError if np.isnan(level) else ValueError
+    rule = "must be a number between 0 and 1" if np.isnan(level) else "must lie between 0 and 1, both excluded"
+    sentence = f"{rule}; got {float(level)}. Hint: 90% is 0.9."
+    refused(f"`levels` {sentence}", wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.5, level], error=error)
+    options = {"quantile_levels": [0.5, level]}
+    refused(f"`quantile_levels` {sentence}", crps_score, Y, DRAWS[:2], **options, error=error)
 
 
 @pytest.mark.parametrize("levels", [0.9, [], [[0.5, 0.9]]])

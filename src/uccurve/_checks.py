@@ -140,14 +140,6 @@ def unit(value: Any) -> float | None:
     return size
 
 
-def inside_unit(name: str, value: Any, hint: str = "90% is 0.9") -> float:
-    """Return one number between 0 and 1, both excluded."""
-    found = real(name, value)
-    if not 0 < found < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {found:g}. Hint: {hint}.")
-    return found
-
-
 def number(value: Any) -> float:
     """Return one number as a float; text, booleans and arrays are none."""
     if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
@@ -215,16 +207,21 @@ def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
     """
     if coverage is not None and miss_rate is not None:
         raise ValueError("give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1.")
-    name, value = ("coverage", coverage) if miss_rate is None else ("miss_rate", miss_rate)
-    hint = " Hint: 90% is 0.9." if name == "coverage" else " Hint: 10% is 0.1."
+    return (
+        1 - proportion("coverage", coverage) if miss_rate is None else proportion("miss_rate", miss_rate, "10% is 0.1")
+    )
+
+
+def proportion(name: str, value: Any, hint: str = "90% is 0.9") -> Fraction:
+    """Return the fraction that a number between 0 and 1, both excluded, stands for."""
     try:
         number(value)
         meant = as_written(value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"`{name}` must be a number between 0 and 1; got {shown(value)}.{hint}") from None
+        raise TypeError(f"`{name}` must be a number between 0 and 1; got {shown(value)}. Hint: {hint}.") from None
     if not 0 < meant < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(value)}.{hint}")
-    return 1 - meant if name == "coverage" else meant
+        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(value)}. Hint: {hint}.")
+    return meant
 
 
 def flag(name: str, value: Any) -> bool:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 
-from ._checks import inside_unit
+from ._checks import proportion
 
 TINY, EPS = 1e-300, 1e-16
 LARGE = 1e120  # A t statistic that is treated as infinite
@@ -97,7 +97,7 @@ def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None) -> 
     if confidence is None:
         rank, needed = ceil((n + 1) * (1 - alpha)), ceil(1 / alpha) - 1
     else:
-        how = f" with confidence {inside_unit('confidence', confidence):g}"
+        how = f" with confidence {float(proportion('confidence', confidence)):g}"
         rank = _rank(n, float(1 - alpha), 1 - confidence)
         needed = ceil(log1p(-confidence) / log(float(1 - alpha))) if alpha < 1 else 1
     if rank > n:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import fsum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -224,27 +224,29 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
     """Levels in ascending order, of the same rows and each inside the next."""
     if not isinstance(levels, Mapping) or not levels:
         raise TypeError("`levels` must be a dict from level to Intervals, such as {0.5: inner, 0.9: outer}.")
+    found = []
     for level, intervals in levels.items():
         if not isinstance(intervals, Intervals):
             raise TypeError(f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}.")
-        checks.inside_unit("level", level)
-    ordered = sorted(
-        ((float(checks.as_written(level)), intervals) for level, intervals in levels.items()), key=lambda pair: pair[0]
-    )
-    for (inner_level, inner), (outer_level, outer) in pairwise(ordered):
+        found.append((float(checks.proportion("level", level)), intervals))
+    found.sort(key=lambda pair: pair[0])
+    for inner, outer in pairwise(found):
         for name in ("y_true", "y_pred", "_weight"):
-            first, second = getattr(inner, name), getattr(outer, name)
-            if (first is None) != (second is None) or not (first is None or np.array_equal(first, second)):
+            if not np.array_equal(getattr(inner[1], name), getattr(outer[1], name)):
                 raise ValueError(
-                    f"`levels` must share {name.strip('_')}: level {inner_level:g} and level {outer_level:g} differ. "
+                    f"`levels` must share {name.strip('_')}: level {inner[0]:g} and level {outer[0]:g} differ. "
                     "Hint: build all levels from the same rows."
                 )
-        for side in ("lower", "upper"):
-            bounds = [(level, getattr(one, side)) for level, one in ((inner_level, inner), (outer_level, outer))]
+        _refuse_crossing("lower", inner, outer)
+        _refuse_crossing("upper", inner, outer)
+    return found
 
-            def detail(at: Any, bounds: list[tuple[float, Array]] = bounds) -> str:
-                return ", ".join(f"{bound[at]!s} at level {level:g}" for level, bound in bounds)
 
-            rule = checks.Rule("levels", f"be nested in their {side} bounds", ("is not", "are not"), SORT_HINT)
-            checks.rows(getattr(inner, f"{side}_band") > getattr(outer, f"{side}_band"), rule, detail)
-    return ordered
+def _refuse_crossing(side: str, *levels: tuple[float, Intervals]) -> None:
+    """Refuse two levels of which the inner one reaches beyond the outer one."""
+    inner, outer = (getattr(intervals, f"{side}_band") for _, intervals in levels)
+    rule = checks.Rule("levels", f"be nested in their {side} bounds", ("is not", "are not"), SORT_HINT)
+    bounds = [(getattr(intervals, side), level) for level, intervals in levels]
+    checks.rows(
+        inner > outer, rule, lambda at: ", ".join(f"{bound[at]!s} at level {level:g}" for bound, level in bounds)
+    )

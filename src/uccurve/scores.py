@@ -274,7 +274,7 @@ def pinball_score(
     >>> pinball_score([1, 5], y_quantile=[3, 4], quantile=0.75)  # 0.25 x 2 and 0.75 x 1
     0.625
     """
-    level = checks.inside_unit("quantile", quantile)
+    level = float(checks.proportion("quantile", quantile))
     (y, predicted), weight = data_columns(sample_weight, y_true=y_true, y_quantile=y_quantile)
     with np.errstate(over="ignore"):
         error = y - predicted
@@ -426,5 +426,5 @@ def _levels(name: str, value: ArrayLike) -> Array:
     if levels.ndim != 1 or not len(levels):
         raise ValueError(f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}.")
     for level in levels.tolist():
-        checks.inside_unit(name, level)
+        checks.proportion(name, level)
     return levels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -132,11 +133,10 @@ def levels_from_posterior(
 
 def level_of(value: Any, name: str = "level") -> float:
     """Return a level as the float a person would write, 0.9 for 0.9 and for the text "0.9"."""
-    try:
-        level = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number between 0 and 1; got {value!r}.") from None
-    return float(as_written(checks.inside_unit(name, level)))
+    if isinstance(value, str):
+        with suppress(ValueError):  # which is refused as what it is
+            value = float(value)
+    return float(checks.proportion(name, value))
 
 
 def _named_level(key: Any) -> float:

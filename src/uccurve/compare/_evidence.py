@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uccurve._checks import Array, as_written, inside_unit
+from uccurve._checks import Array, as_written, proportion
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
 
 from ._blocks import Blocks, Flags
@@ -32,7 +32,7 @@ class CoverageInterval(NamedTuple):
 
 def checked_level(level: float, name: str = "confidence_level") -> float:
     """Return a confidence level between 0 and 1."""
-    return inside_unit(name, level, "95% is 0.95")
+    return float(proportion(name, level, "95% is 0.95"))
 
 
 def variance(influence: Array, blocks: Blocks) -> float:
