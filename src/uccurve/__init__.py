@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
     from .calibrate.scorers import make_interval_scorer as make_interval_scorer
     from .compare.assess import assess as assess
-    from .compare.band import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
     from .compare.bootstrap import BootstrapInterval as BootstrapInterval, bootstrap as bootstrap
+    from .compare.bootstrap import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
     from .compare.crossings import Crossings as Crossings, crossings as crossings
     from .compare.permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
     from .compare.results import Assessment as Assessment, Verdict as Verdict
@@ -38,8 +38,7 @@ _LATER = {
     "calibrate.estimators": ("IntervalRegressor",),
     "calibrate.scorers": ("make_interval_scorer",),
     "compare.assess": ("assess",),
-    "compare.band": ("ConfidenceBand", "confidence_band"),
-    "compare.bootstrap": ("BootstrapInterval", "bootstrap"),
+    "compare.bootstrap": ("BootstrapInterval", "ConfidenceBand", "bootstrap", "confidence_band"),
     "compare.crossings": ("Crossings", "crossings"),
     "compare.permutation": ("PermutationTest", "permutation_test"),
     "compare.results": ("Assessment", "Verdict"),

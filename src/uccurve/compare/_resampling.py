@@ -49,6 +49,10 @@ class Resamples:
             self.of_row = rows.row * self.units // rows.rows
             self._length = -(-self._length * self.units // rows.rows)
 
+    def batches(self, count: int, tick: Tick | None) -> Iterator[Array]:
+        """Yield the `counts` of so many resamples, some at a time."""
+        return (self.counts(part.stop - part.start) for part in batches(count, tick))
+
     def counts(self, count: int) -> Array:
         """How often each unit is drawn: (resamples, units)."""
         starts = self._rng.integers(0, self.units, size=(count, -(-self.units // self._length), 1))
@@ -68,17 +72,18 @@ class Swaps:
 
     def __init__(self, rows: Blocks, count: int, rng: np.random.Generator) -> None:
         self.of_row, self.units = grouped(rows, rng)
-        self._rng, self._done = rng, 0
+        self._rng = rng
         self.every = self.units < 63 and 2**self.units <= count + 1
         self.count = 2**self.units if self.every else count
 
-    def flags(self, count: int) -> Array:
-        """Whether each unit is swapped (1) or not (0), for the next swaps: (swaps, units)."""
-        if not self.every:
-            return self._rng.integers(0, 2, size=(count, self.units), dtype=np.bool_).astype(np.float64)
-        numbers = np.arange(self._done, self._done + count)
-        self._done += count
-        return (numbers[:, None] >> np.arange(self.units) & 1).astype(np.float64)
+    def batches(self, tick: Tick | None) -> Iterator[Array]:
+        """Yield whether each unit is swapped (1) or not (0), for some swaps at a time: (swaps, units)."""
+        for part in batches(self.count, tick):
+            if self.every:
+                yield (np.arange(part.start, part.stop)[:, None] >> np.arange(self.units) & 1).astype(np.float64)
+            else:
+                shape = part.stop - part.start, self.units
+                yield self._rng.integers(0, 2, size=shape, dtype=np.bool_).astype(np.float64)
 
 
 def batches(total: int, tick: Tick | None = None) -> Iterator[slice]:

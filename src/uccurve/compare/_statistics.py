@@ -142,6 +142,22 @@ class Summed(NamedTuple):
     table: Array
     values: Callable[[Array], Array]
 
+    def of_counts(self, counts: Array) -> Array:
+        """Return the statistic of sets of units that are drawn so many times: (sets, units)."""
+        return self.values(counts @ self.table)
+
+
+def called(
+    function: Callable[[Intervals], float], data: Intervals, row: Indices, unit: Indices
+) -> Callable[[Array], Array]:
+    """Return how a function of Intervals follows from how often units are drawn; each `row` belongs to a `unit`."""
+
+    def values(counts: Array) -> Array:
+        drawn = (np.repeat(row, count[unit].astype(np.intp)) for count in counts)
+        return np.array([float(function(data[rows])) for rows in drawn])
+
+    return values
+
 
 def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool = False) -> Summed:
     """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""

@@ -1,8 +1,7 @@
-"""Bootstrap: how far a statistic may be off because these rows are a sample."""
+"""Bootstrap: how far a statistic, or a whole curve, may be off because these rows are a sample."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
+from uccurve._checks import FALLING, HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -19,10 +18,11 @@ from uccurve.intervals import Intervals
 from ._blocks import Blocks, generator, positive
 from ._evidence import checked_level
 from ._models import curve_of
-from ._resampling import TIE, Resamples, Seed, batches
-from ._statistics import Asked, Statistic, Summed, summed
+from ._resampling import TIE, Resamples, Seed
+from ._statistics import Asked, Statistic, called, knots_for, means, summed
 
 Method = Literal["BCa", "percentile"]
+Kind = Literal["pointwise", "simultaneous"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,6 +58,32 @@ class BootstrapInterval:
         return (
             f"BootstrapInterval(estimate={self.estimate:.4g}, low={self.low:.4g}, high={self.high:.4g}, "
             f"{self.confidence_level * 100:g}% {self.method}, {len(self.distribution)} resamples{note})"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConfidenceBand:
+    """Lower and upper ends for y at some places on x, as read-only arrays.
+
+    A pointwise band holds the true curve at any one place with the given confidence; a simultaneous band at all places
+    at once.
+    """
+
+    axes: Axes
+    x: Array
+    y: Array
+    low: Array
+    high: Array
+    kind: Kind
+    confidence_level: float
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        return (
+            f"ConfidenceBand({self.kind}, {self.confidence_level * 100:g}%, {self.axes[1]} vs. {self.axes[0]}, "
+            f"{len(self)} places, mean width {np.mean(self.high - self.low):.4g})"
         )
 
 
@@ -135,27 +161,29 @@ def bootstrap(
     rows.require_two("a bootstrap")
     with watched(progress, "resamples") as tick:
         curve = asked.curve(curve)
-        estimate = whole = asked.finite_value(curve, "intervals")
+        estimate = asked.finite_value(curve, "intervals")
         resamples, path, data = Resamples(rows, rng), curve._path(), curve.intervals
         del curve  # what it sorted for the estimate takes memory
         if callable(asked.asked):
-            value = _called(asked.asked, data, rows, resamples)
-            whole = float(value(np.ones((1, resamples.units)))[0])
+            value = called(asked.asked, data, *rows.units_of_data(resamples.of_row))
         else:
-            value = _from_sums(summed(path, asked, resamples.of_row, resamples.units), estimate)
-        values = np.concatenate([value(resamples.counts(part.stop - part.start)) for part in batches(count, tick)])
+            value = summed(path, asked, resamples.of_row, resamples.units).of_counts
+        # What knots leave out of the statistic of all rows, they leave out of that of a resample.
+        missing = estimate - float(value(np.ones((1, resamples.units)))[0])
+        missing = missing if np.isfinite(missing) else 0.0
+        values = np.concatenate([value(counts) + missing for counts in resamples.batches(count, tick)])
         left_out = value(resamples.left_out()) if method == "BCa" else np.empty(0)
     values.setflags(write=False)
     defined = values[~np.isnan(values)]
     tails, notes = ((1 - level) / 2, (1 + level) / 2), []
     if len(defined) < count:
         notes.append(f"the statistic of {count - len(defined)} of {count} resamples is undefined")
-    slack = TIE * max(abs(whole), 1e-300)
-    if not len(defined) or np.all(np.abs(defined - whole) <= slack):
+    slack = TIE * max(abs(estimate), 1e-300)
+    if not len(defined) or np.all(np.abs(defined - estimate) <= slack):
         notes.append("the statistic is the same in every resample")
         defined = np.array([estimate])
     elif method == "BCa":
-        below = np.sum(defined < whole - slack) + np.sum(np.abs(defined - whole) <= slack) / 2
+        below = np.sum(defined < estimate - slack) + np.sum(np.abs(defined - estimate) <= slack) / 2
         if 0 < below < len(defined):
             tails = _corrected(tails, float(below) / len(defined), left_out[np.isfinite(left_out)])
         else:
@@ -166,26 +194,6 @@ def bootstrap(
     high = float(np.quantile(defined, tails[1], method="linear" if exact else "higher"))
     error = float(np.std(finite, ddof=1)) if len(finite) > 1 else 0.0
     return BootstrapInterval(estimate, low, high, error, level, method, values, "; ".join(notes))
-
-
-def _from_sums(sums: Summed, estimate: float) -> Callable[[Array], Array]:
-    """Statistic of resamples from sums over rows, moved by what knots leave out of the `estimate` for all rows."""
-    missing = estimate - float(sums.values(sums.table.sum(axis=0)[None])[0])
-    return lambda counts: sums.values(counts @ sums.table) + (missing if np.isfinite(missing) else 0.0)
-
-
-def _called(
-    function: Callable[[Intervals], float], intervals: Intervals, rows: Blocks, resamples: Resamples
-) -> Callable[[Array], Array]:
-    """Values of a callable for the Intervals of each resample."""
-    data_row, first = np.unique(rows.row, return_index=True)
-    unit = resamples.of_row[first]
-
-    def values(counts: Array) -> Array:
-        drawn = (np.repeat(data_row, count[unit].astype(np.intp)) for count in counts)
-        return np.array([float(function(intervals[chosen])) for chosen in drawn])
-
-    return values
 
 
 def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tuple[float, float]:
@@ -200,3 +208,108 @@ def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tup
         return normal.cdf(bias + z / (1 - acceleration * z)) if acceleration * z < 1 else float(z > 0)
 
     return level(tails[0]), level(tails[1])
+
+
+def confidence_band(
+    intervals: Intervals | UCC,
+    *,
+    axes: Axes = HEADLINE,
+    vary: Vary | None = None,
+    unit: Unit = "raw",
+    kind: Kind = "pointwise",
+    confidence_level: float = 0.95,
+    n_points: int = 201,
+    n_resamples: int = 999,
+    seed: Seed = None,
+    block: int | npt.ArrayLike | None = None,
+    progress: Progress = None,
+) -> ConfidenceBand:
+    """Confidence band of the curve, by resampling the rows with replacement.
+
+    Parameters
+    ----------
+    intervals : Intervals or UCC
+    axes, unit
+        As in `UCC`.
+    vary, n_resamples, seed, block, progress
+        As in `bootstrap`.
+    kind : {"pointwise", "simultaneous"}
+        For any one place on x: percentiles of the resampled curves. For all at once: as many standard errors as the
+        largest deviation of a resampled curve has with the given confidence (the sup-t band of Montiel Olea and
+        Plagborg-Møller 2019).
+    confidence_level : float
+    n_points : int
+        The maximum number of places; they are spread evenly over the vertices of the curve.
+
+    Returns
+    -------
+    ConfidenceBand
+
+    Notes
+    -----
+    Resampled curves are exact up to 1,024 vertices, and straight lines between knots beyond; see `bootstrap`.
+
+    Examples
+    --------
+    >>> iv = Intervals.from_bands([1, 2, 4, 3], y_pred=[0] * 4, lower_band=[1, 1, 4, 2])
+    >>> band = confidence_band(iv, seed=0)
+    >>> band.x.tolist(), band.y.tolist()
+    ([0.0, 2.0, 3.0, 4.0], [1.0, 0.5, 0.25, 0.0])
+    >>> bool((band.low <= band.y).all() and (band.y <= band.high).all())
+    True
+    """
+    checks.choice("kind", kind, ("pointwise", "simultaneous"))
+    level = checked_level(confidence_level)
+    if positive("n_resamples", n_resamples) < 2:
+        raise ValueError(f"`n_resamples` must be at least 2 for a band; got {n_resamples}.")
+    curve = curve_of("intervals", intervals, vary)
+    asked = Statistic.of(curve, "area", axes=axes, unit=unit)
+    x, y = _places(curve, asked, positive("n_points", n_points))
+    rows, path = Blocks.of(curve.intervals, block), curve._path()
+    rows.require_two("a confidence band")
+    resamples, curves = Resamples(rows, generator(seed)), list[Array]()
+    with watched(progress, "resamples") as tick:
+        knots = knots_for(path, asked)
+        table, sizes = knots.table(resamples.of_row, resamples.units), [asked.size(path, name) for name in asked.axes]
+        steps = knots.is_every_vertex and "miss_rate" in asked.axes
+        for counts in resamples.batches(n_resamples, tick):
+            drawn = knots.curves(means(counts @ table)).metrics
+            xs, ys = (drawn[name] * size for name, size in zip(asked.axes, sizes, strict=True))
+            curves += [_at(*one, x, asked.axes, steps=steps) for one in zip(xs, ys, strict=True)]
+    if kind == "pointwise":
+        ends = np.quantile(curves, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    else:
+        error, deviation = np.std(curves, axis=0, ddof=1), np.abs(curves - y)
+        np.divide(deviation, error, out=deviation, where=error > 0)
+        reach = np.quantile(np.where(error > 0, deviation, 0).max(axis=1), level)
+        ends = np.stack([y - reach * error, y + reach * error])
+    limit = 1.0 if asked.axes[1] == "miss_rate" else np.inf
+    low, high = (np.clip(end, 0, limit) for end in ends)
+    for array in (x, y, low, high):
+        array.setflags(write=False)
+    return ConfidenceBand(asked.axes, x, y, low, high, kind, level)
+
+
+def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
+    """Places on x that are spread evenly over the vertices of the curve, and y there."""
+    points = curve.points(axes=asked.axes, unit=asked.unit)
+    chosen = np.unique(np.linspace(0, len(points) - 1, min(count, len(points))).round().astype(np.intp))
+    x, y = (values[chosen][_ascending(asked.axes)] for values in (points.x, points.y))
+    keep = np.append(x[1:] > x[:-1], True)
+    return x[keep], y[keep]
+
+
+def _at(x: Array, y: Array, places: Array, axes: Axes, *, steps: bool) -> Array:
+    """Return y of one curve at the places; where only rounding keeps x from a place, it is there."""
+    x, y, falls = x[_ascending(axes)], y[_ascending(axes)], axes[0] == "deficit"
+    places = places + (-TIE if falls else TIE) * x[-1]
+    if not steps:
+        return np.interp(places, x, y)
+    # the miss rate stays until the next row is covered
+    place = np.searchsorted(x, places) if falls else np.searchsorted(x, places, side="right") - 1
+    return np.asarray(y[np.clip(place, 0, len(y) - 1)])
+
+
+def _ascending(axes: Axes) -> slice:
+    """Return the order in which x rises."""
+    return slice(None, None, -1 if axes[0] in FALLING else 1)

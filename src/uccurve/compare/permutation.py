@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
+from uccurve._arrays import Indices
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._levels import LevelsPath
 from uccurve._paths import Path
@@ -21,7 +22,7 @@ from ._blocks import Blocks, generator, positive
 from ._influence import size_of_area
 from ._models import curve_of, refuse_other_rows
 from ._resampling import TIE, Seed, Swaps, batches
-from ._statistics import Asked, Statistic, Summed, summed
+from ._statistics import Asked, Statistic, Summed, called, summed
 
 Alternative = Literal["two-sided", "less", "greater"]
 
@@ -162,23 +163,23 @@ def permutation_test(
         second = asked.finite_value(two, "b")
         two._forget_order()
         if callable(asked.asked):
-            differences = _called(asked.asked, (one.intervals, two.intervals), rows, swaps)
+            differences = _called(asked.asked, (one.intervals, two.intervals), *rows.units_of_data(swaps.of_row))
         elif asked.relative and not same_predictions:
             differences = _flipped((one, two), asked, (first, second), swaps)
         else:
             differences = _swapped(pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps)
-        null = np.concatenate([differences(swaps.flags(part.stop - part.start)) for part in batches(swaps.count, tick)])
+        null = np.concatenate([differences(flags) for flags in swaps.batches(tick)])
     null.setflags(write=False)
     size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
     if asked.asked == "area":
         size += size_of_area(one._path(), asked.axes) * asked.size(one._path(), *asked.axes)
     slack, delivered = TIE * size, float(differences(np.zeros((1, swaps.units)))[0])  # by the same arithmetic
-    if alternative == "less":
-        extreme = int(np.sum(null <= delivered + slack))
-    elif alternative == "greater":
-        extreme = int(np.sum(null >= delivered - slack))
-    else:
-        extreme = int(np.sum(np.abs(null) >= abs(delivered) - slack))
+    extreme = {
+        "less": null <= delivered + slack,
+        "greater": null >= delivered - slack,
+        "two-sided": np.abs(null) >= abs(delivered) - slack,
+    }
+    count = int(np.sum(extreme[alternative]))
     note = ""
     if np.all(np.abs(null) <= slack):
         note = "the statistic is the same however rows are swapped: the models cannot be distinguished"
@@ -189,7 +190,7 @@ def permutation_test(
         )
     return PermutationTest(
         statistic=first - second,
-        pvalue=extreme / len(null) if swaps.every else (extreme + 1) / (len(null) + 1),
+        pvalue=count / len(null) if swaps.every else (count + 1) / (len(null) + 1),
         null_distribution=null,
         alternative=alternative,
         every_swap=swaps.every,
@@ -277,14 +278,10 @@ def _contributions(sums: Summed, value: float) -> Array:
 
 
 def _called(
-    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], rows: Blocks, swaps: Swaps
+    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], row: Indices, unit: Indices
 ) -> Callable[[Array], Array]:
-    """Differences of a callable's values for Intervals whose rows are swapped."""
-    pool, n = Intervals.join(data), len(data[0])
-    swapped = np.arange(n)
-
-    def difference(flags: Array) -> float:
-        swapped[rows.row] = rows.row + n * flags[swaps.of_row].astype(np.intp)
-        return float(function(pool[swapped])) - float(function(pool[(swapped + n) % len(pool)]))
-
-    return lambda flags: np.array([difference(line) for line in flags])
+    """Differences of a callable's values for Intervals whose rows are swapped; they stay in their order."""
+    units = int(unit.max()) + 1
+    both = np.column_stack([row, row + len(data[0])]).ravel(), np.column_stack([unit, unit + units]).ravel()
+    value = called(function, Intervals.join(data), *both)
+    return lambda flags: value(np.hstack([1 - flags, flags])) - value(np.hstack([flags, 1 - flags]))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Axes, Unit, Vary
 from uccurve.compare._formats import percent
-from uccurve.compare.band import ConfidenceBand
+from uccurve.compare.bootstrap import ConfidenceBand
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve, OperatingPoint
