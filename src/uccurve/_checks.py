@@ -70,24 +70,30 @@ def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
     return text if len(text) <= 60 else f"{text[:48]}... ({len(text)} characters)"
 
 
+def amount(name: str, value: Any, whole: str) -> tuple[float, float]:
+    """Return a number in units of y_true and a share of a `whole`, one of which is given and the other 0."""
+    percent = isinstance(value, str) and value.strip().endswith("%")
+    try:
+        found = float(value.strip()[:-1]) / 100 if percent else number(value)
+    except (TypeError, ValueError, OverflowError):
+        found = np.nan
+    if not 0 <= found < np.inf:
+        raise ValueError(
+            f"`{name}` must be a number of at least 0 in units of y_true, or a percentage of {whole} "
+            f'such as "5%"; {shown(value)} is neither.'
+        )
+    return (0.0, found) if percent else (found, 0.0)
+
+
 def floor(min_band: Any, half_width: float) -> float:
     """Return the minimum band that `min_band` asks for, in units of y_true."""
-    percent = isinstance(min_band, str) and min_band.strip().endswith("%")
-    try:
-        value = float(min_band.strip()[:-1]) if percent else number(min_band)
-    except (TypeError, ValueError, OverflowError):
-        value = np.nan
-    if not 0 <= value < np.inf:
-        raise ValueError(
-            "`min_band` must be a number of at least 0 in units of y_true, or a percentage of the mean half-width "
-            f'such as "5%"; {shown(min_band)} is neither.'
-        )
-    if percent and half_width < 0:
+    value, share = amount("min_band", min_band, "the mean half-width")
+    if share and half_width < 0:
         raise ValueError(
             f"`min_band` must be a number here: the mean half-width, of which it is {min_band}, is {half_width:.4g}. "
             "Hint: pass a number in units of y_true."
         )
-    return value / 100 * half_width if percent else value
+    return share * half_width if share else value
 
 
 def choice(name: str, value: Any, options: Sequence[str]) -> None:

@@ -105,7 +105,7 @@ class Path(ABC):
         """Whether every row counts the same."""
         return self.weight is None or bool(np.ptp(self.weight) == 0)
 
-    def mean(self, values: Array) -> float:
+    def mean(self, values: Array | Flags) -> float:
         """Weighted mean over the rows."""
         if self.weight is None:
             return float(np.mean(values))

@@ -147,7 +147,7 @@ class Model:
         if self.blocks.count > 1:
             low, high, _ = coverage_interval(covered, path.weight, self.blocks, self.confidence_level)
         return {
-            "coverage": path.mean(covered.astype(np.float64)),
+            "coverage": path.mean(covered),
             "coverage_low": low,
             "coverage_high": high,
             "missed_above": float(np.average(iv.y_true > iv.upper, weights=iv._weight)),

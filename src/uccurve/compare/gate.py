@@ -9,19 +9,17 @@ from fractions import Fraction
 from math import isfinite, isnan, log, nan, sqrt
 from typing import Any, Literal
 
-import numpy as np
-
 from uccurve import _checks as checks
 from uccurve._distributions import t_quantile
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from . import _influence as influence
 from ._blocks import Blocks
 from ._columns import plain
 from ._evidence import checked_level, coverage_interval, coverage_tail, holm, one_sided_t_test, variance
 from ._formats import amount, number, p, share, short
 from ._formats import coverage as percentage
+from ._influence import weights
 from ._model import Common, Model
 from ._models import curves_by_name
 from .segments import SegmentRows, segment_rows
@@ -45,17 +43,15 @@ class SavedScore:
 
         The standard error is that of the score at its best scale, relative to it: a saved assessment has no other.
         """
+        models = data["models"]
+        if name is None and len(models) > 1:
+            raise ValueError(f"the saved assessment has several models ({', '.join(models)}): which is the baseline?")
+        name = next(iter(models), None) if name is None else name
         try:
-            settings, models = data["settings"], data["models"]
-            if name is None and len(models) > 1:
-                raise ValueError(
-                    f"the saved assessment has several models ({', '.join(models)}): which is the baseline?"
-                )
-            name = next(iter(models)) if name is None else name
-            row = models[name]
+            settings, row = data["settings"], models[name]
             value, low, high = row["decomposition"]["score"], row["score_low"], row["score_high"]
             level, n, told, unit = settings["confidence_level"], row["n"], settings["shown_coverage"], settings["unit"]
-        except (KeyError, TypeError, AttributeError, StopIteration):
+        except (KeyError, TypeError):
             raise ValueError(f"no model {name!r} with its score is in the saved assessment.") from None
         if checks.as_written(told) != checks.as_written(coverage):
             raise ValueError(
@@ -67,7 +63,7 @@ class SavedScore:
         if None in (value, low, high):
             raise ValueError(f"the saved assessment does not know how sure the score of {name!r} is: too few rows.")
         relative = (log(high) - log(low)) / (2 * t_quantile((1 + level) / 2, n - 1)) if low > 0 else 0.0
-        return cls(name, float(value), float(value) * relative)
+        return cls(str(name), float(value), float(value) * relative)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +228,7 @@ def gate(
     """
     alpha = checks.miss_rate_of(coverage)
     checked_level(level, "level")
-    allowed = _margin(margin)
+    allowed = checks.amount("margin", margin, "the baseline's score")
     saved = baseline if isinstance(baseline, SavedScore) else None
     given = {names[1]: proposed} if saved else {names[0]: baseline, names[1]: proposed}
     if len(given) == 1 and not saved:
@@ -262,53 +258,31 @@ def gate(
 
 def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
     """Whether the coverage as delivered is not below the promised one by more than chance."""
-    path, promised = model.path, float(1 - model.alpha)
-    covered, weight, blocks = model.covered, path.weight, model.blocks
+    path, blocks, segment = model.path, model.blocks, None
     if part is not None:
-        covered, blocks = covered[part.rows], part.blocks
-        weight = None if weight is None else weight[part.rows]
-    value = float(np.average(covered, weights=weight))
-    low, high, _ = coverage_interval(covered, weight, blocks, model.confidence_level)
-    pvalue = coverage_tail(covered, weight, blocks, 1 - model.alpha, confidence_level=model.confidence_level)
-    ends = (low - promised, high - promised)
-    segment = None if part is None else part.label if part.feature == "segment" else f"{part.feature} {part.label}"
-    return Check("coverage", segment, len(covered), value, promised, value - promised, *ends, pvalue)
+        path, blocks = path.subset(part.rows), part.blocks
+        segment = part.label if part.feature == "segment" else f"{part.feature} {part.label}"
+    covered, promised, level = path.critical <= path.delivered, float(1 - model.alpha), model.confidence_level
+    value, (low, high, _) = path.mean(covered), coverage_interval(covered, path.weight, blocks, level)
+    pvalue = coverage_tail(covered, path.weight, blocks, 1 - model.alpha, confidence_level=level)
+    ends = low - promised, high - promised
+    return Check("coverage", segment, len(path), value, promised, value - promised, *ends, pvalue)
 
 
 def _score_check(model: Model, baseline: Model | SavedScore, margin: tuple[float, float]) -> Check:
     """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
-    share, own = influence.weights(model.path), model.score_rows(model.path.delivered)
-    value = float(np.sum(own * share))
+    path, own, allowed = model.path, model.score_rows(model.path.delivered), 1 + margin[1]
     if isinstance(baseline, SavedScore):
-        reference, rows = baseline.score, own
-        noise = (1 + margin[0]) * baseline.error
+        rows, reference, noise = own, baseline.score, allowed * baseline.error
     else:
         theirs = baseline.score_rows(baseline.path.delivered)
-        reference, rows, noise = float(np.sum(theirs * share)), own - (1 + margin[0]) * theirs, 0.0
-    excess = value - (1 + margin[0]) * reference - margin[1]
-    change = (rows - float(np.sum(rows * share))) * share
+        rows, reference, noise = own - allowed * theirs, path.mean(theirs), 0.0
+    value, change = path.mean(own), (rows - path.mean(rows)) * weights(path)
     error, degrees = sqrt(variance(change, model.blocks) + noise**2), model.blocks.count - 1
+    excess, difference = value - allowed * reference - margin[0], value - reference
     pvalue = one_sided_t_test(excess, error, degrees, size=max(value, reference))
     reach = t_quantile((1 + model.confidence_level) / 2, degrees) * error
-    difference = value - reference
     return Check("score", None, len(own), value, reference, difference, difference - reach, difference + reach, pvalue)
-
-
-def _margin(margin: float | str) -> tuple[float, float]:
-    """Return a margin relative to the baseline's score, and one in units of y_true."""
-    try:
-        if isinstance(margin, str) and margin.strip().endswith("%"):
-            relative, absolute = float(margin.strip()[:-1]) / 100, 0.0
-        else:
-            relative, absolute = 0.0, checks.real("margin", margin)
-    except (TypeError, ValueError):
-        relative = nan
-    if not (isfinite(relative) and relative >= 0 and absolute >= 0):
-        raise ValueError(
-            "`margin` must be a number of at least 0 in units of y_true, or a percentage of the baseline's score such "
-            f'as "2%"; got {checks.shown(margin)}.'
-        )
-    return relative, absolute
 
 
 def _notes(found: tuple[Check, ...], saved: SavedScore | None) -> Iterator[str]:

@@ -17,6 +17,7 @@ from uccurve._scoring import interval_score, saved_share
 
 from ._blocks import Blocks, Indices, codes, labels, positive
 from ._evidence import coverage_interval, coverage_tail, holm, segment_test
+from ._influence import weights
 from ._model import Model, t_for_coverage
 from .results import AssessmentSettings, Segment
 
@@ -82,12 +83,9 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         segment[part.rows] = True
         pvalue = segment_test(model.covered, whole.weight, model.blocks, segment)
     elif part.blocks.count > 1:
-        pvalue, shipped_pvalue = (
-            nan
-            if flags is None
-            else coverage_tail(flags, path.weight, part.blocks, 1 - model.alpha, confidence_level=level)
-            for flags in (covered, shipped)
-        )
+        how: Any = {"promised": 1 - model.alpha, "confidence_level": level}
+        pvalue = coverage_tail(covered, path.weight, part.blocks, **how)
+        shipped_pvalue = nan if shipped is None else coverage_tail(shipped, path.weight, part.blocks, **how)
     t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
     ramps = Ramps(path)
     hull = ramps.lower_hull()
@@ -98,7 +96,7 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         label=part.label,
         model=model.name,
         n=len(part.rows),
-        coverage=float(np.average(covered, weights=path.weight)),
+        coverage=path.mean(covered),
         coverage_low=low,
         coverage_high=high,
         scale=nan if shifted else t,
@@ -108,17 +106,15 @@ def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> 
         target=settings.coverage,
         pvalue=pvalue,
         shift=t * path.unit if shifted else nan,
-        shipped_coverage=nan if shipped is None else float(np.average(shipped, weights=path.weight)),
+        shipped_coverage=nan if shipped is None else path.mean(shipped),
         shipped_pvalue=shipped_pvalue,
     )
 
 
 def _constant_crps(path: Path) -> float:
     """Potential CRPS of a constant band around the same predictions: half the mean of the larger of two errors."""
-    if path.weight is None:
-        return float(np.sort(path.error) @ (np.arange(len(path)) + 0.5)) / len(path) ** 2
     order = np.argsort(path.error)
-    weight = path.weight[order] / path.total
+    weight = np.broadcast_to(weights(path), len(path))[order]
     return float(np.sum(path.error[order] * weight * (np.cumsum(weight) - weight / 2)))
 
 
