@@ -24,7 +24,7 @@ from uccurve.points import Curve
 
 from . import _influence as influence
 from ._blocks import Blocks
-from ._evidence import coverage_interval, interval
+from ._evidence import coverage_interval, effective_rows, interval
 from .calibration import LevelRow, Promise, pit, potential_wis, wis_rows
 from .results import AssessmentSettings, ModelRow
 
@@ -274,32 +274,24 @@ def _crps_rows(path: Path, ramps: Ramps) -> Array:
 
 
 def target(path: Path, alpha: Fraction, blocks: Blocks, confidence_level: float) -> Target:
-    """The t that reaches a coverage, and the order statistics around it."""
-    n, q = len(path), 1 - alpha
+    """The t that reaches a coverage, and the order statistics around it.
+
+    Weighted or dependent rows have the ranks of as many independent rows as they are worth.
+    """
+    n, q, t = len(path), 1 - alpha, t_for_coverage(path, 1 - alpha)
     if blocks.count < 2:
-        return Target(t_for_coverage(path, q), nan, nan, nan)
-    if path.equally_weighted and blocks.independent:
-        low, high = order_statistic_ranks(n, q, confidence_level)
-    else:
-        low, high = _effective_ranks(path, q, blocks, confidence_level)
+        return Target(t, nan, nan, nan)
+    reached = path.critical <= quantiles(path.critical, path.weight, q)[0]
+    count = max(int(effective_rows(reached, path.weight, blocks, confidence_level)[1]), 1)
+    low, high = order_statistic_ranks(count, q, confidence_level)
+    low, high = low * n // count, n + 1 if high > count else ceil(high * n / count)
     first, last = Fraction(max(low, 1), n), Fraction(min(high, n), n)
     around, beyond = quantiles(path.critical, path.weight, first, last)
     sparsity = (beyond - around) / float(last - first) if last > first else nan
-    ends = around if low > 0 else path.start, beyond if high <= n else np.inf
-    return Target(t_for_coverage(path, q), *ends, sparsity)
+    return Target(t, around if low > 0 else path.start, beyond if high <= n else np.inf, sparsity)
 
 
 def t_for_coverage(path: Path, q: Fraction) -> float:
     """The t of the conformal rank, infinite for too few rows; with unequal weights the smallest that reaches q."""
     share = Fraction(ceil((len(path) + 1) * q), len(path)) if path.equally_weighted else q
     return quantiles(path.critical, path.weight, share)[0]
-
-
-def _effective_ranks(path: Path, q: Fraction, blocks: Blocks, confidence_level: float) -> tuple[int, int]:
-    """Ranks around a quantile of weighted or dependent rows: those of as many independent rows as they are worth."""
-    n = len(path)
-    (t,) = quantiles(path.critical, path.weight, q)
-    _, _, effective = coverage_interval(path.critical <= t, path.weight, blocks, confidence_level)
-    count = max(int(effective), 1)
-    low, high = order_statistic_ranks(count, q, confidence_level)
-    return (low * n) // count, n + 1 if high > count else ceil(high * n / count)
