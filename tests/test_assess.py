@@ -591,8 +591,9 @@ def test_progress_runs_from_start_to_end() -> None:
         ([1], TypeError, r"`models` must be Intervals, a curve, or a mapping from names to these; got list\. Hint: "),
         ({"a": 3}, TypeError, r"`models` must hold Intervals, curves, .*; 'a' holds int\."),
         ({"a": []}, ValueError, r"a list of folds must hold at least one Intervals; that of 'a' is empty\."),
-        ({b"a": None}, TypeError, r"`models` must have names of type str; got b'a' \(bytes\)\."),
-        ({float("nan"): None}, TypeError, r"`models` must have names of type str; got nan \(float\)\."),
+        ({b"a": None}, TypeError, r"`models` must have names \(str\) that can be read; got b'a' \(bytes\)\."),
+        ({float("nan"): None}, TypeError, r"`models` must have names \(str\) that can be read; got nan \(float\)\."),
+        ({" ": None}, TypeError, r"`models` must have names \(str\) that can be read; got ' ' \(str\)\."),
         ({1: None, "1": None}, ValueError, r"`models` must have different names: two of them read the same\."),
     ],
 )
@@ -619,7 +620,7 @@ def test_models_of_other_rows_are_refused_in_a_sentence() -> None:
 
 def test_a_sketch_is_refused_with_the_reason() -> None:
     sketch = ucc.UCCSketch().update(models()["good"]).ucc()
-    with pytest.raises(TypeError, match=r"`models` must hold rows, which a sketch does not keep"):
+    with pytest.raises(TypeError, match=r"must hold Intervals, .* \(a sketch keeps none\); 'a' holds SketchUCC"):
         assess({"a": sketch})
 
 

@@ -306,9 +306,10 @@ def test_where_no_segment_fails_none_is_the_worst() -> None:
 
 def test_the_reasons_say_what_predictions_bands_and_scale_contribute() -> None:
     found = verdict([row(), mean8()], SETTINGS, comparisons=[pair("OLS", "Mean8")])
+    parts = "its predictions save 120 more, its bands save 20 more"
     assert found.reasons == (
         "A single interval for all rows would score 3,900: the predictions of OLS save 1,900, its bands save 290.",
-        "At 90% the score of OLS is 140 lower than that of Mean8: its predictions save 120 more, its bands 20 more.",
+        f"At 90% the score of OLS is 140 lower than that of Mean8: {parts}.",
         "The bands of OLS do better than a constant band: skill 12.3% [11.8, 12.8].",
     )
 
@@ -316,13 +317,13 @@ def test_the_reasons_say_what_predictions_bands_and_scale_contribute() -> None:
 def test_the_reasons_say_who_is_worse_at_what() -> None:
     other = mean8(decomposition=decomposition(prediction=1950.0, discrimination=100.0))
     told = " ".join(verdict([row(), other], SETTINGS).reasons)
-    assert "140 lower than that of Mean8: its predictions save 50 less, its bands 190 more." in told
+    assert "140 lower than that of Mean8: its predictions save 50 less, its bands save 190 more." in told
     same = mean8(decomposition=decomposition(discrimination=100.0))
-    assert "190 lower than that of Mean8, all of it because of its bands." in " ".join(
+    assert "190 lower than that of Mean8: its bands save 190 more." in " ".join(
         verdict([row(), same], SETTINGS).reasons
     )
     better = mean8(decomposition=decomposition(prediction=1000.0))
-    assert "900 lower than that of Mean8, all of it because of its predictions." in " ".join(
+    assert "900 lower than that of Mean8: its predictions save 900 more." in " ".join(
         verdict([row(), better], SETTINGS).reasons
     )
     ahead = mean8(promise=None, decomposition=decomposition(discrimination=300.0))

@@ -214,20 +214,15 @@ PIT_SHAPE = Column(
 def level_columns(levels: Iterable[float]) -> list[Column]:
     """One column per level of models that have several: what it covers and, where it is broken, its promise."""
 
-    def written(one: Any) -> Cell:
-        return Cell(share(one.coverage).text, "" if one.promise in ("kept", None) else one.promise)
-
     def column(level: float) -> Column:
         name, meaning = coverage(level).text, f"Coverage of the {coverage(level)} intervals as delivered."
-        return Column(
-            f"level_{level:g}",
-            name,
-            written,
-            meaning,
-            value=lambda row: next((one for one in row.levels if one.level == level), None),
-        )
+        return Column(name, name, _level, meaning, value=lambda row: {one.level: one for one in row.levels}.get(level))
 
     return [NAME, *map(column, levels), PIT_SHAPE]
+
+
+def _level(one: Any) -> Cell:
+    return Cell(share(one.coverage).text, "" if one.promise in ("kept", None) else one.promise)
 
 
 def written(row: Any, field: str) -> Cell:

@@ -43,10 +43,8 @@ def curves_by_name(models: Any, rows: Any) -> tuple[dict[str, UCC], Indices | No
 
 
 def _name(name: Any) -> str:
-    if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
-        raise TypeError(f"`models` must have names of type str; got {shown(name)} ({type(name).__name__}).")
-    if not str(name).strip():
-        raise ValueError(f"`models` must have names that can be read; got {name!r}.")
+    if isinstance(name, bool) or not isinstance(name, str | int | np.integer) or not str(name).strip():
+        raise TypeError(f"`models` must have names (str) that can be read; got {shown(name)} ({type(name).__name__}).")
     return str(name)
 
 
@@ -57,10 +55,10 @@ def _folds(name: Any, given: Any) -> list[Any]:
         raise ValueError(f"a list of folds must hold at least one Intervals; that of {name!r} is empty.")
     for part in parts:
         if not isinstance(part, Intervals | Mapping) and (len(parts) > 1 or not isinstance(part, UCC)):
-            kinds = "Intervals, curves, mappings from level to Intervals, or lists of folds"
-            if type(part).__name__ in ("SketchUCC", "UCCSketch"):
-                kinds = f"rows, which a sketch does not keep: {kinds}"
-            raise TypeError(f"`models` must hold {kinds}; {name!r} holds {type(part).__name__}.")
+            raise TypeError(
+                "`models` must hold Intervals, curves, mappings from level to Intervals, or lists of folds, which keep "
+                f"their rows (a sketch keeps none); {name!r} holds {type(part).__name__}."
+            )
     return parts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from math import inf, isfinite, isinf, isnan, nan
+from math import inf, isfinite, isinf, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from .bootstrap import bootstrap
 from .crossings import Line, crossings_of_lines
 from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
 from .segments import SegmentRows, assessed_segments, segment_rows
-from .verdict import verdict
+from .verdict import adjusted_pvalue, verdict
 
 Models = Intervals | UCC | Mapping[Any, Any]
 SHOWN = 0.9  # coverage that scales and half-widths are shown for where none was asked for
@@ -264,13 +264,11 @@ def with_ranks(
     values = [getattr(row, settings.ranked_by) for row in rows]
     size = max(filter(isfinite, map(abs, values)), default=1.0) or 1.0
     order = sorted(range(len(rows)), key=lambda i: inf if isnan(values[i]) else round(values[i] / size, 12))
-    best = rows[order[0]].name
-    pvalues = {
-        one.first if one.second == best else one.second: one.pvalue_holm
-        for one in comparisons
-        if best in (one.first, one.second)
-    }
-    return [replace(row, rank=1 + order.index(i), pvalue=pvalues.get(row.name, nan)) for i, row in enumerate(rows)]
+    best = rows[order[0]]
+    return [
+        replace(row, rank=1 + order.index(i), pvalue=adjusted_pvalue(comparisons, best, row))
+        for i, row in enumerate(rows)
+    ]
 
 
 def common_notes(blocks: Blocks, *, comparable: bool) -> Iterator[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from math import nan
+from math import isnan, nan
 from typing import Literal
 
 import numpy as np
 
-from uccurve._arrays import Flags
 from uccurve._checks import Array, miss_rate_of
 from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import ALL, ScalePath
@@ -104,19 +102,18 @@ def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: flo
     half = np.sum(tied if weight is None else weight[tied]) / 2
     shares[count : count + 2] += -half, half
     each, bins = confidence_level ** (1 / (len(edges) - 1)), []
-    for i, (start, end) in enumerate(pairwise(edges)):
+    for i, width in enumerate(np.diff(edges).tolist()):
         inside = (place == i) | tied if i == count + 1 else place == i
-        bins.append((shares[i] / shares.sum() / (end - start), *_band(inside, weight, blocks, end - start, each)))
+        effective = effective_rows(inside, weight, blocks, each)[1] if blocks.count > 1 else nan
+        bins.append((shares[i] / shares.sum() / width, *pit_band(effective, width, each)))
     return PIT(edges, *(tuple(map(float, column)) for column in zip(*bins, strict=True)))
 
 
-def _band(
-    inside: Flags, weight: Array | None, blocks: Blocks, width: float, confidence_level: float
-) -> tuple[float, float]:
+def pit_band(effective: float, width: float, confidence_level: float) -> tuple[float, float]:
     """Ends between which the density of one bin lies with this confidence, if its probability is right."""
-    if blocks.count < 2:
+    if isnan(effective):
         return nan, nan
-    count = max(int(effective_rows(inside, weight, blocks, confidence_level)[1]), 1)
+    count = max(int(effective), 1)
     low, high = order_statistic_ranks(count, width, confidence_level)
     return low / count / width, (high - 1) / count / width
 

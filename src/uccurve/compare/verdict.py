@@ -44,12 +44,17 @@ class Case:
 
     def pvalue(self, row: ModelRow) -> float:
         """Adjusted p-value of the model to ship against another; nan where they were not tested."""
-        pair = {self.best.name, row.name}
-        return next((one.pvalue_holm for one in self.comparisons if {one.first, one.second} == pair), nan)
+        return adjusted_pvalue(self.comparisons, self.best, row)
 
     def is_worse(self, row: ModelRow) -> bool:
         """Whether a model is shown to be worse than the one to ship."""
         return row.rank > self.best.rank and self.pvalue(row) <= 1 - self.settings.confidence_level
+
+
+def adjusted_pvalue(comparisons: Sequence[Comparison], one: ModelRow, two: ModelRow) -> float:
+    """Return the adjusted p-value of two models; nan where they were not tested."""
+    names = {one.name, two.name}
+    return next((pair.pvalue_holm for pair in comparisons if {pair.first, pair.second} == names), nan)
 
 
 def verdict(
@@ -244,36 +249,32 @@ def _reasons(case: Case) -> Iterator[str]:
 def _contributions(case: Case) -> Iterator[str]:
     """What predictions and bands save over a single interval for all rows."""
     parts = case.best.decomposition
-    if not all(map(isfinite, astuple(parts))):
-        return
-    climatology, *texts = alike(parts.climatology, abs(parts.prediction), abs(parts.discrimination))
-    predictions, bands = (
-        f"{'save' if value >= 0 else 'cost'} {text}" if _is_shown(text) else "save nothing"
-        for text, value in zip(texts, (parts.prediction, parts.discrimination), strict=True)
-    )
-    yield (
-        f"A single interval for all rows would score {climatology}: the predictions of {case.name} "
-        f"{predictions}, its bands {bands}."
-    )
+    if all(map(isfinite, astuple(parts))):
+        climatology, *texts = alike(parts.climatology, abs(parts.prediction), abs(parts.discrimination))
+        predictions, bands = (
+            f"{'save' if value >= 0 else 'cost'} {text}" if _is_shown(text) else "save nothing"
+            for text, value in zip(texts, (parts.prediction, parts.discrimination), strict=True)
+        )
+        yield (
+            f"A single interval for all rows would score {climatology}: the predictions of {case.name} {predictions}, "
+            f"its bands {bands}."
+        )
 
 
 def _against(case: Case, second: ModelRow) -> Iterator[str]:
     """What makes the difference in score from the runner-up: predictions or bands."""
     own, other = case.best.decomposition, second.decomposition
     gap, prediction = other.best_score - own.best_score, own.prediction - other.prediction
-    if not (isfinite(gap) and isfinite(prediction) and abs(gap) > ROUNDING * own.best_score):
-        return
-    score, *texts = alike(abs(gap), abs(prediction), abs(gap - prediction))
-    higher = f"At {case.target} the score of {case.name} is {score} {'lower' if gap > 0 else 'higher'} than that of"
-    if not all(map(_is_shown, texts)):
-        cause = "predictions" if _is_shown(texts[0]) else "bands"
-        yield f"{higher} {short(second.name)}, all of it because of its {cause}."
-        return
-    predictions, bands = (
-        f"{text} {'more' if value > 0 else 'less'}"
-        for text, value in zip(texts, (prediction, gap - prediction), strict=True)
-    )
-    yield f"{higher} {short(second.name)}: its predictions save {predictions}, its bands {bands}."
+    if isfinite(gap) and isfinite(prediction) and abs(gap) > ROUNDING * own.best_score:
+        saved = {"predictions": prediction, "bands": gap - prediction}
+        score, *texts = alike(abs(gap), *map(abs, saved.values()))
+        listed = [
+            f"its {what} save {text} {'more' if value > 0 else 'less'}"
+            for text, (what, value) in zip(texts, saved.items(), strict=True)
+            if _is_shown(text)
+        ]
+        lower = f"is {score} {'lower' if gap > 0 else 'higher'} than that of {short(second.name)}"
+        yield f"At {case.target} the score of {case.name} {lower}: {', '.join(listed)}."
 
 
 def _skill(row: ModelRow, bands: str) -> Iterator[str]:

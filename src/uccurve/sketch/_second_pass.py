@@ -17,9 +17,8 @@ import numpy as np
 
 from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array, Rule, miss_rate_of, sentence
-from uccurve._distributions import order_statistic_ranks
 from uccurve.compare._model import promise_of
-from uccurve.compare.calibration import PIT, LevelRow
+from uccurve.compare.calibration import PIT, LevelRow, pit_band
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
@@ -349,10 +348,7 @@ def _pit(i: int, model: StreamedModel, sums: Sums) -> PIT:
     each, bins = model.settings.confidence_level ** (1 / (len(edges) - 1)), []
     for width, flags in zip(np.diff(edges).tolist(), sides[0] + sides[1][::-1], strict=True):
         share, change = sums.share(flags)
-        low, high, count = nan, nan, 1
-        if sums.units.count > 1:
-            count = max(int(sums.units.effective_rows(share, change, each)), 1)
-            low, high = order_statistic_ranks(count, width, each)
+        effective = sums.units.effective_rows(share, change, each) if sums.units.count > 1 else nan
         tied = sums.mean(f"{i} on the median") / 2 if f"{i} on the median" in flags else 0.0
-        bins.append(((share - tied) / width, low / count / width, (high - 1) / count / width))
+        bins.append(((share - tied) / width, *pit_band(effective, width, each)))
     return PIT(edges, *(tuple(map(float, column)) for column in zip(*bins, strict=True)))
