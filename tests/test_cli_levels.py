@@ -155,7 +155,7 @@ def test_samples_are_one_model_of_many_levels(run: Run, tmp_path: Path) -> None:
     assert "samples.parquet: net is 150 samples; observed is y" in found.stderr
     a = ucc.assess(models_from_frame(frame), coverage=0.9)
     assert json.loads(found.stdout) == json.loads(a.to_json())
-    refused(run("assess", "samples.parquet", "--engine", "polars"), "samples are made into quantiles in memory")
+    refused(run("assess", "samples.parquet", "--engine", "polars"), "a model of samples needs the rows in memory")
     refused(run("calibrate", "samples.parquet", "--save", "c.json"), "net has samples, and bounds are calibrated")
 
 

@@ -516,7 +516,7 @@ def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -
     tested = [pair("Mean8", "third", 0.5), pair("OLS", "third"), pair("OLS", "Mean8", 0.3)]
     shown = pairs(assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")]))
     assert shown is not None
-    assert shown.sentences == ["1 of 3 pairs differ significantly (paired tests, adjusted by Holm's method)."]
+    assert shown.sentence == "1 of 3 pairs differ significantly (paired tests, adjusted by Holm's method)."
     assert texts(shown.own, "pair") == ["OLS vs. Mean8", "OLS vs. third"]
     assert shown.full is not None
     assert len(shown.full.rows) == 3
@@ -526,7 +526,7 @@ def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -
 def test_a_single_pair_is_told_in_words() -> None:
     shown = pairs(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", 0.3)]))
     assert shown is not None
-    assert shown.sentences == ["The two models do not differ significantly (paired test)."]
+    assert shown.sentence == "The two models do not differ significantly (paired test)."
     assert shown.full is None
 
 

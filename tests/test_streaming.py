@@ -142,7 +142,11 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
     models().with_columns(a_lower=pl.col("a_pred") + 1).write_parquet(tmp_path / "bad.parquet")
     refused(run("assess", "bad.parquet", "--engine", "polars"), "must lie between `lower` and `upper`")
     models().write_parquet(tmp_path / "m.parquet")
-    refused(run("assess", "m.parquet", "--engine", "polars", "--resamples", "9"), "--resamples needs the rows")
+    asked = ("assess", "m.parquet", "--engine", "polars")
+    refused(
+        run(*asked, "--resamples", "9"), "--resamples needs the rows in memory, and polars streams them. Hint: --eng"
+    )
+    refused(run(*asked, "--sort-crossing"), "--sort-crossing needs the rows in memory")
     refused(run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"), "duckdb reads files")
 
 
@@ -229,24 +233,10 @@ def test_blocks_of_a_file_are_a_column_of_labels(run: Run, tmp_path: Path) -> No
     assert streamed["settings"]["block"] == exact["settings"]["block"] == "10 blocks"
     for name, row in streamed["models"].items():
         assert_allclose(row["coverage_low"], exact["models"][name]["coverage_low"])
-    refused(run(*asked, "20", "--engine", "polars"), "--block 20 counts rows that follow each other, and polars keeps")
+    refused(run(*asked, "20", "--engine", "polars"), "--block 20, unlike --block COLUMN, needs the rows in memory")
     frame.with_columns(day=pl.when(pl.col("y") > 0).then("day")).write_parquet(tmp_path / "m.parquet")
     missing = int((frame["y"] <= 0).sum())
     refused(run(*asked, "day", "--engine", "polars"), f"`block` must hold a label in each row: {missing} of 200 rows")
-
-
-def test_crossing_bounds_are_sorted_while_streamed(run: Run, tmp_path: Path) -> None:
-    half = pl.col("id") < "030"
-    lower, upper = pl.col("a_lower"), pl.col("a_upper")
-    swapped = {
-        "a_lower": pl.when(half).then(upper).otherwise(lower),
-        "a_upper": pl.when(half).then(lower).otherwise(upper),
-    }
-    models(60).with_columns(**swapped).write_parquet(tmp_path / "m.parquet")
-    asked = ("assess", "m.parquet", "--engine", "polars", "--json", "-")
-    refused(run(*asked), "`lower` must not exceed `upper`: 30 of 60 rows do. Hint: --sort-crossing")
-    found = json.loads(run(*asked, "--sort-crossing").stdout)
-    assert_allclose(found["models"]["a"]["bandwidth"], ucc.UCC(intervals(models(60), "a")).at(1.0).bandwidth)
 
 
 def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path: Path) -> None:

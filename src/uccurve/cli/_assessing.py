@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from uccurve.compare._tables import parts
-from uccurve.compare.assess import asked_settings, assess
+from uccurve.compare.assess import assess
 from uccurve.compare.gate import Gate, SavedScore, gate
 from uccurve.compare.results import Assessment
 from uccurve.curve import UCC
@@ -22,7 +22,6 @@ from ._streaming import choose_engine, stream
 from ._tables import listed
 
 Pair = tuple[str | None, str | None]  # of the baseline and of the proposed model
-SETTINGS = ("coverage", "axes", "partial", "c", "unit", "confidence_level", "seed")
 
 
 def assess_files(
@@ -36,10 +35,7 @@ def assess_files(
         if why:
             say(why)
     if engine != "memory":
-        if options["n_resamples"] is not None:
-            raise ValueError(f"--resamples needs the rows, and {engine} keeps none. Hint: --engine memory.")
-        settings = asked_settings(**{name: options[name] for name in SETTINGS})
-        assessment: Assessment = stream(found, request, engine, settings)
+        assessment: Assessment = stream(found, request, engine, options)
     else:
         models, frame = load(found, request)
         asked: Any = options | labels_of(frame, request)

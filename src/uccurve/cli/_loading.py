@@ -108,18 +108,16 @@ def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
     """Refuse files without an observation or a model, unless keys match them with a file that has it."""
     has_y, has_models = any(part.y is not None for part in found), any(part.models for part in found)
     for part in found:
-        table = part.table
+        table, absent, hint = part.table, "", ""
         if part.y is None and not (request.on and has_y):
             table.require([request.y] if request.y else [])
-            raise ValueError(
-                f"{table.label} has no column for the observation (such as y, y_true, actual, observed); it has "
-                f"{listed(table.columns)}. Hint: --y COLUMN, or --on KEYS where another file has it."
-            )
-        if not part.models and not (request.on and has_models and part.y is not None):
-            raise ValueError(
-                f"{table.label} has no prediction with its bounds (such as pred, lower, upper); it has "
-                f"{listed(table.columns)}. Hint: --model NAME=PRED,LOWER,UPPER."
-            )
+            absent = "column for the observation (such as y, y_true, actual, observed)"
+            hint = "--y COLUMN, or --on KEYS where another file has it"
+        elif not part.models and not (request.on and has_models and part.y is not None):
+            absent = "prediction with its bounds (such as pred, lower, upper)"
+            hint = "--model NAME=PRED,LOWER,UPPER"
+        if absent:
+            raise ValueError(f"{table.label} has no {absent}; it has {listed(table.columns)}. Hint: {hint}.")
         weight = [request.weight] if request.weight and part.models else []
         table.require([*part.numbers(request), *weight, *(request.on or ())])
 

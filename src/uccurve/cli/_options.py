@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from uccurve import _checks as checks
+from uccurve.intervals import Missing
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 Repeated = list[Any] | None
@@ -131,9 +132,7 @@ class Request:
     by: Annotated[Repeated, option("--by", "Segment column; repeatable, commas join.", "COL[,COL]", split_names)] = None
     block: Annotated[Any, option("--block", "Dependent rows: a label, or N in a row.", "COL|N", str)] = None
     on: Annotated[Any, option("--on", "Keys that match rows across files.", "COL[,COL]", split_names)] = None
-    missing: Annotated[
-        Literal["raise", "drop"], option("--missing", "What to do with rows that lack a number or a match.")
-    ] = "raise"
+    missing: Annotated[Missing, option("--missing", "What to do with rows that lack a number or a match.")] = "raise"
     min_band: Annotated[Any, option("--min-band", "Minimum band: 0.3 or 5% of the mean.", "BAND", amount)] = None
     sort_crossing: Annotated[bool, option("--sort-crossing", "Sort bounds and quantiles that cross.")] = False
     decimal: Annotated[Literal[".", ","], option("--decimal", "Decimal mark in CSV files.")] = "."

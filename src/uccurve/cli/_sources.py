@@ -6,7 +6,6 @@ import glob
 import io
 import os
 import re
-import stat
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,17 +41,16 @@ class Source:
         place = Path(path)
         if place.is_dir() or (WILDCARD.search(path) and not place.exists()):
             return cls._of_many(path)
-        label, kind = shown_path(path), place.stat().st_mode
+        label = shown_path(path)
         with place.open("rb", buffering=0) as stream:
-            if not stat.S_ISREG(kind):
-                endless = stat.S_ISCHR(kind) and not stream.isatty() and path != "/dev/null"
-                if endless or stat.S_ISBLK(kind):
-                    raise ValueError(f"{label} is a device, not a file.")
-                return cls(label, "model", _content(label, stream))
-            if not is_packed(stream.read(4)):
-                return cls(label, place.stem, [path])
-            stream.seek(0)
-            return cls(label, Path(place.stem).stem, _content(label, stream))
+            if place.is_file():
+                if not is_packed(stream.read(4)):
+                    return cls(label, place.stem, [path])
+                stream.seek(0)
+                return cls(label, Path(place.stem).stem, _content(label, stream))
+            if place.is_block_device() or (place.is_char_device() and not stream.isatty() and path != os.devnull):
+                raise ValueError(f"{label} is a device, not a file.")
+            return cls(label, "model", _content(label, stream))
 
     @classmethod
     def _of_many(cls, path: str) -> Source:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from math import inf
 from typing import Any
 
 import polars as pl
 
+from uccurve.compare.assess import asked_settings
 from uccurve.compare.results import AssessmentSettings
 from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch._engines import Request as Rows
@@ -20,6 +21,7 @@ from ._options import Engine, Request
 from ._sources import SHARE, room
 from ._tables import Table
 
+SETTINGS = ("coverage", "axes", "partial", "c", "unit", "confidence_level", "seed")
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
 
@@ -62,17 +64,18 @@ def _shown(size: float) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
-def stream(found: Sequence[Part], request: Request, engine: Engine, settings: AssessmentSettings) -> StreamedAssessment:
+def stream(found: Sequence[Part], request: Request, engine: Engine, options: Mapping[str, Any]) -> StreamedAssessment:
     """Assess the models of files without loading them; what cannot be done one row at a time is refused."""
-    if request.on and len(found) > 1:
-        raise ValueError("--on matches rows in memory. Hint: put all models into one file, or --engine memory.")
-    if any(columns.samples for part in found for columns in part.models.values()):
-        raise ValueError("samples are made into quantiles in memory. Hint: --engine memory.")
-    if isinstance(request.block, int):
-        raise ValueError(
-            f"--block {request.block} counts rows that follow each other, and {engine} keeps no order. "
-            "Hint: --block COLUMN with one label per block, or --engine memory."
-        )
+    in_memory = {
+        "--on": bool(request.on) and len(found) > 1,
+        "--sort-crossing": request.sort_crossing,
+        f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
+        "--resamples": options["n_resamples"] is not None,
+        "a model of samples": any(columns.samples for part in found for columns in part.models.values()),
+    }
+    if refused := [what for what, asked in in_memory.items() if asked]:
+        raise ValueError(f"{refused[0]} needs the rows in memory, and {engine} streams them. Hint: --engine memory.")
+    settings = asked_settings(**{name: options[name] for name in SETTINGS})
     parts = [_findings(part, request, engine, settings) for part in found]
     if len(parts) > 1 and any(model.state.dropped for part in parts for model in part.models):
         raise ValueError(
@@ -95,8 +98,6 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
     except NotImplementedError as error:  # PyArrow's, for types that it cannot read
         why = str(error).rpartition(": ")[2]
         raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
-    if request.sort_crossing:
-        rows = _sorted(rows, part)
     named: Any = {"y_true": str(part.y), "weight": request.weight, "block": request.block, "features": request.by or ()}
     asked = Rows(**named, min_band=request.min_band, missing=request.missing, resolution=PER_OCTAVE)
     return findings(rows, models, asked, settings)
@@ -119,13 +120,3 @@ def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Seque
         return spark.parquet(*paths) if parquet else spark.csv(paths, header=True, inferSchema=True)
     library = import_module({"duckdb": "duckdb", "dask": "dask.dataframe"}[engine])
     return library.read_parquet(paths) if parquet else library.read_csv(paths)
-
-
-def _sorted(rows: Any, part: Part) -> Any:
-    """Put crossing bounds in ascending order."""
-    import narwhals as nw
-
-    pairs = [one[:2] for columns in part.models.values() for one in columns.bounds]
-    lowest = [nw.min_horizontal(*pair).alias(pair[0]) for pair in pairs]
-    highest = [nw.max_horizontal(*pair).alias(pair[1]) for pair in pairs]
-    return nw.from_native(rows).with_columns(*lowest, *highest).to_native()

@@ -86,7 +86,7 @@ def commands(found: Assessment, reading: Sequence[str] | None) -> dict[str, str]
 class Pairs(NamedTuple):
     """Pairs of models: how many differ, those with the model to ship, all of them, and where curves cross."""
 
-    sentences: Sequence[str]
+    sentence: str
     own: Table
     full: Table | None
     crossings: Sequence[str]
@@ -109,7 +109,7 @@ def pairs(found: Assessment) -> Pairs | None:
     listed = tested[:PAIRS_LISTED]
     others = f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"
     return Pairs(
-        [differ],
+        differ,
         Table(others, chosen(PAIRS, own, settings), own),
         Table(f"{title} pairs", chosen(PAIRS, listed, settings), listed) if len(tested) > len(own) else None,
         [f"{' vs. '.join(map(short, one.names))}: {one.verdict}" for one in crossed[:CROSSINGS]],
