@@ -94,13 +94,13 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
 
     native = opened(frame, names.items())
     table = native.collect() if isinstance(native, nw.LazyFrame) else native
-    numbers = [name for name in table.columns if not isinstance(name, str)]  # pandas has quantiles as column names
-    if any(isinstance(name, tuple) for name in numbers):
+    tuples = [name for name in table.columns if isinstance(name, tuple)]
+    if tuples:
         raise TypeError(
-            f"`frame` must have text as column names; it has {short(str(numbers[0]))}. "
+            f"`frame` must have text as column names; it has {short(str(tuples[0]))}. "
             "Hint: levels_from_skpro takes the frames of predict_interval and predict_quantiles."
         )
-    return table.rename({name: str(name) for name in numbers}) if numbers else table
+    return table.rename({name: str(name) for name in table.columns})  # pandas has quantiles as column names
 
 
 def models_of(
@@ -127,4 +127,4 @@ def levels_of(
         own: Any = {name: value for name, value in options.items() if name != "crossing"}  # the draws are sorted here
         return levels_from_posterior(y_true, np.stack([read(name) for name in columns.samples]), **own)
     bounds = {float(one.level or 0): (read(one.lower), read(one.upper)) for one in columns.bounds}
-    return bounded(y_true, read(columns.pred), bounds, options, median=columns.median, who=who)
+    return bounded(y_true, read(columns.pred), bounds, median=columns.median, who=who, **options)

@@ -80,7 +80,7 @@ def levels_from_quantiles(
     bounds = {level: (values[low], values[high]) for level, (low, high) in pairs(values).items()}
     if y_pred is None and 0.5 not in values:
         raise ValueError("`y_pred` must be given: there is no median (level 0.5) among the quantiles.")
-    return bounded(y_true, values[0.5] if y_pred is None else y_pred, bounds, options, median=y_pred is None)
+    return bounded(y_true, values[0.5] if y_pred is None else y_pred, bounds, median=y_pred is None, **options)
 
 
 def levels_from_posterior(
@@ -183,14 +183,13 @@ def bounded(
     y_true: npt.ArrayLike,
     y_pred: npt.ArrayLike,
     bounds: Mapping[float, tuple[Any, Any]],
-    options: Options,
     *,
     median: bool = False,
     who: str = "",
+    crossing: Crossing = "raise",
+    **options: Unpack[Options],
 ) -> dict[float, Intervals]:
     """Intervals of each level, all of the same rows; `median` says that the prediction is one of the quantiles."""
-    own: dict[str, Any] = {**options}
-    crossing = own.pop("crossing", "raise")
     checks.choice("crossing", crossing, ("raise", "sort"))
     levels, point = sorted(bounds), floats("y_pred", y_pred)
     lower = [floats("lower", bounds[level][0]) for level in levels]
@@ -201,12 +200,12 @@ def bounded(
             quantiles = _in_order(quantiles, who)
             lower, upper = quantiles[len(levels) - 1 :: -1], quantiles[-len(levels) :]
             point = quantiles[len(levels)] if median else point
-        elif median and own.get("min_band") is None:
+        elif median and options.get("min_band") is None:
             refuse_crossing("quantiles", quantiles, 'pass crossing="sort" to put them in order')
-        if own.get("missing") == "drop":  # a row that lacks one level is left out of all
+        if options.get("missing") == "drop":  # a row that lacks one level is left out of all
             point = np.where(missing_in(quantiles), np.nan, point)
     ends = zip(levels, lower, upper, strict=True)
-    return {level: Intervals.from_bounds(y_true, point, low, high, **own) for level, low, high in ends}
+    return {level: Intervals.from_bounds(y_true, point, low, high, **options) for level, low, high in ends}
 
 
 def missing_in(columns: Sequence[Array]) -> Flags:

@@ -227,11 +227,7 @@ def _own_bands(model: Any, X: Any, *, min_band: float | str | None) -> Array:
 
 def _seeded(model: Any, seed: int) -> Any:
     """Fix the randomness of the model and of its parts, where nobody has."""
-    free = [
-        name
-        for name, value in model.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    ]
+    free = [name for name, value in model.get_params().items() if value is None and name.endswith("random_state")]
     if free:  # a frozen estimator has none to set
         model.set_params(**dict.fromkeys(free, seed))
     return model
