@@ -142,13 +142,9 @@ def legend(ax: PlotAxes) -> None:
     """Legend: the models first, then what they are compared with, marks of all of them, and what is said of one."""
     entries = zip(*ax.get_legend_handles_labels(), strict=True)
     ordered = sorted(entries, key=lambda entry: (entry[0].get_gid() or OTHER)[: len(OTHER)])
-    beside: Any = {
-        "loc": "upper left",
-        "bbox_to_anchor": (1, 1),
-        "fontsize": "x-small",
-    }  # many names need their own room
-    place = beside if len(ordered) > 8 else {"loc": "upper right"}
-    ax.legend([handle for handle, _ in ordered], [label for _, label in ordered], frameon=False, **place)
+    handles, labels = zip(*ordered, strict=True)
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1, 1), "fontsize": "x-small"}  # many names need room
+    ax.legend(handles, labels, frameon=False, **(beside if len(ordered) > 8 else {"loc": "upper right"}))
 
 
 def title(name: Metric, unit: str | float) -> str:
