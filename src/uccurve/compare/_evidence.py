@@ -224,10 +224,17 @@ def effective_rows(flags: Flags, weight: Array | None, blocks: Blocks, confidenc
         return count / n, float(q)
     weights = np.full(n, 1 / n) if weight is None else weight / weight.sum()
     share = count / n if weight is None else float(weights[flags].sum())
-    estimated = variance(weights * (flags - share), blocks)
-    upper = (1 + confidence_level) / 2
-    ratio = t_quantile(upper, n - 1) / t_quantile(upper, q - 1)
-    return share, min(float(n), share * (1 - share) * ratio**2 / estimated) if estimated > 0 else float(n)
+    sums = blocks.sums(weights * (flags - share))
+    return share, effective_count(share, float(np.sum(sums * sums)), n, q, confidence_level)
+
+
+def effective_count(share: float, squares: float, rows: int, blocks: int, confidence_level: float) -> float:
+    """Effective number of rows behind a share, from the squared influences of the blocks on it."""
+    if not 0 < share < 1:
+        return float(blocks)
+    upper, estimated = (1 + confidence_level) / 2, squares * blocks / (blocks - 1)
+    ratio = t_quantile(upper, rows - 1) / t_quantile(upper, blocks - 1)
+    return min(float(rows), share * (1 - share) * ratio**2 / estimated) if estimated > 0 else float(rows)
 
 
 def _equal(weight: Array | None) -> bool:

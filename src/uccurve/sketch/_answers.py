@@ -87,9 +87,9 @@ class Answers:
 
     def _reached(self, name: Metric, target: float) -> Bracket:
         first, last = reach(self.binned, name, target)
-        if first is not None and last is not None:
+        if last < inf:
             return Bracket(first, last)
-        if first is not None:
+        if first < inf:
             raise ValueError(
                 f"no scale is sure to reach {name}={target:g}: the bins leave open whether one does. "
                 f"Hint: ask for slightly {'more' if name in FALLING else 'less'}, or use a UCC of the rows."

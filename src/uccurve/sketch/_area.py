@@ -9,6 +9,9 @@ overshoot and deficit, or where one is a line, as the bandwidth is.
 
 from __future__ import annotations
 
+from itertools import product
+from math import inf
+
 import numpy as np
 
 from uccurve._arrays import Flags, Indices
@@ -16,8 +19,8 @@ from uccurve._checks import FALLING, Array, Axes, Metric
 
 from ._binned import EPS, Binned, Bracket, Cells, bracket
 
-# The smallest and the largest scale at which a target may be reached; None where it may be out of reach.
-Scales = tuple[float | None, float | None]
+# The smallest and the largest scale at which a target may be reached; infinity where it may be out of reach.
+Scales = tuple[float, float]
 # What makes up the remainder of a metric inside a bin.
 COMPONENTS: dict[Metric, dict[str, float]] = {
     "bandwidth": {},
@@ -28,43 +31,31 @@ COMPONENTS: dict[Metric, dict[str, float]] = {
 }
 
 
-def area(binned: Binned, axes: Axes) -> Bracket:
-    """Area under the whole curve."""
-    if binned.has_uncoverable_rows and not FALLING.issuperset(axes):
-        return bracket(np.inf)
-    return between(binned, axes, 0.0, binned.end)
-
-
 def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[float, float]) -> Bracket:
     """Area under the part of the curve on which one metric lies in a range."""
     from_end, to_end = span[::-1] if name in FALLING else span
     first, last = reach(binned, name, from_end), reach(binned, name, to_end)
-    infinite = binned.has_uncoverable_rows and not FALLING.issuperset(axes)
     if axes[0] == name == "miss_rate":
-        if first[0] is None:
+        if first[0] == inf:
             return bracket(0.0)
-        if infinite and (last[0] is None or last[1] is None):
-            return Bracket(np.inf if last[0] is None and first[1] is not None else 0.0, np.inf)
+        if last[1] == inf and _is_infinite(binned, axes):
+            return Bracket(inf if last[0] == inf > first[1] else 0.0, inf)
         return between(binned, axes, 0.0, binned.end, levels=span)
-    if name == "miss_rate":
-        first, last = _around(first), _around(last)
-    return Bracket(
-        _over(binned, axes, (first[1], last[0]), infinite).low,
-        _over(binned, axes, (first[0], last[1]), infinite).high,
-    )
+    first, last = _around(first), _around(last)
+    return Bracket(area(binned, axes, first[1], last[0]).low, area(binned, axes, first[0], last[1]).high)
 
 
-def _over(binned: Binned, axes: Axes, scales: Scales, infinite: bool) -> Bracket:
-    """Area between two scales, of a range that may extend beyond the curve; `infinite` if that of the curve is."""
-    first, last = scales
-    if first is None:
-        return bracket(0.0)
-    if last is None and infinite:
-        return bracket(np.inf)
-    last = binned.end if last is None else last
-    if not binned.has_uncoverable_rows:
-        first, last = min(first, binned.end), min(last, binned.end)
-    return between(binned, axes, first, last) if first < last else bracket(0.0)
+def area(binned: Binned, axes: Axes, first: float = 0.0, last: float = inf) -> Bracket:
+    """Area under the curve, or between two scales, which may extend beyond it."""
+    if last == inf > first and _is_infinite(binned, axes):
+        return bracket(inf)
+    end = inf if binned.has_uncoverable_rows and last < inf else binned.end
+    return between(binned, axes, first, min(last, end)) if first < min(last, end) else bracket(0.0)
+
+
+def _is_infinite(binned: Binned, axes: Axes) -> bool:
+    """Whether the area under the whole curve is infinite."""
+    return binned.has_uncoverable_rows and not FALLING.issuperset(axes)
 
 
 def between(
@@ -88,10 +79,7 @@ def between(
     trapezoids = float(np.sum((y.middles[1:] + y.middles[:-1]) / 2 * dx))
     room = _means(y.width) @ np.abs(dx) / 2 + _means(x.width) @ np.abs(dy) / 2
     room += sum(float(y.high[i]) * float(x.width[i]) for i in (0, -1)) + 16 * EPS * abs(trapezoids)
-    inside = bracket(0.0)
-    if len(used):
-        inside = _inside(cells, axes, used, (dx[1::2], dy[1::2]), whole)
-    found = inside + trapezoids
+    found = _inside(cells, axes, used, (dx[1::2], dy[1::2]), whole) + trapezoids
     found = Bracket(-found.high, -found.low) if axes[0] in FALLING else found
     return Bracket(found.low - room, found.high + room).positive()
 
@@ -108,21 +96,19 @@ def _at_grid(binned: Binned, name: Metric, grid: Array) -> Bracket:
 def _inside(cells: Cells, axes: Axes, used: Indices, steps: tuple[Array, Array], whole: Flags) -> Bracket:
     """What the trapezoids leave out of the cells in use; little is known of those that are cut."""
     dx, dy = steps
-    low, high = -np.abs(dx * dy) / 2, np.abs(dx * dy) / 2
-    width = (cells.stop - cells.start)[used]
-    at = np.flatnonzero(whole)
-    slopes = [np.divide(step, width, out=np.zeros(len(used)), where=width > 0)[at] for step in steps]
+    high, at = np.abs(dx * dy) / 2, used[whole]
+    low, width = -high, (cells.stop - cells.start)[at]
+    slopes = [np.divide(step[whole], width, out=np.zeros(len(at)), where=width > 0) for step in steps]
     total = bracket(np.zeros(len(at)))
     for sign, slope, name in ((1.0, slopes[0], axes[1]), (-1.0, slopes[1], axes[0])):
         for part, share in COMPONENTS[name].items():
             bend = cells.bends[part]
-            total += Bracket(bend.low[used][at], bend.high[used][at]) * bracket(sign * share * slope)
-    for one in COMPONENTS[axes[0]]:
-        for other in COMPONENTS[axes[1]]:
-            if one != other:
-                product = (cells.gaps[one] * cells.gaps[other])[used][at]
-                total += Bracket(-product, product)
-    low[at], high[at] = total.low, total.high
+            total += Bracket(bend.low[at], bend.high[at]) * bracket(sign * share * slope)
+    for one, other in product(*(COMPONENTS[name] for name in axes)):
+        if one != other:
+            largest = (cells.gaps[one] * cells.gaps[other])[at]
+            total += Bracket(-largest, largest)
+    low[whole], high[whole] = total.low, total.high
     return Bracket(float(low.sum()), float(high.sum()))
 
 
@@ -130,44 +116,41 @@ def _means(values: Array) -> Array:
     return (values[1:] + values[:-1]) / 2
 
 
-def _around(scales: Scales) -> Scales:
-    """Allow for the rounding of positions and of the scales themselves."""
-    first, last = scales
-    return None if first is None else first * (1 - 8 * EPS), None if last is None else last * (1 + 8 * EPS)
-
-
 def reach(binned: Binned, name: Metric, target: float) -> Scales:
     """Bounds of the smallest scale at which the metric reaches its target."""
     if name == "miss_rate":
         return _first_bin(binned, target, surely=False), _first_bin(binned, target, surely=True)
+    return _around(_crossings(binned, name, target))
+
+
+def _around(scales: Scales) -> Scales:
+    """Allow for the rounding of positions and of the scales themselves."""
+    return scales[0] * (1 - 8 * EPS), scales[1] * (1 + 8 * EPS)
+
+
+def _first_bin(binned: Binned, level: float, *, surely: bool) -> float:
+    """Where the miss rate may, or surely does, reach a level: 0, or an end of the first bin after which it does."""
+    rates = binned.values("miss_rate", np.append(0.0, binned.weight.maximum))
+    reached = np.append((rates.high if surely else rates.low) <= level, True)
+    ends = binned.weight.maximum if surely else binned.weight.minimum
+    return float(np.concatenate([[0.0], ends, [inf]])[np.argmax(reached)])
+
+
+def _crossings(binned: Binned, name: Metric, target: float) -> Scales:
+    """Where the upper and the lower bound of another metric reach a target."""
     grid = np.unique(np.concatenate([[0.0], binned.active.breakpoints, binned.gap.breakpoints]))
     end = max(float(grid[-1]), 1.0)
     grid = np.append(grid, [end * (1 + 16 * EPS), 2 * end])  # all metrics are straight lines after the last
     values = binned.values(name, grid)
     if name in FALLING:
         values, target = Bracket(-values.high, -values.low), -target
-    return _around((_crossing(grid, values.high, target), _crossing(grid, values.low, target)))
+    return _crossing(grid, values.high, target), _crossing(grid, values.low, target)
 
 
-def _first_bin(binned: Binned, level: float, *, surely: bool) -> float | None:
-    """Where the miss rate may, or surely does, reach a level: 0, or an end of the first bin after which it does."""
-    scales = np.append(0.0, binned.weight.maximum)
-    rates = binned.values("miss_rate", scales)
-    down = np.flatnonzero((rates.high if surely else rates.low) <= level)
-    if not len(down):
-        return None
-    if down[0] == 0:
-        return 0.0
-    return float((binned.weight.maximum if surely else binned.weight.minimum)[down[0] - 1])
-
-
-def _crossing(grid: Array, values: Array, target: float) -> float | None:
+def _crossing(grid: Array, values: Array, target: float) -> float:
     """First place where a polyline, continued after its last vertex, is at its target or above."""
-    above = np.flatnonzero(values >= target)
-    i = int(above[0]) if len(above) else len(grid) - 1
+    i = min(int(np.argmax(np.append(values >= target, True))), len(grid) - 1)
     if i == 0:
         return float(grid[0])
     rise = values[i] - values[i - 1]
-    if not len(above) and rise <= 0:
-        return None
-    return float(grid[i - 1] + (target - values[i - 1]) / rise * (grid[i] - grid[i - 1]))
+    return float(grid[i - 1] + (target - values[i - 1]) / rise * (grid[i] - grid[i - 1])) if rise > 0 else inf

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import combinations
-from math import inf, isfinite, isnan, nan
+from math import inf, isfinite, nan
 from typing import Any
 
 from narwhals.typing import IntoFrame
 
 from uccurve import _checks as checks
-from uccurve._arrays import Flags
 from uccurve._checks import Array
-from uccurve._distributions import binomial_tail, hypergeometric_tail
 from uccurve.compare.results import AssessmentSettings, ModelRow, Segment
 from uccurve.compare.segments import adjusted_segments
 
 from ._engines import Columns, Request, Scan, states
-from ._influence import Changes, Side, Units, joined_label, lower_share_test
+from ._influence import Changes, Units, joined_label
 from ._model import StreamedModel
 from ._second_pass import Sums, level_fields, second_pass
 from ._state import SUMS, State
@@ -155,7 +152,8 @@ def _segments(
         places = [request.by.index(name) for name in feature]
         for label, state in _by_label(parts, places).items():
             part = StreamedModel(model.name, state, model.settings)
-            found.append(_segment(i, (model, part), (", ".join(feature), label), sums, sums.of_label(places, label)))
+            sides = sums.split(places, label, state.rows, state.total)
+            found.append(_segment(i, (model, part), (", ".join(feature), label), sides))
     return adjusted_segments(found, model.settings.confidence_level)
 
 
@@ -176,35 +174,28 @@ def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> 
 
 
 def _segment(
-    i: int, models: tuple[StreamedModel, StreamedModel], key: tuple[str, str], sums: Sums, chosen: Flags
+    i: int, models: tuple[StreamedModel, StreamedModel], key: tuple[str, str], sides: tuple[Sums, Sums]
 ) -> Segment:
     """One model on one segment, with the one-sided p-values of too little coverage."""
-    whole, part = models
-    settings, rows, total = whole.settings, part.state.rows, part.state.total
-    level, share, others = settings.confidence_level, part.coverage, whole.state.rows - rows
-    inside = sums.side(f"{i} covered", chosen, total, rows, share)
-    units, pvalue, shipped, shipped_pvalue = inside.units, nan, nan, nan
+    (whole, part), (inside, rest) = models, sides
+    settings, level = whole.settings, whole.settings.confidence_level
+    shipped: tuple[float, Array | None] = nan, None
+    share, change = part.coverage, inside.share({f"{i} covered": 1.0})[1]
     if isfinite(whole.target.value):
-        name = f"{i} reached" if whole.to_the_end else f"{i} shipped"
-        to_ship = sums.side(name, chosen, total, rows, 1 - part.curve.at(whole.target.value).miss_rate)
-        shipped = to_ship.share
-    if settings.coverage is not None and units.count > 1:
-        pvalue = _tail(inside, level, whole.alpha)
-        shipped_pvalue = nan if isnan(shipped) else _tail(to_ship, level, whole.alpha)
-    elif settings.coverage is None and others and units.equal:
-        pvalue = hypergeometric_tail(
-            round((1 - share) * rows), rows, round((1 - whole.coverage) * whole.state.rows), whole.state.rows
-        )
-    elif settings.coverage is None and others:
-        rest = whole.state.total - total
-        pvalue = lower_share_test(inside, sums.side(f"{i} covered", ~chosen, rest, others, nan))
-    low, high = units.share_ends(share, inside.change, level)
+        shipped = inside.share({f"{i} reached" if whole.to_the_end else f"{i} shipped": 1.0})
+    pvalue = shipped_pvalue = nan
+    if settings.coverage is not None:
+        pvalue = inside.units.share_tail(share, change, whole.alpha, level)
+        shipped_pvalue = inside.units.share_tail(*shipped, whole.alpha, level)
+    elif rest.units.rows and inside.units.count > 1:
+        pvalue = inside.lower_share_test(rest, f"{i} covered")
+    low, high = inside.units.share_ends(share, change, level)
     scale = part.target.value
     return Segment(
         feature=key[0],
         label=key[1],
         model=whole.name,
-        n=rows,
+        n=part.state.rows,
         coverage=share,
         coverage_low=low,
         coverage_high=high,
@@ -216,12 +207,6 @@ def _segment(
         pvalue=pvalue,
         pvalue_holm=pvalue,
         fails=False,
-        shipped_coverage=shipped,
+        shipped_coverage=shipped[0],
         shipped_pvalue=shipped_pvalue,
     )
-
-
-def _tail(side: Side, confidence_level: float, alpha: Fraction) -> float:
-    """One-sided p-value of too little coverage."""
-    count = side.units.effective_rows(side.share, side.change, confidence_level)
-    return binomial_tail((1 - side.share) * count, count, float(alpha))

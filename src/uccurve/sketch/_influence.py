@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
+from fractions import Fraction
+from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from uccurve._arrays import Indices
 from uccurve._checks import Array
-from uccurve._distributions import clopper_pearson, t_quantile
+from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve.compare._blocks import Blocks
-from uccurve.compare._evidence import interval, one_sided_t_test
+from uccurve.compare._evidence import effective_count, interval
 
 from ._binned import Binned, Bracket
 from ._bins import Histogram, sums_by
@@ -213,11 +214,8 @@ class Units:
         """Return the number of independent rows that a share says as much about (Korn and Graubard 1998)."""
         if self.equal:
             return float(self.rows)
-        if change is None or not 0 < share < 1:
-            return float(self.count)
-        upper, variance = (1 + confidence_level) / 2, float(np.dot(change, change)) * self.count / (self.count - 1)
-        ratio = t_quantile(upper, self.rows - 1) / t_quantile(upper, self.count - 1)
-        return min(float(self.rows), share * (1 - share) * ratio**2 / variance) if variance > 0 else float(self.rows)
+        squares = nan if change is None else float(np.dot(change, change))
+        return effective_count(share, squares, self.rows, self.count, confidence_level)
 
     def share_ends(self, share: float, change: Array | None, confidence_level: float) -> tuple[float, float]:
         """Interval of a share of the rows."""
@@ -226,15 +224,12 @@ class Units:
         effective = self.effective_rows(share, change, confidence_level)
         return clopper_pearson(share * effective, effective, confidence_level)
 
-
-class Side(NamedTuple):
-    """Some of the rows: their units, and the influence of these on the share that is covered."""
-
-    units: Units
-    change: Array
-    share: float
-    total: float
-    squares: float  # sum of the squared weights
+    def share_tail(self, share: float, change: Array | None, alpha: Fraction, confidence_level: float) -> float:
+        """One-sided p-value of a share that is too small to leave out only alpha."""
+        if self.count < 2 or isnan(share):
+            return nan
+        effective = self.effective_rows(share, change, confidence_level)
+        return binomial_tail((1 - share) * effective, effective, float(alpha))
 
 
 def joined_label(labels: Iterable[Any]) -> str:
@@ -242,27 +237,6 @@ def joined_label(labels: Iterable[Any]) -> str:
     return ", ".join(map(str, labels))
 
 
-def squares(weight: float, covered: float, share: float) -> float:
-    """Sum of squared influences on a share, from the squared weights of all and of the covered rows."""
-    return covered * (1 - 2 * share) + share**2 * weight
-
-
 def root(square: float) -> Array:
     """Return the root of a sum of squares over rows, which rounding may have made negative."""
     return np.array([sqrt(max(float(square), 0.0))])
-
-
-def lower_share_test(inside: Side, rest: Side) -> float:
-    """One-sided p-value of a smaller share of covered rows in a segment than in the rest of the rows.
-
-    As `compare._evidence.segment_test`, from sums.
-    """
-    fewer = min(inside.units.count, rest.units.count)
-    if fewer < 2:
-        return nan
-    blocks = len(inside.change) == len(rest.change) > 1
-    change = inside.change - rest.change if blocks else np.append(inside.change, rest.change)
-    overall = (inside.share * inside.total + rest.share * rest.total) / (inside.total + rest.total)
-    independent = overall * (1 - overall) * sum(side.squares / side.total**2 for side in (inside, rest))
-    error = sqrt(max(float(np.dot(change, change)) * fewer / (fewer - 1), independent))
-    return one_sided_t_test(rest.share - inside.share, error, fewer - 1, size=1.0)

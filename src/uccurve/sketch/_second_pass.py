@@ -8,8 +8,10 @@ checked in the first pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import combinations, pairwise
-from math import nan
+from math import nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -17,13 +19,15 @@ import numpy as np
 
 from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array, Rule, miss_rate_of, sentence
+from uccurve._distributions import hypergeometric_tail
+from uccurve.compare._evidence import one_sided_t_test
 from uccurve.compare._model import promise_of
 from uccurve.compare.calibration import PIT, LevelRow, pit_band
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
 from ._engines import TINY, Scan, Table, bands, col, collected, flag
-from ._influence import NUMBERS, Changes, Mix, Side, Units, changes_of, joined_label, root, squares
+from ._influence import NUMBERS, Changes, Mix, Units, changes_of, joined_label, root
 
 if TYPE_CHECKING:
     from ._model import StreamedModel
@@ -54,7 +58,7 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     if not blocks:
         forms = _forms(models)
         rows = rows.with_columns(**forms)
-        needed = ("wis", *(SHARES if scan.weighted else ()))
+        needed = ("wis", *(SHARES if scan.weighted or scan.groups else ()))
         names = [*plain, *(name for name in numbers if name.split()[1] in needed)]
     sums = {name: times_weight(col(name)) for name in names}
     sums |= {name: times_weight(col(name)) * times_weight(col(name)) for name in forms}
@@ -62,7 +66,7 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
         sums |= {"weight": col("weight"), "squares": col("weight") * col("weight")}
         crossed = () if blocks else (*names, *forms)
         sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
-    keys = ["block"] * blocks + [*scan.groups] * (blocks or scan.weighted)
+    keys = ["block"] * blocks + [*scan.groups]
     return Sums(_summed(rows, keys, sums, models[0].place), models[0].state.rows, models[0].state.total)
 
 
@@ -167,18 +171,31 @@ class Sums:
     """Answer of the second pass, and what it says about chance."""
 
     def __init__(self, table: Table, rows: int, total: float) -> None:
-        self._table, self.total, weighted = table, total, "weight" in table
+        self.weighted, self.total = "weight" in table, total
+        one = table["weight"] if self.weighted else table.get("rows", np.array([rows])).astype(np.float64)
+        self._table, self._chosen = table | {"one": one}, np.ones(len(one), np.bool_)
         self.labels: list[Any] | None = None
         self._block: Indices = np.empty(0, np.intp)
         if "block" in table:
             self.labels, self._block = _numbered(table)
         count = rows if self.labels is None else len(self.labels)
-        self.units = Units(rows, count, equal=self.labels is None and not weighted)
-        self._one = table["weight"] if weighted else table.get("rows", np.array([rows])).astype(np.float64)
+        self.units = Units(rows, count, equal=self.labels is None and not self.weighted)
+
+    def split(self, places: Sequence[int], label: str, rows: int, total: float) -> tuple[Sums, Sums]:
+        """Sums over the rows whose labels in some columns make up a label, and over all others."""
+        labels = zip(*(self._table[f"by_{place}"].tolist() for place in places), strict=True)
+        inside = np.array([joined_label(one) == label for one in labels], np.bool_)
+        return self._part(inside, rows, total), self._part(~inside, self.units.rows - rows, self.total - total)
+
+    def _part(self, chosen: Flags, rows: int, total: float) -> Sums:
+        part = copy(self)
+        count = rows if self.labels is None else len(np.unique(self._block[chosen]))
+        part._chosen, part.total, part.units = chosen, total, replace(self.units, rows=rows, count=count)
+        return part
 
     def sum(self, name: str) -> float:
         """Sum over all rows."""
-        return float(self._table[name].sum())
+        return float(self._table[name][self._chosen].sum())
 
     def mean(self, name: str) -> float:
         """Mean over all rows."""
@@ -188,19 +205,40 @@ class Sums:
         """Mean of a sum of flags that exclude each other, and the influence on it; None for rows of equal weight."""
         mean = sum(sign * self.mean(name) for name, sign in shares.items())
         if self.labels is not None:
-            flagged = sum(sign * self._by_block(self._table[name]) for name, sign in shares.items())
-            return mean, (flagged - mean * self._by_block(self._one)) / self.total
+            flagged = sum(sign * self._by_block(name) for name, sign in shares.items())
+            return mean, (flagged - mean * self._by_block("one")) / self.total
         if self.units.equal:
             return mean, None
         crossed = sum(sign * self.sum(f"{name} cross") for name, sign in shares.items())
-        return mean, root(squares(self.sum("squares"), crossed, mean)) / self.total
+        return mean, root(crossed * (1 - 2 * mean) + mean**2 * self.sum("squares")) / self.total
+
+    def lower_share_test(self, rest: Sums, name: str) -> float:
+        """One-sided p-value of a smaller share of flagged rows than in the rest of the rows.
+
+        As `compare._evidence.segment_test`, from sums.
+        """
+        fewer, sides = min(self.units.count, rest.units.count), (self, rest)
+        (share, change), (other, other_change) = (side.share({name: 1.0}) for side in sides)
+        if change is None or other_change is None:
+            missed = [round((1 - one) * side.units.rows) for one, side in zip((share, other), sides, strict=True)]
+            return hypergeometric_tail(missed[0], self.units.rows, sum(missed), self.units.rows + rest.units.rows)
+        if fewer < 2:
+            return nan
+        change = np.append(change, other_change) if self.labels is None else change - other_change
+        overall = (share * self.total + other * rest.total) / (self.total + rest.total)
+        squares = [side.sum("squares") if self.weighted else side.units.rows for side in sides]
+        independent = (
+            overall * (1 - overall) * sum(one / side.total**2 for one, side in zip(squares, sides, strict=True))
+        )
+        error = sqrt(max(float(np.dot(change, change)) * fewer / (fewer - 1), independent))
+        return one_sided_t_test(other - share, error, fewer - 1, size=1.0)
 
     def changes(self, i: int, model: StreamedModel) -> Changes:
         """Influence of the blocks, or of single rows, on each statistic of a model."""
         if self.labels is not None:
-            one = self._by_block(self._one)
+            one = self._by_block("one")
             names = [f"{i} {name}" for name in NUMBERS[1:]]
-            numbers = [self._by_block(self._table[name]) if name in self._table else 0 * one for name in names]
+            numbers = [self._by_block(name) if name in self._table else 0 * one for name in names]
             return changes_of(np.stack([one, *numbers]), model.forms)
         found = {
             name: self._root(f"form {i} {name}", self._mean_form(i, model, name)) * abs(_unit(model, name))
@@ -229,33 +267,12 @@ class Sums:
 
     def _root(self, name: str, mean: float) -> Array:
         """Root of the sum of squared influences of independent rows on a form with a known mean."""
-        weighted = "weight" in self._table
-        crossed = self.sum(f"{name} cross") if weighted else mean * self.units.rows
-        weight = self.sum("squares") if weighted else self.units.rows
+        crossed = self.sum(f"{name} cross") if self.weighted else mean * self.units.rows
+        weight = self.sum("squares") if self.weighted else self.units.rows
         return root(self.sum(name) - 2 * mean * crossed + mean**2 * weight) / self.total
 
-    def _by_block(self, values: Array) -> Array:
-        return sums_by(self._block, values, self.units.count)
-
-    def of_label(self, places: Sequence[int], label: str) -> Flags:
-        """Whether the labels of each group of rows in some columns make up a label."""
-        if self.units.equal:  # nothing was summed by label, because only the number of rows counts
-            return np.zeros(0, np.bool_)
-        labels = zip(*(self._table[f"by_{place}"].tolist() for place in places), strict=True)
-        return np.array([joined_label(one) == label for one in labels], np.bool_)
-
-    def side(self, name: str, chosen: Flags, total: float, rows: int, share: float) -> Side:
-        """Return some groups of rows, with the share of their total weight for which a flag is set."""
-        if self.units.equal:
-            return Side(Units(rows, rows, equal=True), np.zeros(1), share, total, rows)
-        flagged, share = self._table[name], float(self._table[name][chosen].sum()) / total
-        size = float(self._table.get("squares", self._one)[chosen].sum())
-        if self.labels is None:
-            change = root(squares(size, self._table[f"{name} cross"][chosen].sum(), share)) / total
-            return Side(Units(rows, rows, equal=False), change, share, total, size)
-        weight, flagged = (sums_by(self._block[chosen], one[chosen], self.units.count) for one in (self._one, flagged))
-        units = Units(rows, int(np.count_nonzero(weight)), equal=False)
-        return Side(units, (flagged - share * weight) / total, share, total, size)
+    def _by_block(self, name: str) -> Array:
+        return sums_by(self._block[self._chosen], self._table[name][self._chosen], len(self.labels or ()))
 
 
 def _numbered(table: Table) -> tuple[list[Any], Indices]:
