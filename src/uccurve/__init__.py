@@ -60,10 +60,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         module = import_module(f".{_MODULE[name]}", __name__)
-    except ModuleNotFoundError as error:
-        if name != "IntervalRegressor":
-            raise
-        raise ImportError('IntervalRegressor needs scikit-learn: pip install "uccurve[sklearn]"') from error
+    except ModuleNotFoundError as error:  # which only scikit-learn can be
+        raise ImportError(f'{name} needs scikit-learn: pip install "uccurve[sklearn]"') from error
     found = module if name == _MODULE[name] else getattr(module, name)
     globals()[name] = found
     return found

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 
 try:
     import fcntl
@@ -27,9 +28,9 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
     the same `path` is removed.
     """
     target = Path(path)
-    replaces_link = target.is_symlink() and not follow_links
     if target.is_symlink() and follow_links:
         target = target.resolve()
+    replaces_link = target.is_symlink()
     force = force or replaces_link
     check_target(target, force=force)
     if target.exists() and not target.is_file() and not replaces_link:
@@ -40,22 +41,17 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
         return
     prefix = f".{target.name[:40]}{UNFINISHED}"
     _remove_leftovers(target.parent, prefix)
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
-    beside = Path(name)
-    try:
-        with suppress(OSError):  # a file system without locks
-            _lock(handle)
-        yield beside
-        with beside.open("rb") as stream:
+    beside = target.with_name(f"{prefix}{token_hex(4)}{target.suffix}")
+    with beside.open("xb") as stream:
+        try:
+            with suppress(OSError):  # a file system without locks
+                _lock(stream.fileno())
+            yield beside
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        beside.chmod(0o666 & ~umask)
-        check_target(target, force=force)  # it may have been created in the meantime
-        beside.replace(target)
-    finally:
-        os.close(handle)
-        beside.unlink(missing_ok=True)
+            check_target(target, force=force)  # it may have been created in the meantime
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def check_target(path: str | Path, *, force: bool) -> None:

@@ -375,14 +375,12 @@ class UCC:
             path = self._path()
         except ValueError:
             return f"UCC({rows}, {self.vary} that float64 cannot resolve)"
-        finite = path.critical[np.isfinite(path.critical)]
+        first, last = float(path.critical.min()), path.end
+        words = f"{self.vary} {first * path.t_unit:.4g} to {last * path.t_unit:.4g}"
         if self.levels:
             first, last = self._knots()[[1, -1]].tolist()
             words = f"{checks.counted(len(self.levels), 'level')} {self.levels[0]:g} to {self.levels[-1]:g}"
-        elif len(finite):
-            first, last = float(finite.min()), float(finite.max())
-            words = f"{self.vary} {first * path.t_unit:.4g} to {last * path.t_unit:.4g}"
-        else:
+        elif first == np.inf:
             return f"UCC({rows}, no {self.vary} covers any)"
         miss = " to ".join(f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last))
         return f"UCC({rows}, {words}, miss_rate {miss})"

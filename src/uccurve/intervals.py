@@ -332,18 +332,11 @@ class Intervals:
 
     def _moved(self, scale: tuple[Any, Any] = (1.0, 1.0), shift: tuple[Any, Any] = (0.0, 0.0)) -> Self:
         """Intervals with the lower and the upper bands moved by their own scale and shift, of all rows or of each."""
-        given = zip((-1, 1), (self.lower_band, self.upper_band), scale, shift, strict=True)
-        below, above = (
-            _moved_bands(self.y_true, self.y_pred, side, band, scale=factor, shift=amount)
-            for side, band, factor, amount in given
-        )
-        symmetric = self.symmetric and np.array_equal(below, above)
-        return self._from_checked(
-            *(self.y_true, self.y_pred, below, below if symmetric else above),
-            weight=self._weight,
-            raised=self.raised,
-            dropped=self.dropped,
-        )
+        below = _moved_bands(self, -1, self.lower_band, scale[0], shift[0])
+        above = _moved_bands(self, 1, self.upper_band, scale[1], shift[1])
+        above = below if self.symmetric and np.array_equal(below, above) else above
+        facts = {"weight": self._weight, "raised": self.raised, "dropped": self.dropped}
+        return self._from_checked(self.y_true, self.y_pred, below, above, **facts)
 
     @classmethod
     def join(cls, parts: Sequence[Intervals]) -> Intervals:
@@ -438,9 +431,10 @@ def _bounds(side: int, y: Array, p: Array, band: Array) -> Array:
     return bound
 
 
-def _moved_bands(y: Array, p: Array, side: int, band: Array, *, scale: Array | float, shift: Array | float) -> Array:
+def _moved_bands(intervals: Intervals, side: int, band: Array, scale: Array | float, shift: Array | float) -> Array:
     """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
-    error, shifted = side * (y - p), np.any(shift)
+    p, shifted = intervals.y_pred, np.any(shift)
+    error = side * (intervals.y_true - p)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scaled = scale * band
         covered = error - scaled <= shift if shifted else ~(error / band > scale)
