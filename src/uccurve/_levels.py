@@ -54,8 +54,7 @@ class LevelsPath(Path):
         given["critical"] = _between_levels(widest.error, paths, knots, actives)
         path = cls(**given, knots=knots, actives=actives, others=others)
         largest = float(max(actives[-1].max(), others[-1].max()))
-        growth = [(np.diff(bands, axis=0).max(axis=1) / np.diff(knots)).max() for bands in (actives, others)]
-        refuse_unresolved(path, "a curve of levels needs", largest, float(max(largest, *growth)))
+        refuse_unresolved(path, "a curve of levels needs", largest, float(np.max(path.growth())))
         return path
 
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
@@ -85,25 +84,21 @@ class LevelsPath(Path):
         last = widths[-1] or 1.0
         return np.where(width >= last, width / last, np.interp(width, widths, self.knots))
 
-    def slopes(self, i: int) -> tuple[Array, Array]:
-        """Growth of the active and other bands from knot `i` to the next, or beyond the last."""
-        if i == len(self.knots) - 1:
-            return self.actives[-1], self.others[-1]
-        step = self.knots[i + 1] - self.knots[i]
-        active = (self.actives[i + 1] - self.actives[i]) / step
-        return active, active if self.symmetric else (self.others[i + 1] - self.others[i]) / step
+    def growth(self) -> tuple[Array, Array]:
+        """Growth of the active and other bands from each knot to the next, and beyond the last: one line per knot."""
+        active = _slopes(self.actives, self.knots[:, None])
+        return active, active if self.symmetric else _slopes(self.others, self.knots[:, None])
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
-        yield self._coverage()
-        limit, widths = self.largest, self.widths
-        growth = np.append(np.diff(widths) / np.diff(self.knots), widths[-1])
-        exact = bool(growth.max() > STEEP * min(self.mean(self.error), growth[-1]))
+        growth, limit, widths = self.growth(), self.largest, _slopes(self.widths, self.knots)
+        yield self._coverage(*growth)
+        exact = bool(widths.max() > STEEP * min(self.mean(self.error), widths[-1]))
         for i, knot in enumerate(self.knots.tolist()):
             if i == 0 or knot < limit:
-                yield self._change_at_knot(i, knot, float(np.diff(growth, prepend=0.0)[i]), exact=exact)
+                yield self._change_at_knot(i, float(np.diff(widths, prepend=0.0)[i]), *growth, exact=exact)
                 if not self.symmetric:
-                    yield self._crossovers(i, limit)
+                    yield self._crossovers(i, growth[0][i], growth[1][i])
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
@@ -118,11 +113,11 @@ class LevelsPath(Path):
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit; the masses must not be negative."""
         edges, count, moment = self._cumulated(t, mass)
-        missed, further = count[place], moment[place]
+        missed, further, growth = count[place], moment[place], self.growth()[0]
         short = self.error * missed
         for i, (first, last) in enumerate(pairwise(edges.tolist())):
             short -= self.actives[i] * (np.clip(missed, count[first], count[last]) - count[first])
-            short -= self.slopes(i)[0] * (np.clip(further, moment[first], moment[last]) - moment[first])
+            short -= growth[i] * (np.clip(further, moment[first], moment[last]) - moment[first])
         return short
 
     def _cumulated(self, t: Array, mass: Array) -> tuple[Indices, Array, Array]:
@@ -135,27 +130,20 @@ class LevelsPath(Path):
         chosen = super(LevelsPath, self).subset(rows)
         return replace(chosen, actives=self.actives[:, rows], others=self.others[:, rows])
 
-    def _coverage(self) -> Events:
+    def _coverage(self, growth: Array, other_growth: Array) -> Events:
         """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
         rows: Part = np.flatnonzero(np.isfinite(self.critical)) if self.has_uncoverable_rows else ALL
         numbers, critical = np.arange(len(self))[rows], self.critical[rows]
         after = np.sum([critical >= knot for knot in self.knots[1:]], axis=0)
-        rising = nearer = self._active_slopes(numbers, after)
+        rising = nearer = growth[after, numbers]
         falling, at_knot = rising.copy(), np.flatnonzero((self.knots[after] == critical) & (after > 0))
-        falling[at_knot] = self._active_slopes(numbers[at_knot], after[at_knot] - 1)
+        falling[at_knot] = growth[after[at_knot] - 1, numbers[at_knot]]
         if not self.symmetric:
-            nearer = np.where(critical > 0, rising, np.minimum(*self.slopes(0))[rows])
+            nearer = np.where(critical > 0, rising, np.minimum(growth[0], other_growth[0])[rows])
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
         return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()}, rows)
 
-    def _active_slopes(self, rows: Indices, knot: Indices) -> Array:
-        """Growth of the active band of single rows from each one's knot to the next, or beyond the last."""
-        last = len(self.knots) - 1
-        low, high = np.where(knot < last, knot, 0), np.minimum(knot + 1, last)
-        slopes: Array = (self.actives[high, rows] - self.actives[low, rows]) / (self.knots[high] - self.knots[low])
-        return slopes
-
-    def _change_at_knot(self, i: int, knot: float, widening: float, *, exact: bool) -> Events:
+    def _change_at_knot(self, i: int, widening: float, growth: Array, other_growth: Array, *, exact: bool) -> Events:
         """Sums over all rows of what the slopes of their metrics change by at a knot."""
 
         def change(before: Array, after: Array) -> Array | tuple[Array, Array]:
@@ -165,8 +153,8 @@ class LevelsPath(Path):
             high = fsum(terms)
             return np.array([high]), np.array([fsum([*terms, -high])])
 
-        zero = np.zeros(len(self))
-        (left, other_left), (right, other_right) = self.slopes(i - 1) if i else (zero, zero), self.slopes(i)
+        left, other_left = (lines[i - 1] * (i > 0) for lines in (growth, other_growth))
+        right, other_right, knot = growth[i], other_growth[i], self.knots[i]
         covered, missed = self.critical < knot, (self.critical > knot) * (i > 0)
         rising = change(left * covered, right * covered)
         changes: dict[Metric, Array | tuple[Array, Array]] = {
@@ -180,14 +168,15 @@ class LevelsPath(Path):
             nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
             nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
             changes["excess"] = change(nearer_left * covered, nearer_right * covered)
-        return Events(np.array([knot]), changes, None)
+        return Events(self.knots[i : i + 1], changes, None)
 
-    def _crossovers(self, i: int, limit: float) -> Events:
+    def _crossovers(self, i: int, active: Array, other: Array) -> Events:
         """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly.
 
-        They are covered there, whatever rounding says: the active band is the other one and two errors more.
+        They are covered there, whatever rounding says: the active band is the other one and two errors more. `active`
+        and `other` are the growth of the bands there.
         """
-        gap, (active, other) = self._gap(i), self.slopes(i)
+        gap = self._gap(i)
         if i == len(self.knots) - 1:
             rows = np.flatnonzero((gap < 0) & (active > other))
             with np.errstate(over="ignore"):
@@ -198,7 +187,7 @@ class LevelsPath(Path):
             share = gap[rows] / (gap[rows] - following[rows])
             position = self.knots[i] + share * (self.knots[i + 1] - self.knots[i])
         position = np.maximum(position, self.critical[rows])
-        kept = position < limit
+        kept = position < self.largest
         rows = rows[kept]
         faster, slower = np.maximum(active, other)[rows], np.minimum(active, other)[rows]
         change = -self.weighted(faster, rows), self.weighted(slower, rows)
@@ -208,6 +197,11 @@ class LevelsPath(Path):
         """By how much the other bound is nearer to the observation than the bound on the error's side."""
         gap: Array = self.actives[i] - self.others[i] - 2 * self.error
         return gap
+
+
+def _slopes(values: Array, knots: Array) -> Array:
+    """Slopes from each knot to the next, and beyond the last, at t = 1, of what is in proportion to t from there on."""
+    return np.diff(values, axis=0, append=2 * values[-1:]) / np.diff(knots, axis=0, append=2 * knots[-1:])
 
 
 def _between_levels(error: Array, paths: Sequence[ScalePath], knots: Array, actives: Array) -> Array:

@@ -51,16 +51,7 @@ def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, u
     overall = climatology(intervals, alpha) / unit
     if abs(constant - best) <= 1e-14 * constant:
         constant = best  # a constant band, but for rounding
-    return Decomposition(
-        score=score,
-        best_score=best,
-        best_scale=t * path.t_unit,
-        miscalibration=score - best,
-        discrimination=constant - best,
-        uncertainty=constant,
-        prediction=overall - constant,
-        climatology=overall,
-    )
+    return Decomposition.of(score, best, t * path.t_unit, uncertainty=constant, climatology=overall)
 
 
 def climatology(intervals: Intervals, alpha: Fraction) -> float:

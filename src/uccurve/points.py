@@ -89,6 +89,12 @@ class Decomposition:
 
     __repr__ = short_repr
 
+    @classmethod
+    def of(cls, score: float, best: float, scale: float, *, uncertainty: float, climatology: float) -> Decomposition:
+        """What follows from the score, the best one and its scale, and the scores of the two references."""
+        parts = score - best, uncertainty - best, uncertainty, climatology - uncertainty
+        return cls(score, best, scale, *parts, climatology)
+
 
 class Curve(Protocol):
     """What `assess`, plots and pages ask of a curve: met by `UCC` over any path and by `SketchUCC`."""

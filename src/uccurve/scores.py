@@ -8,18 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _checks as checks
+from . import _rowscores as rows
 from ._arrays import Indices, ascending, average, finite, first_axis, floats, refuse_missing, within_range
 from ._checks import HEADLINE, Array, Axes, Range, Unit, Vary
-from ._rowscores import (
-    LEAVE_OUT,
-    crps_of_quantiles,
-    crps_of_samples,
-    data_columns,
-    distances,
-    pinball,
-    refuse_crossing,
-    wis,
-)
 from ._scoring import penalised
 from .curve import UCC
 from .intervals import Intervals
@@ -249,7 +240,7 @@ def interval_score(
     if alpha == 0:
         raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
     (y, low, high), weight = _bounds(y_true, lower, upper, sample_weight)
-    width, below, above = distances(y, low, high)
+    width, below, above = rows.distances(y, low, high)
     with np.errstate(over="ignore"):  # a tiny `alpha` may take the score out of float64
         return average(penalised(width, below + above, alpha), weight)
 
@@ -275,11 +266,11 @@ def pinball_score(
     0.625
     """
     level = float(checks.proportion("quantile", quantile))
-    (y, predicted), weight = data_columns(sample_weight, y_true=y_true, y_quantile=y_quantile)
+    (y, predicted), weight = rows.data_columns(sample_weight, y_true=y_true, y_quantile=y_quantile)
     with np.errstate(over="ignore"):
         error = y - predicted
     within_range(error, y_true=y, y_quantile=predicted)
-    return average(pinball(error, level), weight)
+    return average(rows.pinball(error, level), weight)
 
 
 def crps_score(
@@ -326,9 +317,9 @@ def crps_score(
     >>> crps_score([1, 5], samples=[[0, 5], [2, 5]], quantile_levels=[0.25, 0.75])
     0.25
     """
-    (y,), weight = data_columns(sample_weight, y_true=y_true)
+    (y,), weight = rows.data_columns(sample_weight, y_true=y_true)
     if quantile_levels is None:
-        return average(crps_of_samples(y, first_axis("draws", samples, y.shape)), weight)
+        return average(rows.crps_of_samples(y, first_axis("draws", samples, y.shape)), weight)
     levels = _levels("quantile_levels", quantile_levels)
     if len(levels) < 2:
         raise ValueError(
@@ -342,9 +333,9 @@ def crps_score(
             "Hint: sort levels and quantiles together."
         )
     quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))
-    refuse_missing(finite("samples", LEAVE_OUT), quantiles)
-    refuse_crossing("samples", list(quantiles))
-    return average(crps_of_quantiles(y, quantiles, levels), weight)
+    refuse_missing(finite("samples", rows.LEAVE_OUT), quantiles)
+    rows.refuse_crossing("samples", list(quantiles))
+    return average(rows.crps_of_quantiles(y, quantiles, levels), weight)
 
 
 def wis_score(
@@ -383,15 +374,15 @@ def wis_score(
     >>> wis_score([5], median=[3], lower=[[2, 0]], upper=[[4, 6]], levels=[0.5, 0.9])  # (1 + 1.5 + 0.3) / 2.5
     1.12
     """
-    (y, middle), weight = data_columns(sample_weight, y_true=y_true, median=median)
+    (y, middle), weight = rows.data_columns(sample_weight, y_true=y_true, median=median)
     promised = _levels("levels", levels)
     order = np.argsort(promised)
     if (twice := np.diff(promised[order]) == 0).any():
         raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} is given twice.")
     low, high = (_level_columns(name, bounds, y.shape, order) for name, bounds in (("lower", lower), ("upper", upper)))
-    refuse_crossing("lower`, `median` and `upper", [*low[::-1], middle, *high])
+    rows.refuse_crossing("lower`, `median` and `upper", [*low[::-1], middle, *high])
     alpha = [float(1 - checks.as_written(level)) for level in promised[order].tolist()]
-    return average(wis(y, middle, low, high, alpha).score, weight)
+    return average(rows.wis(y, middle, low, high, alpha).score, weight)
 
 
 def _curve(
@@ -399,13 +390,13 @@ def _curve(
 ) -> UCC:
     """Curve of observations, predictions, lower and upper bounds."""
     names = ("y_true", "y_pred", "lower", "upper")
-    columns, weight = data_columns(sample_weight, **dict(zip(names, data, strict=True)))
+    columns, weight = rows.data_columns(sample_weight, **dict(zip(names, data, strict=True)))
     return UCC(Intervals.from_bounds(*columns, weight=weight, min_band=min_band), vary=vary)
 
 
 def _bounds(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, sample_weight: Any) -> tuple[list[Array], Any]:
     """Observations, intervals that are not upside down, and weights."""
-    columns, weight = data_columns(sample_weight, y_true=y_true, lower=lower, upper=upper)
+    columns, weight = rows.data_columns(sample_weight, y_true=y_true, lower=lower, upper=upper)
     ascending(*columns[1:])
     return columns, weight
 
@@ -417,7 +408,7 @@ def _level_columns(name: str, bounds: ArrayLike, shape: tuple[int, ...], order: 
         raise ValueError(
             f"`{name}` must have the shape of `y_true`, then one column per level: {array.shape} against {wanted}."
         )
-    refuse_missing(finite(name, LEAVE_OUT), array, axis=-1)
+    refuse_missing(finite(name, rows.LEAVE_OUT), array, axis=-1)
     return [array[..., column] for column in order]
 
 

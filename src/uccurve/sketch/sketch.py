@@ -443,16 +443,8 @@ class SketchUCC:
         ask = self._within(unit)
         score, uncertainty = (of(coverage=coverage).middle for of in (ask.interval_score, ask.uncertainty))
         best = min(ask.best_score(coverage=coverage).middle, score)
-        return Decomposition(
-            score=score,
-            best_score=best,
-            best_scale=ask.best_scale(coverage=coverage).middle,
-            miscalibration=score - best,
-            discrimination=uncertainty - best,
-            uncertainty=uncertainty,
-            prediction=np.nan,
-            climatology=np.nan,
-        )
+        scale = ask.best_scale(coverage=coverage).middle
+        return Decomposition.of(score, best, scale, uncertainty=uncertainty, climatology=np.nan)
 
     def potential_crps(self, *, unit: Unit = "raw") -> float:
         """CRPS of the predictive distributions that the scaled bands describe, each level at its best scale.
