@@ -335,7 +335,7 @@ class Intervals:
         below = _moved_bands(self, -1, self.lower_band, scale[0], shift[0])
         above = _moved_bands(self, 1, self.upper_band, scale[1], shift[1])
         above = below if self.symmetric and np.array_equal(below, above) else above
-        facts = {"weight": self._weight, "raised": self.raised, "dropped": self.dropped}
+        facts: Any = {"weight": self._weight, "raised": self.raised, "dropped": self.dropped}
         return self._from_checked(self.y_true, self.y_pred, below, above, **facts)
 
     @classmethod
