@@ -50,9 +50,9 @@ def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (4000, 1))
     y = 2 * X[:, 0] * rng.standard_normal(4000)
-    new = {"three": (np.array([[0.02], [0.5], [0.95]]), y[:3]), "one": (np.array([[0.5]]), y[:1])}
-    found = tabular.half_widths((X, y), new, {"n_estimators": 50, "max_depth": 2}, share=0.5, seed=0)
-    first, second = found["three"], found["one"]
+    base, band = (tabular.boosted({"n_estimators": 50, "max_depth": 2}, seed=0, quantile=q) for q in (None, 0.95))
+    found = tabular.meta_bands((X, y), base, band, share=0.5, state=0)
+    first, second = found(np.array([[0.02], [0.5], [0.95]])), found(np.array([[0.5]]))
     # The 0.95 quantile of |N(0, 2x)| is 1.96 * 2x.
     assert_allclose(first[1:], [1.96, 3.72], rtol=0.2)
     assert 0 <= first[0] < 0.5

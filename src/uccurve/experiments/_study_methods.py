@@ -20,6 +20,7 @@ from uccurve import IntervalRegressor
 from uccurve.train import BandRegressor
 
 from .experiment import Floats
+from .tabular import meta_bands
 
 Predict = Callable[[Floats], tuple[Floats, Floats, Floats]]  # returns predictions, lower and upper bounds of new rows
 Method = Callable[[Floats, Floats, int], Predict]  # fits a method on features and targets with a seed
@@ -89,14 +90,9 @@ def quantile_boosting(X: Floats, y: Floats, seed: int) -> Predict:
 
 def meta(X: Floats, y: Floats, seed: int) -> Predict:
     """Fit the paper's Meta: a quantile of the absolute errors on rows held out from its base."""
-    seen, held_out, y_seen, y_held_out = train_test_split(X, y, test_size=HELD_OUT, random_state=seed)
-    point, base = learner(seed).fit(X, y), learner(seed).fit(seen, y_seen)
-
-    def features(at: Floats) -> Floats:
-        return np.column_stack([at, base.predict(at)])
-
-    band = quantile(seed, COVERAGE).fit(features(held_out), np.abs(y_held_out - base.predict(held_out)))
-    return lambda new: around(1.0, point.predict(new), band.predict(features(new)))
+    point = learner(seed).fit(X, y)
+    band = meta_bands((X, y), learner(seed), quantile(seed, COVERAGE), share=HELD_OUT, state=seed)
+    return lambda new: around(1.0, point.predict(new), band(new))
 
 
 def gaussian_likelihood(X: Floats, y: Floats, seed: int) -> Predict:

@@ -76,23 +76,20 @@ def quantile_models(train: Data, new: Sets, settings: Settings, *, seed: int) ->
     return {f"{key} {n}": np.stack([*middle[key], *found[f"{key} {n}"]]) for n in QUANTILES for key in new}
 
 
-def half_widths(train: Data, new: Sets, size: Mapping[str, int], *, share: float, seed: int) -> Arrays:
-    """Return the meta model's bands for each set of new rows: the 0.95 quantile of its base's absolute error.
+def meta_bands(train: Data, base: Any, band: Any, *, share: float, state: int) -> Callable[[Floats], Floats]:
+    """Return what predicts the paper's Meta bands: `band` learns a quantile of the absolute errors of `base`.
 
     The base is fitted on a part of the rows, the band model on the errors of the others, a `share` of all, with the
     base's prediction as one more feature. A negative quantile estimate is a band of 0.
     """
-    X, y = train
-    state = int(np.random.RandomState(seed).randint(2**31 - 1))
-    seen, unseen = train_test_split(np.arange(len(y)), test_size=share, random_state=state)
-    base = boosted(size, seed=seed).fit(X[seen], y[seen])
+    seen, unseen, y_seen, y_unseen = train_test_split(*train, test_size=share, random_state=state)
+    base.fit(seen, y_seen)
 
-    def features(points: Floats) -> Floats:
-        return np.column_stack([points, base.predict(points)])
+    def features(X: Floats) -> Floats:
+        return np.column_stack([X, base.predict(X)])
 
-    errors = np.abs(y[unseen] - base.predict(X[unseen]))
-    band = boosted(size, seed=seed, quantile=HIGH).fit(features(X[unseen]), errors)
-    return {key: np.maximum(band.predict(features(points)), 0.0) for key, (points, _) in new.items()}
+    band.fit(features(unseen), np.abs(y_unseen - base.predict(unseen)))
+    return lambda X: np.maximum(band.predict(features(X)), 0.0)
 
 
 def area_bands(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
@@ -119,8 +116,10 @@ def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Index, In
 def intervals(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
     """Return one fold's intervals of each of the paper's models, all around one prediction."""
     found = quantile_models(train, new, settings, seed=seed)
-    meta = half_widths(train, new, settings["strong"], share=settings["meta_share"], seed=seed)
-    return found | {f"{key} Meta": banded(found[f"{key} GBR"], band) for key, band in meta.items()}
+    base, band = (boosted(settings["strong"], seed=seed, quantile=q) for q in (None, HIGH))
+    state = int(np.random.RandomState(seed).randint(2**31 - 1))
+    meta = meta_bands(train, base, band, share=settings["meta_share"], state=state)
+    return found | {f"{key} Meta": banded(found[f"{key} GBR"], meta(X)) for key, (X, _) in new.items()}
 
 
 def pooled(load: Callable[[], Data], fold: Callable[..., Arrays], seed: int, settings: Settings) -> Arrays:
