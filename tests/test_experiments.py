@@ -204,7 +204,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
         "libraries": ["numpy"],
         "settings": {"size": 2},
         "quick": {"size": 1},
-        "second": {"note": "Inferred.", "seeds": 1, "settings": {"extra": 1}},
+        "second": {"note": "Inferred.", "seeds": 1},
         "reasons": {"Sums": "Because."},
         "captions": {"toy-ucc": "A toy <curve>."},
         "claims": {"Sec. 1": {"positive": "total is positive"}},
@@ -228,11 +228,8 @@ def toy(work: Callable[[str, int, Settings], Arrays]) -> Experiment:
         draw_curves(ax, {"A": iv, "Constant": flat(iv)})
         return {"toy-ucc": figure}
 
-    def more(seed: int, settings: Settings) -> Arrays:
-        return {"value": np.array(10 * settings["size"] + settings["extra"] + seed)}
-
-    first = {name: partial(work, name) for name in ("one", "two")}
-    return Experiment("synthetic", {FIRST: first, SECOND: {"more": more}}, read, draw)
+    parts = {name: partial(work, name) for name in ("one", "two")}
+    return Experiment("synthetic", parts, read, draw, (FIRST, SECOND))
 
 
 @pytest.mark.usefixtures("words")
@@ -284,7 +281,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
     found = run_one(toy(work), **start, progress=lambda _, i, n: steps.append((i, n)))
     write_page(tmp_path / "out")
     assert sorted(done) == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
-    assert steps == [(i, 7) for i in range(8)]
+    assert steps == [(i, 6) for i in range(7)]
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["index.html", "synthetic.json", "toy-ucc.svg"]
     assert json.loads((tmp_path / "out" / "synthetic.json").read_text()) == found
@@ -293,7 +290,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
     assert "2 of 2" in page
     assert "Inferred." in page
     assert {row["reading"] for row in found["rows"]} == {FIRST, SECOND}
-    assert list((tmp_path / "cache").rglob("more-seed*.npz")) == [*(tmp_path / "cache").rglob("more-seed0-*.npz")]
+    assert {name: about["seeds"] for name, about in found["readings"].items()} == {FIRST: [0, 1], SECOND: [0]}
     assert '<th scope="row">size</th>\n<td>2</td>' in page
     assert "A toy &lt;curve&gt;." in page
     assert "4.500 ± 0.707 (3.000)" in as_text(found)
@@ -428,7 +425,7 @@ def test_every_experiment_has_words_for_its_figures_and_readings(name: str) -> N
     assert json.loads(json.dumps(dict(experiment.settings())))
     assert experiment.words["title"]
     assert experiment.words["captions"]
-    if SECOND in experiment.work:
+    if SECOND in experiment.readings:
         note = experiment.words["second"]["note"]
         assert "nferred" in note
         assert "For it" in note
@@ -440,7 +437,7 @@ def test_the_page_shows_the_committed_results() -> None:
     text = (DOCS / "paper-recomputed.md").read_text(encoding="utf-8")
     assert refreshed(text, DOCS / "paper") == text
     shown = {(block["name"], block["reading"] or FIRST) for block in BLOCK.finditer(text)}
-    assert shown == {(name, reading) for name in NAMES for reading in load(name).work}
+    assert shown == {(name, reading) for name in NAMES for reading in load(name).readings}
 
 
 @pytest.mark.usefixtures("words")

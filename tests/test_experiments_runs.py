@@ -72,7 +72,7 @@ def test_a_quick_run_has_a_cell_for_every_value_of_the_paper(name: str, quick: t
     rows = quick[0][name]["rows"]
     ours = {(row["table"], row["model"], row["measure"]) for row in rows}
     assert set(load(name).paper) <= ours
-    assert {row["reading"] for row in rows} == set(load(name).work)
+    assert {row["reading"] for row in rows} == set(load(name).readings)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,7 +19,7 @@ from uccurve import UCC, Intervals
 from uccurve.plots._drawing import GREY, PALETTE, mark_in_view
 
 from .bands import BM, beside_constants, crossing
-from .experiment import FIRST, Arrays, Cells, Experiment, Findings, Floats, Parts, Settings, row
+from .experiment import Arrays, Cells, Experiment, Findings, Floats, Parts, Settings, row
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 Weights = dict[str, Array]
@@ -235,4 +235,4 @@ def draw(parts: Parts) -> Figures:
 
 WORK = {method: partial(fitted, method) for method in ("VI", "NUTS")}
 DRAWN = {"HMC": partial(fitted, "HMC")}  # five million gradients
-EXPERIMENT = Experiment("bnn", {FIRST: WORK}, judge, draw, DRAWN)
+EXPERIMENT = Experiment("bnn", WORK, judge, draw, drawn=DRAWN)

@@ -8,7 +8,7 @@ from uccurve import UCC, Intervals
 from uccurve.plots._drawing import GREY, PALETTE
 
 from .bands import BM, banded, crossing
-from .experiment import FIRST, Arrays, Experiment, Findings, Models, Parts, Settings
+from .experiment import Arrays, Experiment, Findings, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 FACTOR = 0.3
@@ -101,4 +101,4 @@ def draw(parts: Parts) -> Figures:
     return {**figures, "concepts-predictions": predictions}
 
 
-EXPERIMENT = Experiment("concepts", {FIRST: {"small data": small_data}}, judge, draw)
+EXPERIMENT = Experiment("concepts", {"small data": small_data}, judge, draw)

@@ -119,11 +119,12 @@ class Experiment:
     Attributes
     ----------
     work : mapping
-        By reading of the paper's recipe, what computes the parts that it needs beyond those of earlier readings.
+        What computes each part of a seed.
     read : callable
-        Returns what all parts of a seed say under a reading.
+        Returns what the parts of a seed say under a reading of the paper's recipe.
     draw : callable
         Returns figures by file name.
+    readings : tuple of str
     drawn : mapping
         What computes the parts that only the seed that is drawn needs.
     defaults : mapping
@@ -131,9 +132,10 @@ class Experiment:
     """
 
     name: str
-    work: Mapping[str, Work]
+    work: Work
     read: Callable[[str, Parts, int], Findings]
     draw: Callable[[Parts], dict[str, Any]]
+    readings: tuple[str, ...] = (FIRST,)
     drawn: Work = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -149,14 +151,13 @@ class Experiment:
 
     @property
     def paper(self) -> Cells:
-        """The paper's values, without those that it does not print."""
+        """The paper's values; nan where it prints none."""
         return {
             (table, model, measure): value
             for table, rows in self.words.get("values", {}).items()
             for model, values in rows.items()
             if model != "measures"
             for measure, value in zip(rows["measures"], values, strict=True)
-            if not math.isnan(value)
         }
 
     def seeds(self, count: int | None = None, *, quick: bool = False) -> tuple[int, ...]:
@@ -171,20 +172,16 @@ class Experiment:
 
     def parts(self, seed: int, *, quick: bool) -> dict[str, Callable[[], Arrays]]:
         """Return what computes or reads each part of a seed, kept by settings, seed, recipe and library versions."""
-        found: dict[str, Callable[[], Arrays]] = {}
+        found, settings = {}, self.settings(quick=quick)
         common = {
             "seed": seed,
             "recipe": self.words.get("recipe", 1),
             "versions": store.versions(self.words["libraries"]),
+            "settings": settings,
         }
-        for reading, work in self.work.items():
-            about = self.words.get(reading, {})
-            if seed >= about.get("seeds", math.inf):
-                continue
-            settings = Settings({**self.settings(quick=quick), **about.get("settings", {})})
-            for part, compute in {**work, **(self.drawn if seed == self.illustration else {})}.items():
-                path = store.part_path(self.name, f"{part}-seed{seed}", {**common, "settings": settings, "part": part})
-                found[part] = partial(store.finished, path, partial(compute, seed, settings))
+        for part, compute in {**self.work, **(self.drawn if seed == self.illustration else {})}.items():
+            path = store.part_path(self.name, f"{part}-seed{seed}", {**common, "part": part})
+            found[part] = partial(store.finished, path, partial(compute, seed, settings))
         return found
 
     def computed(self, seed: int, *, quick: bool, step: Callable[[str], None] = lambda _: None) -> Parts:
@@ -196,6 +193,6 @@ class Experiment:
         return found
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
-        """Return what each reading whose parts are there says, with proper scores."""
-        complete = [reading for reading, work in self.work.items() if set(work) <= set(parts)]
-        return {name: scored(self.read(name, parts, seed), self.words["claims"]) for name in complete}
+        """Return what each reading says, with proper scores; some are for the first seeds only."""
+        chosen = [name for name in self.readings if seed < self.words.get(name, {}).get("seeds", math.inf)]
+        return {name: scored(self.read(name, parts, seed), self.words["claims"]) for name in chosen}

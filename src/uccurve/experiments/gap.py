@@ -112,5 +112,5 @@ def draw(parts: Parts) -> Figures:
     return {"gap-fits": fits, "gap-ucc": curves}
 
 
-WORK = {reading: {name: partial(intervals, regions)} for reading, (name, regions) in PARTS.items()}
-EXPERIMENT = Experiment("gap", WORK, judge, draw)
+WORK = {name: partial(intervals, regions) for name, regions in PARTS.values()}
+EXPERIMENT = Experiment("gap", WORK, judge, draw, (FIRST, SECOND))

@@ -79,7 +79,7 @@ def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]],
         "figures": [{"name": name, "caption": caption} for name, caption in words["captions"].items()],
         "reasons": words.get("reasons", {}),
     }
-    for name in experiment.work:
+    for name in experiment.readings:
         by_seed = {seed: one[name] for seed, one in judged.items() if name in one}
         found["readings"][name] = {"seeds": list(by_seed), "note": words.get(name, {}).get("note", "")}
         for cell in dict.fromkeys(cell for one in by_seed.values() for cell in one.cells):

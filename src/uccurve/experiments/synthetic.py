@@ -5,7 +5,7 @@ import numpy as np
 from uccurve import UCC, Intervals
 
 from .bands import BM, ED, PERFECT, SUMMARY, all_differ, all_models, banded, costs, models_of, ranked, summary, tuned
-from .experiment import FIRST, Arrays, Experiment, Findings, Floats, Parts, Settings
+from .experiment import Arrays, Experiment, Findings, Floats, Parts, Settings
 from .figures import Figures, canvas, draw_curves, draw_fit
 from .tabular import Data, area_bands, quantile_models
 
@@ -100,4 +100,4 @@ def draw(parts: Parts) -> Figures:
 
 
 WORK = {"intervals": intervals, "area bands": trained_bands}
-EXPERIMENT = Experiment("synthetic", {FIRST: WORK}, judge, draw)
+EXPERIMENT = Experiment("synthetic", WORK, judge, draw)

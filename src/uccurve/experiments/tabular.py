@@ -181,9 +181,6 @@ def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[s
                 ax.set_title(f"{reading} reading", fontsize="medium")
         return {f"{name}-ucc": figure}
 
-    more: dict[str, Any] = {TIES: partial(bounds, kind=EarlierBoosting), "area bands": area_bands}
-    work = {
-        FIRST: {"intervals": partial(pooled, load, intervals)},
-        SECOND: {part: partial(pooled, load, fold) for part, fold in more.items()},
-    }
-    return Experiment(name, work, findings, draw, defaults={"rows": None})
+    folds: Any = {"intervals": intervals, TIES: partial(bounds, kind=EarlierBoosting), "area bands": area_bands}
+    work = {part: partial(pooled, load, fold) for part, fold in folds.items()}
+    return Experiment(name, work, findings, draw, (FIRST, SECOND), defaults={"rows": None})

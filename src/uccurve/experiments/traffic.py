@@ -223,7 +223,6 @@ def draw(parts: Parts) -> Figures:
     return {"traffic-ucc": figure}
 
 
-WORK = {name: partial(forecasts, kind) for name, kind in MODELS.items()}
 TUNED_INSIDE = partial(forecasts, "dropout", train="outside", tune="inside")
-SECOND_WORK = {ONLINE: partial(forecasts, "online"), INSIDE: TUNED_INSIDE}
-EXPERIMENT = Experiment("traffic", {FIRST: WORK, SECOND: SECOND_WORK}, judge, draw)
+WORK = {name: partial(forecasts, kind) for name, kind in (MODELS | {ONLINE: "online"}).items()} | {INSIDE: TUNED_INSIDE}
+EXPERIMENT = Experiment("traffic", WORK, judge, draw, (FIRST, SECOND))
