@@ -127,8 +127,6 @@ class Experiment:
     readings : tuple of str
     drawn : mapping
         What computes the parts that only the seed that is drawn needs.
-    defaults : mapping
-        Settings that `paper.toml` may leave out.
     """
 
     name: str
@@ -137,7 +135,6 @@ class Experiment:
     draw: Callable[[Parts], dict[str, Any]]
     readings: tuple[str, ...] = (FIRST,)
     drawn: Work = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -168,7 +165,7 @@ class Experiment:
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings of a full or a quick run."""
         changed = self.words.get("quick", {}) if quick else {}
-        return Settings({**self.defaults, **self.words.get("settings", {}), **changed})
+        return Settings({**self.words["settings"], **changed})
 
     def parts(self, seed: int, *, quick: bool) -> dict[str, Callable[[], Arrays]]:
         """Return what computes or reads each part of a seed, kept by settings, seed, recipe and library versions."""

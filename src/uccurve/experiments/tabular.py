@@ -123,8 +123,8 @@ def intervals(train: Data, new: Sets, settings: Settings, *, seed: int) -> Array
 
 
 def pooled(load: Callable[[], Data], fold: Callable[..., Arrays], seed: int, settings: Settings) -> Arrays:
-    """Return what `fold` finds, one fold after the other; `settings["rows"]` takes only the first rows (quick runs)."""
-    X, y = (array[: settings["rows"]] for array in load())
+    """Return what `fold` finds, one fold after the other; a quick run may take only the first rows."""
+    X, y = (array[: settings.get("rows")] for array in load())
     chosen = list(splits(len(y), settings, seed=seed))
     sets = [[(X[rows], y[rows]) for rows in split] for split in chosen]
     jobs = Parallel(n_jobs=-1 if len(y) > FEW_ROWS else 1)
@@ -183,4 +183,4 @@ def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[s
 
     folds: Any = {"intervals": intervals, TIES: partial(bounds, kind=EarlierBoosting), "area bands": area_bands}
     work = {part: partial(pooled, load, fold) for part, fold in folds.items()}
-    return Experiment(name, work, findings, draw, (FIRST, SECOND), defaults={"rows": None})
+    return Experiment(name, work, findings, draw, (FIRST, SECOND))
