@@ -8,10 +8,9 @@ from typing import Any
 from uccurve.plots._drawing import GREY, PALETTE
 
 from .figures import canvas, save
-from .results import Result
+from .results import Result, rendered
 from .store import write_whole
 
-TEMPLATE = Path(__file__).with_name("study_page.md")
 # Group of data sets, measure and title of each critical-difference diagram.
 PANELS = (
     ("large", "score", "Score as delivered, 500 training rows or more"),
@@ -26,14 +25,10 @@ SKILL = ("skill_low", "skill_pooled", "skill_high")
 
 def write(result: Result, folder: Path) -> None:
     """Write figures and page."""
-    from jinja2 import Environment, StrictUndefined
-
     save(rank_diagrams(result), folder / "study" / "ranks")
     save(forest_plots(result), folder / "study" / "skills")
-    environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)  # noqa: S701  Markdown
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     answers = {name: answer(result, name) for name, group in result["ranks"].items() if group["measures"]}
-    page = template.render(**result, answers=answers, best=best, saved=saved)
+    page = rendered("study_page.md", **result, answers=answers, best=best, saved=saved)
     write_whole(folder / "study.md", f"{page}\n".encode())
 
 

@@ -118,12 +118,13 @@ def climb(key: Array, x: Array, y: Array, settings: Settings) -> tuple[Factors, 
     return factors, bounds[-steps // 10 :].mean()
 
 
-def variational(x: Array, y: Array, settings: Settings, *, seed: int) -> tuple[Factors, Floats]:
-    """Return the restart with the highest evidence bound, and the bounds of all."""
+def variational(x: Array, y: Array, settings: Settings, *, seed: int) -> Factors:
+    """Return the restart with the highest evidence bound."""
     keys = jax.random.split(jax.random.key(seed), settings["restarts"])
     factors, bounds = jax.vmap(lambda key: climb(key, x, y, settings))(keys)
     best = int(jnp.argmax(bounds))
-    return jax.tree.map(lambda a: a[best], factors), np.asarray(bounds, dtype=np.float64)
+    found: Factors = jax.tree.map(lambda a: a[best], factors)
+    return found
 
 
 def functions(weights: Weights, x: Floats) -> Floats:
@@ -157,8 +158,7 @@ def fitted(method: str, seed: int, settings: Settings) -> Arrays:
     found, noise = data(seed, settings["noise"]), settings["noise"]
     x, y = jnp.asarray(found["train"], jnp.float32)
     if method == "VI":
-        factors, found["evidence bounds"] = variational(x, y, settings, seed=seed)
-        draws = settings["chains"] * settings["draws"]
+        factors, draws = variational(x, y, settings, seed=seed), settings["chains"] * settings["draws"]
         weights = variational_draws(factors, draws=draws, key=jax.random.key(seed + 1))
     else:
         weights = posterior_draws(x, y, settings, seed=seed, kernel=method)

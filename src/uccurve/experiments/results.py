@@ -28,7 +28,7 @@ from .store import versions, write_json, write_whole
 Result = dict[str, Any]
 Progress = Callable[[str, int, int], None]
 LIBRARIES = ("uccurve", "numpy", "scikit-learn")
-TEMPLATE = Path(__file__).with_name("page.html")
+FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"<!-- (?P<name>\w+)(, (?P<reading>\w+))?: (?P<table>[^\n]+?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -96,13 +96,19 @@ def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]],
 
 def write_page(folder: Path) -> None:
     """Write the page, which also shows the results of earlier runs."""
-    from jinja2 import Environment
-
     files = [folder / f"{name}.json" for name in printed()]
     results = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
-    template = Environment(autoescape=True, trim_blocks=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
-    page = template.render(results=[one for one in results if "readings" in one], tables=tables)
+    page = rendered("page.html", results=[one for one in results if "readings" in one], tables=tables)
     write_whole(folder / "index.html", page.encode())
+
+
+def rendered(template: str, **content: Any) -> str:
+    """Return a template of this folder, filled in; what goes into HTML is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    lines: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
+    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(), **lines)
+    return environment.get_template(template).render(**content)
 
 
 def run_one(experiment: Experiment, folder: Path, *, quick: bool, seeds: int | None, progress: Progress) -> Result:
@@ -134,7 +140,7 @@ def run_one(experiment: Experiment, folder: Path, *, quick: bool, seeds: int | N
 # ---- from a result to tables
 
 
-def shown(row: Mapping[str, Any] | None) -> str:
+def shown(row: Mapping[str, Any]) -> str:
     """Return ours with its spread, and the paper's in brackets, all to the digit that their size deserves.
 
     >>> shown({"table": "Areas", "measure": "BM", "ours": {"mean": 0.1384, "sd": 0.01}, "paper": 0.15})
@@ -142,8 +148,6 @@ def shown(row: Mapping[str, Any] | None) -> str:
     >>> shown({"table": "Gains, %", "measure": "BM", "ours": {"mean": 4.44, "sd": None}, "paper": None})
     '4.4'
     """
-    if row is None:
-        return ""
     mean, spread, paper = row["ours"]["mean"], row["ours"]["sd"], row["paper"]
     size = abs(mean or 0.0)
     short = size >= 10 or "%" in row["table"] + row["measure"] or row["measure"] == "rank"
@@ -164,11 +168,11 @@ def tables(found: Result, reading: str = FIRST) -> dict[str, list[list[str]]]:
     )
     lines: dict[str, list[list[str]]] = {}
     for table in dict.fromkeys(row["table"] for row in numbers):
-        cells = {(row["model"], row["measure"]): row for row in numbers if row["table"] == table}
+        cells = {(row["model"], row["measure"]): shown(row) for row in numbers if row["table"] == table}
         measures = list(dict.fromkeys(measure for _, measure in cells))
         lines[table] = [["", *measures]]
         for model in dict.fromkeys(model for model, _ in cells):
-            lines[table].append([model, *(shown(cells.get((model, measure))) for measure in measures)])
+            lines[table].append([model, *(cells.get((model, measure), "") for measure in measures)])
     lines["claims"] = [["holds in", "claim", "where"]]
     lines["claims"] += [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said]
     lines["verdicts"] = [["model to ship", "chosen in", "significantly better than the next in"]]
