@@ -35,7 +35,7 @@ SMALL = 500  # training rows below which a data set counts as small
 RANKED = {"score": 1, "best_score": 1, "skill": -1, "gain_BM": -1, "gain_BD": -1, "gain_ED": -1}
 DIGITS = 12  # decimals of all numbers, so that the constant band's gain is 0 and not the rounding of the machine
 ABOUT = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
-OWN = {"words": "a method of your own", "package": "uccurve"}
+OWN = {"package": "uccurve", "words": "a method of your own"}
 
 
 def run_study(
@@ -46,7 +46,8 @@ def run_study(
     seeds = seeds or (1 if quick else 5)
     chosen = selected("methods", methods, METHODS) | {name: own_method(name, one) for name, one in own.items()}
     sets = selected("data", QUICK if quick and data is None else data, DATA)
-    packages = loaded({name: about("methods", name) for name in chosen} | {name: about("data", name) for name in sets})
+    said = {name: ABOUT["methods"].get(name, OWN) for name in chosen}
+    packages = loaded(said | {name: ABOUT["data"][name] for name in sets})
     total = len(sets) * seeds * len(chosen)
     steps = iter(range(total))
     judged: dict[str, Any] = {}
@@ -55,9 +56,10 @@ def run_study(
         parts: dict[str, list[Arrays]] = defaultdict(list)
         for (method, fit), one in product(chosen.items(), trials):
             progress(f"study: {method} on {name}, seed {one.seed}", next(steps), total)
-            if len(one.folds[0][0]) <= about("methods", method).get("most_rows", np.inf):
-                parts[method].append(finished_part(one, method, fit, keep=method not in own))
-        judged[name] = about("data", name) | judge(trials, parts)
+            if len(one.folds[0][0]) <= said[method].get("most_rows", np.inf):
+                predicted = intervals if method in own else finished_part
+                parts[method].append(predicted(one, method, fit))
+        judged[name] = ABOUT["data"][name] | judge(trials, parts)
     progress("study: done", total, total)
     groups = {
         "all": list(judged),
@@ -71,18 +73,13 @@ def run_study(
         "seeds": list(range(seeds)),
         "coverage": COVERAGE,
         "versions": {"python": platform.python_version()} | versions(sorted({"uccurve", "numpy"} | packages)),
-        "methods": {name: about("methods", name) for name in chosen},
+        "methods": said,
         "data": judged,
         "ranks": {name: ranks(judged, among) for name, among in groups.items()},
     }
     write_json(folder / "study" / "study.json", result)
     write(result, folder)
     return result
-
-
-def about(kind: str, name: str) -> dict[str, Any]:
-    """Return what is said of a method or a data set, and its package."""
-    return {"package": "scikit-learn"} | ABOUT[kind].get(name, OWN)  # type: ignore[no-any-return]
 
 
 def selected(argument: str, names: Iterable[str] | None, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,12 +121,13 @@ def alone() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def finished_part(one: Trial, method: str, fit: Method, *, keep: bool) -> Arrays:
+def finished_part(one: Trial, method: str, fit: Method) -> Arrays:
     """Return what a method predicts in a trial, kept from an earlier run or computed now."""
-    packages = ("numpy", "scikit-learn", about("methods", method)["package"], about("data", one.data)["package"])
+    said = ABOUT["methods"][method], ABOUT["data"][one.data]
+    packages = ("numpy", "scikit-learn", *(entry["package"] for entry in said))
     depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
     path = part_path("study", f"{one.data} {method} seed{one.seed}", depends | {"versions": versions(packages)})
-    return finished(path, partial(intervals, one, method, fit)) if keep else intervals(one, method, fit)
+    return finished(path, partial(intervals, one, method, fit))
 
 
 def intervals(one: Trial, method: str, fit: Method) -> Arrays:

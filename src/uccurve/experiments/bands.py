@@ -110,11 +110,6 @@ def absolute_error(curve: UCC, scale: float) -> float:
     return point.overshoot + point.deficit
 
 
-def error_at_best(curve: UCC, _scale: float) -> float:
-    """Return the MAE at the scale that is cheapest on ED on the test rows themselves."""
-    return absolute_error(curve, curve.cheapest(COST_FACTOR, axes=ED).scale)
-
-
 def squared_error(curve: UCC, scale: float) -> float:
     """Return the mean of (error - scaled band)^2 on the error's side: the nearest to the paper's MAE of real data."""
     iv = curve.intervals
@@ -126,14 +121,15 @@ def squared_error(curve: UCC, scale: float) -> float:
 def summary(test: Models, scales: Mapping[str, float], unit: float | None = None) -> Cells:
     """Return every number of a summary table, the gains, the excess as printed, and what the repair of bands did.
 
-    Real data have a unit, and their "MAE" is the squared error.
+    Real data have a unit, and their "MAE" is the squared error; else it is taken at the best scale of the test rows.
     """
-    cells, mae = Cells(), squared_error if unit else error_at_best
+    cells = Cells()
     for name, iv in test.items():
         curve, scale = UCC(iv), scales[name]
         for kind, axes in (("ED", ED), ("BM", BM)):
             cells |= row(SUMMARY, name, {f"{kind} {m}": v for m, v in costs(curve, axes, scale, unit or 1.0).items()})
-        cells[SUMMARY, name, "MAE"] = mae(curve, scale)
+        best = curve.cheapest(COST_FACTOR, axes=ED).scale
+        cells[SUMMARY, name, "MAE"] = squared_error(curve, scale) if unit else absolute_error(curve, best)
         cells |= row(EXCESS, name, costs(curve, PRINTED, scale, unit or 1.0))
         cells[REPAIR, name, "bands raised, %"] = 50.0 * iv.raised / len(iv)
         cells[REPAIR, name, "rows that carry half of the BM area, %"] = 100.0 * curve.concentration() / len(iv)

@@ -169,17 +169,11 @@ class Experiment:
 
     def parts(self, seed: int, *, quick: bool) -> dict[str, Callable[[], Arrays]]:
         """Return what computes or reads each part of a seed, kept by settings, seed, recipe and library versions."""
-        found, settings = {}, self.settings(quick=quick)
-        common = {
-            "seed": seed,
-            "recipe": self.words.get("recipe", 1),
-            "versions": store.versions(self.words["libraries"]),
-            "settings": settings,
-        }
-        for part, compute in {**self.work, **(self.drawn if seed == self.illustration else {})}.items():
-            path = store.part_path(self.name, f"{part}-seed{seed}", {**common, "part": part})
-            found[part] = partial(store.finished, path, partial(compute, seed, settings))
-        return found
+        settings, versions = self.settings(quick=quick), store.versions(self.words["libraries"])
+        depends = {"seed": seed, "settings": settings, "recipe": self.words.get("recipe", 1), "versions": versions}
+        work = {**self.work, **(self.drawn if seed == self.illustration else {})}
+        path = {name: store.part_path(self.name, f"{name}-seed{seed}", {**depends, "part": name}) for name in work}
+        return {name: partial(store.finished, path[name], partial(work[name], seed, settings)) for name in work}
 
     def computed(self, seed: int, *, quick: bool, step: Callable[[str], None] = lambda _: None) -> Parts:
         """Return the arrays of a seed's parts, from the cache where they are kept; `step` hears what comes next."""

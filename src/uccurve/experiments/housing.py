@@ -3,16 +3,15 @@
 from uccurve import UCC
 
 from .bands import BM, ED, SUMMARY, all_differ, crossing, ranked, smallest
-from .experiment import Cells, Models, Parts
+from .experiment import Cells, Models
 from .loaders import housing
 from .tabular import experiment
 
 ORDER = ("Constant", "Meta", "GBR", "GBR-Weak")
 
 
-def judge(test: Models, cells: Cells, parts: Parts, seed: int) -> dict[str, bool]:
+def judge(test: Models, cells: Cells, unit: float, seed: int) -> dict[str, bool]:
     """Return what the paper says of its Table 5 and Figure 13."""
-    unit = float(parts["intervals"]["unit"])
     missed = {name: UCC(iv).find(bandwidth=1.0, unit=unit).miss_rate for name, iv in test.items()}
     ed, bm = ([cells[SUMMARY, n, f"{axes} area"] for n in ("GBR", "Constant", "Meta")] for axes in ("ED", "BM"))
     quantiles = {name: test[name] for name in ("GBR", "GBR-Weak")}

@@ -15,6 +15,7 @@ import math
 import platform
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -176,10 +177,9 @@ def tables(found: Result, reading: str = FIRST) -> dict[str, list[list[str]]]:
     lines["claims"] = [["holds in", "claim", "where"]]
     lines["claims"] += [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said]
     lines["verdicts"] = [["model to ship", "chosen in", "significantly better than the next in"]]
-    for model in dict.fromkeys(one["model"] for one in verdicts):
-        decided = [one["decided"] for one in verdicts if one["model"] == model]
-        chosen = f"{len(decided)} of {len(verdicts)}", f"{sum(decided)} of {len(decided)}"
-        lines["verdicts"].append([model, *chosen])
+    decided = Counter(one["model"] for one in verdicts if one["decided"])
+    for model, times in Counter(one["model"] for one in verdicts).items():
+        lines["verdicts"].append([model, f"{times} of {len(verdicts)}", f"{decided[model]} of {times}"])
     return lines
 
 

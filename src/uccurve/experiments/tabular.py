@@ -19,8 +19,8 @@ from .figures import Figures, canvas, draw_curves
 Data = tuple[Floats, Floats]  # features and targets
 Sets = Mapping[str, Data]  # new rows by the name of their set
 Index = np.ndarray[Any, np.dtype[np.intp]]
-# Return the claims that models, cells, parts and seed bear out; may add cells.
-Judge = Callable[[Models, Cells, Parts, int], Mapping[str, bool]]
+# Return the claims that models, cells, the unit and the seed bear out; may add cells.
+Judge = Callable[[Models, Cells, float, int], Mapping[str, bool]]
 
 MODELS = ("GBR", "GBR-Weak", "Meta")
 PERIODS = ("held out", "test")
@@ -167,7 +167,7 @@ def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[s
         unit, tested = float(parts["intervals"]["unit"]), parts[TIES]["test row"]
         test, scales = read(reading, parts)
         cells = summary(test, scales, unit)
-        claims = judge({name: test[name] for name in order}, cells, parts, seed)
+        claims = judge({name: test[name] for name in order}, cells, unit, seed)
         block = tested if len(np.unique(tested)) < len(tested) else None  # rows that are tested more than once
         return Findings(cells, claims, test, unit, block, (order,))
 

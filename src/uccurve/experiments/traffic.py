@@ -181,15 +181,12 @@ def judge(reading: str, parts: Parts, seed: int) -> Findings:
     models = {name: intervals(part) for name, part in chosen.items()}
     week = chosen[jms]["test hour"] // WEEK
 
-    def three(table: str, measure: str) -> list[float]:
-        return [cells[table, name, measure] for name in (jms, jmv, doms)]
-
     def differ(axes: Any, *names: str) -> bool:
         pairs = ({"model": models[name], "constant": flat(models[name])} for name in names)
         return all(all_differ(pair, axes=axes, seed=seed, block=week) for pair in pairs)
 
-    area, low, high = (three(BANDWIDTH, measure) for measure in RANGES)
-    excess, cost, mae = (three(EXCESS, measure) for measure in ("area", "cost", "MAE"))
+    wanted = [*((BANDWIDTH, measure) for measure in RANGES), (EXCESS, "area"), (EXCESS, "cost"), (EXCESS, "MAE")]
+    area, low, high, excess, cost, mae = ([cells[t, name, m] for name in (jms, jmv, doms)] for t, m in wanted)
     crossed = [crossing(models[name], flat(models[name]), axes=BM) for name in (jms, jmv, doms)]
     claims = {
         "JMS and JMV gain": min(area[:2]) > 0,

@@ -5,7 +5,7 @@ import numpy as np
 from uccurve import UCC, Intervals
 
 from .bands import BM, SUMMARY, ranked, smallest
-from .experiment import Cells, Models, Parts, row
+from .experiment import Cells, Models, row
 from .loaders import wine
 from .tabular import experiment
 
@@ -23,9 +23,8 @@ def steepest(iv: Intervals, unit: float) -> tuple[float, float]:
     return float(points.x[most] + WINDOW / 2), float(fall[most])
 
 
-def judge(test: Models, cells: Cells, parts: Parts, _seed: int) -> dict[str, bool]:
+def judge(test: Models, cells: Cells, unit: float, _seed: int) -> dict[str, bool]:
     """Return what the paper says of its Table 4 and Figure 14."""
-    unit = float(parts["intervals"]["unit"])
     jumps = {name: steepest(iv, unit) for name, iv in test.items()}
     for name, (place, fall) in jumps.items():
         cells |= row(JUMP, name, {"at bandwidth": place, "fall within 0.1 sd, %": 100 * fall})
