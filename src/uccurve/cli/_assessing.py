@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from uccurve.compare._tables import parts
+from uccurve.compare._tables import layout
 from uccurve.compare.assess import assess
 from uccurve.compare.gate import Gate, SavedScore, gate
 from uccurve.compare.results import Assessment
@@ -79,7 +79,7 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: A
             found.plot().savefig(path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower())
     outputs.write("--json", lambda: found.to_json() + "\n")
     if outputs.leave_stdout:
-        show(parts(found, full=full))
+        show(layout(found, full=full))
 
 
 def gate_files(

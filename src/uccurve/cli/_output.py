@@ -55,8 +55,6 @@ class Outputs:
         streams = [option for option, path in self.paths.items() if str(path) == "-"]
         if len(streams) > 1:
             raise ValueError(f"{' and '.join(streams)} cannot both be standard output.")
-        if streams:
-            output()
         for path in self.paths.values():
             if path is not None and str(path) != "-":
                 check_target(path, force=self.force)

@@ -37,10 +37,10 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
     full : bool
         Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
     """
-    return "\n\n".join(part if isinstance(part, str) else aligned(part) for part in parts(assessment, full=full))
+    return "\n\n".join(part if isinstance(part, str) else aligned(part) for part in layout(assessment, full=full))
 
 
-def parts(assessment: Assessment, *, full: bool = False) -> Iterator[str | Table]:
+def layout(assessment: Assessment, *, full: bool = False) -> Iterator[str | Table]:
     """Return the verdict, its reasons, the tables and the notes, in the order in which they are shown."""
     first, *others = tables(assessment, full=full)
     yield assessment.verdict.text

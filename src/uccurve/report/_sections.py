@@ -12,7 +12,6 @@ from uccurve.compare._formats import amount, change, coverage, factor, fixed, is
 from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
 from uccurve.compare.results import Assessment, Segment
 
-PROMISES, FIXES = 5, 5  # models that get a sentence of their own
 PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
 MAPPED = 12  # models that the map of segments has room for
 
@@ -50,15 +49,11 @@ def facts(found: Assessment) -> list[tuple[str, str, str]]:
 def promises(found: Assessment) -> list[str]:
     """Return one sentence for each model whose coverage as delivered is not the one promised."""
     target, sentences = coverage(found.settings.shown_coverage), []
-    broken = [row for row in found.ranking if row.promise in ("too narrow", "too wide")]
-    for row in broken[:PROMISES]:
+    for row in (row for row in found.ranking if row.promise in ("too narrow", "too wide")):
         covers = share(row.coverage, row.coverage_low, row.coverage_high)
         remedy = f" Bands {change(row)} would keep the promise." if is_reachable(row) else ""
-        sentences.append(
-            f"{short(row.name)} covers {covers} as delivered, {row.promise} for the promised {target}.{remedy}"
-        )
-    if len(broken) > PROMISES:
-        sentences.append(f"In all, {len(broken)} of {len(found)} models break the promise of {target}.")
+        broken = f"{short(row.name)} covers {covers} as delivered, {row.promise} for the promised {target}."
+        sentences.append(f"{broken}{remedy}")
     return sentences
 
 
@@ -105,13 +100,13 @@ def pairs(found: Assessment) -> Pairs | None:
     differ = f"{sure} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
     if len(tested) == 1:
         differ = f"The two models {'differ' if sure else 'do not differ'} significantly (paired test)."
-    title = f"The first {PAIRS_LISTED:,} of {len(tested):,}" if len(tested) > PAIRS_LISTED else f"All {len(tested):,}"
     listed = tested[:PAIRS_LISTED]
+    every = Table(f"{len(listed):,} of {len(tested):,} pairs", chosen(PAIRS, listed, settings), listed)
     others = f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"
     return Pairs(
         differ,
         Table(others, chosen(PAIRS, own, settings), own),
-        Table(f"{title} pairs", chosen(PAIRS, listed, settings), listed) if len(tested) > len(own) else None,
+        every if len(tested) > len(own) else None,
         [f"{' vs. '.join(map(short, one.names))}: {one.verdict}" for one in crossed[:CROSSINGS]],
     )
 
@@ -135,12 +130,8 @@ def segments(found: Assessment) -> Segments | None:
     count = f"{len(failing)} of {len(every)}" if failing else f"None of the {len(every)}"
     target = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
     falls = f"{'falls' if len(failing) < 2 else 'fall'} significantly short of {target}."
-    fixes = [sentence for row in found.ranking for sentence in fixed(row, every)]
-    if len(fixes) > FIXES:
-        more = len(fixes) - FIXES
-        fixes[FIXES:] = [f"Factors fix failing segments of {more} more model{'s' if more > 1 else ''}."]
     return Segments(
-        [f"{count} segments {falls}", *fixes],
+        [f"{count} segments {falls}", *(sentence for row in found.ranking for sentence in fixed(row, every))],
         _worst(found, failing),
         Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, found.settings), every),
         list(dict.fromkeys(one.title for one in every)),
