@@ -46,6 +46,14 @@ def labels(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+def steps(axes: Axes, x: np.ndarray, y: np.ndarray) -> Any:
+    """Corners of the exact curve: along the other metric first, then across to the next miss rate."""
+    if "miss_rate" not in axes:
+        return x, y
+    early, late = np.repeat(x, 2), np.repeat(y, 2)
+    return (early[1:], late[:-1]) if axes[1] == "miss_rate" else (early[:-1], late[1:])
+
+
 @pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("bandwidth", "deficit")])
 def test_a_hundred_thousand_points_make_a_small_file(axes: Any) -> None:
     display = UCCDisplay.from_ucc(ucc.UCC(intervals(100_000)), axes=axes, shade=True)
@@ -170,14 +178,22 @@ def test_the_curve_of_a_sketch_is_drawn_without_a_constant_band() -> None:
     display = UCCDisplay.from_ucc(sketch, name="sketched")
     assert_allclose(display.x, sketch.points().x)
     names = [label.split(" (")[0] for label in labels(display.ax_)]
-    assert names == ["sketched", "as delivered"]
+    assert names == ["sketched", "as delivered", "bracket of the exact curve"]
 
 
 @pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("excess", "deficit")])
-def test_a_sketch_runs_straight_between_known_points(axes: Any) -> None:
-    display = UCCDisplay.from_ucc(ucc.UCCSketch().update(intervals(60)).ucc(), axes=axes, delivered=False)
+def test_a_sketch_runs_straight_between_known_points_in_a_shade_that_holds_the_exact_curve(axes: Any) -> None:
+    iv = intervals(60)
+    display = UCCDisplay.from_ucc(ucc.UCCSketch().update(iv).ucc(), axes=axes, delivered=False)
     x, y = data(display)
     assert set(zip(x, y, strict=True)) <= set(zip(display.x, display.y, strict=True))  # no corner of a staircase
+    (shade,) = display.ax_.collections
+    corners = np.array([box.vertices for box in shade.get_paths()])
+    low, high = corners.min(axis=1) - 1e-9, corners.max(axis=1) + 1e-9
+    exact = ucc.UCC(iv).points(axes=axes)
+    corner = np.column_stack(steps(axes, exact.x, exact.y))[:, None]
+    assert ((low <= corner) & (corner <= high)).all(axis=2).any(axis=1).all()
+    assert np.median(high - low, axis=0)[0] < 0.1 * display.x.max()
     assert display.ax_.get_xlim()[1] <= 1.1 * display.x.max()
 
 

@@ -182,13 +182,16 @@ def test_pictures_show_levels_and_pit() -> None:
 def test_pictures_of_levels_are_drawn_where_they_are_asked_to_be() -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     found = ucc.assess({"m": skewed(11), "n": {level: iv.calibrated(scale=2) for level, iv in skewed(11).items()}})
-    figure, ax = plt.subplots()
-    assert found.plot("calibration", ax=ax) is figure
-    assert figure.axes == [ax]
-    assert ax.get_xlabel() == "level, %"
-    for panel in (None, "curves", "pit"):
-        with pytest.raises(ValueError, match="`ax` takes one panel of an assessment"):
-            ucc.plots.assessment(found, panel, ax=ax)
+    row = found.ranking[0]
+    assert row.pit is not None
+    figure, (left, right) = plt.subplots(1, 2)
+    assert found.plot("calibration", ax=left) is figure
+    assert ucc.plots.assessment(found, "pit", ax=right) is figure
+    assert figure.axes == [left, right]
+    assert left.get_xlabel() == "level, %"
+    assert_allclose([bar.get_height() for bar in right.patches], row.pit.density)
+    with pytest.raises(ValueError, match="`ax` takes one panel of an assessment"):
+        found.plot(ax=left)
 
 
 def test_the_page_shows_levels_and_pit() -> None:

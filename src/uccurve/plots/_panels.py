@@ -75,12 +75,12 @@ def levels(found: Assessment, ax: PlotAxes) -> None:
     ax.set_title(f"Calibration{best_of(rows, found)}", loc="left", fontsize="medium")
 
 
-def pit(found: Assessment, figure: Figure) -> None:
-    """PIT histogram of each model of several levels; bins outside of the band are coloured."""
-    rows = [row for row in found.ranking if row.pit is not None][:MULTIPLES]
+def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
+    """PIT histogram of each model of several levels, or of the best on `ax`; bins outside of the band are coloured."""
+    rows = [row for row in found.ranking if row.pit is not None][: 1 if ax else MULTIPLES]
     if not rows:
         raise ValueError("there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels.")
-    for one, row, name in zip(multiples(figure, len(rows)), rows, distinct(rows), strict=True):
+    for one, row, name in zip([ax] if ax else multiples(figure, len(rows)), rows, distinct(rows), strict=True):
         pit: Any = row.pit
         edges, tall, low, high = map(np.array, (pit.edges, pit.density, pit.low, pit.high))
         color = np.where((tall < low) | (tall > high), PALETTE[1], PALETTE[0])  # the first where there is no band
@@ -92,8 +92,11 @@ def pit(found: Assessment, figure: Figure) -> None:
         tidy(one)
         one.legend(loc="upper center", frameon=False, fontsize="small", ncols=2)
         one.set_title(name, loc="left", fontsize="small")
-    figure.supxlabel("PIT", fontsize="medium")
-    figure.supylabel("density", fontsize="medium")
+    if ax:
+        ax.set(xlabel="PIT", ylabel="density")
+    else:
+        figure.supxlabel("PIT", fontsize="medium")
+        figure.supylabel("density", fontsize="medium")
 
 
 def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:

@@ -152,6 +152,8 @@ class UCCDisplay:
         look = {"label": label, "zorder": 2.5, "drawstyle": draw.joined(self.axes, exact=exact), **line}
         self.line_ = draw.curve(ax, self.x, self.y, corner, **look)
         color = self.line_.get_color()
+        if not exact:
+            self._shade_brackets(ax, self.ucc, color)
         limits = ax.dataLim.frozen()
         if shade:
             area = f"area {self.ucc.area(axes=self.axes, unit=self.unit):.4g}"
@@ -168,6 +170,18 @@ class UCCDisplay:
         if legend:
             draw.legend(ax)
         return self
+
+    def _shade_brackets(self, ax: PlotAxes, sketch: Any, color: Any) -> None:
+        """Shade where the exact curve may run from each point to the next: every metric only rises or only falls."""
+        from matplotlib.collections import PolyCollection
+
+        places = self.ucc.table()[knob(self.ucc)].tolist()
+        ends = np.array([[sketch.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places])
+        low, high = np.minimum(ends[1:, :, 0], ends[:-1, :, 0]), np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
+        right, left = np.column_stack([high[:, 0], low[:, 1]]), np.column_stack([low[:, 0], high[:, 1]])
+        look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
+        boxes = list(np.stack([low, right, high, left], axis=1))
+        ax.add_collection(PolyCollection(boxes, label="bracket of the exact curve", **look), autolim=False)
 
     def _draw_reference(self, ax: PlotAxes) -> None:
         """Draw the constant band's curve, once for all models that share their predictions."""

@@ -50,7 +50,7 @@ def assessment(
     axes : tuple of str, optional
         Of the curves; by default those of the assessment.
     ax : matplotlib Axes, optional
-        Where to draw a panel other than "curves" and "pit", which need axes for each model.
+        Where to draw a panel other than the curves; of PIT histograms that of the best model.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def assessment(
     'coverage as delivered, %'
     """
     chosen = checks.axes(found.settings.axes if axes is None else axes)
-    if ax is not None and panel in (None, "curves", "pit"):
+    if ax is not None and panel in (None, "curves"):
         raise ValueError('`ax` takes one panel of an assessment, such as "calibration"; this picture needs several.')
     if panel is None:
         return _overview(found, chosen)
@@ -70,7 +70,7 @@ def assessment(
     if panel == "curves":
         panels.curves(found, figure, chosen)
     elif panel == "pit":
-        panels.pit(found, figure)
+        panels.pit(found, figure, ax)
     else:
         DRAWN[panel](found, ax or figure.add_subplot())
     drawn: Figure = figure
