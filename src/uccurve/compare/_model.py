@@ -118,23 +118,21 @@ class Model:
     def row(self, settings: AssessmentSettings) -> ModelRow:
         """All numbers of the model; its rank and p-value depend on the others."""
         self.flat_rows  # noqa: B018  # before the model's own order takes memory
-        path, size, whole = self.path, self.path.unit / self.unit, self._whole_path
+        path, size = self.path, self.path.unit / self.unit
         fields: dict[str, Any] = self._coverage_of(self.delivered, path) | self._calibration() | self._scores()
         fields |= {
             name: value * (1.0 if name == "miss_rate" else size) for name, value in path.at(path.delivered).items()
         }
         for axes in SUMMARY:
             fields |= self._areas(axes)
-        y, x = settings.axes[::-1] if settings.axes[1] in FALLING else settings.axes
-        y, x = (y, x) if y in FALLING else HEADLINE[::-1]
+        x, y = settings.axes if settings.axes[1] in FALLING else settings.axes[::-1]
+        x, y = (x, y) if y in FALLING else HEADLINE
         return ModelRow(
             name=self.name,
-            rank=0,
             n=len(self.delivered),
             promise=promise_of(fields, settings.coverage),
-            pvalue=nan,
             decomposition=decomposition(path, self.delivered, self.alpha, self.best_t, self.unit),
-            concentration=rows_carrying(0.5, row_shares(self._whole_ramps, whole, y, x)),
+            concentration=rows_carrying(0.5, row_shares(self._whole_ramps, self._whole_path, y, x)),
             level=self.level,
             **fields,
             **asked_for(self.curve, settings),
@@ -162,15 +160,9 @@ class Model:
             point = path.at(t)
             width, score = point["bandwidth"], interval_score(point, float(self.alpha))
             change = influence.half_width_influence(path, t, float(1 - self.alpha), sparsity)
-        shifted = path.vary == "shift"
-        return {
-            "scale": nan if shifted else t,
-            "scale_low": nan if shifted else low,
-            "scale_high": nan if shifted else high,
-            "shift": t * path.unit if shifted else nan,
-            "shipped_score": score * path.unit / self.unit,
-            **self._with_ends("half_width", width, change, path.unit / self.unit),
-        }
+        moved = {"shift": t * path.unit} if path.vary == "shift" else {"scale": t, "scale_low": low, "scale_high": high}
+        moved["shipped_score"] = score * path.unit / self.unit
+        return moved | self._with_ends("half_width", width, change, path.unit / self.unit)
 
     def _scores(self) -> dict[str, float]:
         """Best interval score, potential CRPS and skill, with their intervals."""

@@ -195,12 +195,11 @@ def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSetti
         row = replace(row, **_bootstrapped(model.curve, row, settings, block))
     ranked_rows = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
     wis_rows = model.wis_rows.score if model.curve.levels else None
-    intervals, path, asymmetry = model.delivered, model.path, 0.0
-    width = path.mean(path.lower_band + path.upper_band)
+    path, width = model.path, 2 * model.path.mean_half_width
+    facts: Any = {"raised": model.delivered.raised, "dropped": model.delivered.dropped}
+    facts |= {"uncoverable": int(np.isinf(path.critical).sum()), "weighted": not path.equally_weighted}
     if path.vary == "scale" and width > 0:
-        asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width
-    facts: Any = {"raised": intervals.raised, "dropped": intervals.dropped, "weighted": not path.equally_weighted}
-    facts |= {"uncoverable": int(np.isinf(path.critical).sum()), "asymmetry": asymmetry}
+        facts["asymmetry"] = path.mean(np.abs(path.upper_band - path.lower_band)) / width
     notes = [*notes_on(row, settings, **facts), *_own_levels(model)]
     return _Found(row, segments, notes, ranked_rows, wis_rows, model.flat_rows, weights(path))
 
@@ -292,7 +291,7 @@ def notes_on(
     dropped: int,
     uncoverable: int,
     weighted: bool,
-    asymmetry: float,
+    asymmetry: float = 0.0,
 ) -> Iterator[str]:
     """What a reader must know of one model before trusting its numbers.
 

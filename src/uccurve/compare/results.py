@@ -27,7 +27,7 @@ FEW = 50
 SCHEMA = 1  # version of what `to_dict` and `to_json` return
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRow:
     """One model: its coverage as delivered, the factor for the target, what ranks it, and the paper's numbers.
 
@@ -83,7 +83,7 @@ class ModelRow:
     """
 
     name: str
-    rank: int
+    rank: int = 0
     n: int
     coverage: float
     coverage_low: float
@@ -91,17 +91,17 @@ class ModelRow:
     promise: Promise | None
     missed_above: float
     missed_below: float
-    scale: float
-    scale_low: float
-    scale_high: float
-    shift: float
+    scale: float = nan
+    scale_low: float = nan
+    scale_high: float = nan
+    shift: float = nan
     half_width: float
     half_width_low: float
     half_width_high: float
     score: float
     score_low: float
     score_high: float
-    pvalue: float
+    pvalue: float = nan
     crps: float
     crps_low: float
     crps_high: float

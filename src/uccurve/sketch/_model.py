@@ -156,11 +156,8 @@ class StreamedModel:
         scale = self.target.value
         return ModelRow(
             name=self.name,
-            rank=0,
             n=self.state.rows,
             promise=promise_of(fields, self.settings.coverage),
-            shift=nan,
-            pvalue=nan,
             decomposition=self.curve.decompose(**self._options),
             concentration=self._concentration(),
             level=self.level,
