@@ -139,8 +139,8 @@ def assessment(
     **evidence: Any,
 ) -> Assessment:
     """An assessment of the rows, with the verdict that they lead to."""
-    found = verdict(rows, settings, **evidence)
-    parts = {name: tuple(evidence.get(name, ())) for name in ("comparisons", "crossings", "segments")}
+    parts: Any = {name: tuple(evidence.get(name, ())) for name in ("comparisons", "crossings", "segments")}
+    found = verdict(rows, settings, comparisons=parts["comparisons"], segments=parts["segments"])
     own = curves if curves is not None else {row.name: object for row in rows}
     return Assessment(
         rows=tuple(rows), notes=tuple(notes), settings=settings, verdict=found, curves=own, comparable=False, **parts

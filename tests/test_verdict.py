@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
-from model_rows import OPEN, SETTINGS, crossing, decomposition, mean8, pair, row, segment
+from model_rows import OPEN, SETTINGS, decomposition, mean8, pair, row, segment
 from uccurve.compare.results import ModelRow, Verdict
 from uccurve.compare.verdict import verdict
 
@@ -373,12 +373,6 @@ def test_an_area_that_hangs_on_few_rows_is_a_reason() -> None:
         in verdict([row(concentration=40)], SETTINGS).reasons
     )
     assert not [text for text in verdict([row(concentration=41)], SETTINGS).reasons if "carry" in text]
-
-
-def test_only_crossings_of_the_two_best_are_a_reason() -> None:
-    crossings = [crossing("Mean8", "OLS", "OLS needs less bandwidth at every miss rate"), crossing("OLS", "M3", "no")]
-    told = verdict(models(3, "kept"), SETTINGS, crossings=crossings).reasons
-    assert told[-1] == "Mean8 vs. OLS: OLS needs less bandwidth at every miss rate."
 
 
 def test_a_long_name_is_shortened_in_words_and_kept_in_the_field() -> None:

@@ -143,11 +143,9 @@ def sentences(assessment: Assessment) -> Iterator[str]:
 
 
 def _crossings(assessment: Assessment) -> Iterator[str]:
-    """Return where curves cross, but for the two of which the verdict says it among its reasons."""
-    told = {assessment.verdict.model, assessment.verdict.runner_up}
+    """Return where curves cross."""
     for one in assessment.crossings:
-        if set(one.names) != told:
-            yield f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}."
+        yield f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}."
 
 
 def aligned(table: Table) -> str:

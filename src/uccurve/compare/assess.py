@@ -155,7 +155,7 @@ def assess(
         segments=tuple(segments),
         notes=tuple(dict.fromkeys(notes)),
         settings=settings,
-        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments, crossings=crossings),
+        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
         curves=curves,
         comparable=comparable,
         wis_comparisons=tuple(_comparisons(found, common, "wis")) if same_levels else (),

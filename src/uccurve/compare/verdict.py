@@ -10,7 +10,6 @@ from uccurve._checks import as_written
 
 from ._columns import written
 from ._formats import alike, change, counted, coverage, is_reachable, number, p, percent, share, short
-from .crossings import Crossings
 from .results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
 
 BROKEN = ("too narrow", "too wide")
@@ -30,7 +29,6 @@ class Case:
     settings: AssessmentSettings
     comparisons: Sequence[Comparison]
     segments: Sequence[Segment]
-    crossings: Sequence[Crossings]
 
     @property
     def name(self) -> str:
@@ -63,7 +61,6 @@ def verdict(
     *,
     comparisons: Sequence[Comparison] = (),
     segments: Sequence[Segment] = (),
-    crossings: Sequence[Crossings] = (),
 ) -> Verdict:
     """Decide which model to ship: the best that some factor brings to the target, or the best where none does.
 
@@ -72,11 +69,11 @@ def verdict(
     rows : sequence of ModelRow
         In any order; `rank` decides.
     settings : AssessmentSettings
-    comparisons, segments, crossings
+    comparisons, segments
         What else was found, as in `Assessment`.
     """
     best, *others = sorted(rows, key=lambda row: (not is_reachable(row), row.rank))
-    case = Case(best, others, settings, comparisons, segments, crossings)
+    case = Case(best, others, settings, comparisons, segments)
     second = others[0] if others else None
     return Verdict(
         model=best.name,
@@ -241,9 +238,6 @@ def _reasons(case: Case) -> Iterator[str]:
     for row in (best, *case.others[:1]):
         if few := few_rows(row, case.settings):
             yield f"{few}."
-    for crossing in case.crossings:
-        if second is not None and set(crossing.names) == {best.name, second.name}:
-            yield f"{' vs. '.join(map(short, crossing.names))}: {crossing.verdict.rstrip('.')}."
 
 
 def _contributions(case: Case) -> Iterator[str]:
