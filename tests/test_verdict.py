@@ -227,7 +227,7 @@ def test_bands_that_keep_the_promise_can_stay_also_where_there_are_several_model
         ),
         (
             {"skill": 0.1, "skill_low": nan, "skill_high": nan},
-            "Its bands have a skill of 10.0% over a constant band.",
+            "Its bands are not shown to do better than a constant band: skill 10.0%.",
         ),
     ],
 )

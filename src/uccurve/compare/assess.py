@@ -28,7 +28,7 @@ from ._models import curves_by_name
 from .bootstrap import bootstrap
 from .crossings import Line, crossings_of_lines
 from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
-from .segments import SegmentRows, assessed_segments, segment_rows
+from .segments import SegmentRows, adjusted_segments, assessed_segment, segment_rows
 from .verdict import adjusted_pvalue, verdict
 
 Models = Intervals | UCC | Mapping[Any, Any]
@@ -190,7 +190,8 @@ class _Found(NamedTuple):
 
 
 def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings, block: Any) -> _Found:
-    segments, row = assessed_segments(model, parts, settings), model.row(settings)
+    segments = adjusted_segments([assessed_segment(model, part, settings) for part in parts], settings.confidence_level)
+    row = model.row(settings)
     if settings.n_resamples is not None:
         row = replace(row, **_bootstrapped(model.curve, row, settings, block))
     ranked_rows = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
@@ -223,7 +224,10 @@ def _bootstrapped(curve: UCC, row: ModelRow, settings: AssessmentSettings, block
 
 def _comparisons(found: Sequence[_Found], common: Common, statistic: Any) -> list[Comparison]:
     """Paired t tests of all pairs on what ranks the models, or on their WIS."""
-    compared = [_compared(one, two, common, statistic) for one, two in combinations(found, 2)]
+    rows, compared = "wis_rows" if statistic == "wis" else "ranked_rows", []
+    for one, two in combinations(found, 2):
+        difference, low, high, pvalue = _paired(getattr(one, rows), getattr(two, rows), one.share, common)
+        compared.append(Comparison(one.row.name, two.row.name, statistic, difference, low, high, pvalue))
     return adjusted_comparisons(compared, common.confidence_level)
 
 
@@ -236,13 +240,6 @@ def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float
     ]
 
 
-def _compared(one: _Found, two: _Found, common: Common, statistic: Any) -> Comparison:
-    first, second = (getattr(model, "wis_rows" if statistic == "wis" else "ranked_rows") for model in (one, two))
-    difference, low, high, pvalue = _paired(first, second, one.share, common)
-    difference, low, high = (value / common.unit for value in (difference, low, high))
-    return Comparison(one.row.name, two.row.name, statistic, difference, low, high, pvalue)
-
-
 def _paired(first: Array, second: Array, share: Array | float, common: Common) -> tuple[float, float, float, float]:
     """Difference of two means over the same rows with its interval, and the p-value of the paired t test."""
     change, largest = first - second, max(float(np.sum(np.abs(rows) * share)) for rows in (first, second))
@@ -253,7 +250,8 @@ def _paired(first: Array, second: Array, share: Array | float, common: Common) -
     low, high = interval(difference, change, common.blocks, common.confidence_level)
     if max(abs(low), abs(high)) <= ROUNDING * largest:
         low = high = 0.0
-    return difference, low, high, paired_t_test(change, difference, common.blocks, size=largest)
+    pvalue = paired_t_test(change, difference, common.blocks, size=largest)
+    return difference / common.unit, low / common.unit, high / common.unit, pvalue
 
 
 def with_ranks(

@@ -53,15 +53,6 @@ def segment_rows(by: Any, blocks: Blocks, bins: int = 4) -> list[SegmentRows]:
     return found
 
 
-def assessed_segments(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings) -> list[Segment]:
-    """One model on each segment, p-values adjusted for all of them.
-
-    Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
-    segment is covered less often than the model's other rows.
-    """
-    return adjusted_segments([_assessed(model, part, settings) for part in parts], settings.confidence_level)
-
-
 def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list[Segment]:
     """Adjust the p-values for all segments of a model, and say which of them fail and which stay short."""
     delivered, shipped = holm([one.pvalue for one in found]), holm([one.shipped_pvalue for one in found])
@@ -72,7 +63,12 @@ def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list
     return out
 
 
-def _assessed(model: Model, part: SegmentRows, settings: AssessmentSettings) -> Segment:
+def assessed_segment(model: Model, part: SegmentRows, settings: AssessmentSettings) -> Segment:
+    """One model on one segment; its p-values are not adjusted yet.
+
+    Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
+    segment is covered less often than the model's other rows.
+    """
     whole, level, alpha = model.path, settings.confidence_level, float(model.alpha)
     path, covered = whole.subset(part.rows), model.covered[part.rows]
     shipped = path.critical <= model.target.t if isfinite(model.target.t) else None

@@ -29,16 +29,8 @@ class Case:
     settings: AssessmentSettings
     comparisons: Sequence[Comparison]
     segments: Sequence[Segment]
-
-    @property
-    def name(self) -> str:
-        """The model to ship, as it appears in a sentence."""
-        return short(self.best.name)
-
-    @property
-    def target(self) -> str:
-        """The coverage that was asked for, or is shown."""
-        return coverage(self.settings.shown_coverage).text
+    name: str  # of the model to ship, as it appears in a sentence
+    target: str  # the coverage that was asked for, or is shown
 
     def pvalue(self, row: ModelRow) -> float:
         """Adjusted p-value of the model to ship against another; nan where they were not tested."""
@@ -73,7 +65,8 @@ def verdict(
         What else was found, as in `Assessment`.
     """
     best, *others = sorted(rows, key=lambda row: (not is_reachable(row), row.rank))
-    case = Case(best, others, settings, comparisons, segments)
+    name, target = short(best.name), coverage(settings.shown_coverage).text
+    case = Case(best, others, settings, comparisons, segments, name, target)
     second = others[0] if others else None
     return Verdict(
         model=best.name,
@@ -226,9 +219,9 @@ def _worst_segment(case: Case) -> Iterator[str]:
 
 def _reasons(case: Case) -> Iterator[str]:
     """What lies behind the verdict, one sentence each."""
-    best, parts, second = case.best, case.best.decomposition, case.others[0] if case.others else None
+    best, parts = case.best, case.best.decomposition
     yield from _contributions(case)
-    if second is not None:
+    for second in case.others[:1]:
         yield from _against(case, second)
         yield from _skill(best, f"The bands of {case.name}")
     if isfinite(parts.score) and parts.miscalibration > parts.score / 100:
@@ -273,15 +266,13 @@ def _against(case: Case, second: ModelRow) -> Iterator[str]:
 
 def _skill(row: ModelRow, bands: str) -> Iterator[str]:
     """What a model's bands, as they are called, know beyond a constant band; nothing where that is undefined."""
-    value = written(row, "skill")
-    if isnan(row.skill_low):
-        if not isnan(row.skill):
-            yield f"{bands} have a skill of {value} over a constant band."
-    elif percent(row.skill_low) == percent(row.skill_high) == percent(0.0):
-        yield f"{bands} do as well as a constant band: skill {value.text}."
-    else:
-        does = "do better" if row.skill_low > 0 else "do worse" if row.skill_high < 0 else "are not shown to do better"
-        yield f"{bands} {does} than a constant band: skill {value}."
+    if not isnan(row.skill):
+        value, does = written(row, "skill"), "are not shown to do better than"
+        if percent(row.skill_low) == percent(row.skill_high) == percent(0.0):
+            value, does = percent(row.skill), "do as well as"
+        elif row.skill_low > 0 or row.skill_high < 0:
+            does = "do better than" if row.skill > 0 else "do worse than"
+        yield f"{bands} {does} a constant band: skill {value}."
 
 
 def _knob(row: ModelRow) -> str:
