@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
 from sklearn.tree import DecisionTreeRegressor
 
 from uccurve._checks import Array
@@ -36,44 +35,44 @@ def held_out_area(rows: Rows, raw: Array) -> float:
     return float(np.average(band, weights=rows.weight) * np.average(rows.size / band, weights=rows.weight))
 
 
-# ---- scikit-learn's trees
-
-
 @dataclass(frozen=True, slots=True)
-class TreeEnsemble:
-    """Trees of scikit-learn, each a Newton step of which `learning_rate` is taken."""
+class Ensemble:
+    """Trees, or a whole booster, whose predictions add up to the logarithm of the band."""
 
-    trees: Sequence[DecisionTreeRegressor]
-    learning_rate: float
-
-    @property
-    def n_trees(self) -> int:
-        """Number of trees kept."""
-        return len(self.trees)
+    parts: Sequence[Any]
+    n_trees: int
+    learning_rate: float = 1.0  # share of each prediction that is taken
+    options: Mapping[str, Any] = field(default_factory=dict)  # for their predict
 
     def raw(self, X: Any) -> Array:
-        """Logarithm of the band, in units of the constant band."""
+        """Return the logarithm of the band, in units of the constant band."""
         total = np.zeros(X.shape[0])
-        for tree in self.trees:
-            total += tree.predict(X, check_input=False)
+        for part in self.parts:
+            total += part.predict(X, **self.options)
         return self.learning_rate * total
 
 
-def boosted_trees(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> TreeEnsemble:
+def boosted_trees(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> Ensemble:
     """Boost scikit-learn's trees, at most until the area of held-out rows stops falling; `settings` as attributes."""
     random, raw = np.random.RandomState(seed), np.zeros(len(rows.size))
     steps = (_newton_step(rows, raw, settings, random) for _ in range(settings.n_estimators))
-    if held_out is None:
-        return TreeEnsemble(list(steps), settings.learning_rate)
-    trees, unseen = [], np.zeros(len(held_out.size))
-    areas = [held_out_area(held_out, unseen)]
+    trees = list(steps) if held_out is None else _stopped_early(steps, held_out, settings)
+    return Ensemble(trees, len(trees), settings.learning_rate, {"check_input": False})
+
+
+def _stopped_early(
+    steps: Iterable[DecisionTreeRegressor], held_out: Rows, settings: Any
+) -> list[DecisionTreeRegressor]:
+    """Return the trees up to the smallest area of held-out rows; stop when it has not fallen for some of them."""
+    trees, raw = [], np.zeros(len(held_out.size))
+    areas = [held_out_area(held_out, raw)]
     for tree in steps:
         trees.append(tree)
-        unseen += settings.learning_rate * tree.predict(held_out.X, check_input=False)
-        areas.append(held_out_area(held_out, unseen))
+        raw += settings.learning_rate * tree.predict(held_out.X, check_input=False)
+        areas.append(held_out_area(held_out, raw))
         if len(trees) - np.nanargmin(areas) >= settings.n_iter_no_change:
             break
-    return TreeEnsemble(trees[: int(np.nanargmin(areas))], settings.learning_rate)
+    return trees[: int(np.nanargmin(areas))]
 
 
 def _newton_step(rows: Rows, raw: Array, settings: Any, random: Any) -> DecisionTreeRegressor:
@@ -87,27 +86,6 @@ def _newton_step(rows: Rows, raw: Array, settings: Any, random: Any) -> Decision
     tree.tree_.value[:, 0, 0] *= leaf / (leaf + settings.l2_regularization)  # -G / H becomes -G / (H + l2)
     raw += settings.learning_rate * tree.predict(rows.X, check_input=False)
     return tree
-
-
-NO_TREES = TreeEnsemble((), 1.0)
-
-
-# ---- LightGBM
-
-
-@dataclass(frozen=True, slots=True)
-class LightGBMEnsemble:
-    """A booster of LightGBM, of which the first trees are kept."""
-
-    booster: Any
-    n_trees: int
-
-    def raw(self, X: Any) -> Array:
-        """Logarithm of the band, in units of the constant band."""
-        return np.asarray(self.booster.predict(_accepted(X), num_iteration=self.n_trees), np.float64)
-
-
-Ensemble = TreeEnsemble | LightGBMEnsemble
 
 
 def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> Ensemble:
@@ -134,23 +112,20 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Any, seed: 
         "seed": seed,
         "verbosity": -1,
     }
-    data = lightgbm.Dataset(_accepted(rows.X), label=rows.size, params=params).construct()
+    data = lightgbm.Dataset(rows.X, label=rows.size, params=params).construct()
     if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
-        return NO_TREES  # LightGBM stops with an error where every feature is constant
+        return Ensemble((), 0)  # LightGBM stops with an error where every feature is constant
     train = partial(lightgbm.train, params | {"objective": objective}, data, settings.n_estimators)
     if held_out is None:
-        return LightGBMEnsemble(train(), settings.n_estimators)
+        return Ensemble([train()], settings.n_estimators)
 
     def area(raw: Array, _: Any) -> tuple[str, float, bool]:
         return "area", held_out_area(held_out, raw), False
 
-    unseen = data.create_valid(_accepted(held_out.X), label=held_out.size)
+    unseen = data.create_valid(held_out.X, label=held_out.size)
     stop = lightgbm.early_stopping(settings.n_iter_no_change, verbose=False)
     booster = train(valid_sets=[unseen], feval=area, callbacks=[stop])
     better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
-    return LightGBMEnsemble(booster, booster.best_iteration) if better else NO_TREES
-
-
-def _accepted(X: Any) -> Any:
-    """Return features as LightGBM takes them: it knows sparse matrices but no sparse arrays."""
-    return csr_matrix(X) if issparse(X) else X
+    if not better:
+        return Ensemble((), 0)
+    return Ensemble([booster], booster.best_iteration, options={"num_iteration": booster.best_iteration})

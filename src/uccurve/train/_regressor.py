@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
@@ -177,7 +178,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         array of shape (n,), or (n, 2) with the lower and the upper band where sides are separate
         """
         check_is_fitted(self)
-        bands = self._bands(validate_data(self, X, reset=False, **FEATURES))
+        bands = self._bands(_accepted(validate_data(self, X, reset=False, **FEATURES)))
         return bands[:, 0] if self.sides == "symmetric" else bands
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -214,12 +215,17 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             raise ValueError("`sample_weight` must not be zero in every row.")
         if not counted.all():
             X, errors, weight = X[counted], errors[counted], weight[counted]
-        return X, errors, weight / weight.mean()
+        return _accepted(X), errors, weight / weight.mean()
 
     def _bands(self, X: Any) -> Array:
         """Return one column of bands, or one for each side."""
         bands: Array = self._factors * np.exp(np.column_stack([one.raw(X) for one in self._ensembles]))
         return bands
+
+
+def _accepted(X: Any) -> Any:
+    """Return features as LightGBM takes them too: it knows sparse matrices but no sparse arrays."""
+    return csr_matrix(X) if issparse(X) else X
 
 
 def _by_side(y: Array, sides: str) -> Array:
