@@ -9,19 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from uccurve.compare.assess import asked_settings
-from uccurve.compare.results import AssessmentSettings
-from uccurve.sketch._bins import PER_OCTAVE
-from uccurve.sketch._engines import Request as Rows
-from uccurve.sketch._findings import Findings, findings
-from uccurve.sketch.assess import StreamedAssessment, assessed
+from uccurve.sketch.assess import StreamedAssessment, assess_frame
 
 from ._loading import Part
 from ._options import Engine, Request
 from ._sources import SHARE, room
 from ._tables import Table
 
-SETTINGS = ("coverage", "axes", "partial", "c", "unit", "confidence_level", "seed")
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
 
@@ -67,7 +61,6 @@ def _shown(size: float) -> str:
 def stream(found: Sequence[Part], request: Request, engine: Engine, options: Mapping[str, Any]) -> StreamedAssessment:
     """Assess the models of files without loading them; what cannot be done one row at a time is refused."""
     in_memory = {
-        "--on": bool(request.on) and len(found) > 1,
         "--sort-crossing": request.sort_crossing,
         f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
         "--resamples": options["n_resamples"] is not None,
@@ -75,22 +68,18 @@ def stream(found: Sequence[Part], request: Request, engine: Engine, options: Map
     }
     if refused := [what for what, asked in in_memory.items() if asked]:
         raise ValueError(f"{refused[0]} needs the rows in memory, and {engine} streams them. Hint: --engine memory.")
-    settings = asked_settings(**{name: options[name] for name in SETTINGS})
-    parts = [_findings(part, request, engine, settings) for part in found]
-    if len(parts) > 1 and any(model.state.dropped for part in parts for model in part.models):
+    part, *others = found
+    if others:
         raise ValueError(
-            "rows of several files cannot be matched while they are streamed, and some lack a value. "
+            "rows of several files cannot be paired while they are streamed. "
             "Hint: put all models into one file, or --engine memory."
         )
-    return assessed(parts, settings)
-
-
-def _findings(part: Part, request: Request, engine: Engine, settings: AssessmentSettings) -> Findings:
-    """Assess the models of one file."""
     models: dict[str, Any] = {}
     for name, columns in part.models.items():
         bounds = {float(one.level or 0): one[:2] for one in columns.bounds}
         models[name] = (columns.pred, bounds) if len(bounds) > 1 else columns.names
+    asked: Any = {name: options[name] for name in ("coverage", "axes", "partial", "c", "unit", "confidence_level")}
+    asked |= {name: getattr(request, name) for name in ("weight", "by", "block", "min_band", "missing")}
     try:
         rows = _scanned(engine, part.table, part.numbers(request), request.labels)
     except ImportError as error:
@@ -98,9 +87,7 @@ def _findings(part: Part, request: Request, engine: Engine, settings: Assessment
     except NotImplementedError as error:  # PyArrow's, for types that it cannot read
         why = str(error).rpartition(": ")[2]
         raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
-    named: Any = {"y_true": str(part.y), "weight": request.weight, "block": request.block, "features": request.by or ()}
-    asked = Rows(**named, min_band=request.min_band, missing=request.missing, resolution=PER_OCTAVE)
-    return findings(rows, models, asked, settings)
+    return assess_frame(rows, models, y_true=str(part.y), **asked)
 
 
 def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:

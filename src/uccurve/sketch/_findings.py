@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
 from math import inf, isfinite, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from narwhals.typing import IntoFrame
 
@@ -16,62 +14,24 @@ from uccurve.compare.results import AssessmentSettings, ModelRow, Segment
 from uccurve.compare.segments import adjusted_segments
 
 from ._engines import Columns, Request, Scan, states
-from ._influence import Changes, Units, joined_label
-from ._model import StreamedModel
+from ._influence import Pairs, Units, joined_label
+from ._model import StreamedModel, block_pairs
 from ._second_pass import Sums, level_fields, second_pass
 from ._state import SUMS, State
 
-Pairs = Mapping[tuple[int, int], Array]  # influence on the difference of two models
 # Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper.
 Bounds = Sequence[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
+class Findings(NamedTuple):
     """Models on the same rows, with what is known about chance."""
 
     models: Sequence[StreamedModel]
     rows: Sequence[ModelRow]
     units: Units
-    changes: Sequence[Changes]
-    labels: Sequence[Any] | None = None  # labels of the blocks; None where rows are independent
-    # By statistic, for independent rows; those of blocks follow from their changes.
-    pairs: Mapping[str, Pairs] = field(default_factory=dict)
+    pairs: Mapping[str, Pairs]  # by statistic
     segments: Sequence[Segment] = ()
     engine: str | None = None
-
-    @classmethod
-    def joined(cls, parts: Sequence[Findings]) -> Findings:
-        """Join models of several frames; rows are paired where they have the same blocks."""
-        first, *others = parts
-        if not others:
-            return first
-        every: dict[str, Any] = {
-            name: [one for part in parts for one in getattr(part, name)] for name in ("models", "rows", "segments")
-        }
-        changes = [change for part in parts for change in part._in_order(first.labels)]
-        return replace(first, changes=changes, pairs={}, **every)
-
-    def _in_order(self, labels: Sequence[Any] | None) -> Sequence[Changes]:
-        """Influence of the blocks in the order of these labels."""
-        if labels is None or self.labels is None or self.labels is labels:
-            return self.changes
-        place = {label: i for i, label in enumerate(self.labels)}
-        if place.keys() != set(labels):
-            raise ValueError("`block` must have the same labels for all models. Hint: put them into one frame.")
-        order = [place[label] for label in labels]
-        return [{name: values[order] for name, values in change.items()} for change in self.changes]
-
-    def pairs_on(self, name: str) -> Pairs:
-        """Influence of the units on the difference of two models, where they are paired."""
-        if self.labels is None:
-            return self.pairs.get(name, {})
-        values = [change.get(name) for change in self.changes]
-        return {
-            (i, j): first * self.models[i].value_of(name) - second * self.models[j].value_of(name)
-            for (i, first), (j, second) in combinations(enumerate(values), 2)
-            if first is not None and second is not None
-        }
 
 
 def findings(
@@ -97,9 +57,7 @@ def findings(
         streamed,
         [model.row(sums.units, changes[i], sums.mean(f"{i} above"), levels[i]) for i, model in enumerate(streamed)],
         sums.units,
-        changes,
-        sums.labels,
-        sums.pairs(streamed),
+        sums.pairs(streamed) if sums.labels is None else block_pairs(streamed, changes),
         [
             segment
             for i, model in enumerate(streamed)

@@ -183,6 +183,7 @@ def changes_of(numbers: Array, forms: Mapping[str, Form]) -> dict[str, Array]:
 # ---- chance
 
 Changes = Mapping[str, Array]  # influence of the units on each statistic, by its name; they sum to 0
+Pairs = Mapping[tuple[int, int], Array]  # influence on the difference of two models, by their places
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any
 
@@ -21,7 +22,7 @@ from uccurve.compare.results import AssessmentSettings, ModelRow
 
 from ._answers import Answers, Place
 from ._binned import Bracket
-from ._influence import NUMBERS, Changes, Form, Look, Units, block_numbers, forms
+from ._influence import NUMBERS, Changes, Form, Look, Pairs, Units, block_numbers, forms
 from ._state import State
 from .sketch import SketchUCC, UCCSketch
 
@@ -236,3 +237,12 @@ class StreamedModel:
         yield from notes_on(row, self.settings, uncoverable=uncoverable, asymmetry=asymmetry, **facts)
         if self.level is not None:
             yield f"{row.name}: areas, CRPS and skill are those of its {percentage(self.level)} intervals, scaled"
+
+
+def block_pairs(models: Sequence[StreamedModel], changes: Sequence[Changes]) -> dict[str, Pairs]:
+    """Influence of blocks on the differences of two models, from that on each."""
+    found: dict[str, Pairs] = {}
+    for name in (models[0].settings.ranked_by, "wis"):
+        own = [(i, change[name] * models[i].value_of(name)) for i, change in enumerate(changes) if name in change]
+        found[name] = {(i, j): first - second for (i, first), (j, second) in combinations(own, 2)}
+    return found

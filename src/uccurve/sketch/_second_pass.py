@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import nan, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -250,9 +250,8 @@ class Sums:
 
     def pairs(self, models: Sequence[StreamedModel]) -> dict[str, dict[tuple[int, int], Array]]:
         """Influence of independent rows on the differences of two models; those of blocks follow from `changes`."""
-        places = [] if self.labels is not None else list(combinations(range(len(models)), 2))
         found: dict[str, dict[tuple[int, int], Array]] = {name: {} for name in _tested(models)}
-        for name, pair in ((name, pair) for name in found for pair in places):
+        for name, pair in product(found, combinations(range(len(models)), 2)):
             first, second = (self._mean_form(i, models[i], name) for i in pair)
             mean = first - second * _ratio(models, pair, name)
             size = models[pair[0]].value_of(name) * abs(_unit(models[pair[0]], name))

@@ -23,7 +23,7 @@ from ._bins import PER_OCTAVE
 from ._engines import Request
 from ._findings import Bounds, Findings, findings
 from ._influence import Units, block_numbers, changes_of
-from ._model import StreamedModel
+from ._model import StreamedModel, block_pairs
 from ._state import State
 from .sketch import UCCSketch
 
@@ -31,7 +31,6 @@ OWN_PREDICTIONS = (
     "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and bands "
     "together, skill and gains the bands alone"
 )
-NOT_PAIRED = "rows of different files cannot be paired while they are streamed, unless they have blocks"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -123,7 +122,7 @@ def assess_frame(
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
     features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
     request = Request(y_true, weight, block, features, min_band, missing, resolution)
-    return assessed([findings(frame, models, request, settings)], settings)
+    return _assessed(findings(frame, models, request, settings), settings)
 
 
 def assess_sketches(
@@ -168,11 +167,12 @@ def assess_sketches(
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
     states = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
     streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in states.items()]
+    _refuse_other_rows(streamed)
     numbers = [block_numbers(states[model.name], model.look) for model in streamed]
     changes = [changes_of(sums, model.forms) for sums, model in zip(numbers, streamed, strict=True)]
     units = Units(streamed[0].state.rows, len(labels), equal=False)
     rows = [model.row(units, change, nan, {}) for model, change in zip(streamed, changes, strict=True)]
-    return assessed([Findings(streamed, rows, units, changes, labels)], settings)
+    return _assessed(Findings(streamed, rows, units, block_pairs(streamed, changes)), settings)
 
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
@@ -187,19 +187,16 @@ def _labelled(parts: Any) -> dict[Any, UCCSketch]:
 # ---- assembly
 
 
-def assessed(parts: Sequence[Findings], settings: AssessmentSettings) -> StreamedAssessment:
-    """Return the verdict on the models of one frame, or of several with the same rows."""
-    _refuse_other_rows([model for part in parts for model in part.models])
-    found = Findings.joined(parts)
+def _assessed(found: Findings, settings: AssessmentSettings) -> StreamedAssessment:
+    """Return the verdict on some models."""
     models, rows, units = found.models, found.rows, found.units
-    if found.labels is not None:
+    if units.count < units.rows:
         settings = replace(settings, block=counted(units.count, "block"))
     comparisons, on_wis = (_comparisons(found, rows, name) for name in (settings.ranked_by, "wis"))
     ranked = with_ranks(rows, comparisons, settings)
-    comparable = len(parts) == 1 and len({model.y_pred for model in models}) == 1
+    comparable = len({model.y_pred for model in models}) == 1
     notes = [*common_notes(units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
-    notes += [NOT_PAIRED] * (units.count > 1 and len(found.pairs_on(settings.ranked_by)) < len(comparisons))
     return StreamedAssessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
@@ -237,7 +234,7 @@ def _compared(found: Findings, rows: Sequence[ModelRow], pair: tuple[int, int], 
     """Paired t test, of as much of the difference as the bins cannot hide."""
     models, units = [found.models[i] for i in pair], found.units
     values = [getattr(rows[i], name) for i in pair]
-    difference, change = values[0] - values[1], found.pairs_on(name).get(pair)
+    difference, change = values[0] - values[1], found.pairs.get(name, {}).get(pair)
     low = high = pvalue = nan
     if change is not None and units.count > 1:
         change, blocks = change / models[0].size, units.blocks
