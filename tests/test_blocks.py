@@ -36,7 +36,7 @@ def outputs(n: int, k: int, **options: Any) -> ucc.Intervals:
 def test_every_row_is_a_block_unless_told_otherwise() -> None:
     blocks = Blocks.of(rows(4))
     assert_array_equal(blocks.of_row, [0, 1, 2, 3])
-    assert (blocks.count, blocks.independent, blocks.rows, blocks.length) == (4, True, 4, None)
+    assert (blocks.count, blocks.independent, blocks.rows) == (4, True, 4)
 
 
 def test_the_outputs_of_a_row_are_a_block() -> None:
@@ -49,7 +49,7 @@ def test_the_outputs_of_a_row_are_a_block() -> None:
 def test_an_integer_makes_consecutive_blocks_of_which_the_last_may_be_shorter() -> None:
     blocks = Blocks.of(outputs(5, 2), 2)
     assert_array_equal(blocks.of_row, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
-    assert (blocks.count, blocks.length) == (3, 2)
+    assert blocks.count == 3
     assert Blocks.of(rows(5), np.int8(1)).independent
 
 
@@ -90,7 +90,6 @@ def test_a_subset_has_the_blocks_of_the_chosen_rows(given: list[tuple[int, bool,
     for subset in (blocks.subset(flattened), blocks.subset(np.flatnonzero(flattened))):
         assert_array_equal(subset.of_row, expected.of_row)
         assert subset.count == expected.count
-        assert subset.length is None
 
 
 def test_a_subset_of_several_outputs_keeps_their_blocks() -> None:
@@ -280,7 +279,6 @@ def test_repetitions_of_a_row_are_a_block_and_consecutive_blocks_count_different
     assert_array_equal(Blocks.of(whole, row_ids=ids).of_row, ids)
     blocks = Blocks.of(whole, 2, row_ids=ids)
     assert_array_equal(blocks.of_row, [0, 0, 1, 0, 0, 1])
-    assert blocks.length is None
     refused(
         "`block` must not be longer than the data: 4 for 3 rows. Hint: pass a shorter block.",
         Blocks.of,

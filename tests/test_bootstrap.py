@@ -190,13 +190,11 @@ def test_blocks_of_a_length_keep_dependent_rows_together() -> None:
     assert 2.3 < blocks.standard_error / single.standard_error < 3.8
 
 
-def test_circular_blocks_wrap_and_fill_the_number_of_rows() -> None:
+def test_blocks_of_a_length_are_the_consecutive_ones_that_labels_would_make() -> None:
     iv = oracle_band(np.random.default_rng(0), 23)
-    counts = Resamples(Blocks.of(iv, 5), np.random.default_rng(1)).counts(2000)
-    assert_array_equal(counts.sum(axis=1), 23)
-    assert_allclose(counts.mean(axis=0), 1, atol=0.12)
-    runs = np.diff(counts[0]) != 0
-    assert runs.sum() <= 2 * 5
+    counted, labelled = (bootstrap(iv, block=block, seed=1, n_resamples=99) for block in (5, np.arange(23) // 5))
+    assert_array_equal(counted.distribution, labelled.distribution)
+    assert (counted.low, counted.high) == (labelled.low, labelled.high)
 
 
 def test_the_outputs_of_a_row_are_drawn_together() -> None:
@@ -314,22 +312,6 @@ def test_knots_instead_of_all_vertices_move_a_resample_by_little(
     assert np.sqrt(np.mean(off**2)) < 0.1 * every.standard_error
     assert abs(np.mean(off)) < 0.03 * every.standard_error
     assert_allclose(few.standard_error, every.standard_error, rtol=0.03)
-
-
-def test_long_series_are_resampled_in_blocks_of_at_least_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    iv = oracle_band(np.random.default_rng(0), 1000)
-    monkeypatch.setattr("uccurve.compare._resampling.MOST", 100)
-    resamples = Resamples(Blocks.of(iv, 25), np.random.default_rng(1))
-    counts = resamples.counts(500)[:, resamples.of_row]  # cells of 10 rows, 3 to a block
-    assert_array_equal(counts.sum(axis=1), 1000)
-    changes = (np.diff(counts, axis=1) != 0).sum(axis=1)
-    assert changes.max() <= 2 * 34
-    deficit = np.repeat(np.abs(np.random.default_rng(2).normal(size=100)), 10)
-    steady = ucc.Intervals.from_bands(deficit, np.zeros(1000), np.full(1000, 0.1))
-    given: dict[str, Any] = {"statistic": delivered("deficit"), "block": 30, "seed": 0}
-    coarse = bootstrap(steady, **given).standard_error
-    monkeypatch.setattr("uccurve.compare._resampling.MOST", 10**9)
-    assert_allclose(coarse, bootstrap(steady, **given).standard_error, rtol=0.1)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,6 @@ class Blocks:
     count: int  # number of blocks
     row: Indices  # row of the data that each flattened row comes from
     rows: int  # number of rows of the data
-    # Length of the blocks, where they are consecutive rows: a circular block bootstrap needs it.
-    length: int | None = None
 
     @classmethod
     def of(cls, intervals: Intervals, block: Any = None, *, row_ids: Indices | None = None) -> Blocks:
@@ -47,7 +45,7 @@ class Blocks:
         intervals : Intervals
         block : int or array_like, optional
             None: every row is a block. An integer: consecutive blocks of that length. An array: one label per row;
-            rows with equal labels are a block.
+            rows with equal labels are a block. Blocks stay what they are.
         row_ids : array of int, optional
             What `row_ids` returns for repeated rows: repetitions of a row are one block, and consecutive blocks are
             counted in rows that differ.
@@ -58,8 +56,10 @@ class Blocks:
         >>> Blocks.of(iv, 2).of_row.tolist(), Blocks.of(iv, ["b", "a", "b", "a", "a"]).of_row.tolist()
         ([0, 0, 1, 1, 2], [1, 0, 1, 0, 0])
         """
+        if isinstance(block, Blocks):
+            return block
         rows, two_dimensional, weight = len(intervals), intervals.y_true.ndim == 2, intervals._weight
-        label, length = row_ids, None
+        label = row_ids
         if isinstance(block, Number):
             label, length = np.arange(rows) if row_ids is None else row_ids, positive("block", block)
             different = int(label.max()) + 1
@@ -68,7 +68,7 @@ class Blocks:
                     f"`block` must not be longer than the data: {checks.shown(length)} for "
                     f"{counted(different, 'row')}. Hint: pass a shorter block."
                 )
-            label, length = label // length, length if row_ids is None else None
+            label = label // length
         elif block is not None:
             if row_ids is not None:
                 raise ValueError(
@@ -81,14 +81,14 @@ class Blocks:
             row = row[weight.ravel() > 0]
         if label is None and not two_dimensional:
             return cls(np.arange(len(row)), len(row), row, rows)
-        return cls._of(row if label is None else label[row], row, rows, length)
+        return cls._of(row if label is None else label[row], row, rows)
 
     @classmethod
-    def _of(cls, label: Indices, row: Indices, rows: int, length: int | None = None) -> Blocks:
+    def _of(cls, label: Indices, row: Indices, rows: int) -> Blocks:
         found, of_row = np.unique(label, return_inverse=True)
         if len(found) == len(label):
             of_row = np.arange(len(label))
-        return cls(of_row, len(found), row, rows, length)
+        return cls(of_row, len(found), row, rows)
 
     @property
     def independent(self) -> bool:
@@ -115,12 +115,6 @@ class Blocks:
         row = self.row[rows]
         number = np.cumsum(np.diff(row, prepend=row[:1]) > 0, dtype=np.intp)
         return Blocks._of(self.of_row[rows], number, int(number[-1]) + 1 if len(number) else 0)
-
-    def by_data_row(self) -> Indices:
-        """Block of each row of the data; -1 for rows without weight."""
-        out = np.full(self.rows, -1)
-        out[self.row] = self.of_row
-        return out
 
     def units_of_data(self, of_row: Indices) -> tuple[Indices, Indices]:
         """Rows of the data that have weight, and the unit of each; `of_row` has that of each flattened row."""

@@ -33,21 +33,10 @@ def grouped(rows: Blocks, rng: np.random.Generator) -> tuple[Indices, int]:
 
 
 class Resamples:
-    """How often each unit is drawn with replacement.
-
-    Blocks of consecutive rows are circular (Politis and Romano 1992): they start anywhere, wrap around the end, and the
-    last one is cut to the number of rows. More than `MOST` rows are put into that many cells of consecutive rows first,
-    and blocks are then a number of cells, at least as long as asked for.
-    """
+    """How often each unit is drawn with replacement."""
 
     def __init__(self, rows: Blocks, rng: np.random.Generator) -> None:
-        self._rng, self._length = rng, rows.length or 1
-        if self._length == 1:
-            self.of_row, self.units = grouped(rows, rng)
-        else:
-            self.units = min(rows.rows, MOST)
-            self.of_row = rows.row * self.units // rows.rows
-            self._length = -(-self._length * self.units // rows.rows)
+        self._rng, (self.of_row, self.units) = rng, grouped(rows, rng)
 
     def batches(self, count: int, tick: Tick | None) -> Iterator[Array]:
         """Yield the `counts` of so many resamples, some at a time."""
@@ -55,15 +44,13 @@ class Resamples:
 
     def counts(self, count: int) -> Array:
         """How often each unit is drawn: (resamples, units)."""
-        starts = self._rng.integers(0, self.units, size=(count, -(-self.units // self._length), 1))
-        drawn = (starts + np.arange(self._length)).reshape(count, -1)[:, : self.units] % self.units
+        drawn = self._rng.integers(0, self.units, size=(count, self.units))
         drawn += self.units * np.arange(count)[:, None]
-        return np.bincount(drawn.ravel(), minlength=self.units * count).reshape(count, -1).astype(np.float64)
+        return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
 
     def left_out(self) -> Array:
-        """All units but those of one group, for each of at most `GROUPS` random groups of units or of blocks."""
-        block = np.arange(self.units) // self._length
-        group = self._rng.permutation(int(block[-1]) + 1)[block] % GROUPS
+        """All units but those of one group, for each of at most `GROUPS` random groups."""
+        group = self._rng.permutation(self.units) % GROUPS
         return np.not_equal.outer(np.unique(group), group).astype(np.float64)
 
 

@@ -126,12 +126,11 @@ def assess(
     comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
     drawn = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
     parts = segment_rows(by, blocks, bins)
-    drawn_together = block if repeated is None else blocks.by_data_row()
     found, lines = list[_Found](), dict[str, Line]()
     with watched(progress, "assessment") as tick:
         for name, curve in curves.items():
             flat_rows = found[-1].flat_rows if found and comparable else None
-            found.append(_found(Model(name, curve, common, flat_rows=flat_rows), parts, settings, drawn_together))
+            found.append(_found(Model(name, curve, common, flat_rows=flat_rows), parts, settings))
             if drawn:
                 lines[name] = Line.of(curve, settings.axes, unit)
             if len(first.intervals) * len(curves) > KEPT_ROWS:
@@ -189,11 +188,11 @@ class _Found(NamedTuple):
     share: Array | float
 
 
-def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings, block: Any) -> _Found:
+def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings) -> _Found:
     segments = adjusted_segments([assessed_segment(model, part, settings) for part in parts], settings.confidence_level)
     row = model.row(settings)
     if settings.n_resamples is not None:
-        row = replace(row, **_bootstrapped(model.curve, row, settings, block))
+        row = replace(row, **_bootstrapped(model, row, settings))
     ranked_rows = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
     wis_rows = model.wis_rows.score if model.curve.levels else None
     path, width = model.path, 2 * model.path.mean_half_width
@@ -205,7 +204,7 @@ def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSetti
     return _Found(row, segments, notes, ranked_rows, wis_rows, model.flat_rows, weights(path))
 
 
-def _bootstrapped(curve: UCC, row: ModelRow, settings: AssessmentSettings, block: Any) -> dict[str, Any]:
+def _bootstrapped(model: Model, row: ModelRow, settings: AssessmentSettings) -> dict[str, Any]:
     """Bootstrap intervals in place of those by influence."""
     coverage = {"coverage": settings.shown_coverage}
     asked: dict[str, Any] = {"score": coverage, "half_width": coverage, "scale": coverage, "skill": {}}
@@ -213,11 +212,12 @@ def _bootstrapped(curve: UCC, row: ModelRow, settings: AssessmentSettings, block
     if settings.partial is not None:
         asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
     how: Any = {name: getattr(settings, name) for name in ("unit", "confidence_level", "n_resamples", "seed")}
+    how["block"] = model.blocks
     out: dict[str, Any] = {}
     for name, options in asked.items():
         if isfinite(getattr(row, name)):
             statistic: Any = "gain" if "gain" in name else name
-            found = bootstrap(curve, statistic=statistic, block=block, progress=False, **how, **options)
+            found = bootstrap(model.curve, statistic=statistic, progress=False, **how, **options)
             out |= {f"{name}_low": found.low, f"{name}_high": found.high}
     return out
 

@@ -118,8 +118,8 @@ def bootstrap(
     n_resamples : int
     seed : int or numpy.random.Generator, optional
     block : int or array_like, optional
-        Dependent rows are drawn together: blocks of this many consecutive rows (circular, for time series), or one
-        label per row (groups, repeated measures). The outputs of a row of two-dimensional data always are.
+        Dependent rows are drawn together: blocks of this many consecutive rows (time series), or one label per row
+        (groups, repeated measures). The outputs of a row of two-dimensional data always are.
     progress : bool or callable, optional
         As in `permutation_test`.
 
@@ -143,7 +143,6 @@ def bootstrap(
     References
     ----------
     B. Efron (1987), Better Bootstrap Confidence Intervals.
-    D. N. Politis and J. P. Romano (1992), A Circular Block-Resampling Procedure for Stationary Data.
 
     Examples
     --------
