@@ -589,7 +589,7 @@ def test_progress_runs_from_start_to_end() -> None:
     [
         ({}, ValueError, r"`models` must hold at least one model; it is empty\."),
         ([1], TypeError, r"`models` must be Intervals, a curve, or a mapping from names to these; got list\. Hint: "),
-        ({"a": 3}, TypeError, r"`models` must hold Intervals, curves, .*; 'a' holds int\."),
+        ({"a": 3}, TypeError, r"`models\['a'\]` must be Intervals or a UCC, .*; got int\."),
         ({"a": []}, ValueError, r"a list of folds must hold at least one Intervals; that of 'a' is empty\."),
         ({b"a": None}, TypeError, r"`models` must have names \(str\) that can be read; got b'a' \(bytes\)\."),
         ({float("nan"): None}, TypeError, r"`models` must have names \(str\) that can be read; got nan \(float\)\."),
@@ -620,7 +620,7 @@ def test_models_of_other_rows_are_refused_in_a_sentence() -> None:
 
 def test_a_sketch_is_refused_with_the_reason() -> None:
     sketch = ucc.UCCSketch().update(models()["good"]).ucc()
-    with pytest.raises(TypeError, match=r"must hold Intervals, .* \(a sketch keeps none\); 'a' holds SketchUCC"):
+    with pytest.raises(TypeError, match=r"`models\['a'\]` must be .* \(a sketch keeps none\); got SketchUCC"):
         assess({"a": sketch})
 
 

@@ -79,3 +79,12 @@ def test_resampling_draws_the_repetitions_of_a_row_together() -> None:
     apart = ucc.assess({"runs": joined(runs)}, coverage=0.9, n_resamples=99).rows[0]
     assert (repeated.score_low, repeated.skill_high) == (labelled.score_low, labelled.skill_high)
     assert repeated.score_low != apart.score_low
+
+
+def test_folds_may_be_curves_of_one_kind() -> None:
+    parts = [fold(0, 20), fold(1, 30)]
+    curves = [ucc.UCC(part, vary="shift") for part in parts]
+    whole = ucc.UCC(joined(parts), vary="shift")
+    assert ucc.assess({"m": curves}, coverage=0.8).to_dict() == ucc.assess({"m": whole}, coverage=0.8).to_dict()
+    with pytest.raises(ValueError, match=r"folds of a model must be of one kind, .*; those of 'm' differ"):
+        ucc.assess({"m": [curves[0], parts[1]]}, coverage=0.8)

@@ -83,8 +83,22 @@ class Model:
 
     @cached_property
     def target(self) -> Target:
-        """Scale (or shift) of the conformal rank, and the order statistics around it."""
-        return target(self.path, self.alpha, self.blocks, self.confidence_level)
+        """Scale (or shift) of the conformal rank, and the order statistics around it.
+
+        Weighted or dependent rows have the ranks of as many independent rows as they are worth.
+        """
+        path, n, q = self.path, len(self.path), 1 - self.alpha
+        t = t_for_coverage(path, q)
+        if self.blocks.count < 2:
+            return Target(t, nan, nan, nan)
+        reached = path.critical <= quantiles(path.critical, path.weight, q)[0]
+        count = max(int(effective_rows(reached, path.weight, self.blocks, self.confidence_level)[1]), 1)
+        low, high = order_statistic_ranks(count, q, self.confidence_level)
+        low, high = low * n // count, n + 1 if high > count else ceil(high * n / count)
+        first, last = Fraction(max(low, 1), n), Fraction(min(high, n), n)
+        around, beyond = quantiles(path.critical, path.weight, first, last)
+        sparsity = (beyond - around) / float(last - first) if last > first else nan
+        return Target(t, around if low > 0 else path.start, beyond if high <= n else np.inf, sparsity)
 
     @cached_property
     def best_t(self) -> float:
@@ -263,24 +277,6 @@ def _crps_rows(path: Path, ramps: Ramps) -> Array:
     rows = influence.crps_contributions(path, ramps)
     rows *= path.unit
     return rows
-
-
-def target(path: Path, alpha: Fraction, blocks: Blocks, confidence_level: float) -> Target:
-    """The t that reaches a coverage, and the order statistics around it.
-
-    Weighted or dependent rows have the ranks of as many independent rows as they are worth.
-    """
-    n, q, t = len(path), 1 - alpha, t_for_coverage(path, 1 - alpha)
-    if blocks.count < 2:
-        return Target(t, nan, nan, nan)
-    reached = path.critical <= quantiles(path.critical, path.weight, q)[0]
-    count = max(int(effective_rows(reached, path.weight, blocks, confidence_level)[1]), 1)
-    low, high = order_statistic_ranks(count, q, confidence_level)
-    low, high = low * n // count, n + 1 if high > count else ceil(high * n / count)
-    first, last = Fraction(max(low, 1), n), Fraction(min(high, n), n)
-    around, beyond = quantiles(path.critical, path.weight, first, last)
-    sparsity = (beyond - around) / float(last - first) if last > first else nan
-    return Target(t, around if low > 0 else path.start, beyond if high <= n else np.inf, sparsity)
 
 
 def t_for_coverage(path: Path, q: Fraction) -> float:

@@ -38,8 +38,7 @@ def curves_by_name(models: Any, rows: Any) -> tuple[dict[str, UCC], Indices | No
     for name, other in others:
         refuse_other_rows(curve, other, names=(f"`models` {first!r}", repr(name)))
     most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
-    single = [part.intervals if isinstance(part, UCC) else part for part in most]
-    return curves, row_ids([next(iter(one.values())) if isinstance(one, Mapping) else one for one in single], rows)
+    return curves, row_ids([fold.intervals for fold in most], rows)
 
 
 def _name(name: Any) -> str:
@@ -48,30 +47,26 @@ def _name(name: Any) -> str:
     return str(name)
 
 
-def _folds(name: Any, given: Any) -> list[Any]:
-    """Return the folds of one model: Intervals, curves or mappings from level to Intervals."""
+def _folds(name: Any, given: Any) -> list[UCC]:
+    """Return a model as one curve, or as one for each of its folds."""
     parts = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not parts:
         raise ValueError(f"a list of folds must hold at least one Intervals; that of {name!r} is empty.")
-    for part in parts:
-        if not isinstance(part, Intervals | Mapping) and (len(parts) > 1 or not isinstance(part, UCC)):
-            raise TypeError(
-                "`models` must hold Intervals, curves, mappings from level to Intervals, or lists of folds, which keep "
-                f"their rows (a sketch keeps none); {name!r} holds {type(part).__name__}."
-            )
-    return parts
+    own = f"models[{name!r}]"
+    return [UCC.from_levels(part) if isinstance(part, Mapping) else curve_of(own, part) for part in parts]
 
 
-def _joined(name: str, parts: list[Any]) -> UCC:
-    first = parts[0]
-    if isinstance(first, UCC):
+def _joined(name: str, folds: list[UCC]) -> UCC:
+    """Return the curve of all rows of the folds."""
+    first = folds[0]
+    if len(folds) == 1:
         return first
-    if isinstance(first, Intervals):
-        return UCC(Intervals.join(parts))
-    levels = [sorted(part) if isinstance(part, Mapping) else None for part in parts]
-    if any(one != levels[0] for one in levels):
-        raise ValueError(f"`models` must have the same levels in all folds; those of {name!r} differ.")
-    return UCC.from_levels({level: Intervals.join([part[level] for part in parts]) for level in first})
+    if len({(fold.vary, fold.levels) for fold in folds}) > 1:
+        raise ValueError(f"the folds of a model must be of one kind, with the same levels; those of {name!r} differ.")
+    if not first.levels:
+        return UCC(Intervals.join([fold.intervals for fold in folds]), vary=first.vary)
+    levels = zip(*(fold._levels for fold in folds), strict=True)
+    return UCC.from_levels(dict(zip(first.levels, map(Intervals.join, levels), strict=True)))
 
 
 def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:
