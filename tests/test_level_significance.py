@@ -12,12 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from level_oracle import Nested, nested
 from uccurve import UCC, Intervals, bootstrap, permutation_test
-from uccurve._levels import LevelsPath
-from uccurve._paths import Path
 from uccurve.compare._blocks import Blocks
 from uccurve.compare._resampling import Resamples
 from uccurve.compare._statistics import Statistic, summed
-from uccurve.compare.permutation import pooled
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
 OPEN: list[Any] = [("excess", "deficit"), ("miss_rate", "excess"), ("overshoot", "miss_rate")]
@@ -99,23 +96,6 @@ def test_a_coverage_asks_for_the_interval_of_that_level(statistic: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("axes", CLOSED + OPEN)
-def test_the_common_pace_leaves_both_curves_as_they_are(axes: Any) -> None:
-    curves = two_models()
-    pool = pooled(*curves)
-    assert isinstance(pool, LevelsPath)
-    assert len(pool.knots) == 1 + 5
-    for curve, rows in zip(curves, (slice(60), slice(60, None)), strict=True):
-        paced = pool.subset(rows)
-        assert_allclose(area(paced, curve, axes), curve.area(axes=axes), rtol=1e-11)
-        assert_allclose(paced.widths, paced.widths[-1] * pool.knots, rtol=1e-12)
-
-
-def area(path: Path, curve: UCC, axes: Any) -> float:
-    table, values = summed(path, Statistic.of(curve, "area", axes=axes), np.zeros(len(path), np.intp), 1)
-    return float(values(table)[0])
-
-
 # ---- permutation test
 
 
@@ -159,6 +139,18 @@ def test_every_swap_counts_once_and_turning_the_models_turns_the_sign(axes: Any)
     assert_allclose(test.statistic, a.area(axes=axes) - b.area(axes=axes), rtol=1e-12)
     assert (turned.statistic, turned.pvalue) == (-test.statistic, test.pvalue)
     assert_allclose(test.null_distribution[0], test.statistic, rtol=1e-9)
+
+
+def test_bands_that_move_in_different_ways_are_compared_by_flipping_signs() -> None:
+    a, b = one_level(2, 7)
+    levels, other = two_models(n=7)
+    pairs = (UCC(a), UCC(b, vary="shift")), (levels, UCC(other.intervals)), (UCC(other.intervals, vary="shift"), levels)
+    for one, two in pairs:
+        test = permutation_test(one, two, axes=("bandwidth", "deficit"))
+        areas = [curve.area(axes=("bandwidth", "deficit")) for curve in (one, two)]
+        assert_allclose((test.statistic, test.null_distribution[0]), areas[0] - areas[1], rtol=1e-9)
+        assert_allclose(np.sort(test.null_distribution), np.sort(-test.null_distribution), atol=1e-12)
+        assert (len(test.null_distribution), test.note) == (128, "")
 
 
 def test_a_better_model_is_found_and_equal_ones_are_not_called_different() -> None:
@@ -250,8 +242,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
     a, b = two_models(n=8)
     with pytest.raises(ValueError, match="must have the same rows: 8 against 9"):
         permutation_test(a, two_models(n=9)[0])
-    with pytest.raises(ValueError, match=r"bands that move alike: a's are scaled, b's are shifted"):
-        permutation_test(a, UCC(b.intervals, vary="shift"))
+    with pytest.raises(ValueError, match="needs bands that are scaled, not shifted"):
+        permutation_test(a, UCC(b.intervals, vary="shift"), statistic="scale", coverage=0.8)
+    with pytest.raises(ValueError, match="`statistic` as a callable takes Intervals; a curve of levels has several"):
+        permutation_test(a.intervals, b, statistic=lambda _: 0.0)
     with pytest.raises(ValueError, match="`coverage` must be given for score"):
         bootstrap(a, statistic="score")
     with pytest.raises(ValueError, match="at least two rows"):

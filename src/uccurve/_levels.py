@@ -78,12 +78,6 @@ class LevelsPath(Path):
         widths = self.widths
         return np.where(t < 1, np.interp(t, self.knots, widths), t * widths[-1])
 
-    def at_half_width(self, width: Array) -> Array:
-        """Inverse of `half_width` where that rises: the t at which two models are compared row by row."""
-        widths = self.widths
-        last = widths[-1] or 1.0
-        return np.where(width >= last, width / last, np.interp(width, widths, self.knots))
-
     def growth(self) -> tuple[Array, Array]:
         """Growth of the active and other bands from each knot to the next, and beyond the last: one line per knot."""
         active = _slopes(self.actives, self.knots[:, None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from uccurve import _checks as checks
 from uccurve._arrays import Indices
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
-from uccurve._levels import LevelsPath
 from uccurve._paths import Path
 from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
@@ -129,8 +128,9 @@ def permutation_test(
 
     Swapping is not exact even where every swap is tried, because the common half-width itself depends on which rows are
     whose; it is valid for equal population values in large samples. Where ``y_pred`` differ it would mix two sizes of
-    errors, which makes tests of a ``"gain"`` or ``"skill"`` reject a true null far too often. For these, the sign of
-    what each row contributes to the difference (its influence) is flipped instead of its intervals.
+    errors, which makes tests of a ``"gain"`` or ``"skill"`` reject a true null far too often. For these, for curves of
+    several levels and for bands that move in different ways, the sign of what each row contributes to the difference
+    (its influence) is flipped instead of its intervals.
 
     How statistics follow from sums over rows, and when they are exact, is explained in `bootstrap`. More than 4,096
     rows (or blocks) are put into that many groups at random, and groups are swapped.
@@ -151,23 +151,25 @@ def permutation_test(
     one, two = curve_of("a", a, vary), curve_of("b", b, vary)
     refuse_other_rows(one, two)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
-    asked = Statistic.of(one, statistic, axes=axes, miss_rate=miss_rate, coverage=coverage, unit=unit)
+    how: Any = {"axes": axes, "miss_rate": miss_rate, "coverage": coverage, "unit": unit}
+    asked, _ = (Statistic.of(curve, statistic, **how) for curve in (one, two))
     rows = Blocks.of(one.intervals, block)
     rows.require_two("a permutation test")
     swaps = Swaps(rows, positive("n_resamples", n_resamples), generator(seed))
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
-        one, two = alike(asked.curve(one), asked.curve(two))
+        one, two = (_one_interval(asked.curve(curve)) for curve in (one, two))
+        alike = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
         first = asked.finite_value(one, "a")
         one._forget_order()  # what a curve sorts for its value takes memory
         second = asked.finite_value(two, "b")
         two._forget_order()
         if callable(asked.asked):
             differences = _called(asked.asked, (one.intervals, two.intervals), *rows.units_of_data(swaps.of_row))
-        elif asked.relative and not same_predictions:
-            differences = _flipped((one, two), asked, (first, second), swaps)
+        elif alike:
+            differences = _swapped(_pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps)
         else:
-            differences = _swapped(pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps)
+            differences = _flipped((one, two), asked, (first, second), swaps)
         null = np.concatenate([differences(flags) for flags in swaps.batches(tick)])
     null.setflags(write=False)
     size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
@@ -183,7 +185,7 @@ def permutation_test(
     note = ""
     if np.all(np.abs(null) <= slack):
         note = "the statistic is the same however rows are swapped: the models cannot be distinguished"
-    elif not (same_predictions or asked.relative or asked.depends_on_scale):
+    elif alike and not (same_predictions or asked.depends_on_scale):
         note = (
             f"y_pred differ: the {asked.asked} judges predictions and intervals together, and swapping mixes errors of "
             "different size; a gain or skill judges the intervals"
@@ -199,33 +201,17 @@ def permutation_test(
     )
 
 
-def alike(a: UCC, b: UCC) -> tuple[UCC, UCC]:
-    """Return curves over the same kind of path: one interval that is scaled is a model with one level."""
-    if a.vary == b.vary:
-        return a, b
-    if "shift" in (a.vary, b.vary):
-        moves = ("are shifted" if curve.vary == "shift" else "are scaled" for curve in (a, b))
-        raise ValueError(
-            "`a` and `b` must have bands that move alike: a's {}, b's {}. Hint: pass Intervals, or "
-            "a UCC of each with the same `vary`.".format(*moves)
-        )
-    one, two = (curve if curve.levels else UCC.from_levels({0.5: curve.intervals}) for curve in (a, b))
-    return one, two
+def _one_interval(curve: UCC) -> UCC:
+    """Return the curve of one interval that is scaled for a model with a single level, which is the same curve."""
+    return UCC(curve.intervals) if len(curve.levels) == 1 else curve
 
 
-def pooled(a: UCC, b: UCC, *, same_pace: bool = True) -> Path:
-    """Rows of the first, then rows of the second, in one unit and (by default) at one mean half-width.
+def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
+    """Rows of the first, then rows of the second, in one unit and, if so asked, at one mean half-width.
 
     A curve depends on which intervals a model passes through, not on how fast. A mixture of two models' rows does
     depend on it, and one mean half-width for both leaves each of the two curves as it is.
     """
-    if a.levels:  # wherever either model has one
-        paths = [LevelsPath.of(curve._levels, curve._knots()) for curve in (a, b)]
-        widths = np.unique(np.concatenate([path.widths * path.unit for path in paths]))
-        widths = widths if len(widths) > 1 else np.array([0.0, 1.0])
-        places = zip(*(path.at_half_width(widths[1:] / path.unit).tolist() for path in paths), strict=True)
-        levels = [Intervals.join([a.intervals_at(one), b.intervals_at(two)]) for one, two in places]
-        return LevelsPath.of(levels, widths / widths[-1])
     one, two = a.intervals, b.intervals
     if same_pace:
         first, second = (mean_half_width(iv.lower_band, iv.upper_band, iv._weight) for iv in (one, two))
@@ -233,7 +219,7 @@ def pooled(a: UCC, b: UCC, *, same_pace: bool = True) -> Path:
             one, two = one.calibrated(shift=max(second - first, 0)), two.calibrated(shift=max(first - second, 0))
         elif min(first, second) > 0:
             two = two.calibrated(scale=first / second)
-    return UCC(Intervals.join([one, two]), vary="shift" if a.vary == "shift" else "scale")._path()
+    return UCC(Intervals.join([one, two]), vary=a.vary)._path()
 
 
 def _swapped(pool: Path, asked: Statistic, swaps: Swaps) -> Callable[[Array], Array]:
