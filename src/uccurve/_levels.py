@@ -126,7 +126,7 @@ class LevelsPath(Path):
 
     def _coverage(self, growth: Array, other_growth: Array) -> Events:
         """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
-        rows: Part = np.flatnonzero(np.isfinite(self.critical)) if self.has_uncoverable_rows else ALL
+        rows = self.coverable
         numbers, critical = np.arange(len(self))[rows], self.critical[rows]
         after = np.sum([critical >= knot for knot in self.knots[1:]], axis=0)
         rising = nearer = growth[after, numbers]
@@ -135,7 +135,7 @@ class LevelsPath(Path):
         if not self.symmetric:
             nearer = np.where(critical > 0, rising, np.minimum(growth[0], other_growth[0])[rows])
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
-        return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()}, rows)
+        return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()})
 
     def _change_at_knot(self, i: int, widening: float, growth: Array, other_growth: Array, *, exact: bool) -> Events:
         """Sums over all rows of what the slopes of their metrics change by at a knot."""
@@ -162,7 +162,7 @@ class LevelsPath(Path):
             nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
             nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
             changes["excess"] = change(nearer_left * covered, nearer_right * covered)
-        return Events(self.knots[i : i + 1], changes, None)
+        return Events(self.knots[i : i + 1], changes)
 
     def _crossovers(self, i: int, active: Array, other: Array) -> Events:
         """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly.
@@ -185,7 +185,7 @@ class LevelsPath(Path):
         rows = rows[kept]
         faster, slower = np.maximum(active, other)[rows], np.minimum(active, other)[rows]
         change = -self.weighted(faster, rows), self.weighted(slower, rows)
-        return Events(position[kept], {"excess": change}, rows)
+        return Events(position[kept], {"excess": change})
 
     def _gap(self, i: int) -> Array:
         """By how much the other bound is nearer to the observation than the bound on the error's side."""

@@ -34,7 +34,6 @@ class Events(NamedTuple):
 
     position: Array
     changes: Mapping[Metric, Array | tuple[Array, Array]]
-    rows: Part | None = ALL  # which rows they belong to, one each; None where an event sums up over many rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +90,11 @@ class Path(ABC):
         return bool(np.isinf(self.largest))
 
     @property
+    def coverable(self) -> Part:
+        """Rows that some t covers."""
+        return np.flatnonzero(np.isfinite(self.critical)) if self.has_uncoverable_rows else ALL
+
+    @property
     def end(self) -> float:
         """Last finite critical t, where the curve ends."""
         return float(self.critical.max(initial=self.start, where=np.isfinite(self.critical)))
@@ -135,7 +139,7 @@ class Path(ABC):
 
     @abstractmethod
     def events(self) -> Iterator[Events]:
-        """Slope changes after the start, the critical ones first."""
+        """Slope changes after the start, first those of the coverable rows at their critical t."""
 
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
@@ -222,13 +226,13 @@ class ScalePath(Path):
 
     def events(self) -> Iterator[Events]:
         """Coverage of a row, and where its other bound becomes the nearer one."""
-        rows: Part = np.flatnonzero(np.isfinite(self.critical)) if self.has_uncoverable_rows else ALL
+        rows = self.coverable
         mass = self.weighted(self.active[rows], rows)
-        yield Events(self.critical[rows], {"overshoot": mass, "deficit": mass, "excess": mass}, rows)
+        yield Events(self.critical[rows], {"overshoot": mass, "deficit": mass, "excess": mass})
         rows, position = self.crossovers()
         if len(rows):
             active, other = (self.weighted(band[rows], rows) for band in (self.active, self.other))
-            yield Events(position, {"excess": (-active, other)}, rows)
+            yield Events(position, {"excess": (-active, other)})
 
     def crossovers(self) -> tuple[Indices, Array]:
         """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
@@ -290,8 +294,7 @@ class ShiftPath(Path):
         crossover = np.maximum(2 * error - self.active, self.critical)
         crosses = self.active - other > 2 * error
         yield Events(0.0 - other, {"bandwidth": one / 2, "excess": one * crosses})
-        rows = np.flatnonzero(crosses)
-        yield Events(crossover[rows], {"excess": -one[rows]}, rows)
+        yield Events(crossover[crosses], {"excess": -one[crosses]})
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""

@@ -17,7 +17,7 @@ from ._arrays import Indices
 from ._checks import FALLING, Array, Metric
 from ._levels import LevelsPath
 from ._order import ordered, rearrange, running_integral, running_sum
-from ._paths import ALL, Path, ScalePath
+from ._paths import Path, ScalePath
 
 
 class Ramps:
@@ -41,7 +41,7 @@ class Ramps:
         self.end = int(np.searchsorted(self.t, path.end))
         self.unit = path.unit
         self._rows, self._total = len(path), path.total
-        self._coverable = ALL if critical.rows is None else critical.rows
+        self._coverable = path.coverable
         self._weight = None if path.weight is None else path.weight[self._coverable]
         uncoverable = np.flatnonzero(np.isinf(path.critical))
         self._uncoverable_weight = float(np.sum(path.weighted(np.ones(len(uncoverable)), uncoverable)))

@@ -356,12 +356,11 @@ class UCC:
         1
         """
         axes, share = checks.axes(axes), checks.real("share", share, 0, 1)
-        falling = [name for name in (axes[1], axes[0]) if name in FALLING]
-        if not falling:
+        other, falling = axes if axes[1] in FALLING else axes[::-1]
+        if falling not in FALLING:
             raise ValueError(f"`axes` must include miss_rate or deficit, which belong to single rows; got {axes!r}.")
-        other = axes[0] if falling[0] == axes[1] else axes[1]
         path = self._path()
-        return rows_carrying(share, row_shares(self._ramps(path), path, falling[0], other))
+        return rows_carrying(share, row_shares(self._ramps(path), path, falling, other))
 
     def plot(self, **options: Any) -> UCCDisplay:
         """Draw the curve with matplotlib; see `UCCDisplay.from_ucc` for the options."""
