@@ -22,6 +22,7 @@ Part = slice | Indices
 ALL = slice(None)
 # Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits.
 RESOLUTION = 2.0**-53 / 1e-9
+INCOMPARABLE = "bands and errors must be of comparable size: {}. Hint: raise such bands with `min_band`."
 LARGEST = 2.0**500  # what bands and errors are below in their unit; critical scales above it need a closer look
 
 
@@ -111,9 +112,7 @@ class Path(ABC):
 
     def mean(self, values: Array | Flags) -> float:
         """Weighted mean over the rows."""
-        if self.weight is None:
-            return float(np.mean(values))
-        return float(np.sum(values * self.weight) / np.sum(self.weight))
+        return float(np.average(values, weights=self.weight))
 
     @property
     def mean_half_width(self) -> float:
@@ -163,9 +162,8 @@ class Path(ABC):
         """All metrics at one t, by their definitions. O(n), no sort."""
         sums = dict.fromkeys(METRICS, 0.0)
         for part in blocks(len(self)):
-            weight = None if self.weight is None else self.weight[part]
             for name, values in self.per_row(t, part).items():
-                sums[name] += float(values.sum() if weight is None else (values * weight).sum())
+                sums[name] += float(self.weighted(values, part).sum())
         return {name: value / self.total for name, value in sums.items()}
 
     def contributions(self, t: float, weights: Mapping[Metric, float]) -> Array:
@@ -218,10 +216,8 @@ class ScalePath(Path):
             row = int(critical.argmax())
             if critical[row] == np.inf or path.end * path.mean_half_width >= LARGEST**2:
                 error, band = path.error[row] * path.unit, path.active[row] * path.unit
-                raise ValueError(
-                    f"bands and errors must be of comparable size: scaling a band of {band:.3g} up to an error of "
-                    f"{error:.3g} leaves the range of float64. Hint: raise such bands with `min_band`."
-                )
+                what = f"scaling a band of {band:.3g} up to an error of {error:.3g} leaves the range of float64"
+                raise ValueError(INCOMPARABLE.format(what))
         return path
 
     def events(self) -> Iterator[Events]:
@@ -350,13 +346,10 @@ def _in_one_unit(*columns: Array) -> tuple[float, list[Array]]:
     if not largest or -400 <= exponent <= 500:
         return 1.0, [*columns]
     unit = float(np.ldexp(1.0, exponent - 500 if exponent > 0 else max(exponent, -700)))  # 1 / unit must fit too
-    for values in columns:
-        lost = values[(values > 0) & (values / unit < np.finfo(np.float64).tiny)]
-        if unit > 1 and len(lost):
-            raise ValueError(
-                f"bands and errors must be of comparable size: float64 cannot hold {lost.min():.3g} beside values "
-                f"above {unit * 2.0**499:.3g}. Hint: raise such bands with `min_band`."
-            )
+    smallest = min(float(column.min(initial=largest, where=column > 0)) for column in columns)
+    if unit > 1 and smallest / unit < np.finfo(np.float64).tiny:
+        what = f"float64 cannot hold {smallest:.3g} beside values above {unit * 2.0**499:.3g}"
+        raise ValueError(INCOMPARABLE.format(what))
     return unit, [values / unit for values in columns]
 
 

@@ -12,6 +12,7 @@ from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ._arrays import Indices
 from ._checks import FALLING, Array, Metric
@@ -110,10 +111,7 @@ class Ramps:
 
     def places(self) -> Indices:
         """Place among the vertices of each row's critical t; that after the last for uncoverable rows."""
-        if isinstance(self._distinct, slice):
-            vertex = np.arange(1, len(self._order) + 1)
-        else:
-            vertex = np.repeat(np.arange(len(self.t)), np.diff(self._distinct, prepend=-1))[1:]
+        vertex = self._at_events(np.arange(len(self.t)))[1:]
         covers = self._order < self._lengths[0]
         places = np.empty(self._lengths[0], np.intp)
         places[self._order[covers]] = vertex[covers]
@@ -161,7 +159,7 @@ class Ramps:
 
     def _sum_of_ramps(self, name: Metric) -> Array:
         """Metric at the start and at each event."""
-        t, values, falls = self._events(), np.zeros(len(self._order) + 1), name in FALLING
+        t, values, falls = self._at_events(self.t), np.zeros(len(self._order) + 1), name in FALLING
         sums = values[:-1] if falls else values[2:]  # each slope at its end; nothing grows before the first event
         rest = self._slope_changes(name, sums)
         if falls:
@@ -171,9 +169,9 @@ class Ramps:
             running_integral(sums, rest, t[1:], divisor=self._total)
         return values
 
-    def _events(self) -> Array:
-        """Return t at the start and at each event."""
-        return self.t if isinstance(self._distinct, slice) else np.repeat(self.t, np.diff(self._distinct, prepend=-1))
+    def _at_events(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values at the vertices, at the start and at each event."""
+        return values if isinstance(self._distinct, slice) else np.repeat(values, np.diff(self._distinct, prepend=-1))
 
     def _miss_rate(self) -> Array:
         """Share of the weight of all rows that are covered after each event, or never."""

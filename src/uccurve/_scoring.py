@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ._arrays import average
 from ._checks import Array, Metric
 from ._paths import Path
 from .intervals import Intervals
@@ -57,14 +58,10 @@ def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, u
 def climatology(intervals: Intervals, alpha: Fraction) -> float:
     """Smallest interval score of one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of y_true."""
     y, weight = intervals.y_true.ravel(), None if intervals._weight is None else intervals._weight.ravel()
-    exponent = int(np.frexp(np.abs(y).max())[1])
-    exponent = exponent if abs(exponent) > 500 else 0
-    y = np.ldexp(y, -exponent) if exponent else y
     lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
-    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    with np.errstate(over="ignore"):
-        score = penalised(upper - lower, float(np.average(outside, weights=weight)), float(alpha))
-        return float(np.ldexp(score, exponent))
+    with np.errstate(over="ignore"):  # in halves, which are exact: a distance may be twice the largest float
+        outside = np.maximum(lower / 2 - y / 2, 0) + np.maximum(y / 2 - upper / 2, 0)
+        return penalised(upper - lower, 2 * average(outside, weight), float(alpha))
 
 
 def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) -> list[float]:

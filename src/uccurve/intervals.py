@@ -266,12 +266,12 @@ class Intervals:
 
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
-        chosen: Any = rows if isinstance(rows, slice) else np.asarray(rows)
-        if not isinstance(chosen, slice):
-            if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
+        chosen: Any = rows
+        if not isinstance(rows, slice):
+            chosen = np.asarray(rows, None if np.size(rows) else np.intp)
+            if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
                 what = "a slice, a mask or a list of row numbers"
                 raise TypeError(f"rows are chosen by {what}; got {checks.shown(rows)}.")
-            chosen = chosen if chosen.size else slice(0)
         parts = {name: getattr(self, name)[chosen] for name in _columns(self)}
         if not len(parts["y_true"]):
             raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
