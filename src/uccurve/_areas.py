@@ -51,6 +51,17 @@ def closed_area(path: Path, names: frozenset[Metric]) -> float:
     return active * path.mean(spread) / 2
 
 
+def size_of_area(path: Path, axes: Axes) -> float:
+    """Return the order of magnitude of an area in the unit of the path."""
+    return path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
+
+
+def rounding_of_area(path: Path, axes: Axes) -> float:
+    """What an area may be off by rounding, where it is a difference of sums."""
+    is_product = isinstance(path, ScalePath) and "bandwidth" in axes
+    return 0.0 if is_product else sum_error(len(path)) * size_of_area(path, axes)
+
+
 def t_reaching(ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_the_curve: bool = False) -> float:
     """Return the smallest t at which the metric reaches `target`; infinite where none does.
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _checks as checks
-from ._areas import closed_area, closed_axes, integral, piece, row_shares, t_reaching
+from ._areas import closed_area, closed_axes, integral, piece, rounding_of_area, row_shares, t_reaching
 from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Target, Unit, Vary
 from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
-from ._ramps import Ramps, sum_error
+from ._ramps import Ramps
 from ._scoring import decomposition, penalised, rows_carrying, saved_share
 from .intervals import Intervals, standard_deviation
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
@@ -220,10 +220,7 @@ class UCC:
             return saved_share(other.area(axes=axes, unit=unit, **part), mine * sizes[axes[0]] * sizes[axes[1]])
         theirs, path, other_sizes = other._area(axes, given, unit)
         mine *= (sizes[axes[0]] / other_sizes[axes[0]]) * (sizes[axes[1]] / other_sizes[axes[1]])
-        nothing = 0.0
-        if "bandwidth" not in axes or other.vary != "scale":  # a difference of sums, which rounding moves away from 0
-            nothing = sum_error(len(path)) * path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
-        return saved_share(theirs, mine, nothing)
+        return saved_share(theirs, mine, rounding_of_area(path, axes))
 
     def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> float:
         """Return ``c * x + (1 - c) * y`` at one scale (or shift), by default as delivered. O(n).

@@ -13,7 +13,7 @@ from uccurve._areas import closed_area, closed_axes, integral
 from uccurve._arrays import blocks
 from uccurve._checks import Array, Axes, Metric
 from uccurve._paths import Path, ScalePath
-from uccurve._ramps import Ramps, sum_error
+from uccurve._ramps import Ramps
 
 
 def weights(path: Path) -> Array | float:
@@ -121,16 +121,6 @@ def constant_area_contributions(path: Path, axes: Axes) -> Array:
     if "bandwidth" not in axes:
         out -= error * path.mean(error)
     return out
-
-
-def rounding_of_area(path: Path, axes: Axes) -> float:
-    """What the area of a constant band may be off by rounding, where it is a difference of sums."""
-    return 0.0 if "bandwidth" in axes else sum_error(len(path)) * size_of_area(path, axes)
-
-
-def size_of_area(path: Path, axes: Axes) -> float:
-    """Return the order of magnitude of an area in the unit of the path."""
-    return path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
 
 
 def whole_area(path: Path, ramps: Ramps, axes: Axes) -> float:

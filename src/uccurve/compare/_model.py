@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uccurve._areas import row_shares
+from uccurve._areas import rounding_of_area, row_shares
 from uccurve._arrays import Flags
 from uccurve._checks import FALLING, HEADLINE, SUMMARY, Array, Axes, miss_rate_of
 from uccurve._distributions import order_statistic_ranks
@@ -194,7 +194,7 @@ class Model:
         area = influence.whole_area(path, ramps, axes)
         own = self._log_influence(influence.area_contributions(path, ramps, axes), 2)
         rows = influence.constant_area_contributions(path, axes)
-        flat, nothing = path.mean(rows) / 2, influence.rounding_of_area(path, axes)
+        flat, nothing = path.mean(rows) / 2, rounding_of_area(path, axes)
         gain = self._saved(f"gain_{name}", area, flat, own, self._log_influence(rows, 2), nothing=nothing)
         return self._with_ends(f"area_{name}", area, own, size) | gain
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._areas import closed_axes
+from uccurve._areas import closed_axes, rounding_of_area
 from uccurve._arrays import Indices
 from uccurve._checks import FALLING, FLOOR_HINT, HEADLINE, Array, Axes, Metric, Range, Unit
 from uccurve._paths import Path
@@ -23,7 +23,7 @@ from uccurve._scoring import penalised
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from ._influence import closed_columns, rounding_of_area
+from ._influence import closed_columns
 from ._knots import Knots, sums
 
 Name = Literal["area", "gain", "crps", "skill", "score", "scale", "half_width"]

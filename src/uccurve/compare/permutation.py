@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
+from uccurve._areas import size_of_area
 from uccurve._arrays import Indices
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._paths import Path
@@ -18,7 +19,6 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals, mean_half_width
 
 from ._blocks import Blocks, generator, positive
-from ._influence import size_of_area
 from ._models import curve_of, refuse_other_rows
 from ._resampling import TIE, Seed, Swaps, batches
 from ._statistics import Asked, Statistic, Summed, called, summed
