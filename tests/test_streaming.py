@@ -283,13 +283,14 @@ def test_what_fits_is_loaded_and_what_does_not_is_streamed(tmp_path: Path, monke
     found = parts([str(tmp_path / "m.parquet")], request)
     for free, engine in ((None, "memory"), (10**12, "memory")):
         monkeypatch.setattr(scans, "room", lambda free=free: free)
-        assert scans.choose_engine(found, request) == (engine, "")
+        assert scans.choose_engine(found, request) == engine
     monkeypatch.setattr(scans, "_rows", lambda _: 10**9)
     monkeypatch.setattr(scans, "room", lambda: 64 * 10**9)
     monkeypatch.setattr(scans, "STREAM", 10**9)
-    engine, why = scans.choose_engine(found, request)
-    assert engine == "polars"
-    assert why.startswith("about 432.0 GB would be needed in memory and 64.0 GB are free")
+    said: list[str] = []
+    monkeypatch.setattr(scans, "say", said.append)
+    assert scans.choose_engine(found, request) == "polars"
+    assert said[0].startswith("about 432.0 GB would be needed in memory and 64.0 GB are free")
     monkeypatch.setattr(scans, "room", lambda: 10**8)
     with pytest.raises(MemoryError, match="is too large: even streaming takes about"):
         scans.choose_engine(found, request)

@@ -30,10 +30,7 @@ def assess_files(
     """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
     outputs.check(*paths)
     found, request, options["coverage"] = look_into(paths, request, options["coverage"])
-    if engine is None:
-        engine, why = choose_engine(found, request)
-        if why:
-            say(why)
+    engine = engine or choose_engine(found, request)
     if engine != "memory":
         assessment: Assessment = stream(found, request, engine, options)
     else:

@@ -13,6 +13,7 @@ from uccurve.sketch.assess import StreamedAssessment, assess_frame
 
 from ._loading import Part
 from ._options import Engine, Request
+from ._output import say
 from ._sources import SHARE, room
 from ._tables import Table
 
@@ -20,25 +21,26 @@ WORK = 40  # numbers per row that an assessment in memory takes beside its colum
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
 
 
-def choose_engine(found: Sequence[Part], request: Request) -> tuple[Engine, str]:
-    """Return the engine that the memory allows, and why it is not the exact one ('' where it is)."""
+def choose_engine(found: Sequence[Part], request: Request) -> Engine:
+    """Return the engine that the memory allows, and say why where it is not the exact one."""
     free = room()
     if free is None:
-        return "memory", ""
+        return "memory"
     stream = STREAM * pl.thread_pool_size() + sum(part.table.source.size for part in found)
     try:
         need: float = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in found)
     except OSError:  # not even the file fits into the address space
         need = inf
     if need <= SHARE * free or stream > free >= need:
-        return "memory", ""
+        return "memory"
     if stream > free or need == inf:
         raise MemoryError(
             f"{found[0].table.label} is too large: even streaming takes about {_shown(stream)}, and {_shown(free)} "
             "are free. Hint: raise the limit (ulimit -v), or choose another engine with --engine."
         )
     sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
-    return "polars", f"{sizes}: streamed by polars (--engine memory loads it all)"
+    say(f"{sizes}: streamed by polars (--engine memory loads it all)")
+    return "polars"
 
 
 def _rows(table: Table) -> int:
