@@ -36,7 +36,6 @@ def calibrate_files(
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
     _check(outputs, calibration, *([new] if new is not None else []))
     (found,) = parts([calibration], request)
-    found.table.require(request.labels)
     learnt = _learnt(found, request, target, options)
     calibrated = None if new is None else _calibrated(new, learnt, request)  # refused before anything is written
     outputs.write("--save", lambda: learnt.to_json() + "\n")
@@ -92,7 +91,6 @@ def _targets(name: str, columns: Columns, target: float | None) -> list[float]:
 def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[pl.DataFrame, Table]:
     """Return a table with calibrated bounds, all its other cells as they were, and what it was read from."""
     table, models = _columns_in(Table.open(new, request.decimal, request.na), learnt, request)
-    table.require([*(name for columns in models.values() for name in columns.names), *learnt.by])
     frame = table.texts()
     for one in (one for one in learnt.models if one.name in models):
         columns = models[one.name]

@@ -34,8 +34,8 @@ class Part:
     def numbers(self, request: Request) -> list[str]:
         """Columns that must hold numbers."""
         columns = [name for model in self.models.values() for name in model.names]
-        named = [name for name in (self.y, request.weight) if name is not None and name in self.table.columns]
-        return list(dict.fromkeys([*named, *columns]))
+        named = (self.y, request.weight if self.models else None, *columns)
+        return list(dict.fromkeys(name for name in named if name is not None))
 
     def say(self) -> None:
         """Say what was recognised, one line per model; of many models, their names in one line."""
@@ -118,8 +118,6 @@ def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
             hint = "--model NAME=PRED,LOWER,UPPER"
         if absent:
             raise ValueError(f"{table.label} has no {absent}; it has {listed(table.columns)}. Hint: {hint}.")
-        weight = [request.weight] if request.weight and part.models else []
-        table.require([*part.numbers(request), *weight, *(request.on or ())])
 
 
 def look_into(
@@ -130,8 +128,6 @@ def look_into(
     columns = {name for part in found for name in part.table.columns}
     if request.block not in columns and str(request.block).isdecimal():
         request = replace(request, block=int(request.block))
-    if not any({*request.labels} <= {*part.table.columns} for part in found):
-        found[0].table.require(request.labels)
     if request.block is None and (hint := hint_at_blocks(found[0].table)):
         say(hint)
     told = told_coverage(columns for part in found for columns in part.models.values())

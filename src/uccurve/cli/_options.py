@@ -108,10 +108,9 @@ def model_option(text: str) -> tuple[str, Any]:
     return name.strip(), Columns(pred, (Bounds(lower, upper, told_level(lower, upper)),))
 
 
-def option(name: str, text: str, metavar: str | None = None, parser: Any = None, **more: Any) -> Any:
+def option(name: str, text: str, metavar: str | None = None, parser: Any = None, short: str = "", **more: Any) -> Any:
     """Return an option: its name, what it is for, what stands for its value, and what reads it."""
-    names = [name, *([more.pop("short")] if "short" in more else [])]
-    return typer.Option(*names, help=text, metavar=metavar, parser=parser, **more)
+    return typer.Option(*filter(None, (name, short)), help=text, metavar=metavar, parser=parser, **more)
 
 
 def argument(metavar: str, text: str) -> Any:

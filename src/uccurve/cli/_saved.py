@@ -74,10 +74,7 @@ class SavedCalibration:
     def read(cls, source: Source) -> SavedCalibration:
         """Read what `to_json` wrote; anything else is refused."""
         try:
-            text = source.json_text()
-            if not text:
-                raise ValueError("it is not JSON")
-            data = parsed(text, SHAPE)
+            data = parsed(source.json_text(), SHAPE)
             models = tuple(map(SavedModel.of, data["models"]))
         except ValueError as error:
             why = str(error).rstrip(".")
