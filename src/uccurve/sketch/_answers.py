@@ -115,10 +115,10 @@ class Answers:
             )
         return Bracket(found.low, found.high)
 
-    def place_for_new_rows(self, coverage: Fraction) -> Place:
+    def place_for_new_rows(self, coverage: float) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
-        n = self.state.rows
-        return self.place(coverage if self.state.weighted else Fraction(ceil((n + 1) * coverage), n))
+        n, share = self.state.rows, 1 - checks.miss_rate_of(coverage)
+        return self.place(share if self.state.weighted else Fraction(ceil((n + 1) * share), n))
 
     def place(self, share: Fraction) -> Place:
         """Smallest critical scale at and below which a share of the weight lies.

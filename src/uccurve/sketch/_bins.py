@@ -119,9 +119,7 @@ class Histogram:
         """Combine the entries of each bin. O(n)."""
         order = np.argsort(bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable")
         chosen = bin[order]
-        starts = np.flatnonzero(np.append(True, chosen[1:] != chosen[:-1])) if len(chosen) else np.empty(0, np.intp)
-        if not len(starts):
-            return cls.empty(tuple(sums))
+        starts = np.flatnonzero(np.diff(chosen, prepend=chosen[:1] - 1))
         return cls(
             chosen[starts],
             np.add.reduceat(rows[order], starts),

@@ -412,24 +412,21 @@ def _is_code(table: Table) -> npt.NDArray[np.bool_]:
 def _states(scan: Scan, parts: Mapping[tuple[int, str], Table], i: int) -> dict[Group, State]:
     """States of some intervals by group."""
     own = {name: (scan.errors_of(i) if name == "errors" else i, name) for name in scan.intervals[i].histograms}
-    split = {name: dict(_by_group(parts[one], scan.groups)) for name, one in own.items() if one in parts}
+    split = {name: _by_group(parts[one], scan.groups) for name, one in own.items() if one in parts}
     return {
         group: _state(scan, {name: found[group] for name, found in split.items() if group in found})
         for group in split["critical"]
     }
 
 
-def _by_group(table: Table, groups: Sequence[str]) -> Iterator[tuple[Group, Table]]:
+def _by_group(table: Table, groups: Sequence[str]) -> dict[Group, Table]:
     """Split an answer by its keys; a missing key is None."""
     places: dict[Group, list[int]] = {}
-    if not groups:
-        yield (), table
-        return
-    for i, group in enumerate(zip(*(table[name].tolist() for name in groups), strict=True)):
-        key = tuple(None if value != value else value for value in group)  # noqa: PLR0124  # NaN is not a value
+    labels = [table[name].tolist() for name in groups]
+    for i in range(len(table["rows"])):
+        key = tuple(None if one[i] != one[i] else one[i] for one in labels)  # NaN is not a value
         places.setdefault(key, []).append(i)
-    for key, rows in places.items():
-        yield key, {name: column[rows] for name, column in table.items()}
+    return {key: {name: column[rows] for name, column in table.items()} for key, rows in places.items()}
 
 
 def _state(scan: Scan, parts: Mapping[str, Table]) -> State:

@@ -13,6 +13,7 @@ from uccurve._checks import Array
 from uccurve.compare.results import AssessmentSettings, ModelRow, Segment
 from uccurve.compare.segments import adjusted_segments
 
+from ._answers import Answers
 from ._engines import Columns, Request, Scan, states
 from ._influence import Pairs, Units, joined_label
 from ._model import StreamedModel, block_pairs
@@ -42,29 +43,20 @@ def findings(
     scan = Scan.of(frame, intervals, request)
     groups = states(scan)
     whole = [State.union(list(parts.values())) for parts in groups]
-    streamed = [
-        StreamedModel(
-            name, whole[place], settings, models[name][0], place, levels, {p: whole[j] for p, j in levels.items()}
-        )
-        for name, (place, levels) in given.items()
-    ]
+    streamed = []
+    for name, (place, levels) in given.items():
+        own = {level: Answers(whole[at]) for level, at in levels.items()}
+        streamed.append(StreamedModel(name, whole[place], settings, models[name][0], place, levels, own))
     sums = second_pass(scan, streamed, blocks=request.block is not None)
     streamed = [model.checked(sums.mean(f"{i} shipped")) for i, model in enumerate(streamed)]
+    rows, segments = list[ModelRow](), list[Segment]()
     changes = [sums.changes(i, model) for i, model in enumerate(streamed)]
-    levels = [level_fields(i, model, sums) for i, model in enumerate(streamed)]
+    for i, model in enumerate(streamed):
+        rows.append(model.row(sums.units, changes[i], sums.mean(f"{i} above"), level_fields(i, model, sums)))
+        segments += _segments(i, model, groups[model.place], request, sums)
+    pairs = sums.pairs(streamed) if sums.labels is None else block_pairs(streamed, changes)
     engine = str(scan.rows.implementation.value)
-    return Findings(
-        streamed,
-        [model.row(sums.units, changes[i], sums.mean(f"{i} above"), levels[i]) for i, model in enumerate(streamed)],
-        sums.units,
-        sums.pairs(streamed) if sums.labels is None else block_pairs(streamed, changes),
-        [
-            segment
-            for i, model in enumerate(streamed)
-            for segment in _segments(i, model, groups[model.place], request, sums)
-        ],
-        "spark" if engine.startswith("pyspark") else engine,
-    )
+    return Findings(streamed, rows, sums.units, pairs, segments, "spark" if "spark" in engine else engine)
 
 
 def _intervals(

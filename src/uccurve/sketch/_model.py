@@ -21,7 +21,7 @@ from uccurve.compare.assess import notes_on
 from uccurve.compare.results import AssessmentSettings, ModelRow
 
 from ._answers import Answers, Place
-from ._binned import Bracket
+from ._binned import Bracket, bracket
 from ._influence import NUMBERS, Changes, Form, Look, Pairs, Units, block_numbers, forms
 from ._state import State
 from .sketch import SketchUCC, UCCSketch
@@ -41,8 +41,8 @@ class StreamedModel:
     place: int = 0  # which of the intervals of a scan are the delivered ones
     # Which ones are those of each level, narrowest first; empty for a model of one level.
     levels: Mapping[float, int] = field(default_factory=dict)
-    # States of the rows in the intervals of each level.
-    level_states: Mapping[float, State] = field(default_factory=dict)
+    # What the bins of each level answer.
+    level_answers: Mapping[float, Answers] = field(default_factory=dict)
     # Whether the factor to ship is the end of its bin, because one inside was seen to cover too few of the rows.
     to_the_end: bool = False
 
@@ -78,7 +78,7 @@ class StreamedModel:
     @cached_property
     def target(self) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
-        low, value, high = self.answers.place_for_new_rows(1 - self.alpha)
+        low, value, high = self.answers.place_for_new_rows(self.settings.shown_coverage)
         return Place(low, high if self.to_the_end else value, high)
 
     def checked(self, covered: float) -> StreamedModel:
@@ -185,15 +185,11 @@ class StreamedModel:
             ends = (ask.interval_score(at=end, coverage=coverage) for end in found["scale"].pair)
             found["shipped_score"] = Bracket(found["score"].low, max(end.high for end in ends))  # convex in the scale
         if self.levels:
-            best = [Answers(state).best_score(coverage=level) for level, state in self.level_states.items()]
-            halves = [one * float(checks.miss_rate_of(level) / 2) for one, level in zip(best, self.levels, strict=True)]
-            total = sum(halves[1:], halves[0]) + self.mean_error / 2
-            found["potential_wis"] = total * (1 / (len(best) + 0.5) / self.size)
+            total = bracket(self.mean_error / 2)
+            for level, own in self.level_answers.items():
+                total += own.best_score(coverage=level) * float(checks.miss_rate_of(level) / 2)
+            found["potential_wis"] = total * (1 / (len(self.levels) + 0.5) / self.size)
         return found
-
-    def level_scale(self, level: float) -> float:
-        """Factor on the bands of a level with which a new row is covered with that probability."""
-        return Answers(self.level_states[level]).place_for_new_rows(1 - checks.miss_rate_of(level)).value
 
     def _with_ends(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:
         low, high = units.ends(value, changes.get(name), self.settings.confidence_level)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations, pairwise, product
 from math import nan, sqrt
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 1_000_000  # number of combinations of blocks and labels that is refused where there are more
 SHARES = ("covered", "reached")
+WIS_PARTS = ("wis_dispersion", "wis_underprediction", "wis_overprediction")
 Columns = dict[str, nw.Expr]
 
 
@@ -292,24 +295,26 @@ def _numbered(table: Table) -> tuple[list[Any], Indices]:
 # ---- levels
 
 
-def level_columns(rows: Frame, model: StreamedModel) -> dict[str, nw.Expr]:
-    """For each level its width, on which side the observation is missed and by how much; and the WIS of all."""
+def level_columns(rows: Frame, model: StreamedModel) -> Columns:
+    """On which side of each level an observation is missed, which bounds cross, and the WIS with its three parts."""
     if not model.levels:
         return {}
     y, median = col("y_true"), col(f"y_pred_{model.place}")
-    found = {"late": _positive(y - median), "on the median": flag(rows, y == median)}
+    found = {"on the median": flag(rows, y == median)}
     found |= {"below the median": flag(rows, y < median), "above the median": flag(rows, y > median)}
-    score = (y - median).abs() * 0.5
-    for k, (level, place) in enumerate(model.levels.items()):
-        lower, upper = col(f"lower_{place}"), col(f"upper_{place}")
-        late, early = _positive(y - upper), _positive(lower - y)
-        found |= {f"width {k}": upper - lower, f"late {k}": late, f"early {k}": early}
+    bounds = [(col(f"lower_{place}"), col(f"upper_{place}")) for place in model.levels.values()]
+    for k, (lower, upper) in enumerate(bounds):
         found |= {f"over {k}": flag(rows, y > upper), f"under {k}": flag(rows, y < lower)}
-        score = score + (upper - lower) * float(miss_rate_of(level) / 2) + late + early
-    for k, (inner, outer) in enumerate(pairwise(model.levels.values())):
-        found[f"lower crossing {k}"] = flag(rows, col(f"lower_{inner}") < col(f"lower_{outer}"))
-        found[f"upper crossing {k}"] = flag(rows, col(f"upper_{inner}") > col(f"upper_{outer}"))
-    return found | {"wis": score * (1 / (len(model.levels) + 0.5))}
+    for k, (inner, outer) in enumerate(pairwise(bounds)):
+        found[f"lower crossing {k}"] = flag(rows, inner[0] < outer[0])
+        found[f"upper crossing {k}"] = flag(rows, inner[1] > outer[1])
+    share = 1 / (len(bounds) + 0.5)
+    tails = [float(miss_rate_of(level) / 2) for level in model.levels]
+    terms = [(upper - lower) * tail for tail, (lower, upper) in zip(tails, bounds, strict=True)]
+    late = [_positive(y - median) * 0.5, *(_positive(y - upper) for _, upper in bounds)]
+    early = [_positive(median - y) * 0.5, *(_positive(lower - y) for lower, _ in bounds)]
+    parts = [reduce(add, one) * share for one in (terms, late, early)]
+    return found | dict(zip(WIS_PARTS, parts, strict=True)) | {"wis": reduce(add, parts)}
 
 
 def _positive(value: nw.Expr) -> nw.Expr:
@@ -321,17 +326,9 @@ def level_fields(i: int, model: StreamedModel, sums: Sums) -> dict[str, Any]:
     if not model.levels:
         return {}
     _refuse_crossing(i, model, sums)
-    count, late = len(model.levels), sums.mean(f"{i} late")
-    share = 1 / (count + 0.5) / model.size
-    width, after, before = ([sums.mean(f"{i} {name} {k}") for k in range(count)] for name in ("width", "late", "early"))
-    tails = [float(miss_rate_of(level) / 2) for level in model.levels]
-    return {
-        "levels": tuple(_level(f"{i} {{}} {k}", level, model, sums) for k, level in enumerate(model.levels)),
-        "pit": _pit(i, model, sums),
-        "wis_dispersion": share * sum(tail * one for tail, one in zip(tails, width, strict=True)),
-        "wis_underprediction": share * (late / 2 + sum(after)),
-        "wis_overprediction": share * ((model.mean_error - late) / 2 + sum(before)),
-    }
+    levels = tuple(_level(f"{i} {{}} {k}", level, model, sums) for k, level in enumerate(model.levels))
+    parts = {name: sums.mean(f"{i} {name}") / model.size for name in WIS_PARTS}
+    return {"levels": levels, "pit": _pit(i, model, sums), **parts}
 
 
 def _refuse_crossing(i: int, model: StreamedModel, sums: Sums) -> None:
@@ -344,11 +341,12 @@ def _refuse_crossing(i: int, model: StreamedModel, sums: Sums) -> None:
 
 
 def _level(name: str, level: float, model: StreamedModel, sums: Sums) -> LevelRow:
-    over, under, width = (sums.mean(name.format(one)) for one in ("over", "under", "width"))
-    missed, change = sums.share({name.format("over"): 1.0, name.format("under"): 1.0})
+    over, under, own = name.format("over"), name.format("under"), model.level_answers[level]
+    missed, change = sums.share({over: 1.0, under: 1.0})
     low, high = sums.units.share_ends(1 - missed, change, model.settings.confidence_level)
-    fields = {"coverage": 1 - missed, "coverage_low": low, "coverage_high": high, "scale": model.level_scale(level)}
-    fields |= {"missed_above": over, "missed_below": under, "half_width": width / 2 / model.size}
+    fields = {"coverage": 1 - missed, "coverage_low": low, "coverage_high": high}
+    fields |= {"missed_above": sums.mean(over), "missed_below": sums.mean(under)}
+    fields |= {"scale": own.place_for_new_rows(level).value, "half_width": own.binned.half_width / model.size}
     return LevelRow(model=model.name, level=level, promise=promise_of(fields, level), **fields)
 
 

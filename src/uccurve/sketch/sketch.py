@@ -22,7 +22,7 @@ from ._answers import Answers
 from ._binned import Bracket
 from ._bins import PER_OCTAVE, checked
 from ._engines import Columns, Request, Scan, states
-from ._state import State
+from ._state import State, from_json, to_json
 
 if TYPE_CHECKING:
     from uccurve.plots.display import UCCDisplay
@@ -191,15 +191,11 @@ class UCCSketch:
         >>> UCCSketch.from_json(s.to_json()) == s
         True
         """
-        from ._saved import to_json
-
         return to_json(self._state)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Sketch from `to_json`; text in which anything was changed is refused, by a digest of its numbers."""
-        from ._saved import from_json
-
         return cls._of(from_json(text))
 
     @property
