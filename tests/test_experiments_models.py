@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import polars as pl
 from sklearn._loss import PinballLoss
-from sklearn.ensemble import GradientBoostingRegressor
 
 from uccurve.experiments import bands, bnn, gap, housing, loaders, seq2seq, synthetic, tabular, traffic
 from uccurve.experiments.experiment import Settings
@@ -64,7 +63,7 @@ def test_all_models_of_a_fold_share_one_prediction() -> None:
     X, size = rng.standard_normal((300, 2)), {"n_estimators": 5, "max_depth": 2}
     settings = Settings(housing.EXPERIMENT.settings(), folds=3, strong=size, weak=size)
     data = X, X[:, 0] + rng.standard_normal(300)
-    found = tabular.pooled(lambda: data, tabular.intervals, 0, settings)
+    found = tabular.pooled(lambda: data, 0, settings)
     for period in ("held out", "test"):
         gbr, *others = (found[f"{period} {name}"] for name in tabular.MODELS)
         for other in others:
@@ -98,11 +97,11 @@ def test_without_ties_the_earlier_rule_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     X, size = rng.standard_normal((200, 2)), {"n_estimators": 5, "max_depth": 2}
     sizes = Settings(strong=size, weak=size)
-    y = rng.standard_normal(200)
+    y, kinds = rng.standard_normal(200), tabular.TODAY | {tabular.TIES: tabular.EarlierBoosting}
     first, rounded = (
-        [tabular.bounds((X, target), {"new": (X, y)}, sizes, seed=0, kind=kind)["new GBR"] for kind in kinds]
+        [found["new GBR"][2:], found["new GBR, earlier ties"][2:]]
         for target in (y, np.round(y))
-        for kinds in [(GradientBoostingRegressor, tabular.EarlierBoosting)]
+        for found in [tabular.quantile_models((X, target), {"new": (X, y)}, sizes, seed=0, kinds=kinds)]
     )
     assert np.mean(first[0] != first[1]) < 0.2  # a quantile is the value of a row, which ties with its own prediction
     assert np.abs(rounded[0] - rounded[1]).max() > 0.01
@@ -139,10 +138,11 @@ def test_our_bands_follow_the_errors_of_rows_that_the_base_has_not_seen() -> Non
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (2000, 1))
     y = np.where(X[:, 0] > 0.5, 3.0, 0.3) * rng.standard_normal(2000)
-    new, size = {"new": (np.array([[0.2], [0.8]]), y[:2])}, {"n_estimators": 20, "max_depth": 2}
-    found = tabular.area_bands((X, y), new, Settings(strong=size, cross_fits=2), seed=0)
-    assert set(found) == {f"new {name}" for name in bands.OURS}
-    ratio = {name.removeprefix("new "): band[1] / band[0] for name, band in found.items()}
+    settings = Settings(strong={"n_estimators": 20, "max_depth": 2}, cross_fits=2)
+    found = tabular.area_bands((X, y), settings, seed=0)
+    assert set(found) == set(bands.OURS)
+    low, high = ({name: predict(np.array([[x]]))[0] for name, predict in found.items()} for x in (0.2, 0.8))
+    ratio = {name: high[name] / low[name] for name in found}
     assert_allclose(ratio["Ours (ED)"], 10.0, rtol=0.25)  # the root mean square of the error
     assert_allclose(ratio["Ours (BM)"], np.sqrt(10.0), rtol=0.25)  # the root of its mean
 

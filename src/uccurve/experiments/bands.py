@@ -8,7 +8,7 @@ import numpy as np
 
 from uccurve import UCC, Intervals, permutation_test
 
-from .experiment import Arrays, Cells, Floats, Models, Parts, row
+from .experiment import Arrays, Cells, Floats, Models, row
 
 Axes = tuple[Literal["overshoot", "excess", "bandwidth"], Literal["deficit", "miss_rate"]]
 ED: Axes = ("overshoot", "deficit")
@@ -63,16 +63,9 @@ def beside_constants(models: Models) -> Models:
 
 
 def models_of(part: Arrays, names: Iterable[str], period: str) -> Models:
-    """Return repaired intervals by model, the constant band second; a perfect band is left as it is."""
-    return with_constant({n: repaired(part[f"{period} {n}"], None if n == PERFECT else FLOOR) for n in names})
-
-
-def all_models(parts: Parts, names: Iterable[str], period: str) -> Models:
-    """Return the paper's models and ours around the same prediction."""
-    found = models_of(parts["intervals"], names, period)
-    y_true, y_pred = found["GBR"].y_true, found["GBR"].y_pred
-    bands = {name: parts["area bands"][f"{period} {name}"].ravel() for name in OURS}
-    return found | {name: Intervals.from_bands(y_true, y_pred, band) for name, band in bands.items()}
+    """Return repaired intervals by model, the constant band second; perfect bands and ours are left as they are."""
+    floors = dict.fromkeys((PERFECT, *OURS))
+    return with_constant({name: repaired(part[f"{period} {name}"], floors.get(name, FLOOR)) for name in names})
 
 
 # ---- summary metrics

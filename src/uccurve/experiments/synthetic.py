@@ -4,8 +4,8 @@ import numpy as np
 
 from uccurve import UCC, Intervals
 
-from .bands import BM, ED, PERFECT, SUMMARY, all_differ, all_models, banded, costs, models_of, ranked, summary, tuned
-from .experiment import Arrays, Experiment, Findings, Floats, Parts, Settings
+from .bands import BM, ED, OURS, PERFECT, SUMMARY, all_differ, banded, costs, models_of, ranked, summary, tuned
+from .experiment import Arrays, Experiment, Findings, Floats, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves, draw_fit
 from .tabular import Data, area_bands, quantile_models
 
@@ -34,41 +34,35 @@ def sample(rng: np.random.Generator, settings: Settings) -> tuple[Data, dict[str
 
 
 def intervals(seed: int, settings: Settings) -> Arrays:
-    """Return the bands of all of the paper's models at the held-out and the test points."""
+    """Return the bands of all of the paper's models and of ours at the held-out and the test points."""
     rng = np.random.default_rng(seed)
     train, new = sample(rng, settings)
-    found = quantile_models(train, new, settings, seed=seed)
-    for period in new:
+    found, ours = quantile_models(train, new, settings, seed=seed), area_bands(train, settings, seed=seed)
+    for period, (X, _) in new.items():
         y_true, y_pred, *_ = found[f"{period} GBR"]
         spread = np.std(y_pred)
-        random = rng.uniform(spread / 3, 3 * spread, len(y_pred))
-        perfect = np.abs(y_true - y_pred) + rng.uniform(0.0, 0.05, len(y_pred))
-        found[f"{period} Random"] = banded((y_true, y_pred), random)
-        found[f"{period} {PERFECT}"] = banded((y_true, y_pred), perfect)
-    return {"x": new["test"][0][:, 0], "train": np.column_stack(train).T, **found}
+        bands = {
+            "Random": rng.uniform(spread / 3, 3 * spread, len(y_pred)),
+            PERFECT: np.abs(y_true - y_pred) + rng.uniform(0.0, 0.05, len(y_pred)),
+            **{name: predict(X) for name, predict in ours.items()},
+        }
+        found |= {f"{period} {name}": banded((y_true, y_pred), band) for name, band in bands.items()}
+    clean = truth(new["held out"][0][:, 0])
+    return {"x": new["test"][0][:, 0], "train": np.column_stack(train).T, "held out truth": clean, **found}
 
 
-def trained_bands(seed: int, settings: Settings) -> Arrays:
-    """Return the bands of our own models at the held-out and the test points."""
-    return area_bands(*sample(np.random.default_rng(seed), settings), settings, seed=seed)
-
-
-def costs_without_noise(part: Arrays, seed: int) -> dict[str, float]:
-    """Return ED costs on the test rows at scales tuned on held-out rows with noise-free targets."""
-    test, held_out = (models_of(part, MODELS, period) for period in ("test", "held out"))
-    rng = np.random.default_rng(seed)
-    noisy(rng, part["train"].shape[1])
-    y = truth(noisy(rng, len(held_out["GBR"]))[0][:, 0])
+def costs_without_noise(test: Models, held_out: Models, y: Floats) -> dict[str, float]:
+    """Return ED costs on the test rows at scales tuned on held-out rows whose targets `y` have no noise."""
     clean = {n: Intervals.from_bounds(y, iv.y_pred, iv.lower, iv.upper) for n, iv in held_out.items() if n in ORDER}
     return {n: costs(UCC(test[n]), ED, scale)["cost"] for n, scale in tuned(clean, ED).items()}
 
 
 def judge(_reading: str, parts: Parts, seed: int) -> Findings:
     """Judge the models at the scale that is cheapest on ED on the noisy held-out rows."""
-    test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
+    test, held_out = (models_of(parts["intervals"], (*MODELS, *OURS), period) for period in ("test", "held out"))
     cells = summary(test, tuned(held_out, ED))
     best = {name: cells[SUMMARY, name, "ED optimal cost"] for name in ORDER}
-    clean = costs_without_noise(parts["intervals"], seed)
+    clean = costs_without_noise(test, held_out, parts["intervals"]["held out truth"])
     claims = {
         "order": ranked(cells, "BM area", *ORDER),
         "all differ": all_differ({name: test[name] for name in (*ORDER, PERFECT)}, axes=BM, seed=seed),
@@ -99,5 +93,4 @@ def draw(parts: Parts) -> Figures:
     return {"synthetic-data": data, "synthetic-ucc": curves}
 
 
-WORK = {"intervals": intervals, "area bands": trained_bands}
-EXPERIMENT = Experiment("synthetic", WORK, judge, draw)
+EXPERIMENT = Experiment("synthetic", {"intervals": intervals}, judge, draw)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from uccurve.train import BandRegressor
 
-from .bands import BM, ED, OURS, all_models, banded, calibrated_by_fold, models_of, summary, tuned, with_constant
+from .bands import BM, ED, OURS, banded, calibrated_by_fold, models_of, summary, tuned, with_constant
 from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves
 
@@ -24,11 +25,12 @@ Judge = Callable[[Models, Cells, float, int], Mapping[str, bool]]
 
 MODELS = ("GBR", "GBR-Weak", "Meta")
 PERIODS = ("held out", "test")
-TIES = "earlier ties"
+TIES = ", earlier ties"
 FEW_ROWS = 2000  # their folds are done before other processes have started
 LOW, HIGH = 0.05, 0.95
 PAPER_SEED = 42
 QUANTILES = {"GBR": "strong", "GBR-Weak": "weak"}  # quantile models, and the settings that say how large they are
+TODAY = {"": GradientBoostingRegressor}  # the kind of quantile model by what is added to its name
 
 
 # ---- models
@@ -59,21 +61,17 @@ def boosted(
     return kind(**size, **loss, **rates, random_state=PAPER_SEED + seed)
 
 
-def bounds(train: Data, new: Sets, settings: Settings, *, seed: int, kind: Any = GradientBoostingRegressor) -> Arrays:
-    """Return lower and upper quantile predictions of the strong and the weak model for each set of new rows."""
-    found: Arrays = {}
-    for name, size in QUANTILES.items():
-        models = [boosted(settings[size], seed=seed, quantile=q, kind=kind).fit(*train) for q in (LOW, HIGH)]
-        found |= {f"{key} {name}": np.stack([model.predict(X) for model in models]) for key, (X, _) in new.items()}
+def quantile_models(
+    train: Data, new: Sets, settings: Settings, *, seed: int, kinds: Mapping[str, Any] = TODAY
+) -> Arrays:
+    """Return y_true, y_pred, lower and upper of the strong and the weak model of each kind, around one prediction."""
+    target, found = boosted(settings["strong"], seed=seed).fit(*train), {}
+    for (name, size), (label, kind) in product(QUANTILES.items(), kinds.items()):
+        quantiles = (boosted(settings[size], seed=seed, quantile=q, kind=kind).fit(*train) for q in (LOW, HIGH))
+        models = [target, *quantiles]
+        for key, (X, y) in new.items():
+            found[f"{key} {name}{label}"] = np.stack([y, *(model.predict(X) for model in models)])
     return found
-
-
-def quantile_models(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
-    """Return y_true, y_pred, lower and upper of both quantile models, around one prediction."""
-    target = boosted(settings["strong"], seed=seed).fit(*train)
-    middle = {key: (y, target.predict(X)) for key, (X, y) in new.items()}
-    found = bounds(train, new, settings, seed=seed)
-    return {f"{key} {n}": np.stack([*middle[key], *found[f"{key} {n}"]]) for n in QUANTILES for key in new}
 
 
 def meta_bands(train: Data, base: Any, band: Any, *, share: float, state: int) -> Callable[[Floats], Floats]:
@@ -92,13 +90,12 @@ def meta_bands(train: Data, base: Any, band: Any, *, share: float, state: int) -
     return lambda X: np.maximum(band.predict(features(X)), 0.0)
 
 
-def area_bands(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
-    """Return our own bands for each set of new rows, trained for an area on errors of unseen rows."""
+def area_bands(train: Data, settings: Settings, *, seed: int) -> dict[str, Callable[[Floats], Floats]]:
+    """Return what predicts our own bands, trained for an area on errors of unseen rows."""
     X, y = train
     folds = KFold(settings.get("cross_fits", 5), shuffle=True, random_state=seed)
     errors = np.abs(y - cross_val_predict(boosted(settings["strong"], seed=seed), X, y, cv=folds))
-    models = {name: BandRegressor(axes, random_state=seed).fit(X, errors) for name, axes in OURS.items()}
-    return {f"{key} {name}": model.predict(at) for name, model in models.items() for key, (at, _) in new.items()}
+    return {name: BandRegressor(axes, random_state=seed).fit(X, errors).predict for name, axes in OURS.items()}
 
 
 # ---- folds
@@ -114,22 +111,24 @@ def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Index, In
 
 
 def intervals(train: Data, new: Sets, settings: Settings, *, seed: int) -> Arrays:
-    """Return one fold's intervals of each of the paper's models, all around one prediction."""
-    found = quantile_models(train, new, settings, seed=seed)
+    """Return one fold's intervals of each of the paper's models and of ours, all around one prediction."""
+    found = quantile_models(train, new, settings, seed=seed, kinds=TODAY | {TIES: EarlierBoosting})
     base, band = (boosted(settings["strong"], seed=seed, quantile=q) for q in (None, HIGH))
     state = int(np.random.RandomState(seed).randint(2**31 - 1))
     meta = meta_bands(train, base, band, share=settings["meta_share"], state=state)
-    return found | {f"{key} Meta": banded(found[f"{key} GBR"], meta(X)) for key, (X, _) in new.items()}
+    for name, predict in {"Meta": meta, **area_bands(train, settings, seed=seed)}.items():
+        found |= {f"{key} {name}": banded(found[f"{key} GBR"], predict(X)) for key, (X, _) in new.items()}
+    return found
 
 
-def pooled(load: Callable[[], Data], fold: Callable[..., Arrays], seed: int, settings: Settings) -> Arrays:
-    """Return what `fold` finds, one fold after the other; a quick run may take only the first rows."""
+def pooled(load: Callable[[], Data], seed: int, settings: Settings) -> Arrays:
+    """Return the intervals of one fold after the other; a quick run may take only the first rows."""
     X, y = (array[: settings.get("rows")] for array in load())
     chosen = list(splits(len(y), settings, seed=seed))
     sets = [[(X[rows], y[rows]) for rows in split] for split in chosen]
     jobs = Parallel(n_jobs=-1 if len(y) > FEW_ROWS else 1)
     folds = jobs(
-        delayed(fold)(train, dict(zip(PERIODS, new, strict=True)), settings, seed=seed) for train, *new in sets
+        delayed(intervals)(train, dict(zip(PERIODS, new, strict=True)), settings, seed=seed) for train, *new in sets
     )
     found = {name: np.concatenate([one[name] for one in folds], axis=-1) for name in folds[0]}
     for place, period in enumerate(PERIODS, start=1):
@@ -140,32 +139,29 @@ def pooled(load: Callable[[], Data], fold: Callable[..., Arrays], seed: int, set
 # ---- readings
 
 
-def read(reading: str, parts: Parts) -> tuple[Models, dict[str, float]]:
+def read(reading: str, part: Arrays) -> tuple[Models, dict[str, float]]:
     """Return the test intervals of a reading, and the scales at which their costs are taken.
 
     In the first they are as predicted, with the scales that are cheapest on BM on the held-out rows. In the second they
     are calibrated by fold, and only the constant band still has a scale to be tuned.
     """
-    first = parts["intervals"]
-    unit = float(first["unit"])
+    unit = float(part["unit"])
+    held_out, test = (models_of(part, (*MODELS, *OURS), period) for period in PERIODS)
     if reading == FIRST:
-        test, held_out = (all_models(parts, MODELS, period) for period in ("test", "held out"))
         return test, tuned(held_out, BM, unit)
-    fold, found = {period: parts[TIES][f"{period} fold"] for period in PERIODS}, {}
+    fold, found = {period: part[f"{period} fold"] for period in PERIODS}, {}
     for name in MODELS:
-        keys, source = {period: f"{period} {name}" for period in PERIODS}, first if name == "Meta" else parts[TIES]
-        rows = {period: np.concatenate([first[key][:2], source[key][-2:]]) for period, key in keys.items()}
-        found[name] = calibrated_by_fold(rows, fold, unit)
-    constant = {"Constant": models_of(first, MODELS, "held out")["Constant"]}
-    return with_constant(found), dict.fromkeys(MODELS, 1.0) | tuned(constant, ED, unit)
+        label = name if name == "Meta" else f"{name}{TIES}"
+        found[name] = calibrated_by_fold({period: part[f"{period} {label}"] for period in PERIODS}, fold, unit)
+    return with_constant(found), dict.fromkeys(MODELS, 1.0) | tuned({"Constant": held_out["Constant"]}, ED, unit)
 
 
 def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[str, ...]) -> Experiment:
     """Return the experiment with a data set; `order` is the paper's ranking by the BM area."""
 
     def findings(reading: str, parts: Parts, seed: int) -> Findings:
-        unit, tested = float(parts["intervals"]["unit"]), parts[TIES]["test row"]
-        test, scales = read(reading, parts)
+        unit, tested = float(parts["intervals"]["unit"]), parts["intervals"]["test row"]
+        test, scales = read(reading, parts["intervals"])
         cells = summary(test, scales, unit)
         claims = judge({name: test[name] for name in order}, cells, unit, seed)
         block = tested if len(np.unique(tested)) < len(tested) else None  # rows that are tested more than once
@@ -174,13 +170,11 @@ def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[s
     def draw(parts: Parts) -> Figures:
         figure, panels = canvas(2, rows=2, sharex="col")
         for place, reading in enumerate((FIRST, SECOND)):
-            test, scales = read(reading, parts)
+            test, scales = read(reading, parts["intervals"])
             models = {model: test[model] for model in ("Constant", *MODELS)}
             for ax, axes in zip(panels[2 * place :], (ED, BM), strict=False):
                 draw_curves(ax, models, axes, unit="std", scales=scales)
                 ax.set_title(f"{reading} reading", fontsize="medium")
         return {f"{name}-ucc": figure}
 
-    folds: Any = {"intervals": intervals, TIES: partial(bounds, kind=EarlierBoosting), "area bands": area_bands}
-    work = {part: partial(pooled, load, fold) for part, fold in folds.items()}
-    return Experiment(name, work, findings, draw, (FIRST, SECOND))
+    return Experiment(name, {"intervals": partial(pooled, load)}, findings, draw, (FIRST, SECOND))
