@@ -12,6 +12,7 @@ from .experiment import Arrays, Experiment, Findings, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 FACTOR = 0.3
+WAVE = np.linspace(0.0, 4 * np.pi, 200)
 
 
 def small_data(seed: int, settings: Settings) -> Arrays:
@@ -26,17 +27,14 @@ def small_data(seed: int, settings: Settings) -> Arrays:
     y_pred = np.sin(3 * x)
     y_true = y_pred + sigma * rng.standard_normal(len(x))
     bands = {"A": sigma**0.25, "B": sigma, "C": sigma * np.exp(1.2 * rng.standard_normal(len(x)))}
-    wave = np.linspace(0.0, 4 * np.pi, 200)
-    observed = np.sin(wave)
-    offset = np.stack([wave, observed, observed - 0.8, np.full_like(wave, observed.mean() - 0.8)])
-    return {name: banded((y_true, y_pred), z) for name, z in bands.items()} | {"offset": offset}
+    return {name: banded((y_true, y_pred), z) for name, z in bands.items()}
 
 
 def models_of(part: Arrays) -> tuple[Models, Models]:
     """Return the three bands, and one constant band around two predictions: off by a constant, and flat."""
-    _, observed, *predictions = part["offset"]
-    width = np.full_like(observed, 0.5)
-    offset = {f"prediction {i}": Intervals.from_bands(observed, y, width) for i, y in enumerate(predictions, start=1)}
+    observed = np.sin(WAVE)
+    predictions = {"prediction 1": observed - 0.8, "prediction 2": np.full_like(WAVE, observed.mean() - 0.8)}
+    offset = {n: Intervals.from_bands(observed, y, np.full_like(y, 0.5)) for n, y in predictions.items()}
     return {name: Intervals.from_bounds(*part[name]) for name in "ABC"}, offset
 
 
@@ -95,7 +93,7 @@ def draw(parts: Parts) -> Figures:
     ax.set(xlim=(0, 3.5), ylim=(0, 1))
     ax.legend(frameon=False, fontsize="small", loc="upper right")
     predictions, (left, right) = canvas(2)
-    draw_fit(left, parts["small data"]["offset"][0], offset["prediction 1"].y_true, offset)
+    draw_fit(left, WAVE, offset["prediction 1"].y_true, offset)
     draw_curves(right, offset)
     figures = {"concepts-three": three, "concepts-area": area, "concepts-metrics": metrics_figure()}
     return {**figures, "concepts-predictions": predictions}

@@ -125,8 +125,6 @@ class Experiment:
     draw : callable
         Returns figures by file name.
     readings : tuple of str
-    drawn : mapping
-        What computes the parts that only the seed that is drawn needs.
     """
 
     name: str
@@ -134,7 +132,6 @@ class Experiment:
     read: Callable[[str, Parts, int], Findings]
     draw: Callable[[Parts], dict[str, Any]]
     readings: tuple[str, ...] = (FIRST,)
-    drawn: Work = field(default_factory=dict)
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -171,7 +168,8 @@ class Experiment:
         """Return what computes or reads each part of a seed, kept by settings, seed, recipe and library versions."""
         settings, versions = self.settings(quick=quick), store.versions(self.words["libraries"])
         depends = {"seed": seed, "settings": settings, "recipe": self.words.get("recipe", 1), "versions": versions}
-        work = {**self.work, **(self.drawn if seed == self.illustration else {})}
+        left_out = () if seed == self.illustration else self.words.get("only_drawn", ())
+        work = {name: compute for name, compute in self.work.items() if name not in left_out}
         path = {name: store.part_path(self.name, f"{name}-seed{seed}", {**depends, "part": name}) for name in work}
         return {name: partial(store.finished, path[name], partial(work[name], seed, settings)) for name in work}
 
