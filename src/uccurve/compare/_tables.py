@@ -73,7 +73,7 @@ def frame(columns: Mapping[str, Sequence[Any]], backend: Any = None) -> Any:
 
 def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     """Tables that have something to show: of the models, first the verdict's, of pairs and of failing segments."""
-    settings, best = assessment.settings, assessment.verdict.model
+    settings = assessment.settings
     for group in TITLES if full else list(TITLES)[:1]:
         columns = model_columns(group, assessment.rows, settings)
         if columns:
@@ -82,13 +82,9 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     found, total = sum(one.better is not None for one in assessment.comparisons), len(assessment.comparisons)
     title = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
     pairs: Sequence[Comparison] = assessment.comparisons
-    if not full:  # those of the model to ship with the next best; of two models the verdict has said it all
-        title, place = (
-            f"{short(best)} vs. the others (of all models, {title})",
-            {row.name: row.rank for row in assessment.rows},
-        )
-        own = [one if one.first == best else _turned(one) for one in pairs if best in (one.first, one.second)]
-        pairs = sorted(own if total > 1 else [], key=lambda one: place[one.second])[:PAIRS_SHOWN]
+    if not full:  # of two models the verdict has said it all
+        title = f"{short(assessment.verdict.model)} vs. the others (of all models, {title})"
+        pairs = pairs_of_best(assessment)[:PAIRS_SHOWN] if total > 1 else []
     if pairs:
         yield Table(title, chosen(PAIRS, pairs, settings), pairs)
     left = listed_segments(assessment)
@@ -99,6 +95,13 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
         whose = " of all models" if len(assessment.rows) > 1 else ""
         title = f"{len(left)} of {len(assessment.segments)} segments{whose} {verb}{first}"
         yield Table(title, chosen(SEGMENTS, shown, settings), shown)
+
+
+def pairs_of_best(assessment: Assessment) -> list[Comparison]:
+    """Pairs of the model to ship, which comes first in each, with the others, the next best first."""
+    best, rank = assessment.verdict.model, {row.name: row.rank for row in assessment.rows}
+    own = [one for one in assessment.comparisons if best in (one.first, one.second)]
+    return sorted((one if one.first == best else _turned(one) for one in own), key=lambda one: rank[one.second])
 
 
 def _turned(pair: Comparison) -> Comparison:

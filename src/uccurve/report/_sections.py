@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from uccurve.compare._columns import PAIRS, SEGMENTS, chosen, filled
 from uccurve.compare._formats import amount, change, coverage, factor, fixed, is_reachable, number, p, share, short
-from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments
+from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments, pairs_of_best
 from uccurve.compare.results import Assessment, Segment
 
 PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
@@ -92,9 +92,7 @@ def pairs(found: Assessment) -> Pairs | None:
     tested, best, settings = found.comparisons, found.verdict.model, found.settings
     if not tested:
         return None
-    rank = {row.name: row.rank for row in found.rows}
-    own = [one for one in tested if best in (one.first, one.second)]
-    own.sort(key=lambda one: rank[one.first] + rank[one.second])
+    own, rank = pairs_of_best(found), {row.name: row.rank for row in found.rows}
     crossed = sorted(found.crossings, key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)))
     sure = sum(one.better is not None for one in tested)
     differ = f"{sure} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
