@@ -171,6 +171,12 @@ def test_sorted_draws_as_quantiles_score_as_draws() -> None:
     assert_allclose(found, crps_score(Y, DRAWS, sample_weight=WEIGHT), rtol=1e-14)
 
 
+def test_quantile_levels_may_be_given_in_any_order() -> None:
+    levels, quantiles, order = np.array([0.1, 0.3, 0.5, 0.7, 0.9]), np.sort(DRAWS, axis=0), [3, 0, 4, 1, 2]
+    found = crps_score(Y, quantiles[order], quantile_levels=levels[order])
+    assert found == crps_score(Y, quantiles, quantile_levels=levels)
+
+
 def test_quantiles_are_weighted_by_the_distances_between_their_levels() -> None:
     quantiles = [[0.0], [1.0], [4.0]]  # cells from 0 to 0.15, to 0.55, to 1
     losses = [
@@ -412,9 +418,9 @@ def test_one_quantile_is_no_distribution() -> None:
     refused(sentence, crps_score, Y, DRAWS[:1], quantile_levels=[0.5])
 
 
-def test_quantile_levels_increase() -> None:
-    sentence = "`quantile_levels` must increase; 0.9 is followed by 0.5. Hint: sort levels and quantiles together."
-    refused(sentence, crps_score, Y, DRAWS[:3], quantile_levels=[0.1, 0.9, 0.5])
+def test_quantile_levels_differ() -> None:
+    sentence = "`quantile_levels` must differ from each other; 0.9 is given twice."
+    refused(sentence, crps_score, Y, DRAWS[:3], quantile_levels=[0.9, 0.1, 0.9])
 
 
 def test_draws_have_the_shape_of_the_observations_behind_them() -> None:

@@ -289,8 +289,8 @@ def crps_score(
         Draws on the first axis, then the shape of `y_true`. The draws are the distribution: the score is exact for
         them, in O(m log m) per row, and needs little memory beside them.
     quantile_levels : array_like, optional
-        With it, the first axis of `samples` holds predicted quantiles instead, at these increasing levels between 0
-        and 1.
+        With it, the first axis of `samples` holds predicted quantiles instead, at these levels between 0 and 1, in any
+        order.
     sample_weight : array_like, optional
 
     Notes
@@ -320,19 +320,13 @@ def crps_score(
     (y,), weight = rows.data_columns(sample_weight, y_true=y_true)
     if quantile_levels is None:
         return average(rows.crps_of_samples(y, first_axis("draws", samples, y.shape)), weight)
-    levels = _levels("quantile_levels", quantile_levels)
+    levels, order = _levels("quantile_levels", quantile_levels)
     if len(levels) < 2:
         raise ValueError(
             "`quantile_levels` must hold at least two levels: one quantile is no distribution. "
             "Hint: `pinball_score` scores a single quantile."
         )
-    if (wrong := np.diff(levels) <= 0).any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            f"`quantile_levels` must increase; {levels[at]:g} is followed by {levels[at + 1]:g}. "
-            "Hint: sort levels and quantiles together."
-        )
-    quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))
+    quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))[order]
     refuse_missing(finite("samples", rows.LEAVE_OUT), quantiles)
     rows.refuse_crossing("samples", list(quantiles))
     return average(rows.crps_of_quantiles(y, quantiles, levels), weight)
@@ -375,13 +369,10 @@ def wis_score(
     1.12
     """
     (y, middle), weight = rows.data_columns(sample_weight, y_true=y_true, median=median)
-    promised = _levels("levels", levels)
-    order = np.argsort(promised)
-    if (twice := np.diff(promised[order]) == 0).any():
-        raise ValueError(f"`levels` must differ from each other; {promised[order][:-1][twice][0]:g} is given twice.")
+    promised, order = _levels("levels", levels)
     low, high = (_level_columns(name, bounds, y.shape, order) for name, bounds in (("lower", lower), ("upper", upper)))
     rows.refuse_crossing("lower`, `median` and `upper", [*low[::-1], middle, *high])
-    alpha = [float(1 - checks.as_written(level)) for level in promised[order].tolist()]
+    alpha = [float(1 - checks.as_written(level)) for level in promised.tolist()]
     return average(rows.wis(y, middle, low, high, alpha).score, weight)
 
 
@@ -412,10 +403,15 @@ def _level_columns(name: str, bounds: ArrayLike, shape: tuple[int, ...], order: 
     return [array[..., column] for column in order]
 
 
-def _levels(name: str, value: ArrayLike) -> Array:
+def _levels(name: str, value: ArrayLike) -> tuple[Array, Indices]:
+    """Levels in ascending order, and the place at which each of them was given."""
     levels = floats(name, value)
     if levels.ndim != 1 or not len(levels):
         raise ValueError(f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}.")
     for level in levels.tolist():
         checks.proportion(name, level)
-    return levels
+    order = np.argsort(levels)
+    levels = levels[order]
+    if (twice := np.diff(levels) == 0).any():
+        raise ValueError(f"`{name}` must differ from each other; {levels[:-1][twice][0]:g} is given twice.")
+    return levels, order
