@@ -276,16 +276,11 @@ def record(row: Any) -> dict[str, Any]:
 
 def frame_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     """All fields of the models' rows as columns but for tables of their own; parts of a decomposition are columns."""
-    columns: dict[str, list[Any]] = {}
-    for fields in map(record, rows):
-        for name, value in fields.items():
-            if name not in ("levels", "pit"):
-                parts = (
-                    {f"{name}_{key}": one for key, one in value.items()} if isinstance(value, dict) else {name: value}
-                )
-                for key, one in parts.items():
-                    columns.setdefault(key, []).append(one)
-    return columns
+    records = [record(row) for row in rows]
+    for fields in records:
+        del fields["levels"], fields["pit"]
+        fields |= {f"decomposition_{name}": value for name, value in fields.pop("decomposition").items()}
+    return {name: [fields[name] for fields in records] for name in records[0]}
 
 
 def plain(value: Any) -> Any:

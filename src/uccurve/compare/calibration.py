@@ -120,11 +120,10 @@ def pit_band(effective: float, width: float, confidence_level: float) -> tuple[f
 
 def wis_rows(levels: Mapping[float, Intervals]) -> WISRows:
     """Weighted interval score of each row, in its three parts; the prediction is the median."""
-    ordered = [(level, levels[level]) for level in sorted(levels)]
-    first = ordered[0][1]
-    lower, upper = ([_flat(iv, getattr(iv, side)) for _, iv in ordered] for side in ("lower", "upper"))
+    first, *_ = every = list(levels.values())
+    lower, upper = ([_flat(iv, getattr(iv, side)) for iv in every] for side in ("lower", "upper"))
     y, median = _flat(first, first.y_true), _flat(first, first.y_pred)
-    return wis(y, median, lower, upper, [float(miss_rate_of(level)) for level, _ in ordered])
+    return wis(y, median, lower, upper, [float(miss_rate_of(level)) for level in levels])
 
 
 def potential_wis(paths: Mapping[float, ScalePath]) -> float:

@@ -43,7 +43,7 @@ class SavedScore:
 
         The standard error is that of the score at its best scale, relative to it: a saved assessment has no other.
         """
-        models = data["models"]
+        models = data.get("models", {})
         if name is None and len(models) > 1:
             raise ValueError(f"the saved assessment has several models ({', '.join(models)}): which is the baseline?")
         name = next(iter(models), None) if name is None else name
