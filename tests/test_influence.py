@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
+from model_rows import SETTINGS
 from uccurve._checks import SUMMARY, Axes
 from uccurve._ramps import Ramps
 from uccurve.compare import _influence as influence
 from uccurve.compare._blocks import Blocks
-from uccurve.compare._model import Common, Model
+from uccurve.compare._model import Model
 
 N, ALPHA = 60, 0.2
 Kind = Callable[[np.ndarray], ucc.UCC]
@@ -77,7 +78,8 @@ def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_s_own_score_at_the_common_best_scale_is_its_derivative(kind: Kind) -> None:
-    model = Model("m", curve(kind), Common(Fraction(1, 5), Blocks.of(curve(kind).intervals), 0.95))
+    settings = replace(SETTINGS, coverage=0.8, shown_coverage=0.8)
+    model = Model("m", curve(kind), settings, Blocks.of(curve(kind).intervals))
     rows, value = model.score_rows(model.best_t), curve(kind).decompose(coverage=0.8).best_score
     assert_allclose(model.path.mean(rows), value, rtol=1e-12)
     for row in (3, 21, 55):

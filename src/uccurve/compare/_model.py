@@ -38,15 +38,6 @@ class Target(NamedTuple):
     sparsity: float
 
 
-class Common(NamedTuple):
-    """What the models of a comparison share: the miss rate asked for, dependent rows, what numbers are divided by."""
-
-    alpha: Fraction
-    blocks: Blocks
-    confidence_level: float
-    unit: float = 1.0
-
-
 class Model:
     """One model: its curve as given, and the delivered intervals at the asked coverage, which are what is scaled.
 
@@ -54,9 +45,12 @@ class Model:
     predictions, where there is one.
     """
 
-    def __init__(self, name: str, curve: UCC, common: Common, *, flat_rows: Array | None = None) -> None:
-        self.name, self.curve, self._flat_rows = name, curve, flat_rows
-        self.alpha, self.blocks, self.confidence_level, self.unit = self.common = common
+    def __init__(
+        self, name: str, curve: UCC, settings: AssessmentSettings, blocks: Blocks, *, flat_rows: Array | None = None
+    ) -> None:
+        self.name, self.curve, self.settings, self.blocks, self._flat_rows = name, curve, settings, blocks, flat_rows
+        self.alpha, self.confidence_level = miss_rate_of(settings.shown_coverage), settings.confidence_level
+        self.unit = curve._unit(settings.unit)  # what numbers are divided by
         self._own = curve._delivered_curve(1 - self.alpha)
         self.delivered = self._own.intervals
         self.level = min(float(1 - self.alpha), curve.levels[-1]) if curve.levels else None
@@ -129,10 +123,10 @@ class Model:
         constant = self.path.constant()
         return _crps_rows(constant, Ramps(constant))
 
-    def row(self, settings: AssessmentSettings) -> ModelRow:
+    def row(self) -> ModelRow:
         """All numbers of the model; its rank and p-value depend on the others."""
         self.flat_rows  # noqa: B018  # before the model's own order takes memory
-        path, size = self.path, self.path.unit / self.unit
+        path, size, settings = self.path, self.path.unit / self.unit, self.settings
         fields: dict[str, Any] = self._coverage_of(self.delivered, path) | self._calibration() | self._scores()
         fields |= {
             name: value * (1.0 if name == "miss_rate" else size) for name, value in path.at(path.delivered).items()

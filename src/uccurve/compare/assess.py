@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import inf, isfinite, isinf, isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,12 @@ from ._evidence import ROUNDING, checked_level, holm, interval, paired_t_test
 from ._formats import alike, counted, p
 from ._formats import coverage as percentage
 from ._influence import weights
-from ._model import Common, Model
+from ._model import Model
 from ._models import curves_by_name
 from .bootstrap import bootstrap
 from .crossings import Line, crossings_of_lines
 from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
-from .segments import SegmentRows, adjusted_segments, assessed_segment, segment_rows
+from .segments import assessed_segments, segment_rows
 from .verdict import adjusted_pvalue, verdict
 
 Models = Intervals | UCC | Mapping[Any, Any]
@@ -111,42 +111,45 @@ def assess(
     >>> [row.name for row in a.ranking], a.verdict.model, round(a.verdict.scale, 2)
     (['sharp', 'flat'], 'sharp', 1.03)
     """
-    alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
+    asked: Any = {"axes": axes, "partial": partial, "c": c, "unit": unit, "confidence_level": confidence_level}
+    asked["n_resamples"] = None if n_resamples is None else positive("n_resamples", n_resamples)
+    settings = asked_settings(coverage, seed=seed, **asked)
+    generator(seed)
     curves, repeated = curves_by_name(models, rows)
     first, *others = curves.values()
     blocks = Blocks.of(first.intervals, block, row_ids=repeated)
-    asked: Any = {"axes": axes, "partial": partial, "c": c, "unit": unit, "confidence_level": confidence_level}
-    asked["n_resamples"] = None if n_resamples is None else positive("n_resamples", n_resamples)
     if not blocks.independent:
         length = block is not None and np.ndim(block) == 0
-        asked["block"] = f"blocks of {block!s} rows" if length else counted(blocks.count, "block")
-    settings = asked_settings(coverage, seed=seed, **asked)
-    generator(seed)
-    common = Common(alpha, blocks, settings.confidence_level, first._unit(unit))
+        settings = replace(settings, block=f"blocks of {block!s} rows" if length else counted(blocks.count, "block"))
     comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
     drawn = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
-    parts = segment_rows(by, blocks, bins)
-    found, lines = list[_Found](), dict[str, Line]()
+    parts, notes = segment_rows(by, blocks, bins), [*common_notes(blocks, comparable=comparable)]
+    found, segments, lines = list[ModelRow](), list[Segment](), dict[str, Line]()
+    on_rank, on_wis, flat_rows = dict[str, Array](), dict[str, Array](), None
     with watched(progress, "assessment") as tick:
         for name, curve in curves.items():
-            flat_rows = found[-1].flat_rows if found and comparable else None
-            found.append(_found(Model(name, curve, common, flat_rows=flat_rows), parts, settings))
+            model = Model(name, curve, settings, blocks, flat_rows=flat_rows)
+            segments += assessed_segments(model, parts)
+            found.append(_row(model))
+            notes += [*notes_on(found[-1], settings, **_facts(model)), *_own_levels(model)]
+            on_rank[name] = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
+            if curve.levels:
+                on_wis[name] = model.wis_rows.score
+            flat_rows = model.flat_rows if comparable else None
             if drawn:
                 lines[name] = Line.of(curve, settings.axes, unit)
             if len(first.intervals) * len(curves) > KEPT_ROWS:
                 curve._forget_order()
             if tick is not None:
                 tick(len(found), len(curves))
-    segments = [segment for one in found for segment in one.segments]
-    comparisons = _comparisons(found, common, settings.ranked_by)
+    comparisons = _comparisons(on_rank, model, settings.ranked_by)
     same_levels = len({curve.levels for curve in curves.values()}) == 1 and first.levels
-    ranked = with_ranks([one.row for one in found], comparisons, settings)
+    ranked = with_ranks(found, comparisons, settings)
     crossings = [
         crossings_of_lines(lines[a], lines[b], axes=settings.axes, names=(a, b))
         for a, b in combinations(lines, 2)
         if curves[a].vary == curves[b].vary
     ]
-    notes = [*common_notes(blocks, comparable=comparable), *(note for one in found for note in one.notes)]
     return Assessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
@@ -157,7 +160,7 @@ def assess(
         verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
         curves=curves,
         comparable=comparable,
-        wis_comparisons=tuple(_comparisons(found, common, "wis")) if same_levels else (),
+        wis_comparisons=tuple(_comparisons(on_wis, model, "wis")) if same_levels else (),
     )
 
 
@@ -176,36 +179,24 @@ def asked_settings(coverage: float | Fraction | None, **given: Any) -> Assessmen
     return AssessmentSettings(**(given | checked))
 
 
-class _Found(NamedTuple):
-    """What is kept of one model: its numbers and, by row, what ranks it and the potential CRPS of a constant band."""
-
-    row: ModelRow
-    segments: list[Segment]
-    notes: list[str]
-    ranked_rows: Array
-    wis_rows: Array | None
-    flat_rows: Array
-    share: Array | float
+def _row(model: Model) -> ModelRow:
+    """All numbers of a model, with the intervals that were asked for."""
+    row = model.row()
+    return row if model.settings.n_resamples is None else replace(row, **_bootstrapped(model, row))
 
 
-def _found(model: Model, parts: Sequence[SegmentRows], settings: AssessmentSettings) -> _Found:
-    segments = adjusted_segments([assessed_segment(model, part, settings) for part in parts], settings.confidence_level)
-    row = model.row(settings)
-    if settings.n_resamples is not None:
-        row = replace(row, **_bootstrapped(model, row, settings))
-    ranked_rows = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
-    wis_rows = model.wis_rows.score if model.curve.levels else None
-    path, width = model.path, 2 * model.path.mean_half_width
-    facts: Any = {"raised": model.delivered.raised, "dropped": model.delivered.dropped}
-    facts |= {"uncoverable": int(np.isinf(path.critical).sum()), "weighted": not path.equally_weighted}
-    if path.vary == "scale" and width > 0:
-        facts["asymmetry"] = path.mean(np.abs(path.upper_band - path.lower_band)) / width
-    notes = [*notes_on(row, settings, **facts), *_own_levels(model)]
-    return _Found(row, segments, notes, ranked_rows, wis_rows, model.flat_rows, weights(path))
+def _facts(model: Model) -> dict[str, Any]:
+    """What the notes on a model are about."""
+    path, intervals, width = model.path, model.delivered, 2 * model.path.mean_half_width
+    asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width if path.vary == "scale" and width else 0.0
+    uncoverable, weighted = int(np.isinf(path.critical).sum()), not path.equally_weighted
+    facts = {"uncoverable": uncoverable, "weighted": weighted, "asymmetry": asymmetry}
+    return facts | {"raised": intervals.raised, "dropped": intervals.dropped}
 
 
-def _bootstrapped(model: Model, row: ModelRow, settings: AssessmentSettings) -> dict[str, Any]:
+def _bootstrapped(model: Model, row: ModelRow) -> dict[str, Any]:
     """Bootstrap intervals in place of those by influence."""
+    settings = model.settings
     coverage = {"coverage": settings.shown_coverage}
     asked: dict[str, Any] = {"score": coverage, "half_width": coverage, "scale": coverage, "skill": {}}
     asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in checks.SUMMARY}
@@ -222,13 +213,13 @@ def _bootstrapped(model: Model, row: ModelRow, settings: AssessmentSettings) -> 
     return out
 
 
-def _comparisons(found: Sequence[_Found], common: Common, statistic: Any) -> list[Comparison]:
-    """Paired t tests of all pairs on what ranks the models, or on their WIS."""
-    rows, compared = "wis_rows" if statistic == "wis" else "ranked_rows", []
-    for one, two in combinations(found, 2):
-        difference, low, high, pvalue = _paired(getattr(one, rows), getattr(two, rows), one.share, common)
-        compared.append(Comparison(one.row.name, two.row.name, statistic, difference, low, high, pvalue))
-    return adjusted_comparisons(compared, common.confidence_level)
+def _comparisons(rows: Mapping[str, Array], model: Model, statistic: Any) -> list[Comparison]:
+    """Paired t tests of all pairs on what ranks the models, or on their WIS; `model` is any of them."""
+    compared = [
+        Comparison(first, second, statistic, *_paired(rows[first], rows[second], model))
+        for first, second in combinations(rows, 2)
+    ]
+    return adjusted_comparisons(compared, model.confidence_level)
 
 
 def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float) -> list[Comparison]:
@@ -240,18 +231,19 @@ def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float
     ]
 
 
-def _paired(first: Array, second: Array, share: Array | float, common: Common) -> tuple[float, float, float, float]:
-    """Difference of two means over the same rows with its interval, and the p-value of the paired t test."""
-    change, largest = first - second, max(float(np.sum(np.abs(rows) * share)) for rows in (first, second))
+def _paired(first: Array, second: Array, model: Model) -> tuple[float, float, float, float]:
+    """Difference of two means over the rows of a model with its interval, and the p-value of the paired t test."""
+    share, blocks, unit, change = weights(model.path), model.blocks, model.unit, first - second
+    largest = max(float(np.sum(np.abs(rows) * share)) for rows in (first, second))
     difference = float(np.sum(change * share))
     difference = difference if abs(difference) > ROUNDING * largest else 0.0
     change -= difference
     change *= share
-    low, high = interval(difference, change, common.blocks, common.confidence_level)
+    low, high = interval(difference, change, blocks, model.confidence_level)
     if max(abs(low), abs(high)) <= ROUNDING * largest:
         low = high = 0.0
-    pvalue = paired_t_test(change, difference, common.blocks, size=largest)
-    return difference / common.unit, low / common.unit, high / common.unit, pvalue
+    pvalue = paired_t_test(change, difference, blocks, size=largest)
+    return difference / unit, low / unit, high / unit, pvalue
 
 
 def with_ranks(
@@ -330,7 +322,7 @@ def _own_levels(model: Model) -> Iterator[str]:
     if len(model.curve.levels) < 2 or model.blocks.count < 2:
         return
     own, scaled = model.crps_rows, model.scaled_crps_rows
-    difference, _, _, pvalue = _paired(own, scaled, weights(model.path), model.common)
+    difference, _, _, pvalue = _paired(own, scaled, model)
     if pvalue <= 1 - model.confidence_level:
         levels, multiples = "its own levels", f"multiples of its {percentage(model.level)} interval"
         better, worse = (levels, multiples) if difference < 0 else (multiples, levels)

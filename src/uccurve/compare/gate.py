@@ -10,6 +10,7 @@ from math import isfinite, isnan, log, nan, sqrt
 from typing import Any, Literal
 
 from uccurve import _checks as checks
+from uccurve._checks import HEADLINE
 from uccurve._distributions import t_quantile
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -20,8 +21,9 @@ from ._evidence import checked_level, coverage_interval, coverage_tail, holm, on
 from ._formats import amount, number, p, share, short
 from ._formats import coverage as percentage
 from ._influence import weights
-from ._model import Common, Model
+from ._model import Model
 from ._models import curves_by_name
+from .assess import asked_settings
 from .segments import SegmentRows, segment_rows
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
@@ -226,8 +228,8 @@ def gate(
     FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [2.39, 6.21], adjusted p < 0.001
     False-alarm rate of the whole gate: 5%.
     """
-    alpha = checks.miss_rate_of(coverage)
-    checked_level(level, "level")
+    asked: Any = {"axes": HEADLINE, "partial": None, "c": None, "unit": "raw"}
+    settings = asked_settings(coverage, confidence_level=1 - checked_level(level, "level"), **asked)
     allowed = checks.amount("margin", margin, "the baseline's score")
     saved = baseline if isinstance(baseline, SavedScore) else None
     given = {names[1]: proposed} if saved else {names[0]: baseline, names[1]: proposed}
@@ -236,8 +238,7 @@ def gate(
     curves, _ = curves_by_name(given, None)
     blocks = Blocks.of(curves[names[1]].intervals, block)
     blocks.require_two("a gate")
-    common = Common(alpha, blocks, 1 - level)
-    models = {name: Model(name, curve, common) for name, curve in curves.items()}
+    models = {name: Model(name, curve, settings, blocks) for name, curve in curves.items()}
     new = models[names[1]]
     found = [_coverage_check(new), _score_check(new, saved or models[names[0]], allowed)]
     found += [_coverage_check(new, part) for part in segment_rows(by, blocks, bins)]
@@ -246,7 +247,7 @@ def gate(
     return Gate(
         passed=all(one.passed for one in judged),
         checks=judged,
-        coverage=float(1 - alpha),
+        coverage=settings.shown_coverage,
         level=float(level),
         margin=margin,
         baseline=saved.name if saved else names[0],

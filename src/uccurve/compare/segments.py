@@ -19,7 +19,7 @@ from ._blocks import Blocks, Indices, codes, labels, positive
 from ._evidence import coverage_interval, coverage_tail, holm, segment_test
 from ._influence import weights
 from ._model import Model, t_for_coverage
-from .results import AssessmentSettings, Segment
+from .results import Segment
 
 
 class SegmentRows(NamedTuple):
@@ -53,6 +53,15 @@ def segment_rows(by: Any, blocks: Blocks, bins: int = 4) -> list[SegmentRows]:
     return found
 
 
+def assessed_segments(model: Model, parts: Sequence[SegmentRows]) -> list[Segment]:
+    """One model on each segment, p-values adjusted for all of them.
+
+    Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
+    segment is covered less often than the model's other rows.
+    """
+    return adjusted_segments([_assessed(model, part) for part in parts], model.confidence_level)
+
+
 def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list[Segment]:
     """Adjust the p-values for all segments of a model, and say which of them fail and which stay short."""
     delivered, shipped = holm([one.pvalue for one in found]), holm([one.shipped_pvalue for one in found])
@@ -63,13 +72,8 @@ def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list
     return out
 
 
-def assessed_segment(model: Model, part: SegmentRows, settings: AssessmentSettings) -> Segment:
-    """One model on one segment; its p-values are not adjusted yet.
-
-    Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
-    segment is covered less often than the model's other rows.
-    """
-    whole, level, alpha = model.path, settings.confidence_level, float(model.alpha)
+def _assessed(model: Model, part: SegmentRows) -> Segment:
+    whole, level, alpha, settings = model.path, model.confidence_level, float(model.alpha), model.settings
     path, covered = whole.subset(part.rows), model.covered[part.rows]
     shipped = path.critical <= model.target.t if isfinite(model.target.t) else None
     low, high, _ = coverage_interval(covered, path.weight, part.blocks, level)
