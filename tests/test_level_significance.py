@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from level_oracle import Nested, nested
 from uccurve import UCC, Intervals, bootstrap, permutation_test
-from uccurve.compare._blocks import Blocks
-from uccurve.compare._resampling import Resamples
+from uccurve.compare._resampling import Units
 from uccurve.compare._statistics import Statistic, summed
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
@@ -76,7 +75,7 @@ def test_each_resample_is_the_statistic_of_rows_drawn_with_replacement(options: 
     given = {name: value for name, value in options.items() if name != "asked"}
     found = bootstrap(curve, statistic=options["asked"], seed=3, n_resamples=20, **given)
     statistic = Statistic.of(curve, options["asked"], **given)
-    counts = Resamples(Blocks.of(curve.intervals), np.random.default_rng(3)).counts(20)
+    counts = Units(curve.intervals, None, 3).counts(20)
     expected = [statistic.value(of_rows(curve, np.repeat(np.arange(25), line.astype(int)))) for line in counts]
     assert_allclose(found.distribution, expected, rtol=1e-9, atol=1e-11)
     assert_allclose(found.estimate, statistic.value(curve), rtol=1e-12)

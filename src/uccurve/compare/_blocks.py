@@ -116,11 +116,6 @@ class Blocks:
         number = np.cumsum(np.diff(row, prepend=row[:1]) > 0, dtype=np.intp)
         return Blocks._of(self.of_row[rows], number, int(number[-1]) + 1 if len(number) else 0)
 
-    def units_of_data(self, of_row: Indices) -> tuple[Indices, Indices]:
-        """Rows of the data that have weight, and the unit of each; `of_row` has that of each flattened row."""
-        row, first = np.unique(self.row, return_index=True)
-        return row, of_row[first]
-
     def require_two(self, what: str) -> None:
         """Refuse `what` ("a standard error") where all rows are one block."""
         if self.count < 2:

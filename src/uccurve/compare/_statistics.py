@@ -112,6 +112,7 @@ class Statistic:
     def finite_value(self, curve: UCC, name: str) -> float:
         """Statistic of the argument `name`; refuse one that is infinite or undefined, which resampling cannot judge."""
         value = self.value(curve)
+        curve._forget_order()  # what a curve sorts for its value takes memory
         if np.isfinite(value):
             return value
         if callable(self.asked):

@@ -15,10 +15,10 @@ from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from ._blocks import Blocks, generator, positive
+from ._blocks import positive
 from ._evidence import checked_level
 from ._models import curve_of
-from ._resampling import TIE, Resamples, Seed
+from ._resampling import TIE, Seed, Units
 from ._statistics import Asked, Statistic, called, knots_for, means, summed
 
 Method = Literal["BCa", "percentile"]
@@ -156,22 +156,19 @@ def bootstrap(
     level = checked_level(confidence_level)
     checks.choice("method", method, ("BCa", "percentile"))
     count = positive("n_resamples", n_resamples)
-    rows, rng = Blocks.of(curve.intervals, block), generator(seed)
-    rows.require_two("a bootstrap")
+    units = Units(curve.intervals, block, seed, what="a bootstrap")
     with watched(progress, "resamples") as tick:
         curve = asked.curve(curve)
         estimate = asked.finite_value(curve, "intervals")
-        resamples, path, data = Resamples(rows, rng), curve._path(), curve.intervals
-        del curve  # what it sorted for the estimate takes memory
         if callable(asked.asked):
-            value = called(asked.asked, data, *rows.units_of_data(resamples.of_row))
+            value = called(asked.asked, curve.intervals, *units.of_data())
         else:
-            value = summed(path, asked, resamples.of_row, resamples.units).of_counts
+            value = summed(curve._path(), asked, units.of_row, units.count).of_counts
         # What knots leave out of the statistic of all rows, they leave out of that of a resample.
-        missing = estimate - float(value(np.ones((1, resamples.units)))[0])
+        missing = estimate - float(value(np.ones((1, units.count)))[0])
         missing = missing if np.isfinite(missing) else 0.0
-        values = np.concatenate([value(counts) + missing for counts in resamples.batches(count, tick)])
-        left_out = value(resamples.left_out()) if method == "BCa" else np.empty(0)
+        values = np.concatenate([value(counts) + missing for counts in units.resamples(count, tick)])
+        left_out = value(units.left_out()) if method == "BCa" else np.empty(0)
     values.setflags(write=False)
     defined = values[~np.isnan(values)]
     tails, notes = ((1 - level) / 2, (1 + level) / 2), []
@@ -188,11 +185,9 @@ def bootstrap(
         else:
             notes.append("all resamples lie on one side of the estimate, so percentiles are used instead of BCa")
     finite = defined[np.isfinite(defined)]
-    exact = len(finite) == len(defined)  # else the resamples that enclose the quantiles
-    low = float(np.quantile(defined, tails[0], method="linear" if exact else "lower"))
-    high = float(np.quantile(defined, tails[1], method="linear" if exact else "higher"))
+    ends = np.quantile(defined, tails, method="linear" if len(finite) == len(defined) else "nearest")
     error = float(np.std(finite, ddof=1)) if len(finite) > 1 else 0.0
-    return BootstrapInterval(estimate, low, high, error, level, method, values, "; ".join(notes))
+    return BootstrapInterval(estimate, float(ends[0]), float(ends[1]), error, level, method, values, "; ".join(notes))
 
 
 def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tuple[float, float]:
@@ -264,14 +259,13 @@ def confidence_band(
     curve = curve_of("intervals", intervals, vary)
     asked = Statistic.of(curve, "area", axes=axes, unit=unit)
     x, y = _places(curve, asked, positive("n_points", n_points))
-    rows, path = Blocks.of(curve.intervals, block), curve._path()
-    rows.require_two("a confidence band")
-    resamples, curves = Resamples(rows, generator(seed)), list[Array]()
+    units, path = Units(curve.intervals, block, seed, what="a confidence band"), curve._path()
+    curves: list[Array] = []
     with watched(progress, "resamples") as tick:
         knots = knots_for(path, asked)
-        table, sizes = knots.table(resamples.of_row, resamples.units), [asked.size(path, name) for name in asked.axes]
+        table, sizes = knots.table(units.of_row, units.count), [asked.size(path, name) for name in asked.axes]
         steps = knots.is_every_vertex and "miss_rate" in asked.axes
-        for counts in resamples.batches(n_resamples, tick):
+        for counts in units.resamples(n_resamples, tick):
             drawn = knots.curves(means(counts @ table)).metrics
             xs, ys = (drawn[name] * size for name, size in zip(asked.axes, sizes, strict=True))
             curves += [_at(*one, x, asked.axes, steps=steps) for one in zip(xs, ys, strict=True)]

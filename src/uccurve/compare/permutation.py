@@ -11,16 +11,15 @@ import numpy.typing as npt
 
 from uccurve import _checks as checks
 from uccurve._areas import size_of_area
-from uccurve._arrays import Indices
 from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._paths import Path
 from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, mean_half_width
 
-from ._blocks import Blocks, generator, positive
+from ._blocks import positive
 from ._models import curve_of, refuse_other_rows
-from ._resampling import TIE, Seed, Swaps, batches
+from ._resampling import TIE, Seed, Units, batches
 from ._statistics import Asked, Statistic, Summed, called, summed
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -153,29 +152,25 @@ def permutation_test(
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
     how: Any = {"axes": axes, "miss_rate": miss_rate, "coverage": coverage, "unit": unit}
     asked, _ = (Statistic.of(curve, statistic, **how) for curve in (one, two))
-    rows = Blocks.of(one.intervals, block)
-    rows.require_two("a permutation test")
-    swaps = Swaps(rows, positive("n_resamples", n_resamples), generator(seed))
+    random, units = positive("n_resamples", n_resamples), Units(one.intervals, block, seed, what="a permutation test")
+    every_swap = units.count < 63 and 2**units.count <= random + 1
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
         one, two = (_one_interval(asked.curve(curve)) for curve in (one, two))
         alike = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
-        first = asked.finite_value(one, "a")
-        one._forget_order()  # what a curve sorts for its value takes memory
-        second = asked.finite_value(two, "b")
-        two._forget_order()
+        first, second = asked.finite_value(one, "a"), asked.finite_value(two, "b")
         if callable(asked.asked):
-            differences = _called(asked.asked, (one.intervals, two.intervals), *rows.units_of_data(swaps.of_row))
+            differences = _called(asked.asked, (one.intervals, two.intervals), units)
         elif alike:
-            differences = _swapped(_pooled(one, two, same_pace=not asked.depends_on_scale), asked, swaps)
+            differences = _swapped(_pooled(one, two, same_pace=not asked.depends_on_scale), asked, units)
         else:
-            differences = _flipped((one, two), asked, (first, second), swaps)
-        null = np.concatenate([differences(flags) for flags in swaps.batches(tick)])
+            differences = _flipped((one, two), asked, (first, second), units)
+        null = np.concatenate([differences(flags) for flags in units.swaps(None if every_swap else random, tick)])
     null.setflags(write=False)
     size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
     if asked.asked == "area":
         size += size_of_area(one._path(), asked.axes) * asked.size(one._path(), *asked.axes)
-    slack, delivered = TIE * size, float(differences(np.zeros((1, swaps.units)))[0])  # by the same arithmetic
+    slack, delivered = TIE * size, float(differences(np.zeros((1, units.count)))[0])  # by the same arithmetic
     extreme = {
         "less": null <= delivered + slack,
         "greater": null >= delivered - slack,
@@ -192,11 +187,11 @@ def permutation_test(
         )
     return PermutationTest(
         statistic=first - second,
-        pvalue=count / len(null) if swaps.every else (count + 1) / (len(null) + 1),
+        pvalue=count / len(null) if every_swap else (count + 1) / (len(null) + 1),
         null_distribution=null,
         alternative=alternative,
-        every_swap=swaps.every,
-        units=rows.count,
+        every_swap=every_swap,
+        units=units.blocks.count,
         note=note,
     )
 
@@ -222,10 +217,10 @@ def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
     return UCC(Intervals.join([one, two]), vary=a.vary)._path()
 
 
-def _swapped(pool: Path, asked: Statistic, swaps: Swaps) -> Callable[[Array], Array]:
+def _swapped(pool: Path, asked: Statistic, units: Units) -> Callable[[Array], Array]:
     """Differences of the two halves into which swaps split the rows of both models."""
-    unit = np.concatenate([swaps.of_row, swaps.of_row + swaps.units])
-    table, value = summed(pool, asked, unit, 2 * swaps.units)
+    unit = np.concatenate([units.of_row, units.of_row + units.count])
+    table, value = summed(pool, asked, unit, 2 * units.count)
     own, other = np.split(table, 2)
     one, two, change = own.sum(axis=0), other.sum(axis=0), other - own
 
@@ -237,11 +232,11 @@ def _swapped(pool: Path, asked: Statistic, swaps: Swaps) -> Callable[[Array], Ar
 
 
 def _flipped(
-    curves: tuple[UCC, UCC], asked: Statistic, statistics: tuple[float, float], swaps: Swaps
+    curves: tuple[UCC, UCC], asked: Statistic, statistics: tuple[float, float], units: Units
 ) -> Callable[[Array], Array]:
     """Sums of what each unit contributes to the difference, with the signs of some flipped."""
     own, other = (
-        _contributions(summed(curve._path(), asked, swaps.of_row, swaps.units, smooth=True), value)
+        _contributions(summed(curve._path(), asked, units.of_row, units.count, smooth=True), value)
         for curve, value in zip(curves, statistics, strict=True)
     )
     difference = own - other
@@ -264,10 +259,10 @@ def _contributions(sums: Summed, value: float) -> Array:
 
 
 def _called(
-    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], row: Indices, unit: Indices
+    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], units: Units
 ) -> Callable[[Array], Array]:
     """Differences of a callable's values for Intervals whose rows are swapped; they stay in their order."""
-    units = int(unit.max()) + 1
-    both = np.column_stack([row, row + len(data[0])]).ravel(), np.column_stack([unit, unit + units]).ravel()
+    row, unit = units.of_data()
+    both = np.column_stack([row, row + len(data[0])]).ravel(), np.column_stack([unit, unit + units.count]).ravel()
     value = called(function, Intervals.join(data), *both)
     return lambda flags: value(np.hstack([1 - flags, flags])) - value(np.hstack([flags, 1 - flags]))
