@@ -66,6 +66,13 @@ def test_two_pipes_are_two_models(csv: Path) -> None:
     assert_allclose(numbers["model 2"]["bandwidth"], ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth)
 
 
+@pytest.mark.parametrize("source", ["- < models.csv", "<(cat models.csv)"])
+def test_the_command_of_a_report_on_a_pipe_asks_for_a_file(csv: Path, source: str) -> None:
+    found = shell(csv.parent, f"uccurve assess {source} --coverage 80% --report o.html")
+    assert found.returncode == 0, found.stderr
+    assert "uccurve calibrate calibration.csv new.csv" in (csv.parent / "o.html").read_text()
+
+
 def test_files_of_one_name_in_two_folders_are_two_models(run: Run, tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
