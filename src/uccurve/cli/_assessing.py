@@ -61,7 +61,7 @@ def _read_again(path: str, part: Part, request: Request, name: str, curve: Curve
         minimum = float(min(rows.lower_band.min(), rows.upper_band.min())) if rows.raised else None
     read = replace(request, min_band=minimum).written("y", "missing", "min_band", "sort_crossing", "decimal", "na")
     if len(columns.bounds) == 1 and (request.models or len(part.models) > 1):
-        read += ["--model", f"{name.partition('=')[0]}={joined_names(columns.names)}"]
+        read += ["--model", f"{name.partition('=')[0] or 'model'}={joined_names(columns.names)}"]
     return ["calibration.csv" if path.startswith(("-", "/dev/")) else path, *read]  # what was piped is gone
 
 
