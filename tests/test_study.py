@@ -135,7 +135,7 @@ def test_own_methods_take_their_place_and_are_never_kept(cache: Path, tmp_path: 
     assert not hasattr(ours["Ignorant"], "bounds")
     assert results["Ignorant"]["score"] == results["Crossing"]["score"]
     one = trial("engel", 0, quick=True)
-    (train, test), (X, y, *_) = one.folds[0], one.table
+    (train, test), X, y = one.folds[0], one.X, one.y
     assert_allclose(
         results["Ignorant"]["coverage"]["mean"],
         np.mean((y[test] >= np.quantile(y[train], 0.05)) & (y[test] <= np.quantile(y[train], 0.95))),
@@ -147,7 +147,7 @@ def test_own_methods_take_their_place_and_are_never_kept(cache: Path, tmp_path: 
 
 def test_methods_that_leave_the_learner_to_the_user_share_one_prediction() -> None:
     one = trial("noise-300", 0, quick=True)
-    (train, test), (X, y, *_) = one.folds[0], one.table
+    (train, test), X, y = one.folds[0], one.X, one.y
     with _study.alone():
         expected = learner(0).fit(X[train], y[train]).predict(X[test])
     for name, fit in METHODS.items():
@@ -159,10 +159,10 @@ def test_methods_that_leave_the_learner_to_the_user_share_one_prediction() -> No
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"GP"}))
 def test_intervals_cover_about_nine_rows_in_ten(name: str) -> None:
-    rows = DATA["noise"](7)
+    X, y, *_ = DATA["noise"](7)
     with _study.alone():
-        _, lower, upper = METHODS[name](rows.X[:3000], rows.y[:3000], 0)(rows.X[3000:])
-    covered = np.mean((lower <= rows.y[3000:]) & (rows.y[3000:] <= upper))
+        _, lower, upper = METHODS[name](X[:3000], y[:3000], 0)(X[3000:])
+    covered = np.mean((lower <= y[3000:]) & (y[3000:] <= upper))
     calibrated = name not in {"Quantile GBR", "Meta", "Gaussian", "Quantile forest"}
     # three standard errors of 2,000 test rows and as many of the calibration rows; what is not calibrated may be off
     assert abs(covered - 0.9) < (0.03 if calibrated else 0.08)
@@ -177,9 +177,9 @@ def test_every_row_is_tested_once_by_five_seeds_or_by_each(
     trials = [trial(name, seed, quick=False) for seed in range(5)]
     for one in trials:
         for train, test in one.folds:
-            assert not set(one.table.label[train]) & set(one.table.label[test])
-            assert not one.table.hidden[train].any()
-    rows = len(trials[0].table.y)
+            assert not set(one.label[train]) & set(one.label[test])
+            assert not DATA[name](one.seed)[-1][train].any()
+    rows = len(trials[0].y)
     assert [len(one.folds) for one in trials] == [5 if rows <= 1000 else 1] * 5
     tested = np.bincount(np.concatenate([one.test for one in trials]), minlength=rows)
     assert_array_equal(tested, 5 if rows <= 1000 else 1)
@@ -187,9 +187,9 @@ def test_every_row_is_tested_once_by_five_seeds_or_by_each(
 
 def test_the_gap_is_tested_but_never_trained_on() -> None:
     one = trial("gap", 0, quick=False)
-    hidden = one.table.hidden[one.test]
+    hidden = DATA["gap"](0)[-1][one.test]
     assert 0.1 < hidden.mean() < 0.3
-    assert_allclose(np.abs(one.table.X[one.test, 0][hidden] - 0.6).max(), 0.1, atol=0.01)
+    assert_allclose(np.abs(one.X[one.test, 0][hidden] - 0.6).max(), 0.1, atol=0.01)
 
 
 def judged(values: list[list[float]]) -> dict[str, Any]:

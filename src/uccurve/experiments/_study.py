@@ -132,13 +132,13 @@ def finished_part(one: Trial, method: str, fit: Method) -> Arrays:
 
 def intervals(one: Trial, method: str, fit: Method) -> Arrays:
     """Return predictions and ordered bounds of the test rows, and the CPU seconds of fit and predict, on one thread."""
-    (X, y, *_), rows, seconds = one.table, [], []
+    rows, seconds = [], []
     for train, test in one.folds:
         with alone():
             times = [time.process_time()]
-            predict = fit(X[train], y[train], one.seed)
+            predict = fit(one.X[train], one.y[train], one.seed)
             times.append(time.process_time())
-            found = predict(X[test])
+            found = predict(one.X[test])
             times.append(time.process_time())
         n = len(test)
         if {np.shape(column) for column in found} != {(n,)} or len(found) != 3 or not np.isfinite(found).all():
@@ -157,7 +157,7 @@ def judge(trials: list[Trial], parts: Mapping[str, list[Arrays]]) -> dict[str, A
     if not parts:
         raise ValueError(f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows.")
     models = {method: list(map(repaired, trials, found)) for method, found in parts.items()}
-    label = np.concatenate([one.table.label[one.test] for one in trials])
+    label = np.concatenate([one.label[one.test] for one in trials])
     pooled = assess(models, coverage=COVERAGE, block=label, progress=False)
     results: dict[str, dict[str, Any]] = {}
     for method, found in models.items():
@@ -165,18 +165,18 @@ def judge(trials: list[Trial], parts: Mapping[str, list[Arrays]]) -> dict[str, A
         skill = {"skill_pooled": row.skill, "skill_low": row.skill_low, "skill_high": row.skill_high}
         results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]}
         results[method] |= {key: finite(round(value, DIGITS)) for key, value in skill.items()}
-    rows, features = trials[0].table.X.shape
+    rows, features = trials[0].X.shape
     return {"rows": rows, "features": features, "training_rows": size, "results": results}
 
 
 def repaired(one: Trial, part: Arrays) -> Intervals:
     """Return a method's intervals with bands of at least 5% of the mean half-width, as in the paper's tables."""
-    return Intervals.from_bounds(one.table.y[one.test], *part["rows"], min_band=FLOOR)
+    return Intervals.from_bounds(one.y[one.test], *part["rows"], min_band=FLOOR)
 
 
 def measures(one: Trial, part: Arrays, iv: Intervals) -> dict[str, float]:
     """Return what the tables show of one seed; scores are in standard deviations of y."""
-    curve, unit, (_, *bounds) = UCC(iv), float(one.table.y.std()), part["rows"]
+    curve, unit, (_, *bounds) = UCC(iv), float(one.y.std()), part["rows"]
     fit_seconds, predict_seconds = part["seconds"]
     split = curve.decompose(coverage=COVERAGE)
     found = {

@@ -18,22 +18,19 @@ FEW = 1000
 QUICK_ROWS = 300
 
 
-class Table(NamedTuple):
-    """Features, target, a label per row that dependent rows share, and which rows no method may train on."""
-
-    X: Floats
-    y: Floats
-    label: Index
-    hidden: np.ndarray[Any, np.dtype[np.bool_]]
+# Features, target, a label per row that dependent rows share, and which rows no method may train on.
+Table = tuple[Floats, Floats, Index, np.ndarray[Any, np.dtype[np.bool_]]]
 
 
 class Trial(NamedTuple):
-    """A data set as one seed sees it: its rows, the training and test rows of each fold, and all test rows."""
+    """A data set as one seed sees it: its columns, the training and test rows of each fold, and all test rows."""
 
     data: str
     seed: int
     quick: bool
-    table: Table
+    X: Floats
+    y: Floats
+    label: Index
     folds: list[tuple[Index, Index]]
     test: Index
 
@@ -41,18 +38,18 @@ class Trial(NamedTuple):
 def trial(name: str, seed: int, *, quick: bool) -> Trial:
     """Return a trial; a quick one has few rows and one fold."""
     columns: Any = DATA[name](seed)
-    found = Table(*(column[: QUICK_ROWS if quick else None] for column in columns))
-    whole = len(found.y) <= FEW and not quick
+    X, y, label, hidden = (column[: QUICK_ROWS if quick else None] for column in columns)
+    whole = len(y) <= FEW and not quick
     shuffled = GroupKFold(FOLDS, shuffle=True, random_state=seed if whole else seed // FOLDS)
-    folds = [(train[~found.hidden[train]], test) for train, test in shuffled.split(found.X, groups=found.label)]
+    folds = [(train[~hidden[train]], test) for train, test in shuffled.split(X, groups=label)]
     folds = folds if whole else [folds[seed % FOLDS]]
-    return Trial(name, seed, quick, found, folds, np.concatenate([test for _, test in folds]))
+    return Trial(name, seed, quick, X, y, label, folds, np.concatenate([test for _, test in folds]))
 
 
 def table(X: Any, y: Any, label: Index | None = None, hidden: Any = False) -> Table:
     """Return a table of floats; by default rows are independent and may all be trained on."""
     label = np.arange(len(y)) if label is None else label
-    return Table(np.asarray(X, float), np.asarray(y, float), label, np.broadcast_to(hidden, len(y)))
+    return np.asarray(X, float), np.asarray(y, float), label, np.broadcast_to(hidden, len(y))
 
 
 def synthetic(seed: int, rows: int, noise: str = "normal", *, features: int = 5, gap: float = 0.0) -> Table:
