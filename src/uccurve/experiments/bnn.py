@@ -29,7 +29,6 @@ INNER, OUTER = 1.0, 3.1
 TRAIN, TEST, GRID = 70, 154, 401
 TARGETS = ("noise-free", "noisy")
 ZOOM = 1.5
-HIGH_MISS, LOW_MISS = 0.7, 0.2
 GAIN, PARTIAL = "gain, %", "partial gain, %"
 GAINS = "Gains, {} test targets"
 SHOWN = "Gains of the illustration (data seed 3), noise-free test targets"
@@ -76,8 +75,7 @@ def posterior_draws(x: Array, y: Array, settings: Settings, *, seed: int, kernel
     chains: Any = {"num_chains": len(starts), "chain_method": "sequential", "thinning": thinning}
     mcmc = MCMC(method, num_warmup=warmup, num_samples=draws, **chains, progress_bar=False)
     mcmc.run(first, init_params=start)
-    found: Weights = mcmc.get_samples()
-    return found
+    return dict(mcmc.get_samples())
 
 
 def variational_draws(factors: Factors, *, draws: int, key: Array) -> Weights:
@@ -122,9 +120,8 @@ def variational(x: Array, y: Array, settings: Settings, *, seed: int) -> Factors
     """Return the restart with the highest evidence bound."""
     keys = jax.random.split(jax.random.key(seed), settings["restarts"])
     factors, bounds = jax.vmap(lambda key: climb(key, x, y, settings))(keys)
-    best = int(jnp.argmax(bounds))
-    found: Factors = jax.tree.map(lambda a: a[best], factors)
-    return found
+    mean, log_scale = jax.tree.map(lambda a: a[int(jnp.argmax(bounds))], factors)
+    return mean, log_scale
 
 
 def functions(weights: Weights, x: Floats) -> Floats:
@@ -222,7 +219,7 @@ def draw(parts: Parts) -> Figures:
     zoom, (*panels, right) = canvas(3)
     models = {"HMC": iv, "Constant": iv.constant()}
     draw_curves(right, models)
-    for ax, letters, miss in zip(panels, ("AC", "BD"), (HIGH_MISS, LOW_MISS), strict=True):
+    for ax, letters, miss in zip(panels, ("AC", "BD"), (0.7, 0.2), strict=True):
         shown = {}
         for letter, color, (name, one) in zip(letters, (PALETTE[0], GREY), models.items(), strict=True):
             point = UCC(one).find(miss_rate=miss)

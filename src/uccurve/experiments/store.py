@@ -105,5 +105,4 @@ def array_of(kept: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray[Any, A
         if dtype.kind not in "biufU" or dtype.itemsize * math.prod(shape) != entry.file_size - stream.tell():
             raise ValueError(f"holds {name!r}, an array of another kind or size than it says")
         stream.seek(0)
-        array: np.ndarray[Any, Any] = np.lib.format.read_array(stream, allow_pickle=False)
-        return array
+        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))

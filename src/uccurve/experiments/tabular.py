@@ -41,8 +41,7 @@ class EarlierQuantileLoss(PinballLoss):  # type: ignore[misc]  # sklearn is unty
 
     def gradient(self, y_true: Floats, raw_prediction: Floats, **options: Any) -> Floats:
         """Return the gradient with ties on the other side: `nextafter` moves a target by less than anything else."""
-        gradient: Floats = super().gradient(np.nextafter(y_true, -np.inf), raw_prediction, **options)
-        return gradient
+        return np.asarray(super().gradient(np.nextafter(y_true, -np.inf), raw_prediction, **options))
 
 
 class EarlierBoosting(GradientBoostingRegressor):  # type: ignore[misc]  # sklearn is untyped
