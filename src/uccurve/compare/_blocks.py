@@ -232,13 +232,18 @@ def _is_text(item: Any) -> bool:
     return isinstance(item, str | bytes)
 
 
+def labelled(name: str) -> checks.Rule:
+    """Every row must have a label."""
+    hint = "give such rows a label of their own"
+    return checks.Rule(name, "hold a label in each row", ("has none", "have none"), hint)
+
+
 def _refuse_missing(name: str, missing: Flags, labels: Any) -> None:
     def detail(at: Any) -> str:
         label = labels[at[0]] if len(at) == 1 else np.ma.masked
         return "masked" if label is np.ma.masked else checks.shown(label, str)
 
-    hint = "give such rows a label of their own"
-    checks.rows(missing, checks.Rule(name, "hold a label in each row", ("has none", "have none"), hint), detail)
+    checks.rows(missing, labelled(name), detail)
 
 
 def _is_missing(item: Any) -> bool:

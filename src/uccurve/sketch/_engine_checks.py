@@ -24,16 +24,6 @@ NESTED = (
 )
 
 
-def role_of(column: str) -> str:
-    """Return the role of a column, without the number of its model.
-
-    >>> role_of("lower_12"), role_of("y_true")
-    ('lower', 'y_true')
-    """
-    head, _, number = column.rpartition("_")
-    return head if number.isdigit() else column
-
-
 def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.Expr]:
     """Columns `names` (new to old name) as float64, and flags for integers that might not fit."""
     columns: dict[str, nw.Expr] = {}
@@ -41,7 +31,8 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
         dtype, column = schema[name], nw.col(name)
         if not dtype.is_numeric():
             held = next((word for kind, word in HELD.items() if dtype == kind), str(dtype))
-            raise TypeError(f"`{role_of(new)}` must hold numbers; it holds {held}. {arrays.CONVERT}")
+            role = new.rstrip("_0123456789")  # without the number of the model
+            raise TypeError(f"`{role}` must hold numbers; it holds {held}. {arrays.CONVERT}")
         if dtype in WIDE:
             wide = (column > EXACT) | (column < (0 if dtype in (nw.UInt64, nw.UInt128) else -EXACT))
             columns[f"wide_{new}"] = wide

@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uccurve._arrays import Indices
 from uccurve._checks import Array
 from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve.compare._blocks import Blocks
 from uccurve.compare._evidence import effective_count, interval
 
 from ._binned import Binned, Bracket
-from ._bins import Histogram, sums_by
+from ._bins import Histogram
 from ._state import State
 
 # Of the scales that are best for some coverage: these three stand for all in the potential CRPS.
@@ -32,20 +31,8 @@ QUANTILES = (0.3, 0.7, 0.95)
 # Numbers of a row, times its weight: `product` is the error times the critical scale, `square` that of the error,
 # `short` the deficit at the best scale, `crps` and `flat` its average over scales of these and of constant bands,
 # `wis` the weighted interval score of all levels.
-NUMBERS = (
-    "one",
-    "width",
-    "error",
-    "critical",
-    "product",
-    "square",
-    "short",
-    "crps",
-    "flat",
-    "covered",
-    "reached",
-    "wis",
-)
+SHARES = ("covered", "reached")
+NUMBERS = ("one", "width", "error", "critical", "product", "square", "short", "crps", "flat", *SHARES, "wis")
 Form = Array  # coefficients of the numbers
 
 
@@ -100,39 +87,23 @@ def _average(binned: Binned) -> Mix:
     return Mix.of(float(np.sum(scales * squares)), [0.0, *knots[knots > 0].tolist()], fitted.tolist())
 
 
-def block_numbers(states: Sequence[State], look: Look) -> Array:
-    """Sum each of the numbers over the rows of each of several sketches: a line per number, a column per sketch."""
-    critical, errors = (_Joined.of([state.histograms[name] for state in states]) for name in ("critical", "errors"))
+def numbers_of(state: State, look: Look) -> Array:
+    """Sum each of the numbers over the rows of a sketch."""
+    critical, errors = state.critical, state.errors
     found = {"one": "weight", "width": "width", "error": "error", "critical": "scale", "product": "product"}
-    sums = {name: critical.sums[column] for name, column in found.items()}
-    sums |= {"short": critical.deficits(look.best, "active"), "crps": critical.deficits(look.crps, "active")}
-    ends = {"covered": 1.0, "reached": look.target}
-    sums |= {name: critical.sums["weight"] * (critical.maximum <= t) for name, t in ends.items()}
-    by_block = {name: sums_by(critical.block, values, len(states)) for name, values in sums.items()}
-    flat = {"square": errors.sums["product"], "flat": errors.deficits(look.flat, "weight")}
-    by_block |= {name: sums_by(errors.block, values, len(states)) for name, values in flat.items()}
-    return np.stack([by_block.get(name, np.zeros(len(states))) for name in NUMBERS])
+    sums = {name: critical.total(column) for name, column in found.items()}
+    for name, end in (("covered", 1.0), ("reached", look.target)):
+        sums[name] = critical.where(critical.maximum <= end).total("weight")
+    sums |= {"short": _deficits(critical, look.best, "active"), "crps": _deficits(critical, look.crps, "active")}
+    sums |= {"square": errors.total("product"), "flat": _deficits(errors, look.flat, "weight")}
+    return np.array([sums.get(name, 0.0) for name in NUMBERS])
 
 
-class _Joined(NamedTuple):
-    """Bins of several histograms, and which one each comes from."""
-
-    block: Indices
-    maximum: Array
-    sums: Mapping[str, Array]
-
-    @classmethod
-    def of(cls, parts: Sequence[Histogram]) -> _Joined:
-        block = np.repeat(np.arange(len(parts)), [len(part.bin) for part in parts])
-        sums = {name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums}
-        return cls(block, np.concatenate([part.maximum for part in parts]), sums)
-
-    def deficits(self, mix: Mix, mass: str) -> Array:
-        """Shares of the deficit at ends of bins."""
-        found = np.zeros(len(self.block))
-        for t, share in zip(mix.scales, mix.shares, strict=True):
-            found += (self.maximum > t) * share * (self.sums["error"] - t * self.sums[mass])
-        return found
+def _deficits(histogram: Histogram, mix: Mix, mass: str) -> float:
+    """Shares of the deficit at ends of bins."""
+    beyond = [histogram.where(histogram.maximum > t) for t in mix.scales]
+    short = [rows.total("error") - t * rows.total(mass) for t, rows in zip(mix.scales, beyond, strict=True)]
+    return float(np.dot(short, mix.shares))
 
 
 def forms(look: Look, means: Array, growth: float, *, symmetric: bool, uncoverable: bool) -> dict[str, Form]:

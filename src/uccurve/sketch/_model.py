@@ -22,7 +22,7 @@ from uccurve.compare.results import AssessmentSettings, ModelRow
 
 from ._answers import Answers, Place
 from ._binned import Bracket, bracket
-from ._influence import NUMBERS, Changes, Form, Look, Pairs, Units, block_numbers, forms
+from ._influence import NUMBERS, Changes, Form, Look, Pairs, Units, forms, numbers_of
 from ._state import State
 from .sketch import SketchUCC, UCCSketch
 
@@ -60,10 +60,6 @@ class StreamedModel:
     def alpha(self) -> Fraction:
         """Miss rate that is asked for."""
         return checks.miss_rate_of(self.settings.shown_coverage)
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {"coverage": 1 - self.alpha, "unit": self.settings.unit}
 
     @cached_property
     def coverage(self) -> float:
@@ -103,8 +99,7 @@ class StreamedModel:
     @cached_property
     def means(self) -> Array:
         """Means of the numbers over all rows, as far as the bins know them."""
-        numbers = block_numbers([self.state], self.look)[:, 0]
-        means: Array = numbers / numbers[0]
+        means: Array = numbers_of(self.state, self.look) / self.state.total
         return means
 
     @property
@@ -154,15 +149,17 @@ class StreamedModel:
             change = {"wis": changes["wis"] / (wis * self.size)} if wis > 0 else {}
             fields |= self._with_ends("wis", Bracket(wis, wis), units, change)
             fields["potential_wis"] = self.brackets["potential_wis"].middle
-        scale = self.target.value
+        coverage, scale, shipped = 1 - self.alpha, self.target.value, nan
+        if isfinite(scale):
+            shipped = self.answers.interval_score(coverage=coverage, at=scale).middle
         return ModelRow(
             name=self.name,
             n=self.state.rows,
             promise=promise_of(fields, self.settings.coverage),
-            decomposition=self.curve.decompose(**self._options),
+            decomposition=self.curve.decompose(coverage=coverage, unit=self.settings.unit),
             concentration=self._concentration(),
             level=self.level,
-            shipped_score=self.curve.interval_score(at=scale, **self._options) if isfinite(scale) else nan,
+            shipped_score=shipped,
             **fields,
             **levels,
             **asked_for(self.curve, self.settings),
@@ -171,7 +168,7 @@ class StreamedModel:
     @cached_property
     def brackets(self) -> dict[str, Bracket]:
         """Both ends around each number of the row that the bins do not tell exactly."""
-        ask, coverage, axes = self.answers, float(1 - self.alpha), self.settings.axes
+        ask, coverage, axes = self.answers, 1 - self.alpha, self.settings.axes
         found = {"score": ask.best_score(coverage=coverage), "crps": ask.potential_crps(), "skill": ask.skill()}
         for pair in SUMMARY:
             found[f"area_{'_'.join(pair)}"] = ask.area(axes=pair)

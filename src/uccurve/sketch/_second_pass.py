@@ -22,6 +22,7 @@ import numpy as np
 from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array, Rule, miss_rate_of, sentence
 from uccurve._distributions import hypergeometric_tail
+from uccurve.compare._blocks import labelled
 from uccurve.compare._evidence import one_sided_t_test
 from uccurve.compare._model import promise_of
 from uccurve.compare.calibration import PIT, LevelRow, pit_band
@@ -29,13 +30,12 @@ from uccurve.compare.calibration import PIT, LevelRow, pit_band
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
 from ._engines import TINY, Scan, Table, bands, col, collected, flag
-from ._influence import NUMBERS, Changes, Mix, Units, changes_of, joined_label, root
+from ._influence import NUMBERS, SHARES, Changes, Mix, Units, changes_of, joined_label, root
 
 if TYPE_CHECKING:
     from ._model import StreamedModel
 
 MOST_GROUPS = 1_000_000  # number of combinations of blocks and labels that is refused where there are more
-SHARES = ("covered", "reached")
 WIS_PARTS = ("wis_dispersion", "wis_underprediction", "wis_overprediction")
 Columns = dict[str, nw.Expr]
 
@@ -283,10 +283,7 @@ def _numbered(table: Table) -> tuple[list[Any], Indices]:
     missing = np.array([label is None or label != label for label in labels])  # noqa: PLR0124  # NaN is no label
     if missing.any():
         rows = table["rows"]
-        raise ValueError(
-            f"`block` must hold a label in each row: {int(rows[missing].sum())} of {int(rows.sum())} rows have none. "
-            "Hint: give such rows a label of their own."
-        )
+        raise ValueError(sentence(labelled("block"), int(rows[missing].sum()), int(rows.sum())))
     known: dict[Any, int] = {}
     number = np.array([known.setdefault(label, len(known)) for label in labels], np.intp)
     return list(known), number

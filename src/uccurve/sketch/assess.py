@@ -8,25 +8,31 @@ from itertools import combinations
 from math import nan
 from typing import Any
 
+import numpy as np
 from narwhals.typing import IntoFrame
 
+from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, Axes, Range, Unit
 from uccurve.compare._columns import plain
 from uccurve.compare._evidence import interval, paired_t_test
 from uccurve.compare._formats import counted, short
 from uccurve.compare.assess import adjusted_comparisons, asked_settings, common_notes, with_ranks
-from uccurve.compare.results import Assessment, AssessmentSettings, Comparison, ModelRow
+from uccurve.compare.results import Assessment, Comparison, ModelRow, Segment
 from uccurve.compare.verdict import verdict
 from uccurve.intervals import Missing
 
+from ._answers import Answers
 from ._bins import PER_OCTAVE
-from ._engines import Request
-from ._findings import Bounds, Findings, findings
-from ._influence import Units, block_numbers, changes_of
+from ._engines import Columns, Request, Scan, states
+from ._influence import Pairs, Units, changes_of, numbers_of
 from ._model import StreamedModel, block_pairs
-from ._state import State
+from ._second_pass import level_fields, second_pass
+from ._segments import segments_of
+from ._state import SUMS, State
 from .sketch import UCCSketch
 
+# Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper.
+Bounds = Sequence[Any]
 OWN_PREDICTIONS = (
     "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and bands "
     "together, skill and gains the bands alone"
@@ -122,7 +128,56 @@ def assess_frame(
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
     features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
     request = Request(y_true, weight, block, features, min_band, missing, resolution)
-    return _assessed(findings(frame, models, request, settings), settings)
+    intervals, given = _intervals(models, settings.shown_coverage)
+    scan = Scan.of(frame, intervals, request)
+    groups = states(scan)
+    whole = [State.union(list(parts.values())) for parts in groups]
+    streamed = []
+    for name, (place, levels) in given.items():
+        own = {level: Answers(whole[at]) for level, at in levels.items()}
+        streamed.append(StreamedModel(name, whole[place], settings, models[name][0], place, levels, own))
+    sums = second_pass(scan, streamed, blocks=block is not None)
+    streamed = [model.checked(sums.mean(f"{i} shipped")) for i, model in enumerate(streamed)]
+    changes = [sums.changes(i, model) for i, model in enumerate(streamed)]
+    rows, segments = list[ModelRow](), list[Segment]()
+    for i, model in enumerate(streamed):
+        rows.append(model.row(sums.units, changes[i], sums.mean(f"{i} above"), level_fields(i, model, sums)))
+        segments += segments_of(i, model, groups[model.place], request, sums)
+    pairs = sums.pairs(streamed) if sums.labels is None else block_pairs(streamed, changes)
+    engine = str(scan.rows.implementation.value)
+    engine = "spark" if "spark" in engine else engine
+    return _assessed(streamed, rows, sums.units, pairs, segments=segments, engine=engine)
+
+
+def _intervals(
+    models: Mapping[str, Bounds], coverage: float
+) -> tuple[list[Columns], dict[str, tuple[int, dict[float, int]]]]:
+    """Intervals of all models and levels, and for each model the places of the delivered ones and of its levels."""
+    if not models:
+        raise ValueError("`models` must name at least one model.")
+    found, places = list[Columns](), dict[str, tuple[int, dict[float, int]]]()
+    for name, columns in models.items():
+        y_pred, *bounds = columns
+        if len(bounds) == 2:
+            places[name] = len(found), {}
+            found.append(Columns(name, y_pred, *bounds))
+            continue
+        if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
+            raise ValueError(f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}.")
+        levels = dict(sorted(bounds[0].items()))
+        if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
+            raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
+        own = {level: len(found) + k for k, level in enumerate(levels)}
+        above = min((level for level in own if level >= coverage), default=max(own))
+        below = max((level for level in own if level < above), default=0.0)
+        share = min((coverage - below) / (above - below), 1.0)
+        for level, (lower, upper) in levels.items():
+            delivered = share == 1 and level == above
+            found.append(Columns(name, y_pred, lower, upper, tuple(SUMS) if delivered else ("critical",)))
+        if share < 1:
+            found.append(Columns(name, y_pred, None, None, between=(own.get(below), own[above], share)))
+        places[name] = own[above] if share == 1 else len(found) - 1, own
+    return found, places
 
 
 def assess_sketches(
@@ -165,14 +220,17 @@ def assess_sketches(
     if not labels or any({*parts} != {*labels} for parts in given.values()):
         raise ValueError("`models` must have the same blocks for each model, at least one. Hint: label them by date.")
     settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
-    states = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
-    streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in states.items()]
-    _refuse_other_rows(streamed)
-    numbers = [block_numbers(states[model.name], model.look) for model in streamed]
-    changes = [changes_of(sums, model.forms) for sums, model in zip(numbers, streamed, strict=True)]
-    units = Units(streamed[0].state.rows, len(labels), equal=False)
-    rows = [model.row(units, change, nan, {}) for model, change in zip(streamed, changes, strict=True)]
-    return _assessed(Findings(streamed, rows, units, block_pairs(streamed, changes)), settings)
+    kept = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
+    streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in kept.items()]
+    if len({(model.state.rows, model.state.dropped) for model in streamed}) > 1:
+        counts = ", ".join(f"{short(one.name)} {one.state.rows + one.state.dropped:,}" for one in streamed)
+        raise ValueError(f"all models must have the same rows: {counts}. Hint: sketch the rows that all of them have.")
+    units, rows, changes = Units(streamed[0].state.rows, len(labels), equal=False), [], []
+    for model in streamed:
+        numbers = np.stack([numbers_of(state, model.look) for state in kept[model.name]], axis=1)
+        changes.append(changes_of(numbers, model.forms))
+        rows.append(model.row(units, changes[-1], nan, {}))
+    return _assessed(streamed, rows, units, block_pairs(streamed, changes))
 
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
@@ -187,12 +245,20 @@ def _labelled(parts: Any) -> dict[Any, UCCSketch]:
 # ---- assembly
 
 
-def _assessed(found: Findings, settings: AssessmentSettings) -> StreamedAssessment:
-    """Return the verdict on some models."""
-    models, rows, units = found.models, found.rows, found.units
+def _assessed(
+    models: Sequence[StreamedModel],
+    rows: Sequence[ModelRow],
+    units: Units,
+    pairs: Mapping[str, Pairs],
+    *,
+    segments: Sequence[Segment] = (),
+    engine: str | None = None,
+) -> StreamedAssessment:
+    """Return the verdict on models of the same rows."""
+    settings = models[0].settings
     if units.count < units.rows:
         settings = replace(settings, block=counted(units.count, "block"))
-    comparisons, on_wis = (_comparisons(found, rows, name) for name in (settings.ranked_by, "wis"))
+    comparisons, on_wis = (_comparisons(models, rows, units, pairs, name) for name in (settings.ranked_by, "wis"))
     ranked = with_ranks(rows, comparisons, settings)
     comparable = len({model.y_pred for model in models}) == 1
     notes = [*common_notes(units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
@@ -201,45 +267,35 @@ def _assessed(found: Findings, settings: AssessmentSettings) -> StreamedAssessme
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
         crossings=(),
-        segments=tuple(found.segments),
+        segments=tuple(segments),
         notes=tuple(dict.fromkeys(notes)),
         settings=settings,
-        verdict=verdict(ranked, settings, comparisons=comparisons, segments=found.segments),
+        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
         curves={model.name: model.curve for model in models},
         comparable=comparable,
         wis_comparisons=tuple(on_wis),
         brackets={model.name: {name: one.pair for name, one in model.brackets.items()} for model in models},
-        engine=found.engine,
+        engine=engine,
     )
 
 
-def _refuse_other_rows(models: Sequence[StreamedModel]) -> None:
-    """Refuse models whose rows cannot be the same."""
-    states = [model.state for model in models]
-    if len({(state.rows, state.dropped) for state in states}) > 1:
-        counts = ", ".join(f"{short(one.name)} {one.state.rows + one.state.dropped:,}" for one in models)
-        dropped = " without missing values" if any(state.dropped for state in states) else ""
-        raise ValueError(f"all models must have the same rows{dropped}: {counts}. Hint: put them into one frame.")
-
-
-def _comparisons(found: Findings, rows: Sequence[ModelRow], name: Any) -> list[Comparison]:
+def _comparisons(
+    models: Sequence[StreamedModel], rows: Sequence[ModelRow], units: Units, every: Mapping[str, Pairs], name: Any
+) -> list[Comparison]:
     """Paired t tests of all pairs on what ranks the models, or on the WIS of models with the same levels."""
-    if name == "wis" and (len({tuple(model.levels) for model in found.models}) > 1 or not found.models[0].levels):
+    if name == "wis" and (len({tuple(model.levels) for model in models}) > 1 or not models[0].levels):
         return []
-    compared = [_compared(found, rows, pair, name) for pair in combinations(range(len(rows)), 2)]
-    return adjusted_comparisons(compared, found.models[0].settings.confidence_level)
-
-
-def _compared(found: Findings, rows: Sequence[ModelRow], pair: tuple[int, int], name: Any) -> Comparison:
-    """Paired t test, of as much of the difference as the bins cannot hide."""
-    models, units = [found.models[i] for i in pair], found.units
-    values = [getattr(rows[i], name) for i in pair]
-    difference, change = values[0] - values[1], found.pairs.get(name, {}).get(pair)
-    low = high = pvalue = nan
-    if change is not None and units.count > 1:
-        change, blocks = change / models[0].size, units.blocks
-        hidden = sum(model.brackets[name].width / 2 for model in models if name in model.brackets)
-        low, high = interval(difference, change, blocks, models[0].settings.confidence_level)
-        low, high = low - hidden, high + hidden
-        pvalue = paired_t_test(change, max(abs(difference) - hidden, 0.0), blocks, size=max(values))
-    return Comparison(models[0].name, models[1].name, name, difference, low, high, pvalue)
+    found, pairs, level = [], every.get(name, {}), models[0].settings.confidence_level
+    for i, j in combinations(range(len(rows)), 2):
+        first, second = (getattr(rows[k], name) for k in (i, j))
+        low = high = pvalue = nan
+        if (i, j) in pairs and units.count > 1:
+            change = pairs[i, j] / models[i].size
+            hidden = sum(models[k].brackets[name].width / 2 for k in (i, j) if name in models[k].brackets)
+            low, high = interval(first - second, change, units.blocks, level)
+            # As much of the difference as the bins cannot hide.
+            shown = max(abs(first - second) - hidden, 0.0)
+            pvalue = paired_t_test(change, shown, units.blocks, size=max(first, second))
+            low, high = low - hidden, high + hidden
+        found.append(Comparison(rows[i].name, rows[j].name, name, first - second, low, high, pvalue))
+    return adjusted_comparisons(found, level)

@@ -6,13 +6,13 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from narwhals.typing import IntoFrame
 
 from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Target, Unit, Vary
+from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Target, Unit, Vary, counted
 from uccurve._ramps import index_of_minimum
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
@@ -224,17 +224,16 @@ class UCCSketch:
         return self._state.nbytes
 
     def __repr__(self) -> str:
-        rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
         notes = [f"{self.raised} bands raised"] * bool(self.raised)
         notes += [f"{self.dropped} rows dropped"] * bool(self.dropped)
-        count = len(self._state.critical.bin)
-        bins = f"{count} bin{'' if count == 1 else 's'} of the scale"
-        return f"UCCSketch({', '.join([rows, bins, *notes])})"
+        bins = f"{counted(len(self._state.critical.bin), 'bin')} of the scale"
+        return f"UCCSketch({', '.join([counted(self.rows, 'row'), bins, *notes])})"
 
 
 Scores = Literal["interval_score", "best_score", "best_scale", "uncertainty", "miscalibration", "discrimination"]
 Answer = Literal[Metric, "area", "gain", "cost", "cheapest", "find", "concentration", Scores, "potential_crps", "skill"]
 ANSWERS = get_args(Answer)
+Reference: TypeAlias = "Intervals | UCC | UCCSketch | SketchUCC | None"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -379,12 +378,7 @@ class SketchUCC:
         return self._ask("area", axes=axes, unit=unit, **part).middle
 
     def gain(
-        self,
-        *,
-        axes: Axes = HEADLINE,
-        reference: Intervals | UCC | UCCSketch | SketchUCC | None = None,
-        unit: Unit = "raw",
-        **part: Range | None,
+        self, *, axes: Axes = HEADLINE, reference: Reference = None, unit: Unit = "raw", **part: Range | None
     ) -> float:
         """Share of the reference's area that these intervals save; the reference may be another sketch."""
         return self._ask("gain", axes=axes, reference=reference, unit=unit, **part).middle
@@ -454,7 +448,7 @@ class SketchUCC:
         """
         return self._ask("potential_crps", unit=unit).middle
 
-    def skill(self, *, reference: Intervals | UCC | UCCSketch | SketchUCC | None = None) -> float:
+    def skill(self, *, reference: Reference = None) -> float:
         """Share of the reference's potential CRPS that these intervals save; by default that of the constant band."""
         return self._ask("skill", reference=reference).middle
 
@@ -465,11 +459,9 @@ class SketchUCC:
         return UCCDisplay.from_ucc(self, **options)
 
     def __repr__(self) -> str:
-        rows = f"{self.sketch.rows} row{'' if self.sketch.rows == 1 else 's'}"
         scales = self._answers.binned.active.minimum
-        if not len(scales):
-            return f"SketchUCC({rows}, no scale covers any)"
-        return f"SketchUCC({rows}, scale {scales[0]:.4g} to {self._answers.binned.end:.4g})"
+        what = f"scale {scales[0]:.4g} to {self._answers.binned.end:.4g}" if len(scales) else "no scale covers any"
+        return f"SketchUCC({counted(self.sketch.rows, 'row')}, {what})"
 
     def _repr_html_(self) -> str:
         pairs: list[tuple[str, tuple[float, float]]] = [(name, self.bracket(name)) for name in METRICS]
