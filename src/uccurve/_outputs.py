@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import BinaryIO
 
 try:
     import fcntl
@@ -45,7 +46,7 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
     with beside.open("xb") as stream:
         try:
             with suppress(OSError):  # a file system without locks
-                _lock(stream.fileno())
+                _lock(stream)
             yield beside
             os.fsync(stream.fileno())
             check_target(target, force=force)  # it may have been created in the meantime
@@ -107,16 +108,12 @@ def shown_path(path: str | Path) -> str:
 def _remove_leftovers(folder: Path, prefix: str) -> None:
     """Remove what killed runs left behind: unfinished files that no living process has locked."""
     for path in folder.glob(f"{glob.escape(prefix)}*") if fcntl is not None else ():
-        with suppress(OSError):
-            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-            try:
-                _lock(handle)
-                path.unlink()
-            finally:
-                os.close(handle)
+        with suppress(OSError), path.open("r+b") as stream:
+            _lock(stream)
+            path.unlink()
 
 
-def _lock(handle: int) -> None:
+def _lock(stream: BinaryIO) -> None:
     """Lock an open file until it is closed; OSError where another process has."""
     if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
