@@ -8,6 +8,7 @@ is a step down at each critical t.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import zip_longest
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -146,16 +147,14 @@ class Ramps:
 
     def _slope_changes(self, name: Metric, out: Array) -> Array | None:
         """Write the slope changes of a metric in order; return the second halves of those that are pairs."""
-        parts = [_pair(changes.get(name)) for changes in self._changes]
+        given = (changes.get(name) for changes in self._changes)
         halves: list[Array] = []
-        for some in zip(*parts, strict=True):
-            if halves and all(one is None for one in some):
-                return None
+        for some in zip_longest(*(change if isinstance(change, tuple) else (change,) for change in given)):
             halves.append(np.empty(len(out)) if halves else out)
             pairs = zip(some, self._lengths, strict=True)
             filled = (np.broadcast_to(0.0, length) if one is None else one for one, length in pairs)
             rearrange(_joined([*filled]), self._order, halves[-1])
-        return halves[1]
+        return halves[1] if len(halves) > 1 else None
 
     def _sum_of_ramps(self, name: Metric) -> Array:
         """Metric at the start and at each event."""
@@ -219,10 +218,6 @@ def index_of_minimum(costs: Array) -> int:
 def sum_error(length: int) -> float:
     """Return how far running sums of `length` weights that add up to 1 may be off."""
     return 4 * float(np.finfo(np.float64).eps) * (1 + isqrt(length))
-
-
-def _pair(change: Array | tuple[Array, Array] | None) -> tuple[Array | None, Array | None]:
-    return change if isinstance(change, tuple) else (change, None)
 
 
 def _hull_corners(x: Array, y: Array) -> Indices:
