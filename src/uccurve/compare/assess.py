@@ -144,7 +144,7 @@ def assess(
                 tick(len(found), len(curves))
     comparisons = _comparisons(on_rank, model, settings.ranked_by)
     same_levels = len({curve.levels for curve in curves.values()}) == 1 and first.levels
-    ranked = with_ranks(found, comparisons, settings)
+    ranked = with_ranks(found, comparisons, settings.ranked_by)
     crossings = [
         crossings_of_lines(lines[a], lines[b], axes=settings.axes, names=(a, b))
         for a, b in combinations(lines, 2)
@@ -179,12 +179,6 @@ def asked_settings(coverage: float | Fraction | None, **given: Any) -> Assessmen
     return AssessmentSettings(**(given | checked))
 
 
-def _row(model: Model) -> ModelRow:
-    """All numbers of a model, with the intervals that were asked for."""
-    row = model.row()
-    return row if model.settings.n_resamples is None else replace(row, **_bootstrapped(model, row))
-
-
 def _facts(model: Model) -> dict[str, Any]:
     """What the notes on a model are about."""
     path, intervals, width = model.path, model.delivered, 2 * model.path.mean_half_width
@@ -194,23 +188,23 @@ def _facts(model: Model) -> dict[str, Any]:
     return facts | {"raised": intervals.raised, "dropped": intervals.dropped}
 
 
-def _bootstrapped(model: Model, row: ModelRow) -> dict[str, Any]:
-    """Bootstrap intervals in place of those by influence."""
-    settings = model.settings
+def _row(model: Model) -> ModelRow:
+    """All numbers of a model, with bootstrap intervals in place of those by influence where they were asked for."""
+    row, settings, ends = model.row(), model.settings, dict[str, Any]()
+    if settings.n_resamples is None:
+        return row
     coverage = {"coverage": settings.shown_coverage}
     asked: dict[str, Any] = {"score": coverage, "half_width": coverage, "scale": coverage, "skill": {}}
     asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in checks.SUMMARY}
     if settings.partial is not None:
         asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
     how: Any = {name: getattr(settings, name) for name in ("unit", "confidence_level", "n_resamples", "seed")}
-    how["block"] = model.blocks
-    out: dict[str, Any] = {}
     for name, options in asked.items():
         if isfinite(getattr(row, name)):
-            statistic: Any = "gain" if "gain" in name else name
-            found = bootstrap(model.curve, statistic=statistic, progress=False, **how, **options)
-            out |= {f"{name}_low": found.low, f"{name}_high": found.high}
-    return out
+            how |= {"statistic": "gain" if "gain" in name else name, "block": model.blocks, "progress": False}
+            found = bootstrap(model.curve, **how, **options)
+            ends |= {f"{name}_low": found.low, f"{name}_high": found.high}
+    return replace(row, **ends)
 
 
 def _comparisons(rows: Mapping[str, Array], model: Model, statistic: Any) -> list[Comparison]:
@@ -246,11 +240,9 @@ def _paired(first: Array, second: Array, model: Model) -> tuple[float, float, fl
     return difference / unit, low / unit, high / unit, pvalue
 
 
-def with_ranks(
-    rows: Sequence[ModelRow], comparisons: Sequence[Comparison], settings: AssessmentSettings
-) -> list[ModelRow]:
+def with_ranks(rows: Sequence[ModelRow], comparisons: Sequence[Comparison], ranked_by: str) -> list[ModelRow]:
     """Rank by what ranks, in the order given where only rounding differs, with the p-values against the best."""
-    values = [getattr(row, settings.ranked_by) for row in rows]
+    values = [getattr(row, ranked_by) for row in rows]
     size = max(filter(isfinite, map(abs, values)), default=1.0) or 1.0
     order = sorted(range(len(rows)), key=lambda i: inf if isnan(values[i]) else round(values[i] / size, 12))
     best = rows[order[0]]

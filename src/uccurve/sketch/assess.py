@@ -259,7 +259,7 @@ def _assessed(
     if units.count < units.rows:
         settings = replace(settings, block=counted(units.count, "block"))
     comparisons, on_wis = (_comparisons(models, rows, units, pairs, name) for name in (settings.ranked_by, "wis"))
-    ranked = with_ranks(rows, comparisons, settings)
+    ranked = with_ranks(rows, comparisons, settings.ranked_by)
     comparable = len({model.y_pred for model in models}) == 1
     notes = [*common_notes(units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
