@@ -46,6 +46,15 @@ def average(values: npt.NDArray[Any], weight: Array | None) -> float:
     return float(unit * np.average(values / unit, weights=weight))
 
 
+def evenly(count: int, most: int) -> Indices:
+    """Return at most `most` of `count` places, evenly chosen, with both ends.
+
+    >>> evenly(9, 3), evenly(2, 3)
+    (array([0, 4, 8]), array([0, 1]))
+    """
+    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.intp))
+
+
 def finite(name: str, hint: str = DROP_HINT) -> Rule:
     """Return the rule for missing and infinite values."""
     return Rule(name, "be finite", ("is not", "are not"), hint)

@@ -99,7 +99,7 @@ class Blocks:
         """Sum of the values of the flattened rows over each block."""
         if self.independent:
             return values
-        return np.bincount(self.of_row, weights=values, minlength=self.count).astype(np.float64, copy=False)
+        return sums(self.of_row, values, self.count)
 
     def subset(self, rows: Indices | Flags) -> Blocks:
         """Blocks of some of the flattened rows, by their numbers in ascending order or by flags.
@@ -122,6 +122,11 @@ class Blocks:
             kind = "rows" if self.rows < 2 else "blocks of rows"
             hint = "pass more rows" if self.rows < 2 else "pass shorter blocks, or labels that differ"
             raise ValueError(f"{what} needs at least two {kind}; there is only one. Hint: {hint}.")
+
+
+def sums(unit: Indices, values: Array | None, count: int) -> Array:
+    """Sum of the values of the rows of each of `count` units; how many rows there are without values."""
+    return np.bincount(unit, values, count).astype(np.float64, copy=False)
 
 
 def row_ids(parts: Sequence[Intervals], rows: Any = None) -> Indices | None:

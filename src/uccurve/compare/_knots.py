@@ -19,6 +19,8 @@ from uccurve._paths import Path, ScalePath
 from uccurve._ramps import _hull_corners, sum_error
 from uccurve._scoring import quantiles
 
+from ._blocks import sums
+
 MOST_VERTICES = 1024  # vertices up to which each of them is a knot; curves of more have knots at some
 RANKS = 64  # knots at equally spaced ranks of the vertices, where not all of them are knots
 # By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks.
@@ -97,11 +99,6 @@ def _under_hull(x: Array, y: Array) -> Array:
     np.clip(low, 0, 1, out=low)
     high = np.concatenate([np.ones((len(x), 1)), low[:, :-1]], axis=1)
     return np.asarray(np.sum((high - low) * (y + x * (high + low) / 2), axis=1))
-
-
-def sums(unit: Indices, values: Array | None, count: int) -> Array:
-    """Sum of the values of the rows of each unit; how many there are without values."""
-    return np.bincount(unit, values, count).astype(np.float64, copy=False)
 
 
 class Knots:

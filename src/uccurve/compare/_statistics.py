@@ -23,8 +23,9 @@ from uccurve._scoring import penalised
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
+from ._blocks import sums
 from ._influence import closed_columns
-from ._knots import Knots, sums
+from ._knots import Knots
 
 Name = Literal["area", "gain", "crps", "skill", "score", "scale", "half_width"]
 Asked = Name | Callable[[Intervals], float]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
+from uccurve._arrays import evenly
 from uccurve._checks import FALLING, HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._progress import Progress, watched
 from uccurve.curve import UCC
@@ -286,7 +287,7 @@ def confidence_band(
 def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
     """Places on x that are spread evenly over the vertices of the curve, and y there."""
     points = curve.points(axes=asked.axes, unit=asked.unit)
-    chosen = np.unique(np.linspace(0, len(points) - 1, min(count, len(points))).round().astype(np.intp))
+    chosen = evenly(len(points), count)
     x, y = (values[chosen][_ascending(asked.axes)] for values in (points.x, points.y))
     keep = np.append(x[1:] > x[:-1], True)
     return x[keep], y[keep]

@@ -268,13 +268,10 @@ class Pair:
         Near a miss rate of 1 all half-widths are close to 0, and what they differ by matters to nobody.
         """
         one, two = (line.at(level) for line in self.lines)
-        with np.errstate(invalid="ignore"):
-            difference = one - two
-        difference[~(np.abs(difference) > slack)] = 0.0  # also where neither is finite
-        out: Array = np.sign(difference)
-        finite = np.isfinite(difference) & (difference != 0)
-        out[finite] = difference[finite] / np.maximum(np.maximum(one, two)[finite], self._usual)
-        return out
+        with np.errstate(divide="ignore", invalid="ignore"):
+            difference = np.where(np.abs(one - two) > slack, one - two, 0.0)  # 0 also where neither is finite
+            relative = difference / np.maximum(np.maximum(one, two), self._usual)
+        return np.where(np.isfinite(relative), relative, np.sign(difference))
 
 
 def _leaders(difference: Array) -> list[int]:

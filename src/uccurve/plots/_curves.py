@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from uccurve._arrays import Indices
 from uccurve._checks import Array, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, OperatingPoint
 
-Indices = npt.NDArray[np.intp]
 Knob = Literal["scale", "shift"]  # what a curve is followed by: levels are scales too
 
 
@@ -38,15 +37,6 @@ def reached(curve: Curve, coverage: float, unit: Unit = "raw") -> OperatingPoint
 def constant_curve(curve: Curve) -> UCC | None:
     """Curve of the constant band around the same predictions; None for a sketch, which keeps no rows."""
     return UCC(curve.intervals.constant(), vary=knob(curve)) if isinstance(curve, UCC) else None
-
-
-def evenly(count: int, most: int) -> Indices:
-    """Return at most `most` of `count` places, evenly chosen, with both ends.
-
-    >>> evenly(9, 3), evenly(2, 3)
-    (array([0, 4, 8]), array([0, 1]))
-    """
-    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.intp))
 
 
 def knots(t: Array, values: Array, *, tolerance: float, most: int | None = None) -> tuple[Indices, float]:

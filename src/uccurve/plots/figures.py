@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
+from uccurve._arrays import evenly
 from uccurve._checks import HEADLINE, Axes, Unit
 from uccurve.compare._formats import change, coverage, share, short
 from uccurve.curve import UCC
@@ -17,7 +18,6 @@ from uccurve.intervals import Intervals
 from uccurve.points import Curve
 
 from . import _panels as panels
-from ._curves import evenly
 from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, tidy
 from .display import UCCDisplay
 

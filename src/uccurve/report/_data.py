@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from uccurve._arrays import Indices, evenly
 from uccurve._checks import METRICS, Array
 from uccurve.compare._formats import short
 from uccurve.compare.results import Assessment, ModelRow
 from uccurve.curve import UCC
 from uccurve.intervals import standard_deviation
-from uccurve.plots._curves import Indices, constant_curve, delivered_at, evenly, knob, knots, reached
+from uccurve.plots._curves import constant_curve, delivered_at, knob, knots, reached
 from uccurve.points import Curve
 
 BUDGET, LEAST, MOST = 12_000, 150, 3_000  # vertices of all models together, and of one model at least and at most
