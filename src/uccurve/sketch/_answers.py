@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf
@@ -150,12 +151,7 @@ class Answers:
 
     def gain(self, *, axes: Axes = HEADLINE, reference: Reference = None, **part: Any) -> Bracket:
         """Share of the reference's area that is saved."""
-        other = self._other(reference)
-        if not isinstance(other, UCC):
-            return _saved(self.area(axes=axes, **part), _area(other, axes=axes, **part))
-        points = other.points(axes=axes, unit=self.unit)
-        value, size = other.area(axes=axes, unit=self.unit, **part), float(points.x.max() * points.y.max())
-        return _saved(self.area(axes=axes, **part), _computed(value, size))
+        return _saved(self.area(axes=axes, **part), self._theirs(_area, "area", reference, axes=axes, **part))
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> Bracket:
         """Number of rows that carry a share of the area."""
@@ -228,21 +224,21 @@ class Answers:
 
     def skill(self, *, reference: Reference = None) -> Bracket:
         """Share of the reference's potential CRPS that is saved."""
-        other = self._other(reference)
-        if not isinstance(other, UCC):
-            return _saved(self.potential_crps(), potential_crps(other))
-        value = other.potential_crps(unit=self.unit)
-        return _saved(self.potential_crps(), _computed(value, value))
+        return _saved(self.potential_crps(), self._theirs(potential_crps, "potential_crps", reference))
 
-    def _other(self, reference: Reference) -> Binned | UCC:
-        """What a reference answers from, in the same unit."""
-        if reference is None:
-            return self.constant
-        if isinstance(reference, Answers):
-            return Answers(reference.state, self.unit).binned
+    def _theirs(self, of_bins: Callable[..., Bracket], answer: str, reference: Reference, **options: Any) -> Bracket:
+        """What a reference answers in the same unit, from bins or from a curve in memory."""
+        if reference is None or isinstance(reference, Answers):
+            bins = self.constant if reference is None else Answers(reference.state, self.unit).binned
+            return of_bins(bins, **options)
         if not isinstance(reference, UCC | Intervals):
             raise TypeError(f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}.")
-        return reference if isinstance(reference, UCC) else UCC(reference)
+        curve = reference if isinstance(reference, UCC) else UCC(reference)
+        value = size = getattr(curve, answer)(unit=self.unit, **options)
+        if "axes" in options:  # rounding is a share of the rectangle that holds the curve
+            points = curve.points(axes=options["axes"], unit=self.unit)
+            size = float(points.x.max() * points.y.max())
+        return Bracket(max(value - 1e-12 * size, 0.0), value + 1e-12 * size)
 
 
 def _penalty(coverage: float | Fraction) -> float:
@@ -268,11 +264,6 @@ def _area(binned: Binned, *, axes: Axes, **part: Any) -> Bracket:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = area(binned, axes) if given is None else partial(binned, axes, given[0], checks.span(*given))
     return outward(Bracket(np.fmax(found.low, 0.0), np.fmin(found.high, np.inf)))
-
-
-def _computed(value: float, size: float) -> Bracket:
-    """What a curve in memory computed from numbers of that size."""
-    return Bracket(max(value - 1e-12 * size, 0.0), value + 1e-12 * size)
 
 
 def _saved(mine: Bracket, theirs: Bracket) -> Bracket:

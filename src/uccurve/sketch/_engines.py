@@ -28,7 +28,7 @@ from uccurve.intervals import Missing
 
 from ._bins import Histogram, bins, bits, checked, mark
 from ._engine_checks import NESTED, Frame, acceptable, all_finite, broken_rule, floats, is_finite, refuse_nested
-from ._state import OVERFLOW, SUMS, TOTALS, State, tidy
+from ._state import OVERFLOW, SUMS, State, tidy
 
 Table = dict[str, npt.NDArray[Any]]
 Group = tuple[Any, ...]
@@ -149,9 +149,7 @@ class Scan:
     @cached_property
     def floors(self) -> list[float | None]:
         """Minimum band of each of the intervals; a share of the mean half-width takes an extra pass over the rows."""
-        if self.min_band is None:
-            return [None] * len(self.intervals)
-        fixed = checks.floor(self.min_band, 0.0)
+        fixed = None if self.min_band is None else checks.floor(self.min_band, 0.0)
         if not isinstance(self.min_band, str):
             return [fixed] * len(self.intervals)
         weight = col("weight") if self.weighted else lit(1.0)
@@ -436,9 +434,8 @@ def _state(scan: Scan, parts: Mapping[str, Table]) -> State:
     found["dropped"] = int(critical["rows"][missing].sum())
     found["raised"] = int(critical["raised"][~missing].sum()) if "raised" in critical else 0
     if "errors" in parts:
-        found |= {
-            name: float(parts["errors"][slot].sum()) for name, slot in zip(TOTALS, ("active", "width"), strict=True)
-        }
+        y, squares = (float(parts["errors"][slot].sum()) for slot in ("active", "width"))
+        found |= {"y_sum": y, "y_squares": squares}
     return State(weighted=scan.weighted, resolution=scan.resolution, **found)
 
 

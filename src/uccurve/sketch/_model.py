@@ -102,11 +102,6 @@ class StreamedModel:
         means: Array = numbers_of(self.state, self.look) / self.state.total
         return means
 
-    @property
-    def mean_error(self) -> float:
-        """Mean size of the error."""
-        return float(self.means[NUMBERS.index("error")])
-
     @cached_property
     def forms(self) -> dict[str, Form]:
         """What the rows add to each statistic."""
@@ -182,7 +177,7 @@ class StreamedModel:
             ends = (ask.interval_score(at=end, coverage=coverage) for end in found["scale"].pair)
             found["shipped_score"] = Bracket(found["score"].low, max(end.high for end in ends))  # convex in the scale
         if self.levels:
-            total = bracket(self.mean_error / 2)
+            total = bracket(self.means[NUMBERS.index("error")] / 2)
             for level, own in self.level_answers.items():
                 total += own.best_score(coverage=level) * float(checks.miss_rate_of(level) / 2)
             found["potential_wis"] = total * (1 / (len(self.levels) + 0.5) / self.size)

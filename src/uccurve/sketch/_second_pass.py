@@ -177,12 +177,10 @@ class Sums:
         self.weighted, self.total = "weight" in table, total
         one = table["weight"] if self.weighted else table.get("rows", np.array([rows])).astype(np.float64)
         self._table, self._chosen = table | {"one": one}, np.ones(len(one), np.bool_)
-        self.labels: list[Any] | None = None
-        self._block: Indices = np.empty(0, np.intp)
-        if "block" in table:
-            self.labels, self._block = _numbered(table)
-        count = rows if self.labels is None else len(self.labels)
-        self.units = Units(rows, count, equal=self.labels is None and not self.weighted)
+        self.blocked = "block" in table
+        self._block = _blocks(table) if self.blocked else np.zeros(1, np.intp)
+        self._blocks = int(self._block.max()) + 1
+        self.units = Units(rows, self._blocks if self.blocked else rows, equal=not (self.blocked or self.weighted))
 
     def split(self, places: Sequence[int], label: str, rows: int, total: float) -> tuple[Sums, Sums]:
         """Sums over the rows whose labels in some columns make up a label, and over all others."""
@@ -192,7 +190,7 @@ class Sums:
 
     def _part(self, chosen: Flags, rows: int, total: float) -> Sums:
         part = copy(self)
-        count = rows if self.labels is None else len(np.unique(self._block[chosen]))
+        count = len(np.unique(self._block[chosen])) if self.blocked else rows
         part._chosen, part.total, part.units = chosen, total, replace(self.units, rows=rows, count=count)
         return part
 
@@ -207,7 +205,7 @@ class Sums:
     def share(self, shares: Mapping[str, float]) -> tuple[float, Array | None]:
         """Mean of a sum of flags that exclude each other, and the influence on it; None for rows of equal weight."""
         mean = sum(sign * self.mean(name) for name, sign in shares.items())
-        if self.labels is not None:
+        if self.blocked:
             flagged = sum(sign * self._by_block(name) for name, sign in shares.items())
             return mean, (flagged - mean * self._by_block("one")) / self.total
         if self.units.equal:
@@ -227,7 +225,7 @@ class Sums:
             return hypergeometric_tail(missed[0], self.units.rows, sum(missed), self.units.rows + rest.units.rows)
         if fewer < 2:
             return nan
-        change = np.append(change, other_change) if self.labels is None else change - other_change
+        change = change - other_change if self.blocked else np.append(change, other_change)
         overall = (share * self.total + other * rest.total) / (self.total + rest.total)
         squares = [side.sum("squares") if self.weighted else side.units.rows for side in sides]
         independent = (
@@ -238,7 +236,7 @@ class Sums:
 
     def changes(self, i: int, model: StreamedModel) -> Changes:
         """Influence of the blocks, or of single rows, on each statistic of a model."""
-        if self.labels is not None:
+        if self.blocked:
             one = self._by_block("one")
             names = [f"{i} {name}" for name in NUMBERS[1:]]
             numbers = [self._by_block(name) if name in self._table else 0 * one for name in names]
@@ -274,19 +272,18 @@ class Sums:
         return root(self.sum(name) - 2 * mean * crossed + mean**2 * weight) / self.total
 
     def _by_block(self, name: str) -> Array:
-        return sums_by(self._block[self._chosen], self._table[name][self._chosen], len(self.labels or ()))
+        return sums_by(self._block[self._chosen], self._table[name][self._chosen], self._blocks)
 
 
-def _numbered(table: Table) -> tuple[list[Any], Indices]:
-    """Labels of the blocks, and the number of the block of each group of rows."""
+def _blocks(table: Table) -> Indices:
+    """Number of the block of each group of rows."""
     labels = table["block"].tolist()
     missing = np.array([label is None or label != label for label in labels])  # noqa: PLR0124  # NaN is no label
     if missing.any():
         rows = table["rows"]
         raise ValueError(sentence(labelled("block"), int(rows[missing].sum()), int(rows.sum())))
-    known: dict[Any, int] = {}
-    number = np.array([known.setdefault(label, len(known)) for label in labels], np.intp)
-    return list(known), number
+    number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([number[label] for label in labels], np.intp)
 
 
 # ---- levels

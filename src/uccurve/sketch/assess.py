@@ -143,7 +143,7 @@ def assess_frame(
     for i, model in enumerate(streamed):
         rows.append(model.row(sums.units, changes[i], sums.mean(f"{i} above"), level_fields(i, model, sums)))
         segments += segments_of(i, model, groups[model.place], request, sums)
-    pairs = sums.pairs(streamed) if sums.labels is None else block_pairs(streamed, changes)
+    pairs = sums.pairs(streamed) if block is None else block_pairs(streamed, changes)
     engine = str(scan.rows.implementation.value)
     engine = "spark" if "spark" in engine else engine
     return _assessed(streamed, rows, sums.units, pairs, segments=segments, engine=engine)
