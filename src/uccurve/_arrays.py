@@ -164,8 +164,7 @@ def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
         except (TypeError, ValueError):
             held = "text" if isinstance(item, str) else type(item).__name__
             raise TypeError(f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}") from None
-    if rounded.any():
-        checks.rows(rounded, exact(name), lambda at: checks.shown(raw[at], str))
+    checks.rows(rounded, exact(name), lambda at: checks.shown(raw[at], str))
     return out
 
 

@@ -90,7 +90,7 @@ class LevelsPath(Path):
         exact = bool(widths.max() > STEEP * min(self.mean(self.error), widths[-1]))
         for i, knot in enumerate(self.knots.tolist()):
             if i == 0 or knot < limit:
-                yield self._change_at_knot(i, float(np.diff(widths, prepend=0.0)[i]), *growth, exact=exact)
+                yield self._change_at_knot(i, *growth, exact=exact)
                 if not self.symmetric:
                     yield self._crossovers(i, growth[0][i], growth[1][i])
 
@@ -137,7 +137,7 @@ class LevelsPath(Path):
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
         return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()})
 
-    def _change_at_knot(self, i: int, widening: float, growth: Array, other_growth: Array, *, exact: bool) -> Events:
+    def _change_at_knot(self, i: int, growth: Array, other_growth: Array, *, exact: bool) -> Events:
         """Sums over all rows of what the slopes of their metrics change by at a knot."""
 
         def change(before: Array, after: Array) -> Array | tuple[Array, Array]:
@@ -152,7 +152,7 @@ class LevelsPath(Path):
         covered, missed = self.critical < knot, (self.critical > knot) * (i > 0)
         rising = change(left * covered, right * covered)
         changes: dict[Metric, Array | tuple[Array, Array]] = {
-            "bandwidth": np.array([widening * self.total]),
+            "bandwidth": np.zeros(1),  # which has a vertex here, and its values from `half_width`
             "overshoot": rising,
             "deficit": change(right * missed, left * missed),
             "excess": rising,

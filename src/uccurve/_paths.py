@@ -226,9 +226,8 @@ class ScalePath(Path):
         mass = self.weighted(self.active[rows], rows)
         yield Events(self.critical[rows], {"overshoot": mass, "deficit": mass, "excess": mass})
         rows, position = self.crossovers()
-        if len(rows):
-            active, other = (self.weighted(band[rows], rows) for band in (self.active, self.other))
-            yield Events(position, {"excess": (-active, other)})
+        active, other = (self.weighted(band[rows], rows) for band in (self.active, self.other))
+        yield Events(position, {"excess": (-active, other)})
 
     def crossovers(self) -> tuple[Indices, Array]:
         """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""

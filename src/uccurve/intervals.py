@@ -394,10 +394,9 @@ def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str 
     bad: Flags = np.asarray(~np.isfinite(draws).all(axis=0))
     if missing != "drop":
         arrays.refuse_missing(arrays.finite("samples")._replace(verbs=arrays.DRAW), draws)
-    size = 2.0 if np.abs(draws, where=~bad, out=np.zeros_like(draws)).max() > 2.0**1000 else 1.0
     draws[:, bad] = np.nan
-    draws /= size  # so that the distance between two draws fits float64
-    found: Array = np.maximum.accumulate(size * np.quantile(draws, points, axis=0))
+    draws /= 2  # so that the distance between two draws fits float64
+    found: Array = np.maximum.accumulate(2 * np.quantile(draws, points, axis=0))
     return found
 
 
