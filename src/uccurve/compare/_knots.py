@@ -83,22 +83,19 @@ class Curves(NamedTuple):
         infinite = span is not None and not FALLING.issuperset(axes) and self.unreached(span[0])
         return np.where(infinite, inf, np.abs(area))
 
-    def potential_crps(self, *, convex: bool) -> Array:
+    def potential_crps(self) -> Array:
         """Return the minimum of alpha * bandwidth + deficit, integrated over alpha from 0 to 1."""
-        x, y = self.metrics["bandwidth"], self.metrics["deficit"]
-        if convex:
-            return _under_hull(x, y)
-        corners = [_hull_corners(*curve) for curve in zip(x, y, strict=True)]
-        return np.concatenate([_under_hull(x[i : i + 1, at], y[i : i + 1, at]) for i, at in enumerate(corners)])
+        curves = zip(self.metrics["bandwidth"], self.metrics["deficit"], strict=True)
+        return np.array([_under_hull(x, y) for x, y in curves])
 
 
-def _under_hull(x: Array, y: Array) -> Array:
-    """Integral over alpha of the minimum of alpha * x + y over the corners of each convex curve."""
-    low, steps = np.zeros(x.shape), x[:, 1:] - x[:, :-1]
-    np.divide(y[:, :-1] - y[:, 1:], steps, out=low[:, :-1], where=steps > 0)
-    np.clip(low, 0, 1, out=low)
-    high = np.concatenate([np.ones((len(x), 1)), low[:, :-1]], axis=1)
-    return np.asarray(np.sum((high - low) * (y + x * (high + low) / 2), axis=1))
+def _under_hull(x: Array, y: Array) -> float:
+    """Integral over alpha of the minimum of alpha * x + y over the points of a curve."""
+    corners = _hull_corners(x, y)
+    x, y = x[corners], y[corners]
+    low = np.minimum(np.append((y[:-1] - y[1:]) / (x[1:] - x[:-1]), 0.0), 1.0)
+    high = np.append(1.0, low[:-1])
+    return float(np.sum((high - low) * (y + x * (high + low) / 2)))
 
 
 class Knots:

@@ -220,7 +220,7 @@ def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) ->
         return curves.area(statistic.axes, statistic.span) * statistic.size(path, *statistic.axes)
     width = curves.metrics["bandwidth"]
     if statistic.asked == "crps":
-        return curves.potential_crps(convex=path.vary == "scale") * size
+        return curves.potential_crps() * size
     if statistic.asked == "score":  # the smallest lies on a vertex
         return np.asarray(penalised(2 * width, curves.metrics["deficit"], alpha).min(axis=1)) * size
     values = np.broadcast_to(curves.t, width.shape) if statistic.asked == "scale" else width * size
