@@ -84,37 +84,22 @@ class Answers:
     def find(self, *, conformal: bool = False, confidence: float | None = None, **targets: Any) -> Bracket:
         """Smallest scale that reaches a target."""
         name, target = checks.target(targets, conformal=conformal, confidence=confidence)
-        return self._conformal(target, confidence) if conformal else self._reached(name, float(target))
-
-    def _reached(self, name: Metric, target: float) -> Bracket:
-        first, last = reach(self.binned, name, target)
+        (first, last), wanted = reach(self.binned, name, float(target)), f"{name}={float(target):g}"
+        if conformal:
+            if self.state.weighted:
+                raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
+            rank = conformal_rank(self.state.rows, as_written(target), confidence)
+            first, _, last = self.place(Fraction(rank, self.state.rows)) if rank else Place(0.0, 0.0, 0.0)
+            wanted += f" with conformal rank {rank} of {self.state.rows}"
         if last < inf:
             return Bracket(first, last)
         if first < inf:
             raise ValueError(
-                f"no scale is sure to reach {name}={target:g}: the bins leave open whether one does. "
+                f"no scale is sure to reach {wanted}: the bins leave open whether one does. "
                 f"Hint: ask for slightly {'more' if name in FALLING else 'less'}, or use a UCC of the rows."
             )
-        limit = self.metric(name, at=self.binned.end).middle
-        word = "minimum" if name in FALLING else "maximum"
-        raise ValueError(
-            f"no scale reaches {name}={target:g}: the {word} is {limit:.4g}. Hint: raise zero bands with `min_band`."
-        )
-
-    def _conformal(self, target: float | Fraction, confidence: float | None) -> Bracket:
-        if self.state.weighted:
-            raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
-        n = self.state.rows
-        rank = conformal_rank(n, as_written(target), confidence)
-        if rank == 0:
-            return bracket(0.0)
-        found = self.place(Fraction(rank, n))
-        if found.high == inf:
-            raise ValueError(
-                f"no scale reaches miss_rate={float(target):g} with conformal rank {rank} of {n}: "
-                "too many errors lie on the side of a zero band. Hint: raise them with `min_band`."
-            )
-        return Bracket(found.low, found.high)
+        limit = f"{'minimum' if name in FALLING else 'maximum'} is {self.metric(name, at=self.binned.end).middle:.4g}"
+        raise ValueError(f"no scale reaches {wanted}: the {limit}. Hint: raise zero bands with `min_band`.")
 
     def place_for_new_rows(self, coverage: float) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""

@@ -94,11 +94,6 @@ class State:
         """Sum of the weights; the number of rows without any."""
         return self.critical.total("weight")
 
-    @property
-    def nbytes(self) -> int:
-        """Size of all bins in bytes."""
-        return sum(values.nbytes for found in self.histograms.values() for values in found.arrays.values())
-
     @classmethod
     def union(cls, states: Sequence[State]) -> State:
         """State of the rows of all of them."""

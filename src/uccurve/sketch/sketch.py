@@ -218,11 +218,6 @@ class UCCSketch:
         """Number of bins per factor of two."""
         return self._state.resolution
 
-    @property
-    def nbytes(self) -> int:
-        """Size of all bins in bytes; at most 1.6 MB at a resolution of 16, whatever the rows."""
-        return self._state.nbytes
-
     def __repr__(self) -> str:
         notes = [f"{self.raised} bands raised"] * bool(self.raised)
         notes += [f"{self.dropped} rows dropped"] * bool(self.dropped)
@@ -348,24 +343,6 @@ class SketchUCC:
         t = answers.scales()
         x, y = (answers.column(name, t) for name in axes)
         return CurvePoints(axes, x, y, t)
-
-    def bounds(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> tuple[CurvePoints, CurvePoints]:
-        """Curves below and above which the exact one does not run, for the shade of a plot.
-
-        They meet where bins begin and end, at `points`; in between the exact curve is known to lie between them.
-
-        Examples
-        --------
-        >>> from uccurve import UCCSketch
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 1.01, 1.04], y_pred=[0] * 3, lower_band=[1] * 3)).ucc()
-        >>> low, high = c.bounds()
-        >>> bool((low.y <= high.y).all()), low.axes
-        (True, ('bandwidth', 'miss_rate'))
-        """
-        axes, answers = checks.axes(axes), self._within(unit)
-        t = answers.binned.breakpoints
-        x, y = answers.column(axes[0], t), answers.metrics(axes[1], t)
-        return CurvePoints(axes, x, y.low, t), CurvePoints(axes, x, y.high, t)
 
     def table(self, *, unit: Unit = "raw") -> dict[str, Array]:
         """Scale and all five metrics where bins begin and end, in columns ready for a data frame."""
