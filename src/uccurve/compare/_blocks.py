@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _checks as checks
+from uccurve._arrays import Flags, Indices
 from uccurve._checks import Array
 from uccurve.intervals import Intervals
 
 from ._formats import counted
 
-Indices = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
 Labels = npt.NDArray[Any]
 
 JOIN = "join several labels of a row into one"

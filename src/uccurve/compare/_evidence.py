@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from uccurve._arrays import Flags
 from uccurve._checks import Array, as_written, proportion
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
 
-from ._blocks import Blocks, Flags
+from ._blocks import Blocks
 
 ROUNDING = 1e-12  # share of what is compared below which a difference is treated as rounding
 

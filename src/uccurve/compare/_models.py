@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from uccurve._arrays import Flags
+from uccurve._arrays import Flags, Indices
 from uccurve._checks import Vary, shown
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-from ._blocks import Indices, row_ids
+from ._blocks import row_ids
 
 HINT = 'Hint: {"GBR": one, "Meta": other}.'
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -100,8 +100,7 @@ class Statistic:
         if callable(self.asked):
             return float(self.asked(curve.intervals))
         if self.asked in ("area", "gain"):
-            part: dict[str, Any] = {} if self.span is None else {"miss_rate": self.span}
-            return float(getattr(curve, self.asked)(axes=self.axes, unit=self.unit, **part))
+            return float(getattr(curve, self.asked)(axes=self.axes, unit=self.unit, miss_rate=self.span))
         if self.alpha is None:
             return curve.skill() if self.asked == "skill" else curve.potential_crps(unit=self.unit)
         coverage = float(1 - self.alpha)

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from uccurve._arrays import Indices
 from uccurve._checks import Metric
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._scoring import interval_score, saved_share
 
-from ._blocks import Blocks, Indices, codes, labels, positive
+from ._blocks import Blocks, codes, labels, positive
 from ._evidence import coverage_interval, coverage_tail, holm, segment_test
 from ._influence import weights
 from ._model import Model, t_for_coverage
