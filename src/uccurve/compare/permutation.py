@@ -157,11 +157,11 @@ def permutation_test(
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
         one, two = (_one_interval(asked.curve(curve)) for curve in (one, two))
-        alike = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
+        swappable = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
         first, second = asked.finite_value(one, "a"), asked.finite_value(two, "b")
         if callable(asked.asked):
             differences = _called(asked.asked, (one.intervals, two.intervals), units)
-        elif alike:
+        elif swappable:
             differences = _swapped(_pooled(one, two, same_pace=not asked.depends_on_scale), asked, units)
         else:
             differences = _flipped((one, two), asked, (first, second), units)
@@ -180,7 +180,7 @@ def permutation_test(
     note = ""
     if np.all(np.abs(null) <= slack):
         note = "the statistic is the same however rows are swapped: the models cannot be distinguished"
-    elif alike and not (same_predictions or asked.depends_on_scale):
+    elif swappable and not (same_predictions or asked.depends_on_scale):
         note = (
             f"y_pred differ: the {asked.asked} judges predictions and intervals together, and swapping mixes errors of "
             "different size; a gain or skill judges the intervals"
