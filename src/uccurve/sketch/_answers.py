@@ -188,8 +188,12 @@ class Answers:
         return best_score(self.binned, _penalty(coverage))
 
     def best_scale(self, *, coverage: float | Fraction) -> Bracket:
-        """Smallest scale with the minimum interval score."""
-        return best_scale(self.binned, float(checks.miss_rate_of(coverage)))
+        """Smallest scale with the minimum interval score: the first with a mass beyond of at most ``alpha * b``."""
+        binned, room = self.binned, 4 * self.binned.rounding
+        limit = float(checks.miss_rate_of(coverage)) * binned.half_width * binned.total
+        starts, ends = (np.append(0.0, positions) for positions in (binned.active.minimum, binned.active.maximum))
+        first, last = (binned.active.remaining <= limit * factor for factor in (1 + room, 1 - room))
+        return Bracket(starts[np.argmax(first)], ends[np.argmax(last) if last.any() else -1])
 
     def uncertainty(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score of the constant band."""
@@ -271,15 +275,6 @@ def best_score(binned: Binned, penalty: float) -> Bracket:
     scores = binned.values("bandwidth", t) * 2.0 + binned.values("deficit", t).positive() * penalty
     high = float(scores.high.min())
     return outward(Bracket(min(float(scores.low.min()), high), high)).positive()
-
-
-def best_scale(binned: Binned, alpha: float) -> Bracket:
-    """Smallest scale with the minimum interval score: the first at which the mass beyond is at most ``alpha * b``."""
-    active, room = binned.active, 4 * binned.rounding
-    limit, beyond = alpha * binned.half_width * binned.total, active.remaining
-    starts, ends = np.append(0.0, active.minimum), np.append(0.0, active.maximum)
-    first, last = beyond <= limit * (1 + room), beyond <= limit * (1 - room)
-    return Bracket(starts[np.argmax(first)], ends[np.argmax(last) if last.any() else -1])
 
 
 def potential_crps(binned: Binned) -> Bracket:

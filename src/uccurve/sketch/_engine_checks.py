@@ -6,6 +6,8 @@ Columns are named after their role, those of model i with ``_i`` at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import narwhals as nw
@@ -58,10 +60,7 @@ def is_finite(value: nw.Expr) -> nw.Expr:
 
 def all_finite(names: Iterable[str]) -> nw.Expr:
     """Whether all values of a row are finite; false or null otherwise."""
-    first, *others = (is_finite(nw.col(name)) for name in names)
-    for other in others:
-        first = first & other
-    return first
+    return reduce(and_, (is_finite(nw.col(name)) for name in names))
 
 
 def acceptable(columns: Iterable[str], of: str, *, floored: bool) -> nw.Expr:

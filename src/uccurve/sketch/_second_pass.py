@@ -211,7 +211,7 @@ class Sums:
         if self.units.equal:
             return mean, None
         crossed = sum(sign * self.sum(f"{name} cross") for name, sign in shares.items())
-        return mean, root(crossed * (1 - 2 * mean) + mean**2 * self.sum("squares")) / self.total
+        return mean, root(crossed * (1 - 2 * mean) + mean**2 * self._squares) / self.total
 
     def lower_share_test(self, rest: Sums, name: str) -> float:
         """One-sided p-value of a smaller share of flagged rows than in the rest of the rows.
@@ -227,10 +227,7 @@ class Sums:
             return nan
         change = change - other_change if self.blocked else np.append(change, other_change)
         overall = (share * self.total + other * rest.total) / (self.total + rest.total)
-        squares = [side.sum("squares") if self.weighted else side.units.rows for side in sides]
-        independent = (
-            overall * (1 - overall) * sum(one / side.total**2 for one, side in zip(squares, sides, strict=True))
-        )
+        independent = overall * (1 - overall) * sum(side._squares / side.total**2 for side in sides)
         error = sqrt(max(float(np.dot(change, change)) * fewer / (fewer - 1), independent))
         return one_sided_t_test(other - share, error, fewer - 1, size=1.0)
 
@@ -268,8 +265,12 @@ class Sums:
     def _root(self, name: str, mean: float) -> Array:
         """Root of the sum of squared influences of independent rows on a form with a known mean."""
         crossed = self.sum(f"{name} cross") if self.weighted else mean * self.units.rows
-        weight = self.sum("squares") if self.weighted else self.units.rows
-        return root(self.sum(name) - 2 * mean * crossed + mean**2 * weight) / self.total
+        return root(self.sum(name) - 2 * mean * crossed + mean**2 * self._squares) / self.total
+
+    @property
+    def _squares(self) -> float:
+        """Sum of the squared weights."""
+        return self.sum("squares") if self.weighted else float(self.units.rows)
 
     def _by_block(self, name: str) -> Array:
         return sums_by(self._block[self._chosen], self._table[name][self._chosen], self._blocks)
