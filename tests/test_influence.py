@@ -115,3 +115,23 @@ def test_the_constant_band_s_areas_have_their_own_influence(axes: Axes) -> None:
     for row in (5, 30):
         slope = derivative(asymmetric, lambda c: ucc.UCC(c.intervals.constant()).area(axes=axes), row)
         assert_allclose(rows[row] - 2 * flat, slope, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e12])
+@pytest.mark.parametrize("kind", [asymmetric, shifted])
+def test_the_interval_of_a_half_width_moves_with_the_unit_of_y(kind: Kind, size: float) -> None:
+    given = kind(np.ones(N))
+    iv = given.intervals
+    columns = (size * column for column in (iv.y_true, iv.y_pred, iv.lower_band, iv.upper_band))
+    resized = ucc.UCC(ucc.Intervals.from_bands(*columns), vary=given.vary)
+    mine, other = (ucc.assess(one, coverage=0.8).rows[0] for one in (given, resized))
+    ends = [(row.half_width_low, row.half_width_high) for row in (mine, other)]
+    assert_allclose(np.array(ends[1]) / size, ends[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_growth_of_the_half_width_is_its_slope(kind: Kind) -> None:
+    path = curve(kind)._path()
+    for t in (0.1, 0.7, 2.0, -1.3 if path.vary == "shift" else 0.3):
+        slope = (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7
+        assert_allclose(path.width_growth(t), slope, rtol=1e-6)

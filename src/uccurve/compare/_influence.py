@@ -137,8 +137,7 @@ def half_width_influence(path: Path, t: float, q: float, sparsity: float) -> Arr
     width = path.at(t)["bandwidth"]
     if not 0 < width < np.inf or not np.isfinite(sparsity):
         return None
-    step = max(abs(t), 1.0) * 1e-6
-    growth = (path.at(t + step)["bandwidth"] - width) / step
+    growth = path.width_growth(t)
     out = path.contributions(t, {"bandwidth": 1.0})
     for part in blocks(len(path)):
         covered = path.critical[part] <= t
