@@ -120,7 +120,7 @@ class Path(ABC):
         lower = self.mean(self.lower_band)
         return lower if self.symmetric else lower / 2 + self.mean(self.upper_band) / 2
 
-    def width_growth(self, t: float) -> float:
+    def width_growth(self, t: float) -> float:  # noqa: ARG002  # of a scale the same everywhere
         """Slope of the mean half-width after t."""
         return self.mean_half_width
 
