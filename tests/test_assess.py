@@ -280,6 +280,20 @@ def test_too_few_rows_for_a_conformal_rank_give_an_infinite_scale_and_a_note() -
     assert any("5 rows are too few to promise 90% coverage" in note for note in found.notes)
 
 
+def test_verdict_and_notes_count_the_rows_that_the_target_is_a_rank_of() -> None:
+    y = np.arange(1.0, 21.0)
+    unweighted = ucc.Intervals.from_bands(y, 0 * y, y + 1, weight=1.0 * (y <= 5))
+    found = assess(unweighted, coverage=0.9)
+    assert "no factor is sure to reach 90% coverage with 5 rows; at least 9 are needed" in found.verdict.text
+    assert any(note.startswith("5 rows are too few to promise 90% coverage") for note in found.notes)
+    two = np.arange(1.0, 13.0).reshape(6, 2)
+    blind = "no factor reaches 90% coverage, because too many errors lie on the side of a zero band"
+    assert blind in assess(ucc.Intervals.from_bands(two, 0 * two, two * (two > 3)), coverage=0.9).verdict.text
+    uneven = ucc.Intervals.from_bands(y[:5], 0 * y[:5], [0.0, 1, 1, 1, 1], weight=y[:5])
+    assert "too few" not in str(assess(uneven, coverage=0.95).notes)
+    assert "because too many errors" in assess(uneven, coverage=0.95).verdict.text
+
+
 def test_models_of_a_shift_have_a_shift_and_no_scale() -> None:
     iv = models()["good"]
     curve = ucc.UCC(iv, vary="shift")

@@ -51,7 +51,7 @@ def compare(found: ucc.StreamedAssessment, exact: ucc.Assessment) -> None:
     for row, same in zip(found.rows, exact.rows, strict=True):
         brackets = found.brackets[row.name]
         assert (row.rank, row.promise) == (same.rank, same.promise)
-        assert row.n == (same.n if "w" not in FLAGS else np.count_nonzero(ROWS["w"]))  # rows without weight
+        assert row.n == same.n
         for field in fields(same):
             value, other = getattr(row, field.name), getattr(same, field.name)
             if (
@@ -90,17 +90,12 @@ def compare(found: ucc.StreamedAssessment, exact: ucc.Assessment) -> None:
         assert_allclose(part.shipped_coverage, same_part.shipped_coverage, atol=0.01)
 
 
-FLAGS: set[str] = set()
-"""Which options are in use."""
-
-
 @pytest.mark.parametrize("coverage", [0.9, None])
 @pytest.mark.parametrize("block", [None, "day"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_an_assessment_of_a_frame_is_that_of_its_rows(
-    coverage: float | None, block: str | None, weight: str | None, monkeypatch: pytest.MonkeyPatch
+    coverage: float | None, block: str | None, weight: str | None
 ) -> None:
-    monkeypatch.setattr("test_sketch_assess.FLAGS", {weight})
     models = {name: intervals(ROWS, name, weight) for name in MODELS}
     options: dict[str, Any] = {"coverage": coverage, "partial": (0.05, 0.2), "c": 0.3}
     exact = ucc.assess(models, block=None if block is None else ROWS[block], by={"site": ROWS["site"]}, **options)

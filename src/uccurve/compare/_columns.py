@@ -123,7 +123,7 @@ _DELIVERED = tuple(
     Column(field, heading, form, meaning, "delivered")
     for field, heading, form, meaning in (
         ("rank", "rank", count, "By the {ranks}; 1 is best."),
-        ("n", "rows", count, "Number of rows."),
+        ("n", "rows", count, "Number of rows that carry weight; several outputs count one by one."),
         ("level", "level", coverage, "Nominal coverage of the delivered interval, for a model of several levels."),
         ("miss_rate", "miss rate", share, "Share of the rows outside their interval."),
         ("missed_above", "above", share, "Share of the rows above the upper bound."),

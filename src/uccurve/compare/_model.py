@@ -137,7 +137,7 @@ class Model:
         x, y = (x, y) if y in FALLING else HEADLINE
         return ModelRow(
             name=self.name,
-            n=len(self.delivered),
+            n=len(path),
             promise=promise_of(fields, settings.coverage),
             decomposition=decomposition(path, self.delivered, self.alpha, self.best_t, self.unit),
             concentration=rows_carrying(0.5, row_shares(self._whole_ramps, self._whole_path, y, x)),

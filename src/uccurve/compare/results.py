@@ -39,6 +39,8 @@ class ModelRow:
     ----------
     rank : int
         1 is best, by `score` where a coverage was asked for, by `crps` otherwise.
+    n : int
+        Number of rows that carry weight; several outputs count one by one.
     coverage : float
         Share of the rows inside their interval, as delivered.
     promise : {"kept", "too narrow", "too wide"} or None

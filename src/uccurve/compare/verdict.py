@@ -114,7 +114,7 @@ def _ship(case: Case) -> str:
         return f"{begin}{level} for {reach}: half-width {written(best, 'half_width')}."
     asked = as_written(case.settings.shown_coverage)
     needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
-    if best.n < needed:
+    if best.n < needed and isfinite(best.area_bandwidth_miss_rate):  # infinite where rows are uncoverable
         why = f"is sure to reach {reach} with {counted(best.n, 'row')}; at least {needed:,} are needed"
     else:
         blind = "too many errors lie on the side of a zero band; raise such bands with min_band"
