@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         assess_frame as assess_frame,
         assess_sketches as assess_sketches,
     )
-    from .sketch.sketch import SketchUCC as SketchUCC
-    from .sketch.sketch import UCCSketch as UCCSketch
+    from .sketch.sketch import SketchUCC as SketchUCC, UCCSketch as UCCSketch
 
 __version__ = "0.2.0"
 # Modules that are imported when one of their names is first used, so that the core alone is quick to import.

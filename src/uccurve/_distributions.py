@@ -131,19 +131,14 @@ def hypergeometric_tail(count: int, segment: int, successes: int, total: int) ->
     least, most = max(0, segment + successes - total), min(segment, successes)
     if count <= least or count > most:
         return float(count <= least)
-    if count * total > segment * successes:
-        return _hypergeometric_sum(count, segment, successes, total)
-    # The other successes are those of the other rows: few in the segment are many in the rest.
-    return 1 - _hypergeometric_sum(successes - count + 1, total - segment, successes, total)
-
-
-def _hypergeometric_sum(count: int, segment: int, successes: int, total: int) -> float:
-    """Probability of `count` successes, from binomial ones (Loader 2000), and of more, which fall from there on."""
+    if count * total <= segment * successes:  # few in the segment are many in the rest, which has the other successes
+        return 1 - hypergeometric_tail(successes - count + 1, total - segment, successes, total)
+    # the probability of `count`, from binomial ones (Loader 2000), and of more, which fall from there on
     x, y, failures = segment / total, (total - segment) / total, total - successes - segment
     more = (count * total - segment * successes) / total
     first = _mass(count, successes - count, x, y, more) * _mass(segment - count, failures + count, x, y, -more)
     term = probabilities = 1.0
-    for i in range(count, min(segment, successes)):
+    for i in range(count, most):
         term *= (successes - i) * (segment - i) / ((i + 1) * (failures + i + 1))
         probabilities += term
         if term < EPS * probabilities:

@@ -78,8 +78,7 @@ def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) ->
 
 def _weighted_quantile(values: Array, weight: Array, share: float) -> float:
     """Smallest value at and below which a share of the weight lies: halves the values until few are left."""
-    total = float(np.sum(weight))
-    need = (share - 1e-14) * total
+    need = (share - 1e-14) * float(np.sum(weight))
     while len(values) > 1000:
         middle = len(values) // 2
         order = np.argpartition(values, middle)
