@@ -89,14 +89,14 @@ class LevelsPath(Path):
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
-        growth, limit, widths = self.growth(), self.largest, _slopes(self.widths, self.knots)
+        growth, widths = self.growth(), _slopes(self.widths, self.knots)
         yield self._coverage(*growth)
         exact = bool(widths.max() > STEEP * min(self.mean(self.error), widths[-1]))
-        for i, knot in enumerate(self.knots.tolist()):
-            if i == 0 or knot < limit:
+        for i in np.flatnonzero(self.knots < self.largest).tolist():
+            if i > 0:
                 yield self._change_at_knot(i, *growth, exact=exact)
-                if not self.symmetric:
-                    yield self._crossovers(i, growth[0][i], growth[1][i])
+            if not self.symmetric:
+                yield self._crossovers(i, growth[0][i], growth[1][i])
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
@@ -151,9 +151,8 @@ class LevelsPath(Path):
             high = fsum(terms)
             return np.array([high]), np.array([fsum([*terms, -high])])
 
-        left, other_left = (lines[i - 1] * (i > 0) for lines in (growth, other_growth))
-        right, other_right, knot = growth[i], other_growth[i], self.knots[i]
-        covered, missed = self.critical < knot, (self.critical > knot) * (i > 0)
+        (left, right), (other_left, other_right) = growth[i - 1 : i + 1], other_growth[i - 1 : i + 1]
+        covered, missed = self.critical < self.knots[i], self.critical > self.knots[i]
         rising = change(left * covered, right * covered)
         changes: dict[Metric, Array | tuple[Array, Array]] = {
             "bandwidth": np.zeros(1),  # which has a vertex here, and its values from `half_width`
