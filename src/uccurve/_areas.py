@@ -1,7 +1,5 @@
 """Areas: the exact integral of the empirical curve, steps as steps and lines as lines, and its closed forms."""
 
-from __future__ import annotations
-
 import sys
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Arrays: outside data become float64 columns by position, or one sentence that says what to do."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Refusals: one sentence that names the argument, the rule, what breaks it and what to do."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Distributions: tails and quantiles of t, binomial, beta and hypergeometric, to double precision and without scipy."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from fractions import Fraction
 from functools import lru_cache

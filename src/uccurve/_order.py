@@ -1,7 +1,5 @@
 """Order: sorting with the row numbers, and running sums that stay accurate at any length."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Outputs: files that are written whole or not at all, and never over another one without being told to."""
 
-from __future__ import annotations
-
 import glob
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Progress: a bar on the terminal for long work, from a plain callback that the work itself calls."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Scores of single rows and their means: what the score functions share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Scoring: interval scores, what a model is held against, and the share it saves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil

@@ -1,7 +1,5 @@
 """Shapes: what JSON from outside must look like, and a sentence where it does not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple

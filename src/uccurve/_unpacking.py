@@ -1,7 +1,5 @@
 """Unpacking: gzip and Zstandard, measured first, so that a small file cannot fill the memory."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial

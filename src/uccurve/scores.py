@@ -1,7 +1,5 @@
 """Scores: the same answers as plain functions, in scikit-learn's manner."""
 
-from __future__ import annotations
-
 from typing import Any, TypedDict, Unpack
 
 import numpy as np

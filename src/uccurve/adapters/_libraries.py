@@ -1,7 +1,5 @@
 """Other libraries: fitted estimators with intervals of their own, and the frames of skpro and sktime."""
 
-from __future__ import annotations
-
 import inspect
 from statistics import NormalDist
 from typing import Any, Unpack

@@ -4,8 +4,6 @@ The adapters and the command line recognise columns by this module alone. Upper 
 matter. Nothing is guessed where two columns could be meant.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence

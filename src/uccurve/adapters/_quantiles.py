@@ -1,7 +1,5 @@
 """Quantiles and draws: central intervals by level, and what becomes of quantiles that cross."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Calibrations by group, and as JSON: numbers and names, no code, all of it checked when it is read back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

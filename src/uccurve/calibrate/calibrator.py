@@ -1,7 +1,5 @@
 """Calibrate: learn on held-out rows which scale or shift to ship, then apply it to new intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal, Self

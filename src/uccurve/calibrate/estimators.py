@@ -1,7 +1,5 @@
 """Estimators: any scikit-learn regressor with calibrated prediction intervals, by cross-fitting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral

@@ -1,7 +1,5 @@
 """Scorers: what cross-validation and searches maximise when intervals matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Assessing and gating: from files to a verdict, or to a yes or no; in memory where they fit, else streamed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Calibrating: learn factors on one file, keep them, and write other files with calibrated bounds."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator, Mapping
 from operator import itemgetter

@@ -4,8 +4,6 @@ The data resemble the paper's synthetic example, x sin x with noise; k nearest n
 that nothing else has to be installed. ``uccurve reproduce synthetic`` runs the paper's own models.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from uccurve._checks import Array

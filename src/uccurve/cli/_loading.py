@@ -1,7 +1,5 @@
 """Loading: which columns of each file are read, said in words, and the models' intervals from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Options: what a person writes on the command line, as the library takes it."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Sequence

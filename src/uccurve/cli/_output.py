@@ -1,7 +1,5 @@
 """Output: files that a command writes, tables for a terminal or a pipe, and one sentence for what went wrong."""
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings

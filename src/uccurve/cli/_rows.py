@@ -1,7 +1,5 @@
 """Rows: the same rows of several files, matched by keys and complete, with their segments, groups and blocks."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Sequence

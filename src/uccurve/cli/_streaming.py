@@ -1,7 +1,5 @@
 """Streaming: an assessment of files that stay where they are, and the engine that should read them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from math import inf

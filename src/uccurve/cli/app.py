@@ -3,8 +3,6 @@
 What a command needs is imported when it runs, so that help is there at once.
 """
 
-from __future__ import annotations
-
 import sys
 from enum import StrEnum
 from pathlib import Path

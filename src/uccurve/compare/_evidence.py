@@ -5,8 +5,6 @@ are summed within blocks first: ``v = q / (q - 1) * sum over q blocks of (sum of
 of ``q - 1`` degrees of freedom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, inf, isfinite, isnan, nan, sqrt

@@ -5,8 +5,6 @@ Where a statistic is the minimum over t of a mean (best score, potential CRPS), 
 their weighted mean, so their differences from it are the influence function. Intervals and tests need nothing else.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from uccurve._areas import closed_area, closed_axes, integral

@@ -4,8 +4,6 @@ The metrics of a unit of rows at a knot are sums over its rows. Units that are r
 curve, whose metrics at the knots are the sums of theirs; no row is looked at again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import inf, isqrt
 from typing import NamedTuple

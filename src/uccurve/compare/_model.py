@@ -1,7 +1,5 @@
 """Model: the numbers of one model in an assessment, from one path, one order and one constant reference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Models: what comparisons are given, as curves of the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Resampling: how often rows are drawn with replacement, and which are swapped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Assess: one call that says which model's intervals to ship, at what scale, how sure that is, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Bootstrap: how far a statistic, or a whole curve, may be off because these rows are a sample."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal

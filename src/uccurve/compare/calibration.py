@@ -1,7 +1,5 @@
 """Calibration: what a model of several levels promises at each of them, and where its observations really fall."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isnan, nan

@@ -4,8 +4,6 @@ Curves are compared along the falling axis, the level, by what it takes to reach
 cells of equal width that cover the levels, and where the leader changes to the last bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

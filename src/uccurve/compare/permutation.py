@@ -1,7 +1,5 @@
 """Permutation test: whether one model is better than another by more than swapping their rows would give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

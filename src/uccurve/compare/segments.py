@@ -1,7 +1,5 @@
 """Segments: the rows by label or by equal-count bins of a feature, and how each model does on them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite, isnan, nan

@@ -1,7 +1,5 @@
 """Verdict: which model to ship, with which factor on its bands, and how sure that is, in fields and in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from math import ceil, isfinite, isnan, nan

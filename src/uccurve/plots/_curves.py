@@ -1,7 +1,5 @@
 """Curves: what plots and pages need of any curve beyond its own answers, and few vertices that stand for many."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Waterfall: how predictions, bands and calibration lead from one interval for all rows to the score as delivered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import isfinite
 from typing import Literal, NamedTuple

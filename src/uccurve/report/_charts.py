@@ -1,7 +1,5 @@
 """Charts: pictures that need no script, as positions in percent of a track."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
 from typing import Any, NamedTuple

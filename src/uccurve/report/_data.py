@@ -1,7 +1,5 @@
 """Report data: curves and rows in the few numbers that a page can carry, with what that costs in accuracy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy

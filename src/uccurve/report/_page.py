@@ -1,7 +1,5 @@
 """Page: an assessment as one page that decides first, explains below, and is closed to every script but its own."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

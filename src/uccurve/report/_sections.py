@@ -1,7 +1,5 @@
 """Sections: what the page says of the model to ship, of pairs of models and of segments, in words and tables."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from math import isfinite

@@ -1,7 +1,5 @@
 """Sketch answers: a bracket around the exact value of everything that a curve can be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property

@@ -7,8 +7,6 @@ the last is at most the product of the largest remainders. It vanishes where bot
 overshoot and deficit, or where one is a line, as the bandwidth is.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from math import inf
 

@@ -3,8 +3,6 @@
 Columns are named after their role, those of model i with ``_i`` at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_

@@ -1,7 +1,5 @@
 """Streamed segments: how each model does on the rows with one label, and whether it covers too few of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite, nan
 from typing import Any

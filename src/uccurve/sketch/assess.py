@@ -1,7 +1,5 @@
 """Assess where the rows are: the verdict of `assess` from frames that stay in their engine, or from kept sketches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The loss of a single row whose mean is smallest where the area is, with its gradient and Hessian."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

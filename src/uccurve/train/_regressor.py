@@ -1,7 +1,5 @@
 """A scikit-learn regressor of bands, trained for the area."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
