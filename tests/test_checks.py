@@ -144,6 +144,12 @@ def test_rows_that_cannot_be_chosen_are_refused(rows: Any, error: type[Exception
     refused(sentence, bounds().__getitem__, rows, error=error)
 
 
+def test_rows_without_weight_are_no_choice() -> None:
+    some = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [0.0] * 3, [1.0] * 3, weight=[1.0, 0.0, 0.0])
+    assert repr(some[:2]) == "Intervals(2 rows, miss_rate 0, bandwidth 1)"
+    refused("`weight` must not be zero in every row that is chosen.", some.__getitem__, [1, 2])
+
+
 # ---- what is asked of a curve
 
 

@@ -328,6 +328,12 @@ def test_the_bounds_decide_where_error_and_band_round_to_the_same_number(side: i
     assert ucc.UCC(held).at(1.0).miss_rate == 0
 
 
+@pytest.mark.parametrize("band", [0.0, 0.1])
+def test_the_smallest_share_of_an_area_takes_one_row(band: float) -> None:
+    curve = ucc.UCC(ucc.Intervals.from_bands([1.0, 2.0, 3.0], [0.0] * 3, [band, 1.0, 1.0]))
+    assert curve.concentration(share=0) == curve.concentration(share=1e-9) == 1
+
+
 def test_a_conformal_rank_refuses_weights_that_differ_a_little() -> None:
     data = [1, 2, 3], [0, 0, 0], [1, 1, 1]
     with pytest.raises(ValueError, match="needs equal weights"):

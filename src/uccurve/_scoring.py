@@ -34,9 +34,10 @@ def saved_share(theirs: float, mine: float, nothing: float = 0.0) -> float:
 
 
 def rows_carrying(share: float, parts: Array) -> int:
-    """Smallest number of rows whose parts add up to a share of all."""
+    """Smallest number of rows, at least one, whose parts add up to a share of all; 0 where all parts are 0."""
     running = np.cumsum(-np.sort(-parts))
-    return int(np.searchsorted(running, share * running[-1])) + 1 if running[-1] > 0 else 0
+    need = share * running[-1] if share else 0.0
+    return int(np.searchsorted(running, need)) + 1 if running[-1] > 0 else 0
 
 
 def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, unit: float) -> Decomposition:

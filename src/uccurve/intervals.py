@@ -275,7 +275,10 @@ class Intervals:
         parts = {name: getattr(self, name)[chosen] for name in _columns(self)}
         if not len(parts["y_true"]):
             raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
-        return self._of(None if self._weight is None else self._weight[chosen], self.raised, self.dropped, **parts)
+        weight = None if self._weight is None else self._weight[chosen]
+        if weight is not None and not weight.any():
+            raise ValueError("`weight` must not be zero in every row that is chosen.")
+        return self._of(weight, self.raised, self.dropped, **parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are frozen too."""

@@ -277,8 +277,6 @@ class IntervalCalibrator:
 
     def _learn(self, intervals: Intervals) -> Calibration:
         """Find the scale (or shift) of both bands together, or of each by the errors on its side."""
-        if intervals._weight is not None and not intervals._weight.any():
-            raise ValueError("`weight` must not be zero in every row.")
         if self.conformal and intervals.y_true.ndim == 2:
             raise ValueError(
                 "`conformal` counts exchangeable rows, and the outputs of one row are not. "
