@@ -16,7 +16,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "uccurve"
 
-DOORS = {"plot", "to_html", "from_levels"}
+DOORS = {"plot", "to_html"}
 """Functions that hand over to an edge for convenience and may import it inside themselves."""
 
 ROOTS = ["intervals", "curve", "scores", "compare.assess"]

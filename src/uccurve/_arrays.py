@@ -44,6 +44,11 @@ def average(values: npt.NDArray[Any], weight: Array | None) -> float:
     return float(unit * np.average(values / unit, weights=weight))
 
 
+def equal_weights(weight: Array | None) -> bool:
+    """Whether every row counts the same."""
+    return weight is None or bool(np.ptp(weight) == 0)
+
+
 def evenly(count: int, most: int) -> Indices:
     """Return at most `most` of `count` places, evenly chosen, with both ends.
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ._arrays import Flags, Indices, blocks
+from ._arrays import Flags, Indices, blocks, equal_weights
 from ._checks import METRICS, Array, Metric, Vary
 from .intervals import Intervals
 
@@ -108,7 +108,7 @@ class Path(ABC):
     @property
     def equally_weighted(self) -> bool:
         """Whether every row counts the same."""
-        return self.weight is None or bool(np.ptp(self.weight) == 0)
+        return equal_weights(self.weight)
 
     def mean(self, values: Array | Flags) -> float:
         """Weighted mean over the rows."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ._arrays import average
+from ._arrays import average, equal_weights
 from ._checks import Array, Metric
 from ._paths import Path
 from .intervals import Intervals
@@ -41,7 +41,7 @@ def rows_carrying(share: float, parts: Array) -> int:
 
 
 def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, unit: float) -> Decomposition:
-    """What makes up the interval score as delivered; `t` has the smallest score of the path, `unit` is the caller's."""
+    """What makes up the interval score as delivered; `t` minimises the score, `unit` is the caller's."""
     size = path.unit / unit
     score, best = (interval_score(path.at(place), float(alpha)) * size for place in (path.delivered, t))
     if best >= score:  # no t is better than the delivered one, up to rounding
@@ -68,7 +68,7 @@ def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) ->
 
     A sum of unequal weights that rounding left just below a share reaches it.
     """
-    if weight is not None and np.ptp(weight) > 0:
+    if weight is not None and not equal_weights(weight):
         return [_weighted_quantile(values, weight, float(share)) for share in shares]
     places = [max(ceil(len(values) * share), 1) - 1 for share in shares]
     ordered = np.partition(values, sorted({place for place in places if place < len(values)} or {0}))

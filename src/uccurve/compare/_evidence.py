@@ -1,8 +1,8 @@
 """Evidence: standard errors, intervals and tests from the influence of the rows, and what a count of rows says.
 
-An influence here already holds the weight of its row, so that it sums to 0 and a statistic moves by their sum. Rows
-are summed within blocks first: ``v = q / (q - 1) * sum over q blocks of (sum of the influence)^2``, with t quantiles
-of ``q - 1`` degrees of freedom.
+Influences are already multiplied by the weights of their rows, so they sum to 0 and the linearised error of a statistic
+is their sum. Rows are summed within blocks first: ``v = q / (q - 1) * sum over q blocks of (sum of the influence)^2``,
+with t quantiles of ``q - 1`` degrees of freedom.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uccurve._arrays import Flags
+from uccurve._arrays import Flags, equal_weights
 from uccurve._checks import Array, as_written, proportion
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
 
@@ -179,7 +179,7 @@ def segment_test(covered: Flags, weight: Array | None, blocks: Blocks, segment: 
     inside, rows = int(np.count_nonzero(segment)), len(segment)
     if inside in (0, rows):
         return nan
-    if blocks.independent and _equal(weight):
+    if blocks.independent and equal_weights(weight):
         misses = int(np.count_nonzero(segment & ~covered)), rows - int(np.count_nonzero(covered))
         return hypergeometric_tail(misses[0], inside, misses[1], rows)
     missed, weight, parts = ~covered, np.ones(rows) if weight is None else weight, (segment, ~segment)
@@ -215,7 +215,7 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 def effective_rows(flags: Flags, weight: Array | None, blocks: Blocks, confidence_level: float) -> tuple[float, float]:
     """Share of the flagged rows, and the effective number of rows it is a share of; nan for a single block."""
     n, count, q = len(flags), int(np.count_nonzero(flags)), blocks.count
-    if blocks.independent and _equal(weight):
+    if blocks.independent and equal_weights(weight):
         return count / n, float(n)
     if q < 2:
         return count / n, nan
@@ -234,7 +234,3 @@ def effective_count(share: float, squares: float, rows: int, blocks: int, confid
     upper, estimated = (1 + confidence_level) / 2, squares * blocks / (blocks - 1)
     ratio = t_quantile(upper, rows - 1) / t_quantile(upper, blocks - 1)
     return min(float(rows), share * (1 - share) * ratio**2 / estimated) if estimated > 0 else float(rows)
-
-
-def _equal(weight: Array | None) -> bool:
-    return weight is None or bool(weight.min() == weight.max())
