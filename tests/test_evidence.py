@@ -19,12 +19,12 @@ from uccurve.compare._blocks import Blocks
 from uccurve.compare._evidence import (
     coverage_interval,
     coverage_tail,
+    effective_rows,
     holm,
     interval,
     paired_t_test,
     segment_test,
     standard_error,
-    variance,
 )
 
 Array = npt.NDArray[np.float64]
@@ -53,11 +53,10 @@ def test_the_interval_of_a_mean_is_the_t_interval() -> None:
     assert_allclose(interval(values.mean(), influence_of_mean(values), blocks_of(23), 0.9), expected, rtol=1e-12)
 
 
-def test_the_variance_sums_the_influence_within_blocks_first() -> None:
+def test_the_standard_error_sums_the_influence_within_blocks_first() -> None:
     label = np.array([0, 2, 2, 0, 1, 2, 1])
     influence = influence_of_mean(skewed(7), np.array([1, 2, 0.5, 3, 1, 1, 4.0]))
     by_hand = sum(influence[label == one].sum() ** 2 for one in range(3)) * 3 / 2
-    assert_allclose(variance(influence, blocks_of(7, label)), by_hand, rtol=1e-13)
     assert_allclose(standard_error(influence, blocks_of(7, label)), sqrt(by_hand), rtol=1e-13)
 
 
@@ -84,7 +83,7 @@ def test_an_infinite_influence_gives_no_interval() -> None:
 
 def test_one_block_says_nothing_about_chance() -> None:
     one, influence = blocks_of(3, 3), np.array([-0.1, 0.0, 0.1])
-    assert isnan(variance(influence, one))
+    assert isnan(standard_error(influence, one))
     assert isnan(paired_t_test(influence, 1.0, one, size=1))
     assert np.isnan(interval(1.0, influence, one, 0.95)).all()
     covered = np.array([True, False, True])
@@ -144,9 +143,9 @@ def flags(n: int, misses: int, seed: int = 5) -> Flags:
 def test_independent_rows_of_equal_weight_have_the_exact_binomial_interval(n: int, misses: int) -> None:
     expected = scipy.stats.binomtest(n - misses, n).proportion_ci(0.9, "exact")
     for weight, block in ((None, None), (np.full(n, 0.3), None), (None, np.arange(n)[::-1])):
-        low, high, n_eff = coverage_interval(flags(n, misses), weight, blocks_of(n, block), 0.9)
-        assert_allclose((low, high), expected, rtol=1e-10)
-        assert n_eff == n
+        given = flags(n, misses), weight, blocks_of(n, block), 0.9
+        assert_allclose(coverage_interval(*given), expected, rtol=1e-10)
+        assert effective_rows(*given)[1] == n
 
 
 def korn_graubard(covered: Flags, weight: Array, label: Any, level: float) -> tuple[float, float]:
@@ -169,11 +168,11 @@ def test_dependent_or_weighted_rows_count_as_korn_and_graubard_say(blocked: bool
     if not blocked and not weighted:
         label[-1] = label[-2]  # otherwise independent
     share, rows = korn_graubard(covered, weight, label.tolist(), 0.9)
-    given = coverage_interval(covered, weight if weighted else None, blocks_of(60, label), 0.9)
-    assert_allclose(given.n_eff, rows, rtol=1e-11)
-    beta = scipy.stats.beta
-    assert_allclose(given.low, beta.ppf(0.05, share * rows, (1 - share) * rows + 1), rtol=1e-9)
-    assert_allclose(given.high, beta.ppf(0.95, share * rows + 1, (1 - share) * rows), rtol=1e-9)
+    given = covered, weight if weighted else None, blocks_of(60, label), 0.9
+    assert_allclose(effective_rows(*given)[1], rows, rtol=1e-11)
+    beta, (low, high) = scipy.stats.beta, coverage_interval(*given)
+    assert_allclose(low, beta.ppf(0.05, share * rows, (1 - share) * rows + 1), rtol=1e-9)
+    assert_allclose(high, beta.ppf(0.95, share * rows + 1, (1 - share) * rows), rtol=1e-9)
 
 
 def test_the_unit_of_the_weights_does_not_matter() -> None:
@@ -187,24 +186,24 @@ def test_the_unit_of_the_weights_does_not_matter() -> None:
 
 @pytest.mark.parametrize("covered", [True, False])
 def test_where_all_rows_agree_blocks_are_counted(covered: bool) -> None:
-    low, high, n_eff = coverage_interval(np.full(30, covered), None, blocks_of(30, 4), 0.95)
+    given = np.full(30, covered), None, blocks_of(30, 4), 0.95
     expected = scipy.stats.binomtest(8 if covered else 0, 8).proportion_ci(0.95, "exact")
-    assert_allclose((low, high), expected, rtol=1e-10)
-    assert n_eff == 8
+    assert_allclose(coverage_interval(*given), expected, rtol=1e-10)
+    assert effective_rows(*given)[1] == 8
 
 
 def test_copies_of_rows_say_no_more_than_the_rows() -> None:
     covered = flags(25, 4)
-    once = coverage_interval(covered, None, blocks_of(25), 0.95)
-    tenfold = coverage_interval(np.repeat(covered, 10), None, blocks_of(250, 10), 0.95)
-    assert tenfold.n_eff < 25
-    assert tenfold.low < once.low < once.high < tenfold.high
+    low, high = coverage_interval(covered, None, blocks_of(25), 0.95)
+    tenfold = np.repeat(covered, 10), None, blocks_of(250, 10), 0.95
+    assert effective_rows(*tenfold)[1] < 25
+    assert coverage_interval(*tenfold)[0] < low < high < coverage_interval(*tenfold)[1]
 
 
 def test_blocks_never_make_more_of_the_rows_than_there_are() -> None:
     """Every block misses one row of five: less variable than chance."""
     covered = np.tile([True, True, False, True, True], 12)
-    assert coverage_interval(covered, None, blocks_of(60, 5), 0.95).n_eff == 60
+    assert effective_rows(covered, None, blocks_of(60, 5), 0.95)[1] == 60
 
 
 @pytest.mark.parametrize("promised", [0.9, Fraction(9, 10)])
@@ -340,7 +339,7 @@ def test_the_coverage_interval_of_clustered_rows_contains_the_coverage() -> None
     """95% intervals: 93% or more with blocks; independent rows would promise it and keep about 80%."""
     trials = clustered(np.random.default_rng(20_240), 600, 40, 8, 0.2)
     hits = {
-        name: np.mean([low <= 0.9 <= high for low, high, _ in (coverage_interval(x, None, b, 0.95) for x in trials)])
+        name: np.mean([low <= 0.9 <= high for low, high in (coverage_interval(x, None, b, 0.95) for x in trials)])
         for name, b in (("blocks", blocks_of(320, 8)), ("rows", blocks_of(320)))
     }
     assert 0.93 <= hits["blocks"] <= 0.98

@@ -8,7 +8,6 @@ with t quantiles of ``q - 1`` degrees of freedom.
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, inf, isfinite, isnan, nan, sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,38 +20,28 @@ from ._blocks import Blocks
 ROUNDING = 1e-12  # share of what is compared below which a difference is treated as rounding
 
 
-class CoverageInterval(NamedTuple):
-    """Ends of the interval of a coverage, and the effective number of rows behind it."""
-
-    low: float
-    high: float
-    n_eff: float
-
-
 def checked_level(level: float, name: str = "confidence_level") -> float:
     """Return a confidence level between 0 and 1."""
     return float(proportion(name, level, "95% is 0.95"))
 
 
-def variance(influence: Array, blocks: Blocks) -> float:
-    """Return the variance of a statistic from the influence of the rows; nan where they are a single block.
+def standard_error(influence: Array, blocks: Blocks) -> float:
+    """Return the standard error of a statistic from the influence of the rows; nan where they are a single block.
+
+    Influences whose squares leave float64 are no exception.
 
     >>> from uccurve import Intervals
     >>> rows = Intervals.from_bands([1, 2, 3, 4], y_pred=[0, 0, 0, 0], lower_band=[1, 1, 1, 1])
     >>> influence = np.array([-1.5, -0.5, 0.5, 1.5]) / 4  # of the mean of 1, 2, 3, 4
-    >>> round(variance(influence, Blocks.of(rows)), 6), variance(influence, Blocks.of(rows, 2))
+    >>> round(standard_error(influence, Blocks.of(rows)) ** 2, 6), standard_error(influence, Blocks.of(rows, 2))
     (0.416667, 1.0)
     """
     if blocks.count < 2:
         return nan
-    sums = blocks.sums(influence)
-    return float(np.sum(sums * sums)) * blocks.count / (blocks.count - 1)
-
-
-def standard_error(influence: Array, blocks: Blocks) -> float:
-    """Return the square root of the variance; influences whose squares leave float64 are no exception."""
     exponent = int(np.frexp(np.abs(influence).max())[1])
-    return float(np.ldexp(sqrt(variance(np.ldexp(influence, -exponent), blocks)), exponent))
+    sums = blocks.sums(np.ldexp(influence, -exponent))
+    variance = float(np.sum(sums * sums)) * blocks.count / (blocks.count - 1)
+    return float(np.ldexp(sqrt(variance), exponent))
 
 
 def interval(
@@ -111,7 +100,7 @@ def one_sided_t_test(difference: float, error: float, degrees: int, *, size: flo
 
 def coverage_interval(
     covered: Flags, weight: Array | None, blocks: Blocks, confidence_level: float
-) -> CoverageInterval:
+) -> tuple[float, float]:
     """Return the Clopper-Pearson interval of a coverage with the effective number of rows of Korn and Graubard.
 
     Parameters
@@ -135,9 +124,7 @@ def coverage_interval(
     Counts Estimated from Survey Data.
     """
     share, n_eff = effective_rows(covered, weight, blocks, confidence_level)
-    if isnan(n_eff):
-        return CoverageInterval(nan, nan, nan)
-    return CoverageInterval(*clopper_pearson(share * n_eff, n_eff, confidence_level), n_eff)
+    return (nan, nan) if isnan(n_eff) else clopper_pearson(share * n_eff, n_eff, confidence_level)
 
 
 def coverage_tail(

@@ -149,7 +149,7 @@ class Model:
         """Coverage as delivered, with its interval, and the misses on either side."""
         covered, low, high = path.critical <= path.delivered, nan, nan
         if self.blocks.count > 1:
-            low, high, _ = coverage_interval(covered, path.weight, self.blocks, self.confidence_level)
+            low, high = coverage_interval(covered, path.weight, self.blocks, self.confidence_level)
         return {
             "coverage": path.mean(covered),
             "coverage_low": low,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from math import isfinite, isnan, log, nan, sqrt
+from math import hypot, isfinite, isnan, log, nan
 from typing import Any, Literal
 
 from uccurve import _checks as checks
@@ -17,7 +17,7 @@ from uccurve.intervals import Intervals
 
 from ._blocks import Blocks
 from ._columns import plain
-from ._evidence import checked_level, coverage_interval, coverage_tail, holm, one_sided_t_test, variance
+from ._evidence import checked_level, coverage_interval, coverage_tail, holm, one_sided_t_test, standard_error
 from ._formats import amount, number, p, share, short
 from ._formats import coverage as percentage
 from ._influence import weights
@@ -264,7 +264,7 @@ def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
         path, blocks = path.subset(part.rows), part.blocks
         segment = part.label if part.feature == "segment" else f"{part.feature} {part.label}"
     covered, promised, level = path.critical <= path.delivered, float(1 - model.alpha), model.confidence_level
-    value, (low, high, _) = path.mean(covered), coverage_interval(covered, path.weight, blocks, level)
+    value, (low, high) = path.mean(covered), coverage_interval(covered, path.weight, blocks, level)
     pvalue = coverage_tail(covered, path.weight, blocks, 1 - model.alpha, confidence_level=level)
     ends = low - promised, high - promised
     return Check("coverage", segment, len(path), value, promised, value - promised, *ends, pvalue)
@@ -279,7 +279,7 @@ def _score_check(model: Model, baseline: Model | SavedScore, margin: tuple[float
         theirs = baseline.score_rows(baseline.path.delivered)
         rows, reference, noise = own - allowed * theirs, path.mean(theirs), 0.0
     value, change = path.mean(own), (rows - path.mean(rows)) * weights(path)
-    error, degrees = sqrt(variance(change, model.blocks) + noise**2), model.blocks.count - 1
+    error, degrees = hypot(standard_error(change, model.blocks), noise), model.blocks.count - 1
     excess, difference = value - allowed * reference - margin[0], value - reference
     pvalue = one_sided_t_test(excess, error, degrees, size=max(value, reference))
     reach = t_quantile((1 + model.confidence_level) / 2, degrees) * error

@@ -75,7 +75,7 @@ def _assessed(model: Model, part: SegmentRows) -> Segment:
     whole, level, alpha, settings = model.path, model.confidence_level, float(model.alpha), model.settings
     path, covered = whole.subset(part.rows), model.covered[part.rows]
     shipped = path.critical <= model.target.t if isfinite(model.target.t) else None
-    low, high, _ = coverage_interval(covered, path.weight, part.blocks, level)
+    low, high = coverage_interval(covered, path.weight, part.blocks, level)
     pvalue = shipped_pvalue = nan
     if part.blocks.count > 1 and settings.coverage is None:
         segment = np.zeros(len(whole), np.bool_)
