@@ -421,3 +421,16 @@ def test_sketches_of_other_blocks_or_rows_are_refused() -> None:
         )
     with pytest.raises(TypeError, match=r"^`models` must hold a UCCSketch for each block; got int\."):
         ucc.assess_sketches({"sharp": [1]})  # type: ignore[list-item]
+
+
+def test_few_rows_that_carry_half_the_area_are_noted_as_in_memory() -> None:
+    rows = {name: np.array(values[:400]) for name, values in data(3).items()}
+    for k, band in ((7, 1e-4), (50, 2e-4), (90, 4e-4)):  # their critical scales are huge
+        rows["even_lower"][k], rows["even_upper"][k] = rows["y_pred"][k] - band, rows["y_pred"][k] + band
+    exact = ucc.assess({"even": intervals(rows, "even")}, coverage=0.9)
+    found = ucc.assess_frame(pl.LazyFrame(rows), {"even": MODELS["even"]}, coverage=0.9)
+    assert found.rows[0].concentration == exact.rows[0].concentration
+    assert any("half the area" in note for note in exact.verdict.reasons)
+    assert [note for note in found.verdict.reasons if "half the area" in note] == [
+        note for note in exact.verdict.reasons if "half the area" in note
+    ]

@@ -188,21 +188,6 @@ def test_the_conformal_scale_is_never_too_small(data: Data, alpha: float) -> Non
     assert low * (1 - 1e-14) <= exact <= high * (1 + 1e-14)
 
 
-@given(data=crowded(20).filter(lambda data: data.weight is None), share=fractions, other=st.sampled_from(METRICS))
-def test_the_bracket_of_the_concentration_holds(data: Data, share: Fraction, other: str) -> None:
-    assume(other != "miss_rate")
-    c, whole = curve(data), ucc.UCC(data.intervals())
-    axes: Any = (other, "miss_rate")
-    assume(whole.area(axes=axes) > 1e-9)
-    low, high = c.bracket("concentration", axes=axes, share=float(share))
-    assert (
-        low
-        <= whole.concentration(axes=axes, share=float(share))
-        <= high
-        == c.concentration(axes=axes, share=float(share))
-    )
-
-
 @given(data=rows, unit=st.sampled_from(["std", 3.0]), pair=pairs)
 def test_brackets_hold_in_any_unit(data: Data, unit: str | float, pair: Any) -> None:
     y = np.array(data.y_true)[np.array(data.weight or [1.0] * len(data.y_true)) > 0]

@@ -140,6 +140,3 @@ class Curve(Protocol):
 
     def skill(self, *, reference: Any = None) -> float:
         """Share of a reference's potential CRPS that is saved."""
-
-    def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
-        """Smallest number of rows that make up a share of the area."""

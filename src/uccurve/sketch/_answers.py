@@ -136,19 +136,6 @@ class Answers:
         """Share of the reference's area that is saved."""
         return _saved(self.area(axes=axes, **part), self._theirs(_area, "area", reference, axes=axes, **part))
 
-    def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> Bracket:
-        """Number of rows that carry a share of the area."""
-        axes, share = checks.axes(axes), checks.real("share", share, 0, 1)
-        if "miss_rate" not in axes or axes[0] == axes[1]:
-            raise ValueError(
-                f"`axes` must hold miss_rate and another metric: a sketch cannot attribute other areas to rows; "
-                f"got {axes!r}."
-            )
-        if self.state.weighted:
-            raise ValueError("`concentration` counts rows, so a sketch needs equal weights. Hint: leave `weight` out.")
-        other = axes[0] if axes[1] == "miss_rate" else axes[1]
-        return bracket(1.0) if self.binned.has_uncoverable_rows else rows_carrying(self.binned, other, share)
-
     # ---- costs
 
     def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None) -> Bracket:
@@ -300,25 +287,3 @@ def _averaged(active: Array, half_width: float) -> Array:
         return np.zeros(len(active))
     ratio = np.minimum(active / half_width, 1.0)
     return half_width * ratio * (1 - ratio / 2)
-
-
-def rows_carrying(binned: Binned, name: Metric, share: float) -> Bracket:
-    """Smallest number of rows that carry a share of the area between miss rate and another metric."""
-    rows = binned.weight.mass[::-1]
-    ends = [
-        binned.values(name, t) - binned.values(name, np.zeros(1))
-        for t in (binned.weight.minimum, binned.weight.maximum)
-    ]
-    if name == "deficit":
-        ends = [Bracket(-end.high, -end.low) for end in ends]
-    low, high = (np.maximum(part, 0)[::-1] for part in (ends[0].low, ends[1].high))
-    total = Bracket(np.sum(rows * low), np.sum(rows * high)) * share
-    fewest, most = _count(rows, high, total.low), _count(rows, low, total.high)
-    return Bracket(fewest if np.any(low > 0) else 0.0, most if np.any(high > 0) else 0.0)
-
-
-def _count(rows: Array, part: Array, need: float) -> float:
-    """Number of rows, bin after bin, whose parts add up to what is needed; from one to all."""
-    used = part > 0
-    carried, counted = (np.append(0.0, np.cumsum(rows[used] * size)) for size in (part[used], 1))
-    return float(np.clip(np.ceil(np.interp(need, carried, counted)), 1, rows.sum()))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from uccurve import _checks as checks
-from uccurve._checks import METRICS, SUMMARY, Array
+from uccurve._checks import HEADLINE, METRICS, SUMMARY, Array
 from uccurve._distributions import order_statistic_ranks
 from uccurve.compare._formats import coverage as percentage
 from uccurve.compare._model import asked_for, promise_of
@@ -210,10 +210,13 @@ class StreamedModel:
         return {"scale": value, "scale_low": ends[0], "scale_high": ends[1], **widths}
 
     def _concentration(self) -> int:
-        try:
-            return self.curve.concentration(axes=self.settings.axes)
-        except ValueError:  # weighted rows, or axes that bins cannot attribute to rows
+        """Rows of the last bins that carry half the area of miss_rate vs. bandwidth; 0 for other axes and weights."""
+        critical = self.state.critical
+        if self.state.weighted or self.settings.axes != HEADLINE or not critical.total("scale"):
             return 0
+        carried = np.cumsum(critical.sums["scale"][::-1])  # each row adds its critical scale to the area
+        last = int(critical.rows[::-1][: np.searchsorted(carried, carried[-1] / 2) + 1].sum())
+        return 1 if critical.infinite.any() else last
 
     def notes(self, row: ModelRow) -> Iterator[str]:
         """What a reader must know of the model before trusting its numbers."""

@@ -226,7 +226,7 @@ class UCCSketch:
 
 
 Scores = Literal["interval_score", "best_score", "best_scale", "uncertainty", "miscalibration", "discrimination"]
-Answer = Literal[Metric, "area", "gain", "cost", "cheapest", "find", "concentration", Scores, "potential_crps", "skill"]
+Answer = Literal[Metric, "area", "gain", "cost", "cheapest", "find", Scores, "potential_crps", "skill"]
 ANSWERS = get_args(Answer)
 Reference: TypeAlias = "Intervals | UCC | UCCSketch | SketchUCC | None"
 
@@ -370,13 +370,6 @@ class SketchUCC:
         t = answers.scales()
         best = float(t[index_of_minimum(answers.costs(c, axes, t).high)])
         return self._point(best, unit, cost=self.cost(c, axes=axes, at=best, unit=unit))
-
-    def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
-        """Return a number of rows that is sure to carry a `share` of the area: the upper end of its bracket.
-
-        One axis must be the miss rate: a row's part of other areas depends on its band too, which bins do not keep.
-        """
-        return int(self._ask("concentration", axes=axes, share=share).high)
 
     def interval_score(self, *, coverage: float | Fraction, at: float | None = None, unit: Unit = "raw") -> float:
         """Interval score ``2 * bandwidth + (2 / alpha) * deficit`` at one scale, ``alpha = 1 - coverage``.
