@@ -13,7 +13,7 @@ import numpy as np
 from . import _checks as checks
 from ._arrays import Indices
 from ._checks import Array, Metric, Vary
-from ._paths import ALL, Events, Part, Path, ScalePath, cumulated, refuse_unresolved
+from ._paths import ALL, Events, Part, Path, ScalePath, cumulative, refuse_unresolved
 from .intervals import Intervals
 
 # Growth of the mean half-width, in mean errors or in its growth above the widest level, beyond which rounding would
@@ -100,7 +100,7 @@ class LevelsPath(Path):
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
-        edges, count, moment = self._cumulated(t, mass)
+        edges, count, moment = self._cumulative(t, mass)
         masses, further = np.diff(count[edges]), np.diff(moment[edges]) / np.diff(self.knots, append=2.0)
         masses[:-1] -= further[:-1]
         masses += np.append(0.0, further[:-1])
@@ -110,7 +110,7 @@ class LevelsPath(Path):
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit; the masses must not be negative."""
-        edges, count, moment = self._cumulated(t, mass)
+        edges, count, moment = self._cumulative(t, mass)
         missed, further, growth = count[place], moment[place], self.growth()[0]
         short = self.error * missed
         for i, (first, last) in enumerate(pairwise(edges.tolist())):
@@ -118,10 +118,10 @@ class LevelsPath(Path):
             short -= growth[i] * (np.clip(further, moment[first], moment[last]) - moment[first])
         return short
 
-    def _cumulated(self, t: Array, mass: Array) -> tuple[Indices, Array, Array]:
-        """Where the knots lie among ascending t, and cumulated masses and moments around the knot before each t."""
+    def _cumulative(self, t: Array, mass: Array) -> tuple[Indices, Array, Array]:
+        """Where the knots lie among ascending t, and cumulative masses and moments around the knot before each t."""
         edges = np.append(np.searchsorted(t, self.knots), len(t))
-        return edges, cumulated(mass), cumulated(mass * (t - np.repeat(self.knots, np.diff(edges))))
+        return edges, cumulative(mass), cumulative(mass * (t - np.repeat(self.knots, np.diff(edges))))
 
     def subset(self, rows: Part) -> LevelsPath:
         """Some of the rows."""

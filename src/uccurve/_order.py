@@ -27,11 +27,11 @@ def running_sum(values: Array) -> Array:
 
 
 def running_integral(slopes: Array, rest: Array | None, t: Array, *, divisor: float = 1.0) -> None:
-    """Put the integral up to the following t, divided, in place of each slope change at its own t. O(n).
+    """Overwrite slope changes by the integral of the accumulated slope: item i is the value at t[i + 1]. O(n).
 
-    The running sum of the slopes is never negative. Where single ones are, or where they have a `rest` that would
-    vanish in their rounding, the sum is taken in twice the precision of float64: where a large slope comes and goes,
-    what is left is exact.
+    Values are divided by `divisor`. The running sum of the slopes is never negative. Where single ones are, or where
+    they have a `rest` that would vanish in their rounding, the sum is taken in twice the precision of float64: where a
+    large slope comes and goes, what is left is exact.
     """
     if rest is None and not (slopes < 0).any():
         running_sum(slopes)
@@ -98,13 +98,13 @@ def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
 
 
 def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array) -> None:
-    """Write as many of the values, in their order, as `out` takes."""
+    """Write ``out[i] = values[order[i]]``, for as many i as `out` has."""
     for part in blocks(len(out)):
         out[part] = values.take(order[part], mode="clip")
 
 
 def _coarsely_ordered(values: Array) -> Indices:
-    """Order of values from 0 on without their last bits; the row numbers decide between equal ones."""
+    """Order of non-negative values without their last bits; the row numbers decide between equal ones."""
     row = np.int64((1 << (len(values) - 1).bit_length()) - 1)  # the last bits, which hold any row number
     keys = np.empty(len(values), np.int64)
     for block in blocks(len(values)):

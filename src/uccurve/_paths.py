@@ -23,7 +23,7 @@ ALL = slice(None)
 # Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits.
 RESOLUTION = 2.0**-53 / 1e-9
 INCOMPARABLE = "bands and errors must be of comparable size: {}. Hint: raise such bands with `min_band`."
-LARGEST = 2.0**500  # what bands and errors are below in their unit; critical scales above it need a closer look
+LARGEST = 2.0**500  # upper limit of bands and errors in their unit; critical scales above it need a closer look
 
 
 class Events(NamedTuple):
@@ -42,7 +42,8 @@ class Path(ABC):
     """Errors, bands and critical t of the rows that carry weight, flattened and in one unit.
 
     `active` is the band on the side of the error, `above` whether `y_true` is not below `y_pred` (None: symmetric
-    bands). `unit` is a power of two, and 1 except for data near the ends of float64, so that nobody behind meets 1e300.
+    bands), `critical` the smallest t that covers a row: error / active for a scale, error - active for a shift. `unit`
+    is a power of two, and 1 except for data near the ends of float64, so that nobody behind meets 1e300.
     """
 
     error: Array
@@ -129,16 +130,16 @@ class Path(ABC):
         return values if self.weight is None else values * self.weight[part]
 
     @staticmethod
-    def moved(band: Array, t: float) -> Array:
+    def band_at(band: Array, t: float) -> Array:
         """Bands at t of rows that have these as delivered."""
         return t * band
 
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
-        active = self.moved(self.active[part], t)
+        active = self.band_at(self.active[part], t)
         if self.above is None:
             return active, active
-        return active, self.moved(_select(self.above[part], self.lower_band[part], self.upper_band[part]), t)
+        return active, self.band_at(_select(self.above[part], self.lower_band[part], self.upper_band[part]), t)
 
     @abstractmethod
     def events(self) -> Iterator[Events]:
@@ -249,8 +250,8 @@ class ScalePath(Path):
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit."""
-        short = self.error * cumulated(mass)[place]
-        short -= self.active * cumulated(mass * t)[place]
+        short = self.error * cumulative(mass)[place]
+        short -= self.active * cumulative(mass * t)[place]
         return short
 
 
@@ -267,14 +268,14 @@ class ShiftPath(Path):
         fields = _rows(intervals, cls.delivered, np.subtract)
         largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))
         start, missed = 0.0 - largest, fields["error"] > 0
-        fields["critical"][~missed] = start  # a band of 0 still holds its own prediction
-        np.maximum(fields["critical"], np.nextafter(start, np.inf), out=fields["critical"], where=missed)  # and no more
+        fields["critical"][~missed] = start  # a zero-width interval covers y_true == y_pred
+        np.maximum(fields["critical"], np.nextafter(start, np.inf), out=fields["critical"], where=missed)  # only
         path = cls(**fields, start=start)
         refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
         return path
 
     @staticmethod
-    def moved(band: Array, t: float) -> Array:
+    def band_at(band: Array, t: float) -> Array:
         """Bands at t of rows that have these as delivered."""
         return np.maximum(band + t, 0)
 
@@ -285,13 +286,13 @@ class ShiftPath(Path):
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""
         one, error, other = self.weighted(np.ones(len(self))), self.error, self.other
-        missed, exact = one * (error > 0), one * (error == 0)
+        missed, zero_error = one * (error > 0), one * (error == 0)
         yield Events(self.critical, {"overshoot": missed, "deficit": missed, "excess": missed})
         leaves_zero: dict[Metric, Array] = {
             "bandwidth": one / 2,
             "deficit": -missed,
-            "overshoot": exact,
-            "excess": exact,
+            "overshoot": zero_error,
+            "excess": zero_error,
         }
         yield Events(0.0 - self.active, leaves_zero)
         crossover = np.maximum(2 * error - self.active, self.critical)
@@ -301,7 +302,7 @@ class ShiftPath(Path):
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
-        count, moment = cumulated(mass), cumulated(mass * t)
+        count, moment = cumulative(mass), cumulative(mass * t)
         widths = np.zeros(len(self))
         for band in (self.lower_band, self.upper_band):
             first = np.searchsorted(t, 0.0 - band)
@@ -310,7 +311,7 @@ class ShiftPath(Path):
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit."""
-        count, moment = cumulated(mass), cumulated(mass * t)
+        count, moment = cumulative(mass), cumulative(mass * t)
         first = np.searchsorted(t, 0.0 - self.active)
         last = np.where(self.error > 0, np.maximum(place, first), first)
         short: Array = self.error * count[first] * (self.error > 0)
@@ -379,7 +380,7 @@ def refuse_unresolved(path: Path, who: str, largest: float, steepest: float) -> 
         )
 
 
-def cumulated(mass: Array) -> Array:
+def cumulative(mass: Array) -> Array:
     """Sums of the first 0, 1, 2, ... items."""
     sums = np.zeros(len(mass) + 1)
     np.cumsum(mass, out=sums[1:])

@@ -8,7 +8,6 @@ is a step down at each critical t.
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import zip_longest
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -48,21 +47,17 @@ class Ramps:
         uncoverable = np.flatnonzero(np.isinf(path.critical))
         self._uncoverable_weight = float(np.sum(path.weighted(np.ones(len(uncoverable)), uncoverable)))
         self._uncoverable_error = float(np.sum(path.weighted(path.error[uncoverable], uncoverable))) / path.total
-        self._symmetric = path.symmetric
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
+        # Over the scale, events after those of the critical t are other bounds that become the nearer ones.
+        self._excess_is_overshoot = path.symmetric or (isinstance(path, ScalePath) and len(groups) == 1)
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath):
             self._values["bandwidth"] = path.half_width(self.t)
 
-    @property
-    def crosses_over(self) -> bool:
-        """Whether some other bound becomes the nearer one, so that excess is not overshoot."""
-        return not self._symmetric and (self._width is None or len(self._lengths) > 1)
-
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def values(self, name: Metric) -> Array:
         """Metric at each vertex; the miss rate after its step."""
-        if name == "excess" and not self.crosses_over:
+        if name == "excess" and self._excess_is_overshoot:
             name = "overshoot"
         if name not in self._values:
             if name == "bandwidth" and self._width is not None:
@@ -143,23 +138,25 @@ class Ramps:
         x, y = (self.values(name)[: self.end + 1] for name in ("bandwidth", "deficit"))
         if hull.corners is not None:
             x, y = x[hull.corners], y[hull.corners]
-        return float(np.sum(hull.share * y + hull.square * x))
+        return float(np.sum(hull.alpha_length * y + hull.alpha_moment * x))
 
     def _slope_changes(self, name: Metric, out: Array) -> Array | None:
         """Write the slope changes of a metric in order; return the second halves of those that are pairs."""
-        given = (changes.get(name) for changes in self._changes)
-        halves: list[Array] = []
-        for some in zip_longest(*(change if isinstance(change, tuple) else (change,) for change in given)):
-            halves.append(np.empty(len(out)) if halves else out)
-            pairs = zip(some, self._lengths, strict=True)
-            filled = (np.broadcast_to(0.0, length) if one is None else one for one, length in pairs)
-            rearrange(_joined([*filled]), self._order, halves[-1])
-        return halves[1] if len(halves) > 1 else None
+        given = [changes.get(name, 0.0) for changes in self._changes]
+        firsts = [change[0] if isinstance(change, tuple) else change for change in given]
+        seconds = [change[1] if isinstance(change, tuple) else 0.0 for change in given]
+        rest = np.empty(len(out)) if any(isinstance(change, tuple) for change in given) else None
+        for halves, ordered_halves in ((firsts, out), (seconds, rest)):
+            if ordered_halves is not None:
+                filled = map(np.broadcast_to, halves, self._lengths)
+                rearrange(_joined([*filled]), self._order, ordered_halves)
+        return rest
 
     def _sum_of_ramps(self, name: Metric) -> Array:
         """Metric at the start and at each event."""
         t, values, falls = self._at_events(self.t), np.zeros(len(self._order) + 1), name in FALLING
-        sums = values[:-1] if falls else values[2:]  # each slope at its end; nothing grows before the first event
+        # A slope is put where it ends: nothing grows before the first event, and the one after the last is left out.
+        sums = values[:-1] if falls else values[2:]
         rest = self._slope_changes(name, sums)
         if falls:
             running_integral(sums[::-1], None if rest is None else rest[::-1], t[::-1], divisor=self._total)
@@ -187,7 +184,8 @@ class Ramps:
 class Hull(NamedTuple):
     """Best operating points of all costs: `t` is the best one for alpha from `low` to `high`.
 
-    There alpha * bandwidth + deficit, half of alpha times the interval score, has its minimum.
+    There alpha * bandwidth + deficit, half of alpha times the interval score, has its minimum, so the potential CRPS is
+    the sum of ``alpha_moment * bandwidth + alpha_length * deficit``.
     """
 
     t: Array
@@ -196,14 +194,14 @@ class Hull(NamedTuple):
     corners: Indices | None  # which of the curve's vertices they are; None: all
 
     @property
-    def share(self) -> Array:
+    def alpha_length(self) -> Array:
         """Integral of 1 over the alpha of each point."""
         return self.high - self.low
 
     @property
-    def square(self) -> Array:
+    def alpha_moment(self) -> Array:
         """Integral of alpha over the alpha of each point."""
-        return self.share * (self.high + self.low) / 2
+        return self.alpha_length * (self.high + self.low) / 2
 
     def best_t(self, alpha: float) -> float:
         """Smallest t with the smallest interval score at alpha."""

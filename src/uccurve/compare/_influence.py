@@ -36,7 +36,7 @@ def log_influence(path: Path, contributions: Array, *, degree: int = 1) -> Array
 def crps_contributions(path: Path, ramps: Ramps) -> Array:
     """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha."""
     hull = ramps.lower_hull()
-    t, corners, square, share = hull.t, hull.corners, hull.square, hull.share
+    t, corners, moment, length = hull.t, hull.corners, hull.alpha_moment, hull.alpha_length
     del hull  # it takes as much memory as all of these
     place = ramps.places()
     if corners is None:
@@ -45,17 +45,17 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
         before = np.zeros(len(ramps.t) + 1, np.intp)
         before[corners + 1] = 1
         place = np.cumsum(before)[place]
-    out = path.width_integrals(t, square)
-    out += path.deficit_integrals(t, share, place)
+    out = path.width_integrals(t, moment)
+    out += path.deficit_integrals(t, length, place)
     return out
 
 
 def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     """Each row's part of a whole area on miss_rate vs. bandwidth, deficit vs. bandwidth or deficit vs. excess.
 
-    Their mean is twice the area. An area is a sum over pairs of rows, so its derivative with respect to a row's weight
-    is that row's falling metric against everybody's rising one, plus the reverse. None for other axes, and where rows
-    are uncoverable.
+    An area is a sum over pairs of rows, ``sum_ij w_i w_j K(i, j)`` of the falling metric of i and the rising one of j.
+    The contribution of row i is ``sum_j w_j (K(i, j) + K(j, i))``; their mean is twice the area. None for other axes,
+    and where rows are uncoverable.
     """
     names = set(axes)
     if path.has_uncoverable_rows:
