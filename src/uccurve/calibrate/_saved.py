@@ -14,15 +14,7 @@ from uccurve.compare._blocks import labels as one_per_row
 Label = str | int | tuple[str | int, ...]  # what names a group; a tuple where there are several keys
 Keys = tuple[str, ...] | None  # names of the keys; None for one key without a name
 HEAD = {"kind": "uccurve.IntervalCalibrator", "version": 4}
-# Parameters of `IntervalCalibrator` and their defaults.
-SETTINGS: Mapping[str, Any] = {
-    "coverage": None,
-    "conformal": True,
-    "confidence": None,
-    "vary": "scale",
-    "tails": "joint",
-    "fallback": None,
-}
+SETTINGS = ("coverage", "conformal", "confidence", "vary", "tails", "fallback")  # of an `IntervalCalibrator`
 LABELS = list_of(Kind("a label", lambda value: type(value) in (str, int)), "a list of str and int")
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},

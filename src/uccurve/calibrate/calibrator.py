@@ -172,8 +172,7 @@ class IntervalCalibrator:
         >>> IntervalCalibrator(coverage=0.75).fit(held_out).apply(held_out)
         Intervals(3 rows, miss_rate 0, bandwidth 3)
         """
-        lower, upper = self._moves(groups, intervals)
-        return intervals._moved(**{self.vary: (lower, upper)})
+        return intervals._moved(**{self.vary: self._moves(groups, intervals)})
 
     def apply_bounds(
         self,
@@ -236,7 +235,7 @@ class IntervalCalibrator:
         >>> IntervalCalibrator.from_json(text).scale_
         3.0
         """
-        return write({name: getattr(self, name) for name in SETTINGS}, self._keys, self.calibrations_)
+        return write(self._settings(), self._keys, self.calibrations_)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -251,7 +250,8 @@ class IntervalCalibrator:
         return self
 
     def __repr__(self) -> str:
-        words = [f"{name}={getattr(self, name)!r}" for name in SETTINGS if getattr(self, name) != SETTINGS[name]]
+        settings, usual = self._settings(), type(self).__init__.__kwdefaults__
+        words = [f"{name}={value!r}" for name, value in settings.items() if value != usual[name]]
         state = "not fitted"
         if self._learnt:
             groups = [one for label, one in self._learnt.items() if label is not None]
@@ -262,6 +262,9 @@ class IntervalCalibrator:
                 state = f"{min(moves):.4g} to {max(moves):.4g} in {len(groups)} groups"
             state = f"{self.vary} {state} from {sum(one.rows for one in found)} rows"
         return f"IntervalCalibrator({', '.join(words)}; {state})"
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in SETTINGS}
 
     def _per_tail(self) -> tuple[Fraction, float | None]:
         """Return the miss rate and the confidence of each tail; half of what may go wrong where there are two."""
@@ -290,12 +293,9 @@ class IntervalCalibrator:
         miss_rate, confidence = self._per_tail()
         curves = [UCC(part, vary=self.vary) for part in parts]
         points = [c.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence) for c in curves]
-        if self.tails == "joint":
-            move = getattr(points[0], self.vary)
-            return Calibration(len(intervals), move, move, points[0].miss_rate)
-        lower, upper = (getattr(point, self.vary) for point in points)
-        calibrated = UCC(intervals._moved(**{self.vary: (lower, upper)}))
-        return Calibration(len(intervals), lower, upper, calibrated.at(1.0).miss_rate)
+        moves = getattr(points[0], self.vary), getattr(points[-1], self.vary)
+        both = points[0] if self.tails == "joint" else UCC(intervals._moved(**{self.vary: moves})).at(1.0)
+        return Calibration(len(intervals), *moves, both.miss_rate)
 
     def _moves(self, groups: Labels | None, intervals: Intervals) -> tuple[Any, Any]:
         """Return the scale (or shift) of the lower and of the upper bands: for all rows, or for each."""
