@@ -91,6 +91,15 @@ def test_a_hub_and_its_observations_are_matched_by_keys(run: Run, tmp_path: Path
     )
 
 
+def test_weights_are_those_of_the_forecasts_where_another_file_has_the_observations(run: Run, tmp_path: Path) -> None:
+    weighted = panel().with_columns(w=1.0 + pl.int_range(pl.len()) % 3)
+    weighted.write_csv(tmp_path / "weighted.csv")
+    weighted.drop("y").write_csv(tmp_path / "forecasts.csv")
+    asked = ("--weight", "w")
+    whole = numbers(run, "weighted.csv", *asked)["models"]
+    assert numbers(run, "forecasts.csv", "observed.csv", *KEYS, *asked)["models"] == whole
+
+
 def test_segments_and_blocks_may_be_columns_of_any_file(run: Run, tmp_path: Path) -> None:
     labelled = panel().select("unique_id", "ds", "y", region=pl.col("unique_id").str.slice(0, 2))
     labelled.write_csv(tmp_path / "labelled.csv")

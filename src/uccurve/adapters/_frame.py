@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from uccurve._arrays import floats
-from uccurve._checks import Array
 from uccurve._frames import opened
 from uccurve.compare._formats import short
 from uccurve.curve import UCC
@@ -77,15 +76,13 @@ def models_from_frame(
         what = "a prediction with its bounds, quantiles or samples (such as pred, lower, upper)"
         what = "a column of observations (such as y, y_true, actual, observed)" if observed is None else what
         raise ValueError(f"`frame` must have {what}: none found. It has {short(', '.join(table.columns), 200)}.")
-
-    def read(name: str) -> Array:
-        return floats(name, table[name].to_numpy())
-
-    y = read(observed)
+    names = [observed, *(name for columns in models.values() for name in columns.names)]
+    values = {name: floats(name, table[name].to_numpy()) for name in names}
+    y = values[observed]
     if missing == "drop":  # so that every model leaves out the same rows
-        y[missing_in([read(name) for columns in models.values() for name in columns.names])] = np.nan
+        y[missing_in([*values.values()])] = np.nan
     weights = None if weight is None else table[weight].to_numpy()
-    return models_of(models, y, read, weight=weights, min_band=min_band, missing=missing, crossing=crossing)
+    return models_of(models, y, values, weight=weights, min_band=min_band, missing=missing, crossing=crossing)
 
 
 def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
@@ -104,13 +101,13 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
 
 
 def models_of(
-    models: Mapping[str, Columns], y_true: Any, read: Callable[[str], Array], **options: Unpack[QuantileOptions]
+    models: Mapping[str, Columns], y_true: Any, values: Any, **options: Unpack[QuantileOptions]
 ) -> dict[str, Model]:
-    """Return models from their columns; what is wrong with one is said by its name. `read` gives a column's values."""
+    """Return models from their columns in `values`, by name; what is wrong with one is said by its name."""
     found: dict[str, Model] = {}
     for name, columns in models.items():
         try:
-            levels = levels_of(y_true, columns, read, who=f"{short(name)}: ", **options)
+            levels = levels_of(y_true, columns, values, who=f"{short(name)}: ", **options)
             if len(levels) > 1:
                 UCC.from_levels(levels)  # refuses levels that are not nested
         except (TypeError, ValueError) as error:
@@ -120,11 +117,11 @@ def models_of(
 
 
 def levels_of(
-    y_true: Any, columns: Columns, read: Callable[[str], Array], *, who: str = "", **options: Unpack[QuantileOptions]
+    y_true: Any, columns: Columns, values: Any, *, who: str = "", **options: Unpack[QuantileOptions]
 ) -> dict[float, Intervals]:
-    """Return one model from its columns, by level; a level that no name tells is 0."""
+    """Return one model from its columns in `values`, by level; a level that no name tells is 0."""
     if columns.samples:
         own: Any = {name: value for name, value in options.items() if name != "crossing"}  # the draws are sorted here
-        return levels_from_posterior(y_true, np.stack([read(name) for name in columns.samples]), **own)
-    bounds = {float(one.level or 0): (read(one.lower), read(one.upper)) for one in columns.bounds}
-    return bounded(y_true, read(columns.pred), bounds, median=columns.median, who=who, **options)
+        return levels_from_posterior(y_true, np.stack([values[name] for name in columns.samples]), **own)
+    bounds = {float(one.level or 0): (values[one.lower], values[one.upper]) for one in columns.bounds}
+    return bounded(y_true, values[columns.pred], bounds, median=columns.median, who=who, **options)

@@ -250,8 +250,8 @@ class IntervalCalibrator:
         return self
 
     def __repr__(self) -> str:
-        settings, usual = self._settings(), type(self).__init__.__kwdefaults__
-        words = [f"{name}={value!r}" for name, value in settings.items() if value != usual[name]]
+        usual: Any = type(self).__init__.__kwdefaults__
+        words = [f"{name}={value!r}" for name, value in self._settings().items() if value != usual[name]]
         state = "not fitted"
         if self._learnt:
             groups = [one for label, one in self._learnt.items() if label is not None]

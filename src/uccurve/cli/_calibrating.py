@@ -143,9 +143,8 @@ def _moved(numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: Sav
     """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
     groups = group_labels(numbers, learnt.by)
     options: Any = {"crossing": "sort" if learnt.sort_crossing else "raise", "min_band": learnt.min_band}
-    pred = numbers[columns.pred].to_numpy()  # nobody knows the observation yet
-    levels = levels_of(pred, columns, lambda name: numbers[name].to_numpy(), **options).values()
-    pairs = zip(levels, one.calibrators, strict=True)
+    levels = levels_of(numbers[columns.pred], columns, numbers, **options)  # nobody knows the observation yet
+    pairs = zip(levels.values(), one.calibrators, strict=True)
     moved = [calibrator.apply(intervals, groups=groups) for intervals, calibrator in pairs]
     lower, upper = (np.array([getattr(level, side) for level in moved]) for side in ("lower", "upper"))
     nested = [np.minimum.accumulate(lower), np.maximum.accumulate(upper)]

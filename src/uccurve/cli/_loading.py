@@ -155,23 +155,19 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
     if request.missing == "drop":
         whole = complete_rows(frames, numbers)  # so that models are compared on the same rows
         frames = [frame.filter(whole) for frame in frames]
-    observed = [frame[part.y].to_numpy() if part.y else None for part, frame in zip(found, frames, strict=True)]
-    first = next(y for y in observed if y is not None)
+    observed = next(frame[part.y] for part, frame in zip(found, frames, strict=True) if part.y)
+    options: Any = {"min_band": request.min_band, "crossing": "sort" if request.sort_crossing else "raise"}
     models: dict[str, Model] = {}
-    for part, frame, y in zip(found, frames, observed, strict=True):
-        models |= _models(part, frame, first if y is None else y, request)
+    for part, frame in zip(found, frames, strict=True):
+        y = frame[part.y] if part.y else observed
+        weight = frame[request.weight] if request.weight and part.models else None
+        models |= models_of(part.models, y, frame, weight=weight, **options)
     return models, frames[holder]
 
 
 def _shared_keys(found: Sequence[Part]) -> list[str]:
     """Return the key columns that all files have."""
     return [name for name in key_columns(found[0].table.columns) if all(name in one.table.columns for one in found)]
-
-
-def _models(part: Part, frame: pl.DataFrame, y: Any, request: Request) -> dict[str, Model]:
-    options: Any = {"min_band": request.min_band, "crossing": "sort" if request.sort_crossing else "raise"}
-    weight = frame[request.weight].to_numpy() if request.weight else None
-    return models_of(part.models, y, lambda column: frame[column].to_numpy(), weight=weight, **options)
 
 
 def labels_of(frame: pl.DataFrame, request: Request) -> dict[str, Any]:
