@@ -94,18 +94,6 @@ SHIPPED = "Score with the factor for {coverage}, as it would be shipped."
 DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is better."
 SHORT = "Probability of a coverage this low by chance (as shipped, where one is promised), adjusted for all segments."
 NAME = Column("name", "model", words, "Name of the model.")
-_VERDICT = (
-    NAME,
-    Column("coverage", "coverage as delivered", share, "Share of the rows inside their interval, as delivered."),
-    Column("promise", "promise", words, KEPT),
-    Column("scale", "factor for {coverage}", factor, f"Multiply the bands by this and {NEW_ROW}", brief=True),
-    Column("shift", "shift for {coverage}", amount, f"Add this to the bands and {NEW_ROW}"),
-    Column("half_width", "half-width at {coverage}", number, HALF_WIDTH),
-    Column("score", "score at {coverage}", number, SCORE, "scores", brief=True),
-    Column("crps", "potential CRPS", number, CRPS, "areas", brief=True),
-    Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model, adjusted for all pairs (Holm)."),
-    Column("skill", "skill", percent, SKILL),
-)
 _SCORES = tuple(
     Column(f"decomposition.{field}", heading, number, meaning, "scores")
     for field, heading, meaning in (
@@ -147,7 +135,16 @@ def _difference(one: Any) -> tuple[float, float, float]:
 
 # Columns of `ModelRow`: every field, but for the ends of intervals.
 MODELS: tuple[Column, ...] = (
-    *_VERDICT,
+    NAME,
+    Column("coverage", "coverage as delivered", share, "Share of the rows inside their interval, as delivered."),
+    Column("promise", "promise", words, KEPT),
+    Column("scale", "factor for {coverage}", factor, f"Multiply the bands by this and {NEW_ROW}", brief=True),
+    Column("shift", "shift for {coverage}", amount, f"Add this to the bands and {NEW_ROW}"),
+    Column("half_width", "half-width at {coverage}", number, HALF_WIDTH),
+    Column("score", "score at {coverage}", number, SCORE, "scores", brief=True),
+    Column("crps", "potential CRPS", number, CRPS, "areas", brief=True),
+    Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model, adjusted for all pairs (Holm)."),
+    Column("skill", "skill", percent, SKILL),
     *_SCORES,
     Column("shipped_score", "as shipped", number, SHIPPED, "scores"),
     *_DELIVERED,
