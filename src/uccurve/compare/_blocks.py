@@ -111,9 +111,7 @@ class Blocks:
         >>> Blocks.of(iv, 2).subset(np.array([0, 2, 3])).of_row.tolist()
         [0, 1, 1]
         """
-        row = self.row[rows]
-        number = np.cumsum(np.diff(row, prepend=row[:1]) > 0, dtype=np.intp)
-        return Blocks._of(self.of_row[rows], number, int(number[-1]) + 1 if len(number) else 0)
+        return Blocks._of(self.of_row[rows], self.row[rows], self.rows)
 
     def require_two(self, what: str) -> None:
         """Refuse `what` ("a standard error") where all rows are one block."""
