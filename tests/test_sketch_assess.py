@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def test_segments_are_tested_with_the_rows_that_the_factor_to_ship_covers() -> N
             rows = np.flatnonzero(ROWS["site"] == segment.label)
             assert_allclose(segment.shipped_coverage, covered[rows].mean())
             blocks = Blocks.of(whole[rows], ROWS["day"][rows])
-            expected.append(coverage_tail(covered[rows], None, blocks, 0.9))
+            expected.append(coverage_tail(covered[rows], None, blocks, 0.95, promised=Fraction(9, 10)))
         assert_allclose([one.shipped_pvalue for one in segments], holm(expected), rtol=1e-6)
 
 

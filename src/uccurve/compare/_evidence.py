@@ -12,7 +12,7 @@ from math import exp, inf, isfinite, isnan, nan, sqrt
 import numpy as np
 
 from uccurve._arrays import Flags, equal_weights
-from uccurve._checks import Array, as_written, proportion
+from uccurve._checks import Array, proportion
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
 
 from ._blocks import Blocks
@@ -128,16 +128,11 @@ def coverage_interval(
 
 
 def coverage_tail(
-    covered: Flags,
-    weight: Array | None,
-    blocks: Blocks,
-    promised: Fraction | float,
-    *,
-    confidence_level: float = 0.95,
+    covered: Flags, weight: Array | None, blocks: Blocks, confidence_level: float, *, promised: Fraction
 ) -> float:
     """Return the one-sided p-value of a coverage below the `promised` one, with the effective number of rows."""
     missed, n_eff = effective_rows(~covered, weight, blocks, confidence_level)
-    return nan if isnan(n_eff) else binomial_tail(missed * n_eff, n_eff, float(1 - as_written(promised)))
+    return nan if isnan(n_eff) else binomial_tail(missed * n_eff, n_eff, float(1 - promised))
 
 
 def segment_test(covered: Flags, weight: Array | None, blocks: Blocks, segment: Flags) -> float:

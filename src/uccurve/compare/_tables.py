@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from uccurve._arrays import evenly
 
 from ._columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
 from ._formats import coverage, fixed, short
@@ -123,7 +123,7 @@ def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:
             yield Table("Pairs by WIS", chosen(pairs, assessment.wis_comparisons, settings), assessment.wis_comparisons)
         return
     names = sorted({level.level for row in rows for level in row.levels})
-    shown = [names[i] for i in np.linspace(0, len(names) - 1, min(len(names), LEVELS_SHOWN)).round().astype(int)]
+    shown = [names[i] for i in evenly(len(names), LEVELS_SHOWN)]
     yield Table("Coverage by level, as delivered", chosen(level_columns(shown), rows, settings), rows)
 
 

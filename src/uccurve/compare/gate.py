@@ -265,7 +265,7 @@ def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
         segment = part.label if part.feature == "segment" else f"{part.feature} {part.label}"
     covered, promised, level = path.critical <= path.delivered, float(1 - model.alpha), model.confidence_level
     value, (low, high) = path.mean(covered), coverage_interval(covered, path.weight, blocks, level)
-    pvalue = coverage_tail(covered, path.weight, blocks, 1 - model.alpha, confidence_level=level)
+    pvalue = coverage_tail(covered, path.weight, blocks, level, promised=1 - model.alpha)
     ends = low - promised, high - promised
     return Check("coverage", segment, len(path), value, promised, value - promised, *ends, pvalue)
 

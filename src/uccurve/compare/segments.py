@@ -82,9 +82,9 @@ def _assessed(model: Model, part: SegmentRows) -> Segment:
         segment[part.rows] = True
         pvalue = segment_test(model.covered, whole.weight, model.blocks, segment)
     elif part.blocks.count > 1:
-        how: Any = {"promised": 1 - model.alpha, "confidence_level": level}
-        pvalue = coverage_tail(covered, path.weight, part.blocks, **how)
-        shipped_pvalue = nan if shipped is None else coverage_tail(shipped, path.weight, part.blocks, **how)
+        how = path.weight, part.blocks, level
+        pvalue = coverage_tail(covered, *how, promised=1 - model.alpha)
+        shipped_pvalue = nan if shipped is None else coverage_tail(shipped, *how, promised=1 - model.alpha)
     t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
     ramps = Ramps(path)
     hull = ramps.lower_hull()
