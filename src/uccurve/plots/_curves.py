@@ -9,11 +9,9 @@ from uccurve._checks import Array, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, OperatingPoint
 
-Knob = Literal["scale", "shift"]  # what a curve is followed by: levels are scales too
 
-
-def knob(curve: Curve) -> Knob:
-    """What moves the bands."""
+def knob(curve: Curve) -> Literal["scale", "shift"]:
+    """What moves the bands: levels are scales too."""
     return "shift" if curve.vary == "shift" else "scale"
 
 
@@ -37,32 +35,28 @@ def constant_curve(curve: Curve) -> UCC | None:
     return UCC(curve.intervals.constant(), vary=knob(curve)) if isinstance(curve, UCC) else None
 
 
-def knots(t: Array, values: Array, *, tolerance: float, most: int | None = None) -> tuple[Indices, float]:
-    """Places in `t` between which straight lines follow every row of `values`, and the largest distance left.
+def knots(t: Array, values: Array, most: int) -> Indices:
+    """At most so many of two or more places in `t`, between which straight lines follow every row of `values`.
 
-    Places are added where the lines are furthest off until all are within `tolerance`, or `most` are taken.
+    Places are added where the lines are furthest off, until none is off.
 
     >>> t = np.arange(9.0)
-    >>> knots(t, np.abs(t - 3)[None], tolerance=0)
-    (array([0, 3, 8]), 0.0)
+    >>> knots(t, np.abs(t - 3)[None], most=5)
+    array([0, 3, 8])
     """
-    kept = np.array([0, len(t) - 1]) if len(t) > 1 else np.zeros(1, dtype=np.intp)
-    while True:
+    kept = np.array([0, len(t) - 1])
+    while len(kept) < most:
         worst, off = _worst(t, values, kept)
-        wrong = off > tolerance
-        room = len(t) if most is None else max(most - len(kept), 0)
-        if not wrong.any() or not room:
-            return kept, float(off.max(initial=0.0))
-        new = worst[wrong]
-        if len(new) > room:
-            new = new[np.argsort(-off[wrong], kind="stable")[:room]]
+        furthest = np.argsort(-off, kind="stable")[: most - len(kept)]
+        new = worst[furthest[off[furthest] > 0]]
+        if not len(new):
+            break
         kept = np.sort(np.concatenate([kept, new]))
+    return kept
 
 
 def _worst(t: Array, values: Array, kept: Indices) -> tuple[Indices, Array]:
     """Between each two kept places, the one furthest from the straight line, and how far it is."""
-    if len(t) < 2:
-        return kept[:0], np.zeros(0)
     off = np.max([np.abs(row - np.interp(t, t[kept], row[kept])) for row in values], axis=0)
     off[kept] = 0.0  # also where two vertices share one t
     largest = np.maximum.reduceat(off[:-1], kept[:-1])

@@ -130,6 +130,6 @@ def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
     falling = [METRICS.index("miss_rate"), METRICS.index("deficit")]
     sizes[falling] = columns[falling, 0]
     scaled = columns / sizes[:, None]
-    kept = some[knots(t[some], scaled[:, some], tolerance=0.0, most=most)[0]]
+    kept = some[knots(t[some], scaled[:, some], most)]
     off = max(float(np.abs(row - np.interp(t, t[kept], row[kept])).max()) for row in scaled)
     return kept, off
