@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -96,12 +95,6 @@ def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> None:
     refresh(ax)
 
 
-def beside(ax: PlotAxes, y: float, text: object, color: str = "#333333") -> None:
-    """Write to the right of the axes, where nothing is drawn."""
-    look: Any = {"textcoords": "offset points", "annotation_clip": False, "va": "center", "fontsize": "small"}
-    ax.annotate(str(text), (1, y), (6, 0), xycoords=("axes fraction", "data"), color=color, **look)
-
-
 def joined(axes: Axes, *, exact: bool = True) -> Literal["default", "steps-post", "steps-pre"]:
     """How matplotlib joins vertices: a miss rate keeps its value until it steps, other metrics are straight lines.
 
@@ -160,13 +153,8 @@ def title(name: Metric, unit: str | float) -> str:
     return f"{name}, in {'standard deviations of y' if unit == 'std' else f'units of {unit:.4g}'}"
 
 
-def tidy(ax: PlotAxes, *, lines: Sequence[str] = ()) -> None:
-    """Light grid, no box; `lines` are the names of what is drawn one below the other."""
+def tidy(ax: PlotAxes) -> None:
+    """Light grid, no box."""
     ax.grid(True, color="#DDDDDD", linewidth=0.6, zorder=0)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    if lines:
-        ax.set_yticks(range(len(lines)), lines, fontsize="small")
-        ax.set_ylim(len(lines) - 0.5, -0.5)
-        ax.grid(False, axis="y")
-        ax.tick_params(axis="y", length=0)

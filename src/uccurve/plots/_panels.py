@@ -14,7 +14,7 @@ from uccurve.compare._formats import change, coverage, is_reachable, share, shor
 from uccurve.curve import UCC
 
 from ._curves import constant_curve, delivered_at, reached
-from ._drawing import DASHED, GREY, PALETTE, beside, mark_in_view, simplified, style, tidy, title, view
+from ._drawing import DASHED, GREY, PALETTE, mark_in_view, simplified, style, tidy, title, view
 from ._waterfall import Step, axis_end, waterfall
 
 if TYPE_CHECKING:
@@ -175,8 +175,7 @@ def segments(found: Assessment, ax: PlotAxes) -> None:
     ax.set_yticks(range(len(titles)), distinct(titles), fontsize="small")
     ax.spines[:].set_visible(False)
     ax.set_xlabel("coverage minus that of all rows, %" if asked is None else "coverage as delivered, %")
-    total = len(own)
-    rest = f", the worst {LINES} of {total}" if total > LINES else ""
+    rest = f", the worst {LINES} of {len(own)}" if len(own) > LINES else ""
     ax.set_title(f"Coverage by segment{rest}; frames mark what fails", loc="left", fontsize="medium")
 
 
@@ -212,7 +211,8 @@ def _estimate(ax: PlotAxes, y: int, ends: Array, color: str, text: str) -> None:
     if isfinite(value):
         ax.plot([low, high], [y, y], color=color, linewidth=2.2, solid_capstyle="butt", zorder=2)
         ax.plot([value], [y], marker="o", color=color, markersize=6, zorder=3)
-    beside(ax, y, text)
+    look: Any = {"textcoords": "offset points", "annotation_clip": False, "va": "center", "fontsize": "small"}
+    ax.annotate(text, (1, y), (6, 0), xycoords=("axes fraction", "data"), color="#333333", **look)
 
 
 def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
@@ -228,8 +228,12 @@ def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
 
 
 def _titled(ax: PlotAxes, title: str, rows: Sequence[ModelRow], found: Assessment) -> None:
-    """Name the models and the panel."""
-    tidy(ax, lines=distinct(rows))
+    """Name the panel and the models, one below the other."""
+    tidy(ax)
+    ax.set_yticks(range(len(rows)), distinct(rows), fontsize="small")
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.grid(False, axis="y")
+    ax.tick_params(axis="y", length=0)
     ax.set_title(f"{title}{best_of(rows, found)}", loc="left", fontsize="medium")
 
 

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 from uccurve.compare._formats import alike
 from uccurve.points import Decomposition
 
-Kind = Literal["total", "saves", "costs"]
 CUT = 1.5  # bars that end beyond this multiple of the best single interval's score are cut there
 
 
@@ -17,7 +16,7 @@ class Step(NamedTuple):
     name: str
     start: float
     end: float
-    kind: Kind
+    kind: Literal["total", "saves", "costs"]
     label: str = ""
 
 

@@ -66,15 +66,14 @@ def assessment(
     if panel is None:
         return _overview(found, chosen)
     checks.choice("panel", panel, get_args(Panel))
-    figure: Any = new_figure(_size(found, panel)) if ax is None else ax.get_figure(root=True)
+    figure: Figure = new_figure(_size(found, panel)) if ax is None else ax.get_figure(root=True)  # type: ignore[assignment]
     if panel == "curves":
         panels.curves(found, figure, chosen)
     elif panel == "pit":
         panels.pit(found, figure, ax)
     else:
         DRAWN[panel](found, ax or figure.add_subplot())
-    drawn: Figure = figure
-    return drawn
+    return figure
 
 
 def _size(found: Assessment, panel: Panel) -> tuple[float, float]:
