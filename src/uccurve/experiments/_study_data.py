@@ -8,10 +8,11 @@ import numpy as np
 import sklearn.datasets
 from sklearn.model_selection import GroupKFold
 
+from uccurve._arrays import Indices
+
 from . import loaders
 from .experiment import Floats
 
-Index = np.ndarray[Any, np.dtype[np.intp]]
 FOLDS = 5
 # Up to so many rows a seed tests all folds of its own shuffle; above, each seed tests one fold of the same shuffle.
 FEW = 1000
@@ -19,7 +20,7 @@ QUICK_ROWS = 300
 
 
 # Features, target, a label per row that dependent rows share, and which rows no method may train on.
-Table = tuple[Floats, Floats, Index, np.ndarray[Any, np.dtype[np.bool_]]]
+Table = tuple[Floats, Floats, Indices, np.ndarray[Any, np.dtype[np.bool_]]]
 
 
 class Trial(NamedTuple):
@@ -30,9 +31,9 @@ class Trial(NamedTuple):
     quick: bool
     X: Floats
     y: Floats
-    label: Index
-    folds: list[tuple[Index, Index]]
-    test: Index
+    label: Indices
+    folds: list[tuple[Indices, Indices]]
+    test: Indices
 
 
 def trial(name: str, seed: int, *, quick: bool) -> Trial:
@@ -46,7 +47,7 @@ def trial(name: str, seed: int, *, quick: bool) -> Trial:
     return Trial(name, seed, quick, X, y, label, folds, np.concatenate([test for _, test in folds]))
 
 
-def table(X: Any, y: Any, label: Index | None = None, hidden: Any = False) -> Table:
+def table(X: Any, y: Any, label: Indices | None = None, hidden: Any = False) -> Table:
     """Return a table of floats; by default rows are independent and may all be trained on."""
     label = np.arange(len(y)) if label is None else label
     return np.asarray(X, float), np.asarray(y, float), label, np.broadcast_to(hidden, len(y))

@@ -38,9 +38,6 @@ class Settings(dict[str, Any]):
         return hash(json.dumps(self, sort_keys=True))
 
 
-Work = Mapping[str, Callable[[int, Settings], Arrays]]  # what computes each part of a seed
-
-
 @cache
 def printed() -> dict[str, Any]:
     """Return what `paper.toml` says of each experiment."""
@@ -128,7 +125,7 @@ class Experiment:
     """
 
     name: str
-    work: Work
+    work: Mapping[str, Callable[[int, Settings], Arrays]]
     read: Callable[[str, Parts, int], Findings]
     draw: Callable[[Parts], dict[str, Any]]
     readings: tuple[str, ...] = (FIRST,)
@@ -172,14 +169,6 @@ class Experiment:
         work = {name: compute for name, compute in self.work.items() if name not in left_out}
         path = {name: store.part_path(self.name, f"{name}-seed{seed}", {**depends, "part": name}) for name in work}
         return {name: partial(store.finished, path[name], partial(work[name], seed, settings)) for name in work}
-
-    def computed(self, seed: int, *, quick: bool, step: Callable[[str], None] = lambda _: None) -> Parts:
-        """Return the arrays of a seed's parts, from the cache where they are kept; `step` hears what comes next."""
-        found = {}
-        for name, part in self.parts(seed, quick=quick).items():
-            step(f"{name}, seed {seed}")
-            found[name] = part()
-        return found
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
         """Return what each reading says, with proper scores; some are for the first seeds only."""

@@ -116,16 +116,19 @@ def run_one(experiment: Experiment, folder: Path, *, quick: bool, seeds: int | N
     """Compute what is missing, judge every seed, draw one, and write the experiment's files."""
     from .figures import save
 
-    chosen = experiment.seeds(seeds, quick=quick)
-    total, steps = sum(len(experiment.parts(seed, quick=quick)) + 1 for seed in chosen), count()
+    work = {seed: experiment.parts(seed, quick=quick) for seed in experiment.seeds(seeds, quick=quick)}
+    total, steps = sum(len(parts) + 1 for parts in work.values()), count()
 
     def step(label: str) -> None:
         progress(f"{experiment.name}: {label}", next(steps), total)
 
     judged: dict[int, dict[str, Findings]] = {}
     figures: dict[str, Any] = {}
-    for seed in chosen:
-        parts = experiment.computed(seed, quick=quick, step=step)
+    for seed, computing in work.items():
+        parts = {}
+        for name, compute in computing.items():
+            step(f"{name}, seed {seed}")
+            parts[name] = compute()
         step(f"curves, tests and scores, seed {seed}")
         judged[seed] = experiment.judge(parts, seed)
         if seed == experiment.illustration or not figures:

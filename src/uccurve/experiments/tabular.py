@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import KFold, cross_val_predict, train_test_split
 from sklearn.utils.parallel import Parallel, delayed
 
+from uccurve._arrays import Indices
 from uccurve.train import BandRegressor
 
 from .bands import BM, ED, OURS, banded, calibrated_by_fold, models_of, summary, tuned, with_constant
@@ -19,7 +20,6 @@ from .figures import Figures, canvas, draw_curves
 
 Data = tuple[Floats, Floats]  # features and targets
 Sets = Mapping[str, Data]  # new rows by the name of their set
-Index = np.ndarray[Any, np.dtype[np.intp]]
 # Return the claims that models, cells, the unit and the seed bear out; may add cells.
 Judge = Callable[[Models, Cells, float, int], Mapping[str, bool]]
 
@@ -100,7 +100,7 @@ def area_bands(train: Data, settings: Settings, *, seed: int) -> dict[str, Calla
 # ---- folds
 
 
-def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Index, Index, Index]]:
+def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Indices, Indices, Indices]]:
     """Yield the training, held-out and test rows of each fold of each repetition."""
     for repetition in range(settings["repetitions"]):
         state = 1000 * seed + repetition
