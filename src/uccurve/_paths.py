@@ -269,7 +269,9 @@ class ShiftPath(Path):
         largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))
         start, missed = 0.0 - largest, fields["error"] > 0
         fields["critical"][~missed] = start  # a zero-width interval covers y_true == y_pred
-        np.maximum(fields["critical"], np.nextafter(start, np.inf), out=fields["critical"], where=missed)  # only
+        np.maximum(
+            fields["critical"], np.nextafter(start, np.inf), out=fields["critical"], where=missed
+        )  # and no other
         path = cls(**fields, start=start)
         refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
         return path

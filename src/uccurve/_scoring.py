@@ -26,10 +26,10 @@ def interval_score(point: Mapping[Metric, float], alpha: float) -> float:
     return penalised(2 * point["bandwidth"], point["deficit"], alpha)
 
 
-def saved_share(theirs: float, mine: float, nothing: float = 0.0) -> float:
-    """Share of a reference's area or score that is saved; `nothing` is what counts as 0."""
-    if theirs <= nothing:
-        return float("nan") if mine <= nothing else -np.inf
+def saved_share(theirs: float, mine: float, negligible: float = 0.0) -> float:
+    """Share of a reference's area or score that is saved; what is at most `negligible` counts as 0."""
+    if theirs <= negligible:
+        return float("nan") if mine <= negligible else -np.inf
     return (theirs - mine) / theirs if np.isfinite(theirs) else (1.0 if np.isfinite(mine) else float("nan"))
 
 

@@ -1,6 +1,6 @@
 """Model: the numbers of one model in an assessment, from one path, one order and one constant reference."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, isfinite, isnan, nan
@@ -39,24 +39,21 @@ class Target(NamedTuple):
 class Model:
     """One model: its curve as given, and the delivered intervals at the asked coverage, which are what is scaled.
 
-    The two are the same path but for a model of several levels. `flat_rows` are those of another model with the same
-    predictions, where there is one.
+    The two are the same path but for a model of several levels.
     """
 
-    def __init__(
-        self, name: str, curve: UCC, settings: AssessmentSettings, blocks: Blocks, *, flat_rows: Array | None = None
-    ) -> None:
-        self.name, self.curve, self.settings, self.blocks, self._flat_rows = name, curve, settings, blocks, flat_rows
+    def __init__(self, name: str, curve: UCC, settings: AssessmentSettings, blocks: Blocks) -> None:
+        self.name, self.curve, self.settings, self.blocks = name, curve, settings, blocks
         self.alpha, self.confidence_level = miss_rate_of(settings.shown_coverage), settings.confidence_level
         self.unit = curve._unit(settings.unit)  # what numbers are divided by
-        self._own = curve._delivered_curve(1 - self.alpha)
-        self.delivered = self._own.intervals
+        self._scaled_curve = curve._delivered_curve(1 - self.alpha)
+        self.delivered = self._scaled_curve.intervals
         self.level = min(float(1 - self.alpha), curve.levels[-1]) if curve.levels else None
 
     @cached_property
     def path(self) -> Path:
         """Rows of the delivered intervals."""
-        return self._own._path()
+        return self._scaled_curve._path()
 
     @cached_property
     def _whole_path(self) -> Path:
@@ -95,7 +92,7 @@ class Model:
     @cached_property
     def best_t(self) -> float:
         """The t with the smallest interval score."""
-        return self._own._ramps(self.path).lower_hull().best_t(float(self.alpha))
+        return self._scaled_curve._ramps(self.path).lower_hull().best_t(float(self.alpha))
 
     def score_rows(self, t: float) -> Array:
         """Each row's interval score at one t, in units of y_true; at the best t that is its part of the best score."""
@@ -111,28 +108,28 @@ class Model:
     @property
     def scaled_crps_rows(self) -> Array:
         """The same of multiples of the delivered interval, which for a model of several levels is another path."""
-        return _crps_rows(self.path, self._own._ramps(self.path))
+        return _crps_rows(self.path, self._scaled_curve._ramps(self.path))
 
-    @cached_property
-    def flat_rows(self) -> Array:
+    def constant_crps_rows(self) -> Array:
         """The same of a constant band around the same predictions."""
-        if self._flat_rows is not None:
-            return self._flat_rows
         constant = self.path.constant()
         return _crps_rows(constant, Ramps(constant))
 
-    def row(self) -> ModelRow:
-        """All numbers of the model; its rank and p-value depend on the others."""
-        self.flat_rows  # noqa: B018  # before the model's own order takes memory
+    def row(self, constant_rows: Array) -> ModelRow:
+        """All numbers of the model; its rank and p-value depend on the others.
+
+        `constant_rows` are those of the constant band, made before the model's own order takes memory.
+        """
         path, size, settings = self.path, self.path.unit / self.unit, self.settings
-        fields: dict[str, Any] = self._coverage_of(self.delivered, path) | self._calibration() | self._scores()
+        fields: dict[str, Any] = self._coverage_of(self.delivered, path) | self._calibration()
+        fields |= self._scores(constant_rows)
         fields |= {
             name: value * (1.0 if name == "miss_rate" else size) for name, value in path.at(path.delivered).items()
         }
         for axes in SUMMARY:
             fields |= self._areas(axes)
-        x, y = settings.axes if settings.axes[1] in FALLING else settings.axes[::-1]
-        x, y = (x, y) if y in FALLING else HEADLINE
+        axes = settings.axes if FALLING.intersection(settings.axes) else HEADLINE
+        x, y = axes if axes[1] in FALLING else axes[::-1]
         return ModelRow(
             name=self.name,
             n=len(path),
@@ -141,7 +138,7 @@ class Model:
             concentration=rows_carrying(0.5, row_shares(self._whole_ramps, self._whole_path, y, x)),
             level=self.level,
             **fields,
-            **asked_for(self.curve, settings),
+            **partial_gain_and_costs(self.curve, settings),
             **self._level_fields(),
         )
 
@@ -168,72 +165,73 @@ class Model:
             change = influence.half_width_influence(path, t, float(1 - self.alpha), sparsity)
         moved = {"shift": t * path.unit} if path.vary == "shift" else {"scale": t, "scale_low": low, "scale_high": high}
         moved["shipped_score"] = score * path.unit / self.unit
-        return moved | self._with_ends("half_width", width, change, path.unit / self.unit)
+        return moved | self._with_interval("half_width", width, change, path.unit / self.unit)
 
-    def _scores(self) -> dict[str, float]:
+    def _scores(self, constant_rows: Array) -> dict[str, float]:
         """Best interval score, potential CRPS and skill, with their intervals."""
-        score, crps, flat = self.score_rows(self.best_t), self.crps_rows, self.flat_rows
+        score, crps = self.score_rows(self.best_t), self.crps_rows
         out: dict[str, float] = {}
         for name, rows in (("score", score), ("crps", crps)):
-            out |= self._with_ends(name, self.path.mean(rows), self._log_influence(rows), 1 / self.unit)
-        means = self.path.mean(crps), self.path.mean(flat)
-        return out | self._saved("skill", *means, self._log_influence(crps), self._log_influence(flat))
+            out |= self._with_interval(name, self.path.mean(rows), self._log_influence(rows), 1 / self.unit)
+        both = crps, constant_rows
+        return out | self._saved("skill", [*map(self.path.mean, both)], [*map(self._log_influence, both)])
 
     def _areas(self, axes: Axes) -> dict[str, float]:
         """One of the paper's areas and its gain over the constant band, with their intervals."""
         path, ramps, name = self._whole_path, self._whole_ramps, "_".join(axes)
         size = float(np.power(path.unit / self.unit, sum(metric != "miss_rate" for metric in axes)))
         area = influence.whole_area(path, ramps, axes)
-        own = self._log_influence(influence.area_contributions(path, ramps, axes), 2)
+        change = self._log_influence(influence.area_contributions(path, ramps, axes), 2)
         rows = influence.constant_area_contributions(path, axes)
-        flat, nothing = path.mean(rows) / 2, rounding_of_area(path, axes)
-        gain = self._saved(f"gain_{name}", area, flat, own, self._log_influence(rows, 2), nothing=nothing)
-        return self._with_ends(f"area_{name}", area, own, size) | gain
+        values, changes = (area, path.mean(rows) / 2), (change, self._log_influence(rows, 2))
+        gain = self._saved(f"gain_{name}", values, changes, rounding_of_area(path, axes))
+        return self._with_interval(f"area_{name}", area, change, size) | gain
 
     @cached_property
     def wis_rows(self) -> WISRows:
         """Each row's weighted interval score of the delivered levels, in units of y_true."""
-        return wis_rows(self._own_levels)
+        return wis_rows(self._levels)
 
     @property
-    def _own_levels(self) -> dict[float, Intervals]:
+    def _levels(self) -> dict[float, Intervals]:
         return dict(zip(self.curve.levels, self.curve._levels, strict=True))
 
     def _level_fields(self) -> dict[str, Any]:
         """Calibration of a model's own levels, their PIT histogram and weighted interval score."""
         if not self.curve.levels:
             return {}
-        own, rows = self._own_levels, []
-        paths = {level: ScalePath.of(intervals) for level, intervals in own.items()}
+        levels, rows = self._levels, []
+        paths = {level: ScalePath.of(intervals) for level, intervals in levels.items()}
         for level, path in paths.items():
-            fields: dict[str, Any] = self._coverage_of(own[level], path)
+            fields: dict[str, Any] = self._coverage_of(levels[level], path)
             fields |= {"promise": promise_of(fields, level), "half_width": path.mean_half_width * path.unit / self.unit}
             scale = t_for_coverage(path, 1 - miss_rate_of(level))
             rows.append(LevelRow(model=self.name, level=level, scale=scale, **fields))
         score, mean = self.wis_rows.score, self.path.mean
         return {
             "levels": tuple(rows),
-            "pit": pit(own, self.blocks, self.confidence_level),
+            "pit": pit(levels, self.blocks, self.confidence_level),
             "potential_wis": potential_wis(paths) / self.unit,
-            **self._with_ends("wis", mean(score), self._log_influence(score), 1 / self.unit),
+            **self._with_interval("wis", mean(score), self._log_influence(score), 1 / self.unit),
             **{f"wis_{name}": mean(part) / self.unit for name, part in self.wis_rows._asdict().items()},
         }
 
     def _log_influence(self, rows: Array | None, degree: int = 1) -> Array | None:
         return None if rows is None else influence.log_influence(self.path, rows, degree=degree)
 
-    def _with_ends(self, name: str, value: float, change: Array | None, size: float) -> dict[str, float]:
+    def _with_interval(self, name: str, value: float, change: Array | None, size: float) -> dict[str, float]:
         """A positive value and its interval by the influence of each row on its logarithm."""
         low, high = self._ends(value, change)
         return {name: value * size, f"{name}_low": low * size, f"{name}_high": high * size}
 
     def _saved(
-        self, name: str, mine: float, theirs: float, own: Array | None, flat: Array | None, *, nothing: float = 0.0
+        self, name: str, values: Sequence[float], changes: Sequence[Array | None], negligible: float = 0.0
     ) -> dict[str, float]:
-        """Share of what the constant band has that is saved, and its interval."""
-        saved = saved_share(theirs, mine, nothing)
-        change = None if own is None or flat is None or not isfinite(saved) else own - flat
-        low, high = self._ends(mine / theirs if theirs else nan, change)
+        """Share that is saved, and its interval, from the model's value and change and those of the constant band."""
+        (mine, constant), (change, reference) = values, changes
+        saved = saved_share(constant, mine, negligible)
+        difference = None if change is None or reference is None or not isfinite(saved) else change - reference
+        low, high = self._ends(mine / constant if constant else nan, difference)
         return {name: saved, f"{name}_low": 1 - high, f"{name}_high": 1 - low}
 
     def _ends(self, value: float, change: Array | None) -> tuple[float, float]:
@@ -242,7 +240,7 @@ class Model:
         return interval(value, change, self.blocks, self.confidence_level, log=True)
 
 
-def asked_for(curve: Curve, settings: AssessmentSettings) -> dict[str, Any]:
+def partial_gain_and_costs(curve: Curve, settings: AssessmentSettings) -> dict[str, Any]:
     """Return the partial gain and the costs of a curve, where they were asked for."""
     how: Any = {"axes": settings.axes, "unit": settings.unit}
     found: dict[str, Any] = {}

@@ -200,14 +200,14 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
     own, constant = replace(statistic, asked="area" if statistic.asked == "gain" else "crps"), path.constant()
     mine, theirs = (summed(one, own, unit, count, smooth=smooth) for one in (path, constant))
-    nothing = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
+    negligible = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
     width = mine.table.shape[1]
 
     def values(drawn: Array) -> Array:
         area, reference = mine.values(drawn[:, :width]), theirs.values(drawn[:, width:])
-        undefined = np.where(area <= nothing, np.nan, -np.inf)
+        undefined = np.where(area <= negligible, np.nan, -np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(reference <= nothing, undefined, (reference - area) / reference)
+            return np.where(reference <= negligible, undefined, (reference - area) / reference)
 
     return Summed(np.hstack([mine.table, theirs.table]), values)
 

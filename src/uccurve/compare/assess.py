@@ -112,35 +112,36 @@ def assess(
     asked: Any = {"axes": axes, "partial": partial, "c": c, "unit": unit, "confidence_level": confidence_level}
     asked["n_resamples"] = None if n_resamples is None else positive("n_resamples", n_resamples)
     settings = asked_settings(coverage, seed=seed, **asked)
-    generator(seed)
+    generator(seed)  # refuses what is no seed
     curves, repeated = curves_by_name(models, rows)
     first, *others = curves.values()
     blocks = Blocks.of(first.intervals, block, row_ids=repeated)
     if not blocks.independent:
-        length = block is not None and np.ndim(block) == 0
-        settings = replace(settings, block=f"blocks of {block!s} rows" if length else counted(blocks.count, "block"))
+        is_length = block is not None and np.ndim(block) == 0
+        settings = replace(settings, block=f"blocks of {block!s} rows" if is_length else counted(blocks.count, "block"))
     comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
-    drawn = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
+    find_crossings = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
     parts, notes = segment_rows(by, blocks, bins), [*common_notes(blocks, comparable=comparable)]
     found, segments, lines = list[ModelRow](), list[Segment](), dict[str, Line]()
-    on_rank, on_wis, flat_rows = dict[str, Array](), dict[str, Array](), None
+    ranking_rows, wis_rows = dict[str, Array](), dict[str, Array]()
     with watched(progress, "assessment") as tick:
         for name, curve in curves.items():
-            model = Model(name, curve, settings, blocks, flat_rows=flat_rows)
+            model = Model(name, curve, settings, blocks)
             segments += assessed_segments(model, parts)
-            found.append(_row(model))
-            notes += [*notes_on(found[-1], settings, **_facts(model)), *_own_levels(model)]
-            on_rank[name] = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
+            if not (found and comparable):
+                constant_rows = model.constant_crps_rows()
+            found.append(_row(model, constant_rows))
+            notes += [*notes_on(found[-1], settings, **_facts(model)), *_note_on_levels(model)]
+            ranking_rows[name] = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
             if curve.levels:
-                on_wis[name] = model.wis_rows.score
-            flat_rows = model.flat_rows if comparable else None
-            if drawn:
+                wis_rows[name] = model.wis_rows.score
+            if find_crossings:
                 lines[name] = Line.of(curve, settings.axes, unit)
             if len(first.intervals) * len(curves) > KEPT_ROWS:
                 curve._forget_order()
             if tick is not None:
                 tick(len(found), len(curves))
-    comparisons = _comparisons(on_rank, model, settings.ranked_by)
+    comparisons = _comparisons(ranking_rows, model, settings.ranked_by)
     same_levels = len({curve.levels for curve in curves.values()}) == 1 and first.levels
     ranked = with_ranks(found, comparisons, settings.ranked_by)
     crossings = [
@@ -158,7 +159,7 @@ def assess(
         verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
         curves=curves,
         comparable=comparable,
-        wis_comparisons=tuple(_comparisons(on_wis, model, "wis")) if same_levels else (),
+        wis_comparisons=tuple(_comparisons(wis_rows, model, "wis")) if same_levels else (),
     )
 
 
@@ -186,9 +187,9 @@ def _facts(model: Model) -> dict[str, Any]:
     return facts | {"raised": intervals.raised, "dropped": intervals.dropped}
 
 
-def _row(model: Model) -> ModelRow:
+def _row(model: Model, constant_rows: Array) -> ModelRow:
     """All numbers of a model, with bootstrap intervals in place of those by influence where they were asked for."""
-    row, settings, ends = model.row(), model.settings, dict[str, Any]()
+    row, settings, ends = model.row(constant_rows), model.settings, dict[str, Any]()
     if settings.n_resamples is None:
         return row
     coverage = {"coverage": settings.shown_coverage}
@@ -197,10 +198,10 @@ def _row(model: Model) -> ModelRow:
     if settings.partial is not None:
         asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
     how: Any = {name: getattr(settings, name) for name in ("unit", "confidence_level", "n_resamples", "seed")}
+    how |= {"block": model.blocks, "progress": False}
     for name, options in asked.items():
         if isfinite(getattr(row, name)):
-            how |= {"statistic": "gain" if "gain" in name else name, "block": model.blocks, "progress": False}
-            found = bootstrap(model.curve, **how, **options)
+            found = bootstrap(model.curve, **how | {"statistic": "gain" if "gain" in name else name}, **options)
             ends |= {f"{name}_low": found.low, f"{name}_high": found.high}
     return replace(row, **ends)
 
@@ -216,11 +217,11 @@ def _comparisons(rows: Mapping[str, Array], model: Model, statistic: Any) -> lis
 
 def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float) -> list[Comparison]:
     """Adjust the p-values for all pairs, and say which model of each is better."""
-    adjusted, level = holm([one.pvalue for one in compared]), 1 - confidence_level
-    return [
-        replace(one, pvalue_holm=p, better=(one.first if one.difference < 0 else one.second) if p <= level else None)
-        for one, p in zip(compared, adjusted, strict=True)
-    ]
+    out = []
+    for one, pvalue in zip(compared, holm([one.pvalue for one in compared]), strict=True):
+        better = one.first if one.difference < 0 else one.second
+        out.append(replace(one, pvalue_holm=pvalue, better=better if pvalue <= 1 - confidence_level else None))
+    return out
 
 
 def _paired(first: Array, second: Array, model: Model) -> tuple[float, float, float, float]:
@@ -307,7 +308,7 @@ def notes_on(
         )
 
 
-def _own_levels(model: Model) -> Iterator[str]:
+def _note_on_levels(model: Model) -> Iterator[str]:
     """Whether a model's own levels or multiples of its delivered interval fit the errors better, if either does."""
     if len(model.curve.levels) < 2 or model.blocks.count < 2:
         return

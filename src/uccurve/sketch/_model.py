@@ -16,7 +16,7 @@ from uccurve import _checks as checks
 from uccurve._checks import HEADLINE, METRICS, SUMMARY, Array
 from uccurve._distributions import order_statistic_ranks
 from uccurve.compare._formats import coverage as percentage
-from uccurve.compare._model import asked_for, promise_of
+from uccurve.compare._model import partial_gain_and_costs, promise_of
 from uccurve.compare.assess import notes_on
 from uccurve.compare.results import AssessmentSettings, ModelRow
 
@@ -136,13 +136,13 @@ class StreamedModel:
         fields |= self._calibration(units, changes)
         for name, value in self.brackets.items():
             if name.startswith(("score", "crps", "area")):
-                fields |= self._with_ends(name, value, units, changes)
+                fields |= self._with_interval(name, value, units, changes)
             elif name.startswith(("skill", "gain")):
                 fields |= self._saved(name, value, units, changes)
         if self.levels:
             wis = sum(value for name, value in levels.items() if name.startswith("wis"))
             change = {"wis": changes["wis"] / (wis * self.size)} if wis > 0 else {}
-            fields |= self._with_ends("wis", Bracket(wis, wis), units, change)
+            fields |= self._with_interval("wis", Bracket(wis, wis), units, change)
             fields["potential_wis"] = self.brackets["potential_wis"].middle
         coverage, scale, shipped = 1 - self.alpha, self.target.value, nan
         if isfinite(scale):
@@ -157,7 +157,7 @@ class StreamedModel:
             shipped_score=shipped,
             **fields,
             **levels,
-            **asked_for(self.curve, self.settings),
+            **partial_gain_and_costs(self.curve, self.settings),
         )
 
     @cached_property
@@ -183,7 +183,7 @@ class StreamedModel:
             found["potential_wis"] = total * (1 / (len(self.levels) + 0.5) / self.size)
         return found
 
-    def _with_ends(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:
+    def _with_interval(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:
         low, high = units.ends(value, changes.get(name), self.settings.confidence_level)
         return {name: value.middle, f"{name}_low": low, f"{name}_high": high}
 
@@ -205,7 +205,7 @@ class StreamedModel:
                 inf if last > count else self.answers.place(Fraction(ceil(last * n / count), n)).high,
             )
         width = self.answers.binned.half_width
-        widths = self._with_ends("half_width", Bracket(width * low, width * high), units, changes)
+        widths = self._with_interval("half_width", Bracket(width * low, width * high), units, changes)
         widths["half_width"] = width * value if isfinite(value) else inf
         return {"scale": value, "scale_low": ends[0], "scale_high": ends[1], **widths}
 
