@@ -338,9 +338,10 @@ class UCC:
         if i == 0:
             return outer.calibrated(scale=float(share))
         inner = self._levels[i - 1]
-        sides = [(inner.lower_band, outer.lower_band), (inner.upper_band, outer.upper_band)]
-        bands = [low + share * (high - low) for low, high in sides[: 2 - (inner.symmetric and outer.symmetric)]]
-        return Intervals._from_checked(outer.y_true, outer.y_pred, bands[0], bands[-1], weight=outer._weight)
+        below = above = inner.lower_band + share * (outer.lower_band - inner.lower_band)
+        if not (inner.symmetric and outer.symmetric):
+            above = inner.upper_band + share * (outer.upper_band - inner.upper_band)
+        return Intervals._from_checked(outer.y_true, outer.y_pred, below, above, weight=outer._weight)
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -425,7 +426,7 @@ class UCC:
     def _ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
         if "_order" not in vars(self):
-            vars(self)["_order"] = Ramps(path or self._path())
+            vars(self)["_order"] = Ramps(self._path() if path is None else path)
         ramps: Ramps = vars(self)["_order"]
         return ramps
 
@@ -434,7 +435,7 @@ class UCC:
         ramps = self._ramps()
         sizes, kept = self._sizes(ramps, unit), ramps.vertices(names)
         columns = {self._t_name: _times(ramps.t[kept], ramps.unit if self.vary == "shift" else 1.0)}
-        for name in sorted(names, key=("bandwidth", "miss_rate").__contains__):
+        for name in sorted(names, key=lambda name: name in ("bandwidth", "miss_rate")):
             ramps.values(name)  # those first that need the most memory beside their result
         return columns | {name: _times(ramps.values(name)[kept], sizes[name]) for name in names}
 
@@ -483,8 +484,8 @@ class UCC:
     def _level_of(self, t: float) -> float | None:
         if not self.levels:
             return None
-        exactly = [level for level in self.levels if level / self.levels[-1] == t]
-        return exactly[0] if exactly else t * self.levels[-1] if t < 1 else None
+        between = t * self.levels[-1] if t < 1 else None
+        return next((level for level in self.levels if level / self.levels[-1] == t), between)
 
     def _out_of_reach(self, path: Path, name: Metric, target: str, unit: Unit) -> str:
         word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]

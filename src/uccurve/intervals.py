@@ -41,7 +41,7 @@ class Intervals:
     Attributes
     ----------
     y_true, y_pred, lower, upper : read-only arrays of float64
-        As given, in the shape given.
+        In the shape given; bounds whose band ``min_band`` raised are moved with it.
     lower_band, upper_band : read-only arrays
         Distances from ``y_pred`` to the bounds, never negative.
     raised : int
@@ -165,18 +165,18 @@ class Intervals:
         cls, columns: dict[str, Any], weight: Any = None, min_band: Any = None, missing: Missing = "raise"
     ) -> Self:
         """Intervals from observations, predictions and one or two bands, under the names their caller uses."""
-        (y, p, *given), w, dropped = arrays.columns(columns, weight, missing)
-        names = (*columns, list(columns)[-1])[:4]
-        raised = 0
+        (y, p, below, *second), w, dropped = arrays.columns(columns, weight, missing)
+        above, names, raised = second[0] if second else below, [*columns], 0
         if min_band is not None:
-            minimum = checks.floor(min_band, mean_half_width(given[0], given[-1], w))
-            for band in given:
-                raised += int(np.count_nonzero(band < minimum)) * (3 - len(given))
+            minimum = checks.floor(min_band, mean_half_width(below, above, w))
+            for band in (below, *second):
+                raised += int(np.count_nonzero(band < minimum)) * (1 if second else 2)
                 np.maximum(band, minimum, out=band)
-        for name, band in zip(names[2:], given, strict=False):
+        for name, band in zip(names[2:], (below, *second), strict=True):
             rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
             checks.rows(band < 0, rule, band.__getitem__)
-        return cls._from_checked(y, p, given[0], given[-1], names, weight=w, raised=raised, dropped=dropped)
+        names += [] if second else names[-1:]
+        return cls._from_checked(y, p, below, above, names, weight=w, raised=raised, dropped=dropped)
 
     @classmethod
     def _from_checked(
