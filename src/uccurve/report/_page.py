@@ -2,9 +2,8 @@
 
 import base64
 import hashlib
-import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from math import isfinite
 from typing import Any
@@ -65,9 +64,8 @@ def page(
     coloured = ranking if len(found) <= COLOURED else ranking[:BEST]
     columns = {group: model_columns(group, found.rows, settings) for group in TITLES}
     tables = {group: Table(filled(TITLES[group], settings), some, ranking) for group, some in columns.items() if some}
-    levels, explorer = [level for row in ranking for level in row.levels], explorer_data(found)
+    levels = [level for row in ranking for level in row.levels]
     return _rendered(
-        {**explorer, "colours": len(coloured)},
         title=short(title, 200) if title else f"Prediction intervals: {named}",
         found=found,
         settings=settings,
@@ -83,7 +81,7 @@ def page(
         calibration=charts.calibration(found),
         levels=levels and Table("Coverage by level, as delivered", chosen(LEVELS, levels, settings), levels),
         pit=charts.pit(found),
-        explorer=explorer,
+        explorer={**explorer_data(found), "colours": len(coloured)},
         metrics=METRICS,
         pairs=sections.pairs(found),
         segments=sections.segments(found),
@@ -93,8 +91,8 @@ def page(
     )
 
 
-def _rendered(data: Mapping[str, Any], **context: Any) -> str:
-    """Return the page of ``report.html`` with `data` for its script and `context` for its words and tables."""
+def _rendered(**context: Any) -> str:
+    """Return the page of ``report.html`` with `context` for its words, tables and script."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
@@ -105,6 +103,7 @@ def _rendered(data: Mapping[str, Any], **context: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     filters = {"short": short, "coverage": coverage, "share": share}
     environment.filters |= filters | {"sentence": sentence, "sortable": sortable, "hover": hover}
 
@@ -117,7 +116,6 @@ def _rendered(data: Mapping[str, Any], **context: Any) -> str:
         "style": sources(STYLES),
         "script": own,  # ours, no data in it
         "plotly": base64.b64encode(zlib.compress(plotly.encode(), 9)).decode(),  # for DecompressionStream("deflate")
-        "data": embedded(data),  # has no character that could end its element
     }
     text = environment.get_template("report.html").render(
         policy="; ".join(POLICY).format(hashes=" ".join(f"'sha256-{digest}'" for digest in digests)),
@@ -149,13 +147,3 @@ def sortable(value: Any) -> float | None:
     """Return the number that a cell is sorted by; None for what is undefined or infinite."""
     first = value[0] if isinstance(value, tuple) else value
     return float(first) if isinstance(first, int | float) and isfinite(first) else None
-
-
-def embedded(data: Mapping[str, Any]) -> str:
-    r"""Return JSON that cannot leave the script element it stands in.
-
-    >>> print(embedded({"name": "</script>"}))
-    {"name":"\u003c/script\u003e"}
-    """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
