@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from uccurve import _checks as checks
-from uccurve._arrays import outside
+from uccurve._arrays import Indices, outside
 from uccurve._checks import DroppedRowsWarning, Rule, as_written, shown
 
 from ._names import Bounds, Columns, Long
@@ -19,7 +18,6 @@ from ._quantiles import level_of, pairs
 if TYPE_CHECKING:
     import narwhals as nw
 
-Integers = npt.NDArray[np.intp]
 HINT = "add the key column that tells such rows apart"
 
 
@@ -84,7 +82,7 @@ def _model(model: str, levels: Sequence[float]) -> Columns:
     return Columns(_name(model, 0.5), tuple(bounds), median=True)
 
 
-def _refuse_repeated(cells: Integers, quantile: str, keys: nw.DataFrame[Any]) -> None:
+def _refuse_repeated(cells: Indices, quantile: str, keys: nw.DataFrame[Any]) -> None:
     """Refuse forecasts in which a quantile of a model occurs twice."""
     _, place, counts = np.unique(cells, return_inverse=True, return_counts=True)
     must = f"occur once in each forecast ({', '.join(keys.columns)})"
@@ -92,7 +90,7 @@ def _refuse_repeated(cells: Integers, quantile: str, keys: nw.DataFrame[Any]) ->
     checks.rows(counts[place] > 1, rule, lambda at: shown(", ".join(map(str, keys.row(*at)))))
 
 
-def _refuse_changing(values: Any, first: Integers, name: str) -> None:
+def _refuse_changing(values: Any, first: Indices, name: str) -> None:
     """Refuse a column that differs from the first row of its forecast."""
     changing = ~np.isclose(values, values[first], rtol=0, atol=0, equal_nan=True)
     rule = Rule(name, "be the same in all rows of a forecast", ("differs", "differ"), HINT)

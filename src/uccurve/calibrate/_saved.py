@@ -65,18 +65,17 @@ def read(text: str | bytes) -> tuple[dict[str, Any], Keys, Calibrations]:
     settings, keys = data["settings"], data["keys"]
     learnt: Calibrations = {}
     for one in data["calibrations"]:
-        group = one["group"]
+        group = one.pop("group")
         if group is not None and (not group or len(group) != (1 if keys is None else len(keys))):
             raise ValueError("a `group` must have one label for each of its `keys`")
         label = group and (tuple(group) if len(group) > 1 else group[0])
-        found = Calibration(one["rows"], *(float(one[name]) for name in ("lower", "upper", "miss_rate")))
         if label in learnt:
             raise ValueError("each group must occur once")
+        learnt[label] = found = Calibration(**one)
         if settings["tails"] != "separate" and found.lower != found.upper:
             raise ValueError("`lower` and `upper` must be the same but for separate `tails`")
         if settings["vary"] != "shift" and min(found.lower, found.upper) < 0:
             raise ValueError("a scale must not be negative")
-        learnt[label] = found
     if (None in learnt) != (settings["fallback"] is not None or [*learnt] == [None]):
         raise ValueError("the group null must stand alone, or be the `fallback`")
     return settings, None if keys is None else tuple(keys), learnt

@@ -73,7 +73,7 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: A
         with outputs.file("--plot") as path:
             found.plot().savefig(path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower())
     outputs.write("--json", lambda: found.to_json() + "\n")
-    if outputs.leave_stdout:
+    if not outputs.streams:
         show(layout(found, full=full))
 
 
@@ -104,7 +104,7 @@ def gate_files(
     outcome = gate(models[old] if baseline is None else baseline, models[new], **asked)
     outputs.write("--json", lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
     outputs.write("--markdown", outcome.to_markdown)
-    if outputs.leave_stdout:
+    if not outputs.streams:
         show([outcome.to_text()])
     return outcome
 

@@ -39,7 +39,7 @@ def calibrate_files(
     outputs.write("--save", lambda: learnt.to_json() + "\n")
     if calibrated is not None:
         _write(*calibrated, outputs)
-    _report(learnt, to_stdout=outputs.leave_stdout)
+    _report(learnt, to_stdout=not outputs.streams)
 
 
 def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:

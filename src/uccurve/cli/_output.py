@@ -41,18 +41,17 @@ class Outputs:
     force: bool = False
 
     @property
-    def leave_stdout(self) -> bool:
-        """Whether standard output is left for what is printed."""
-        return "-" not in map(str, self.paths.values())
+    def streams(self) -> list[str]:
+        """The options that write to standard output, where nothing else is printed then."""
+        return [option for option, path in self.paths.items() if str(path) == "-"]
 
     def check(self, *inputs: str) -> None:
         """Refuse what cannot be read or written before long work starts."""
         if sum(path in STDIN for path in inputs) > 1:
             raise ValueError("standard input can be read once only. Hint: give - once.")
         check_apart(self.paths, {f"the input {short(path, 60)}": path for path in inputs})
-        streams = [option for option, path in self.paths.items() if str(path) == "-"]
-        if len(streams) > 1:
-            raise ValueError(f"{' and '.join(streams)} cannot both be standard output.")
+        if len(self.streams) > 1:
+            raise ValueError(f"{' and '.join(self.streams)} cannot both be standard output.")
         for path in self.paths.values():
             if path is not None and str(path) != "-":
                 check_target(path, force=self.force)

@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 import polars as pl
+from rich.filesize import decimal
 
 from uccurve.sketch.assess import StreamedAssessment, assess_frame
 
@@ -33,10 +34,10 @@ def choose_engine(found: Sequence[Part], request: Request) -> Engine:
         return "memory"
     if stream > free or need == inf:
         raise MemoryError(
-            f"{found[0].table.label} is too large: even streaming takes about {_shown(stream)}, and {_shown(free)} "
+            f"{found[0].table.label} is too large: even streaming takes about {decimal(stream)}, and {decimal(free)} "
             "are free. Hint: raise the limit (ulimit -v), or choose another engine with --engine."
         )
-    sizes = f"about {_shown(need)} would be needed in memory and {_shown(free)} are free"
+    sizes = f"about {decimal(int(need))} would be needed in memory and {decimal(free)} are free"
     say(f"{sizes}: streamed by polars (--engine memory loads it all)")
     return "polars"
 
@@ -47,15 +48,6 @@ def _rows(table: Table) -> int:
         return table.source.size // max(8 * len(table.columns), 1)
     content: Any = table.source.content
     return int(pl.scan_parquet(content, glob=False).select(pl.len()).collect().item())
-
-
-def _shown(size: float) -> str:
-    """Bytes for people.
-
-    >>> _shown(2_400_000_000), _shown(3_000_000)
-    ('2.4 GB', '3 MB')
-    """
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def stream(found: Sequence[Part], request: Request, engine: Engine, options: Mapping[str, Any]) -> StreamedAssessment:
