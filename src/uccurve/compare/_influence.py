@@ -54,26 +54,20 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     """Each row's part of a whole area on miss_rate vs. bandwidth, deficit vs. bandwidth or deficit vs. excess.
 
     An area is a sum over pairs of rows, ``sum_ij w_i w_j K(i, j)`` of the falling metric of i and the rising one of j.
-    The contribution of row i is ``sum_j w_j (K(i, j) + K(j, i))``; their mean is twice the area. None for other axes,
-    and where rows are uncoverable.
+    The contribution of row i is ``sum_j w_j (K(i, j) + K(j, i))``; their mean is twice the area. None where rows
+    are uncoverable, and for deficit vs. excess of bands that are not scaled.
     """
-    names = set(axes)
     if path.has_uncoverable_rows:
         return None
     closed = closed_axes(path, axes)
     if closed is not None:
         band, other, error = closed_columns(path, closed)
-        out: Array = band * path.mean(other) + path.mean(band) * other
-        if "bandwidth" not in closed:
-            out -= error * path.mean(error)
-        return out
-    if isinstance(path, ScalePath) and names == {"excess", "deficit"}:
-        return _excess_contributions(path, ramps)
-    if names not in ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}):
-        return None
+        return np.asarray(band * path.mean(other) + path.mean(band) * other - error * path.mean(error))
+    if "excess" in axes:
+        return _excess_contributions(path, ramps) if isinstance(path, ScalePath) else None
     t, place = ramps.t, ramps.places()
     x = ramps.values("bandwidth")
-    if names == {"bandwidth", "miss_rate"}:
+    if "miss_rate" in axes:
         y = ramps.values("miss_rate")[:-1]
         falling: Array = x[place] - x[0]
     else:
