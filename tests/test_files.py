@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 from uccurve.cli import _sources as sources
-from uccurve.cli._tables import HEADER_LIMIT, Table, listed
+from uccurve.cli._tables import HEADER_LIMIT, Table
+from uccurve.compare._formats import listed
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from uccurve.compare._formats import listed
 from uccurve.compare._tables import layout
 from uccurve.compare.assess import assess
 from uccurve.compare.gate import Gate, SavedScore, gate
@@ -17,7 +18,6 @@ from ._options import Engine, Request, joined_names
 from ._output import Outputs, say, show
 from ._sources import Source
 from ._streaming import choose_engine, stream
-from ._tables import listed
 
 Pair = tuple[str | None, str | None]  # of the baseline and of the proposed model
 

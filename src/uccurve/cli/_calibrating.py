@@ -14,7 +14,7 @@ from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, Columns, model_columns
 from uccurve.calibrate.calibrator import IntervalCalibrator
 from uccurve.compare._columns import Column
-from uccurve.compare._formats import Cell, amount, count, coverage, factor, share, short, words
+from uccurve.compare._formats import Cell, amount, count, coverage, factor, listed, share, short, words
 from uccurve.compare._tables import Table as Lines
 
 from ._loading import Part, load, part_of, parts
@@ -23,7 +23,7 @@ from ._output import Outputs, say, show
 from ._rows import complete_rows, group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
-from ._tables import Table, listed
+from ._tables import Table
 
 LISTED = 40  # groups that are listed at most
 

@@ -10,13 +10,13 @@ from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._long import widened
 from uccurve.adapters._names import Columns, key_columns, long_columns, model_columns, observed_column, told_coverage
 from uccurve.compare._formats import coverage as percent
-from uccurve.compare._formats import short
+from uccurve.compare._formats import listed, short
 
 from ._options import Request
 from ._output import say
 from ._rows import complete_rows, hint_at_blocks, matched_rows, refuse_other_rows, segment_labels
 from ._sources import Source
-from ._tables import Table, listed
+from ._tables import Table
 
 LISTED = 5  # models whose columns are told
 

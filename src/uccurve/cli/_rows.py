@@ -12,9 +12,9 @@ import polars as pl
 
 from uccurve._checks import DroppedRowsWarning
 from uccurve.adapters._names import SERIES, TIMES, plain_name
-from uccurve.compare._formats import short
+from uccurve.compare._formats import listed, short
 
-from ._tables import Table, listed
+from ._tables import Table
 
 LABELS = 60  # an integer with at most so many different values is a label, not a number to be cut into bins
 LOOKED_AT = 10_000  # rows that are looked at for a sorted time

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 import polars as pl
 
 from uccurve._checks import nearest
-from uccurve.compare._formats import short
+from uccurve.compare._formats import listed, short
 
 from ._sources import Source
 
@@ -152,16 +152,6 @@ class Table:
             stream.seek(max(0, self.source.size - 65536))
             tail = stream.read()
         return max(tail[len(tail.rstrip()) :].count(b"\n") - 1, 0)
-
-
-def listed(names: Sequence[str], limit: int = 12) -> str:
-    """Names as a short list.
-
-    >>> listed(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(short(name) for name in names[:limit]) + more
 
 
 def _parquet_columns(source: Source) -> tuple[str, ...]:

@@ -163,6 +163,16 @@ def axes_in_words(axes: Sequence[str]) -> str:
     return " vs. ".join(axes[::-1]).replace("_", " ")
 
 
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Names as a short list.
+
+    >>> listed(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(short(name) for name in names[:limit]) + more
+
+
 def coverage(value: float | None) -> Cell:
     """A coverage that was asked for, with all its digits.
 
@@ -194,7 +204,7 @@ def short(name: str, width: int = 40) -> str:
 
 
 def _cell(written: Callable[[float], str], value: float, low: float, high: float, sign: str = "") -> Cell:
-    if value is None or isnan(value):
+    if isnan(value):
         return Cell(DASH)
     text = f"{written(value)}{sign}" if isfinite(value) else written(value)
     return Cell(text, "" if isnan(low) or isnan(high) else f"[{written(low)}, {written(high)}]")

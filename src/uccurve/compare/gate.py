@@ -132,8 +132,7 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; what is infinite or undefined is None."""
-        found: dict[str, Any] = plain({"schema": SCHEMA, **asdict(self)})
-        return found
+        return dict(plain({"schema": SCHEMA, **asdict(self)}))
 
     def to_text(self) -> str:
         """Return the outcome and one line per check."""

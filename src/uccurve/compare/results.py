@@ -13,7 +13,7 @@ from uccurve._checks import nearest
 
 from . import _tables
 from ._columns import frame_columns, plain, record
-from ._formats import axes_in_words, short
+from ._formats import axes_in_words, listed, short
 from .calibration import PIT, LevelRow, Promise
 
 if TYPE_CHECKING:
@@ -415,6 +415,5 @@ def few_rows(row: ModelRow, settings: AssessmentSettings) -> str:
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:
-    listed = ", ".join(map(short, names[:12])) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     is_or_are = "is" if len(names) == 1 else "are"
-    return f"no model is called {short(repr(name))}; there {is_or_are} {listed}.{nearest(name, names)}"
+    return f"no model is called {short(repr(name))}; there {is_or_are} {listed(names)}.{nearest(name, names)}"
