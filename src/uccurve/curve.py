@@ -461,7 +461,7 @@ class UCC:
             return self._constant
         if isinstance(reference, Intervals):
             reference = UCC(reference, vary=self._t_name)
-        if not hasattr(reference, "potential_crps"):
+        if not isinstance(reference, Curve):
             raise TypeError(f"`reference` must be Intervals or a curve; got {type(reference).__name__}.")
         if isinstance(reference, UCC) and not np.array_equal(reference.intervals.y_true, self.intervals.y_true):
             raise ValueError("`reference` must have the same y_true: a gain compares intervals of the same rows.")

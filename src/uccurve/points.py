@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ._checks import HEADLINE, Array, Axes, Range, Target, Unit, Vary
 
@@ -96,6 +96,7 @@ class Decomposition:
         return cls(score, best, scale, *parts, climatology)
 
 
+@runtime_checkable
 class Curve(Protocol):
     """What `assess`, plots and pages ask of a curve: met by `UCC` over any path and by `SketchUCC`."""
 
