@@ -151,9 +151,10 @@ def test_a_few_huge_critical_scales_do_not_squeeze_the_rest() -> None:
     y = np.random.default_rng(0).normal(size=200)
     display = UCCDisplay.from_ucc(ucc.UCC(ucc.Intervals.from_bands(y, np.zeros(200), bands)), name="M")
     assert display.ax_.get_xlim()[1] < 10 < display.x[-1]
-    corner = view(display.axes, display.x, display.y, None)[0]
-    assert view(display.axes, display.x, display.y, (1.4 * corner, 0.2))[0] == 1.4 * corner
-    assert view(display.axes, display.x, display.y, (50.0, 0.2))[0] == corner
+    points = display.ucc.points(axes=display.axes)
+    corner = view(points)[0]
+    assert view(points, (1.4 * corner, 0.2))[0] == 1.4 * corner
+    assert view(points, (50.0, 0.2))[0] == corner
 
 
 def test_a_point_far_beyond_the_curve_is_an_arrow_at_the_edge_until_the_view_reaches_it() -> None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from uccurve._checks import FALLING, Array, Axes, Metric
+from uccurve.points import CurvePoints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+Point = tuple[float, float] | None
 # Okabe and Ito's colours, which people with any colour vision tell apart, the darker ones first.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Line styles once the colours are used up.
@@ -49,24 +51,25 @@ def style(index: int) -> dict[str, Any]:
     return {"color": PALETTE[place], "linestyle": DASHES[lap % len(DASHES)]}
 
 
-def curve(ax: PlotAxes, x: Array, y: Array, corner: tuple[float, float], **options: Any) -> Line2D:
-    """Add a curve in the next style; `corner` is the furthest point from the origin that the view has to hold."""
+def curve(ax: PlotAxes, points: CurvePoints, near: Point = None, *, exact: bool = True, **options: Any) -> Line2D:
+    """Add a curve in the next style; the view holds what is worth looking at, as in `view`."""
     from matplotlib.lines import Line2D
 
     index = sum(line.get_gid() == CURVE for line in ax.get_lines())
     look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
-    line = Line2D(x, y, **{**look, **options})
+    line = Line2D(points.x, points.y, **{**look, "drawstyle": joined(points.axes, exact=exact), **options})
     ax.add_artist(line)  # so that vertices far away leave the view alone
-    ax.update_datalim([(0, 0), corner])
+    ax.update_datalim([(0, 0), view(points, near)])
     ax.autoscale_view()
     return line
 
 
-def simplified(ax: PlotAxes, axes: Axes, x: Array, y: Array, *, exact: bool = True) -> tuple[Array, Array]:
+def simplified(ax: PlotAxes, points: CurvePoints, *, exact: bool = True) -> tuple[Array, Array]:
     """The few vertices that draw a curve of many on `ax` as it is, to a ninth of a pixel."""
     from matplotlib.lines import Line2D
 
-    path = Line2D(x, y, drawstyle=joined(axes, exact=exact)).get_path().cleaned(ax.transData, simplify=True)
+    line = Line2D(points.x, points.y, drawstyle=joined(points.axes, exact=exact))
+    path = line.get_path().cleaned(ax.transData, simplify=True)
     few, up = ax.transData.inverted().transform(np.asarray(path.vertices)[:-1]).T  # the last says that the path ends
     return few, up
 
@@ -105,21 +108,21 @@ def joined(axes: Axes, *, exact: bool = True) -> Literal["default", "steps-post"
     return "steps-post" if axes[1] == "miss_rate" else "steps-pre"
 
 
-def view(axes: Axes, x: Array, y: Array, point: tuple[float, float] | None) -> tuple[float, float]:
-    """The corner of the part worth looking at.
+def view(points: CurvePoints, near: Point = None) -> tuple[float, float]:
+    """The corner of the part worth looking at, with another point if it is near.
 
-    A few huge critical scales, or a `point` far beyond the curve, must not squeeze all the rest to the left.
+    A few huge critical scales, or a point far beyond the curve, must not squeeze all the rest to the left.
     """
-    corner = [float(x.max()), float(y.max())]
-    falls = [name in FALLING for name in axes]
+    values = (points.x, points.y)
+    corner = [float(value.max()) for value in values]
+    falls = [name in FALLING for name in points.axes]
     if falls[0] != falls[1]:
-        values = (x, y)
         rising, falling = values[falls[0]], values[falls[1]]
         settled = float(rising[np.argmax(falling <= 0.05 * falling[0])])
         if 0 < 2.5 * settled < rising[-1]:
             corner[falls[0]] = 1.6 * settled
-    places = corner if point is None else point
-    across, up = (max(end, place) if place <= NEAR * end else end for end, place in zip(corner, places, strict=True))
+    pairs = zip(corner, near or corner, strict=True)
+    across, up = (max(end, place) if place <= NEAR * end else end for end, place in pairs)
     return across, up
 
 

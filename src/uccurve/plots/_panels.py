@@ -104,21 +104,18 @@ def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
     rows, unit, target = found.ranking[:MULTIPLES], found.settings.unit, found.settings.shown_coverage
     curves = [found.curves[row.name] for row in rows]
     points = [curve.points(axes=axes, unit=unit) for curve in curves]
-    right, top = np.max([view(axes, one.x, one.y, None) for one in points], axis=0)
+    right, top = np.max([view(one) for one in points], axis=0)
     grid = multiples(figure, len(rows))
     grid[0].set(xlim=(0, right or 1.0), ylim=(0, 1.04 * top or 1.0))
-    lines = [
-        simplified(grid[0], axes, one.x, one.y, exact=isinstance(curve, UCC))
-        for one, curve in zip(points, curves, strict=True)
-    ]
+    pairs = zip(points, curves, strict=True)
+    lines = [simplified(grid[0], one, exact=isinstance(curve, UCC)) for one, curve in pairs]
     for index, (ax, row, own) in enumerate(zip(grid, rows, curves, strict=True)):
         color = style(index)["color"]
         for other in lines:
             ax.plot(*other, color="#D0D4D9", linewidth=1.0, zorder=1.5)
         ax.plot(*lines[index], color=color, linewidth=1.8, zorder=2.5)
         if (flat := constant_curve(own)) is not None:
-            constant = flat.points(axes=axes, unit=unit)
-            few = simplified(ax, axes, constant.x, constant.y)
+            few = simplified(ax, flat.points(axes=axes, unit=unit))
             ax.plot(*few, color=GREY, linewidth=1.0, linestyle=DASHED)
         delivered = own.at(delivered_at(own, row.level), unit=unit)
         for marker, point in (("o", delivered), ("D", reached(own, target, unit))):

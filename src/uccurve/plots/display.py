@@ -60,8 +60,8 @@ class UCCDisplay:
 
     def __init__(self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
         self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
-        points = ucc.points(axes=self.axes, unit=unit)
-        self.x, self.y = points.x, points.y
+        self._points = ucc.points(axes=self.axes, unit=unit)
+        self.x, self.y = self._points.x, self._points.y
 
     @classmethod
     def from_ucc(
@@ -144,20 +144,19 @@ class UCCDisplay:
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
         if reference:
             self._draw_reference(ax)
-        corner = draw.view(self.axes, self.x, self.y, self._at_delivery() if delivered else None)
         gain = self.ucc.gain(axes=self.axes, unit=self.unit)
         note = "" if np.isnan(gain) else f"gain {percent(gain)}"
         label = f"{self.name} ({note})" if self.name and note else self.name or note
         exact = isinstance(self.ucc, UCC)
-        look = {"label": label, "zorder": 2.5, "drawstyle": draw.joined(self.axes, exact=exact), **line}
-        self.line_ = draw.curve(ax, self.x, self.y, corner, **look)
+        look: Any = {"label": label, "zorder": 2.5, **line}
+        self.line_ = draw.curve(ax, self._points, self._at_delivery() if delivered else None, exact=exact, **look)
         color = self.line_.get_color()
         if not exact:
             self._shade_brackets(ax, self.ucc, color)
         limits = ax.dataLim.frozen()
         if shade:
             area = f"area {self.ucc.area(axes=self.axes, unit=self.unit):.4g}"
-            few = draw.simplified(ax, self.axes, self.x, self.y, exact=exact)
+            few = draw.simplified(ax, self._points, exact=exact)
             ax.fill_between(*few, color=color, alpha=0.15, linewidth=0, zorder=1.5, label=area)
         if band is not None:
             self._draw_band(ax, band, color)
@@ -193,11 +192,9 @@ class UCCDisplay:
         others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(draw.REFERENCE)]
         if identity in others:
             return
-        corner = draw.view(self.axes, constant.x, constant.y, None)
         label = f"constant band of {self.name}" if others else "constant band"
         look: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": draw.DASHED, "zorder": 2.2}
-        steps = draw.joined(self.axes)
-        draw.curve(ax, constant.x, constant.y, corner, label=label, gid=identity, drawstyle=steps, **look)
+        draw.curve(ax, constant, label=label, gid=identity, **look)
 
     def _draw_band(self, ax: PlotAxes, band: ConfidenceBand, color: Any) -> None:
         if band.axes != self.axes:
