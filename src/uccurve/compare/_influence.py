@@ -34,7 +34,7 @@ def log_influence(path: Path, contributions: Array, *, degree: int = 1) -> Array
 
 
 def crps_contributions(path: Path, ramps: Ramps) -> Array:
-    """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha."""
+    """Each row's part of the potential CRPS, in units of y_true: alpha h + d at the best t, integrated over alpha."""
     hull = ramps.lower_hull()
     t, corners, moment, length = hull.t, hull.corners, hull.alpha_moment, hull.alpha_length
     del hull  # it takes as much memory as all of these
@@ -47,6 +47,7 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
         place = np.cumsum(before)[place]
     out = path.width_integrals(t, moment)
     out += path.deficit_integrals(t, length, place)
+    out *= path.unit
     return out
 
 

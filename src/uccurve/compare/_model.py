@@ -103,29 +103,28 @@ class Model:
     @cached_property
     def crps_rows(self) -> Array:
         """Each row's part of the potential CRPS, in units of y_true; their mean is the potential CRPS."""
-        return _crps_rows(self._whole_path, self._whole_ramps)
+        return influence.crps_contributions(self._whole_path, self._whole_ramps)
 
     @property
     def scaled_crps_rows(self) -> Array:
         """The same of multiples of the delivered interval, which for a model of several levels is another path."""
-        return _crps_rows(self.path, self._scaled_curve._ramps(self.path))
+        return influence.crps_contributions(self.path, self._scaled_curve._ramps(self.path))
 
     def constant_crps_rows(self) -> Array:
         """The same of a constant band around the same predictions."""
         constant = self.path.constant()
-        return _crps_rows(constant, Ramps(constant))
+        return influence.crps_contributions(constant, Ramps(constant))
 
     def row(self, constant_rows: Array) -> ModelRow:
         """All numbers of the model; its rank and p-value depend on the others.
 
         `constant_rows` are those of the constant band, made before the model's own order takes memory.
         """
-        path, size, settings = self.path, self.path.unit / self.unit, self.settings
+        path, settings = self.path, self.settings
         fields: dict[str, Any] = self._coverage_of(self.delivered, path) | self._calibration()
         fields |= self._scores(constant_rows)
-        fields |= {
-            name: value * (1.0 if name == "miss_rate" else size) for name, value in path.at(path.delivered).items()
-        }
+        sizes = self.curve._sizes(path, settings.unit)
+        fields |= {name: value * sizes[name] for name, value in path.at(path.delivered).items()}
         for axes in SUMMARY:
             fields |= self._areas(axes)
         axes = settings.axes if FALLING.intersection(settings.axes) else HEADLINE
@@ -261,12 +260,6 @@ def promise_of(fields: Mapping[str, float], coverage: float | None) -> Promise |
     if fields["coverage_high"] < coverage:
         return "too narrow"
     return "too wide" if fields["coverage_low"] > coverage else "kept"
-
-
-def _crps_rows(path: Path, ramps: Ramps) -> Array:
-    rows = influence.crps_contributions(path, ramps)
-    rows *= path.unit
-    return rows
 
 
 def t_for_coverage(path: Path, q: Fraction) -> float:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from .crossings import Crossings
 
-RankedBy = Literal["score", "crps"]
 FEW = 50
 SCHEMA = 1  # version of what `to_dict` and `to_json` return
 
@@ -237,7 +236,7 @@ class AssessmentSettings:
     c: float | None
     unit: Unit
     confidence_level: float
-    ranked_by: RankedBy
+    ranked_by: Literal["score", "crps"]
     shown_coverage: float
     n_resamples: int | None = None
     seed: int | None = None
