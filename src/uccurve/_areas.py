@@ -92,10 +92,10 @@ def piece(ramps: Ramps, path: Path, name: Metric, low: float, high: float) -> Pi
     end, uncoverable = float(ramps.t[ramps.end]), path.has_uncoverable_rows
     ends = (high, low) if name in FALLING else (low, high)
     first, last = (t_reaching(ramps, path, name, target) for target in ends)
-    infinite = first < last == np.inf and uncoverable
-    first = first if first < np.inf else end
-    last = last if last < np.inf and uncoverable else min(last, end)
-    return Piece(first, max(first, last), infinite, (low, high) if name == "miss_rate" else None)
+    infinite = uncoverable and first < last == np.inf
+    first, last = (end if t == np.inf else t for t in (first, last))  # the curve ends before what is never reached
+    last = max(first, last if uncoverable else min(last, end))
+    return Piece(first, last, infinite, (low, high) if name == "miss_rate" else None)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # an area beyond float64 is infinite
