@@ -217,9 +217,7 @@ def positive(name: str, value: Any) -> int:
 
 def generator(seed: Any) -> np.random.Generator:
     """Return a random number generator from an integer of at least 0, from None, or the one that is given."""
-    if isinstance(seed, np.random.Generator):
-        return seed
-    if seed is None or (_is_integer(seed) and seed >= 0):
+    if seed is None or isinstance(seed, np.random.Generator) or (_is_integer(seed) and seed >= 0):
         return np.random.default_rng(seed)
     raise ValueError(
         f"`seed` must be an integer of at least 0, a numpy.random.Generator or None; got {checks.shown(seed)}."
