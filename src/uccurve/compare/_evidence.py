@@ -187,8 +187,7 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     [0.03, 0.06, nan, 0.06]
     """
     given = np.asarray(pvalues, np.float64)
-    order = np.argsort(given, kind="stable")  # nan comes last
-    order = order[: np.count_nonzero(~np.isnan(given))]
+    order = np.argsort(given, kind="stable")[: np.count_nonzero(~np.isnan(given))]  # nan comes last
     steps = given[order] * np.arange(len(order), 0, -1)
     given[order] = np.minimum(np.maximum.accumulate(steps), 1)
     return [float(value) for value in given]
@@ -201,10 +200,8 @@ def effective_rows(flags: Flags, weight: Array | None, blocks: Blocks, confidenc
         return count / n, float(n)
     if q < 2:
         return count / n, nan
-    if count in (0, n):
-        return count / n, float(q)
     weights = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-    share = count / n if weight is None else float(weights[flags].sum())
+    share = count / n if weight is None or count in (0, n) else float(weights[flags].sum())
     sums = blocks.sums(weights * (flags - share))
     return share, effective_count(share, float(np.sum(sums * sums)), n, q, confidence_level)
 
