@@ -21,7 +21,6 @@ from ._data import explorer_data
 COLOURED, BEST = 8, 5  # models that all get a colour; where there are more, so many of the best do
 SENTENCE = 400  # characters of a sentence, which may hold long names
 SCRIPTS = ("curve.js", "explorer.js", "page.js")
-STYLES = ("page.css", "charts.css", "small.css", "print.css")
 POLICY = (
     "default-src 'none'",
     "script-src {hashes}",
@@ -106,14 +105,10 @@ def _rendered(**context: Any) -> str:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     filters = {"short": short, "coverage": coverage, "share": share}
     environment.filters |= filters | {"sentence": sentence, "sortable": sortable, "hover": hover}
-
-    def sources(names: tuple[str, ...]) -> str:
-        return "\n".join(loader.get_source(environment, name)[0].strip() for name in names)
-
-    plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{sources(SCRIPTS)}\n}})();'
+    scripts = "\n".join(loader.get_source(environment, name)[0].strip() for name in SCRIPTS)
+    plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{scripts}\n}})();'
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (own, plotly)]
     trusted = {
-        "style": sources(STYLES),
         "script": own,  # ours, no data in it
         "plotly": base64.b64encode(zlib.compress(plotly.encode(), 9)).decode(),  # for DecompressionStream("deflate")
     }
