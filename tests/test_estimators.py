@@ -345,6 +345,7 @@ def test_a_fitted_model_can_stay_as_it_is() -> None:
 
 def test_settings_that_do_not_fit_are_refused_in_a_sentence() -> None:
     refused("`band` must be one of area, quantile, own; got 'aera'. Did you mean 'area'?", light(band="aera").fit, X, y)
+    refused("`band` must be one of area, quantile, own; got None.", light(band=None).fit, X, y)
     refused(
         "`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9.", light(coverage=90).fit, X, y
     )

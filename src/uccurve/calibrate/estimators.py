@@ -112,7 +112,7 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         **fit_params
             Such as ``sample_weight``; see the notes above.
         """
-        if isinstance(self.band, str):
+        if isinstance(self.band, str | None):
             checks.choice("band", self.band, ("area", "quantile", "own"))
         checks.miss_rate_of(self.coverage)
         validate_data(self, X, y, skip_check_array=True)
@@ -190,14 +190,10 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
 
     def _models(self) -> dict[str, Any]:
         """Return the regressors by name, defaults filled in."""
-        models = {"estimator": GradientBoostingRegressor() if self.estimator is None else self.estimator}
-        if not isinstance(self.band, str):
-            models["band"] = self.band
-        elif self.band == "quantile":
-            models["band"] = GradientBoostingRegressor(loss="quantile", alpha=self.coverage)
-        elif self.band == "area":
-            models["band"] = BandRegressor()
-        return models
+        named = {"area": BandRegressor(), "quantile": GradientBoostingRegressor(loss="quantile", alpha=self.coverage)}
+        band = named.get(self.band) if isinstance(self.band, str) else self.band
+        point = GradientBoostingRegressor() if self.estimator is None else self.estimator
+        return {"estimator": point} if band is None else {"estimator": point, "band": band}
 
     def _folds(self, X: Any, y: Array, seed: int) -> list[Any]:
         """Return pairs of seen and unseen rows, in which every row is unseen once."""
