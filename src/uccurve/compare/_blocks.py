@@ -153,8 +153,6 @@ def row_ids(parts: Sequence[Intervals], rows: Any = None) -> Indices | None:
 def labels(name: str, value: Any, rows: int) -> Labels:
     """Return one label per row as a one-dimensional array in which numbers stay numbers, or refuse."""
     rule = f"`{name}` must hold one label per row"
-    if _is_text(value):
-        raise TypeError(f"{rule}; got a single string. Hint: pass a list or an array.")
     if isinstance(value, np.ma.MaskedArray) and value.ndim:
         _refuse_missing(name, np.ma.getmaskarray(value), value)
     elif isinstance(value, list | tuple):
@@ -164,7 +162,8 @@ def labels(name: str, value: Any, rows: int) -> Labels:
     except (ValueError, TypeError, RuntimeError):  # numpy's words for a ragged list
         raise ValueError(f"{rule}: its items differ in length. Hint: {JOIN}.") from None
     if array.ndim == 0:
-        raise TypeError(f"{rule}; got {type(value).__name__}. Hint: pass a list or an array.")
+        given = "a single string" if _is_text(value) else type(value).__name__
+        raise TypeError(f"{rule}; got {given}. Hint: pass a list or an array.")
     if array.shape != (rows,):
         hint = "labels are matched to rows by position; leave out those of rows that were dropped"
         if array.ndim > 1:

@@ -179,8 +179,7 @@ class Gate:
 
 def _escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    plain = SPECIAL.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;"))
-    return plain.replace("@", "&#64;")
+    return SPECIAL.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;")).replace("@", "&#64;")
 
 
 def gate(
