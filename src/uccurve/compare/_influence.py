@@ -63,7 +63,8 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     closed = closed_axes(path, axes)
     if closed is not None:
         band, other, error = closed_columns(path, closed)
-        return np.asarray(band * path.mean(other) + path.mean(band) * other - error * path.mean(error))
+        out: Array = band * path.mean(other) + path.mean(band) * other
+        return out if "bandwidth" in closed else out - error * path.mean(error)
     if "excess" in axes:
         return _excess_contributions(path, ramps) if isinstance(path, ScalePath) else None
     t, place = ramps.t, ramps.places()
