@@ -1,13 +1,14 @@
 """Calibrating: learn factors on one file, keep them, and write other files with calibrated bounds."""
 
 import gzip
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import zstandard
 
 from uccurve._checks import Array
 from uccurve.adapters._frame import levels_of
@@ -25,6 +26,7 @@ from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
 from ._tables import Table
 
+PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most
 
 
@@ -32,7 +34,7 @@ def calibrate_files(
     calibration: str, new: str | None, request: Request, outputs: Outputs, *, target: float | None, **options: Any
 ) -> None:
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
-    _check(outputs, calibration, *([new] if new is not None else []))
+    outputs.check(calibration, *([new] if new is not None else []))
     (found,) = parts([calibration], request)
     learnt = _learnt(found, request, target, options)
     calibrated = None if new is None else _calibrated(new, learnt, request)  # refused before anything is written
@@ -44,14 +46,8 @@ def calibrate_files(
 
 def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:
     """Write a file with bounds calibrated by what an earlier `calibrate` kept."""
-    _check(outputs, saved, new)
+    outputs.check(saved, new)
     _write(*_calibrated(new, SavedCalibration.read(Source.of(saved)), request), outputs)
-
-
-def _check(outputs: Outputs, *inputs: str) -> None:
-    outputs.check(*inputs)
-    if str(outputs.paths["--out"]).lower().endswith(".zst"):
-        raise ValueError("calibrated bounds are written as CSV, .csv.gz or Parquet, not as .zst.")
 
 
 def _learnt(found: Part, request: Request, target: float | None, options: Mapping[str, Any]) -> SavedCalibration:
@@ -181,12 +177,12 @@ def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: M
 def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
     """Write calibrated rows, as the file that they come from is written."""
     suffix, more = Path(str(outputs.paths["--out"])).suffix.lower(), f", {len(frame):,} rows with calibrated bounds"
-    if suffix not in (".parquet", ".pq", ".gz"):
+    if suffix not in (".parquet", ".pq", *PACKERS):
         outputs.write("--out", lambda: frame.write_csv(separator=table.separator), more)
         return
     with outputs.file("--out", more) as path:
-        if suffix == ".gz":
-            path.write_bytes(gzip.compress(frame.write_csv(separator=table.separator).encode()))
+        if suffix in PACKERS:
+            path.write_bytes(PACKERS[suffix](frame.write_csv(separator=table.separator).encode()))
         else:
             frame.write_parquet(path)
 
