@@ -129,9 +129,14 @@ def test_the_interval_of_a_half_width_moves_with_the_unit_of_y(kind: Kind, size:
     assert_allclose(np.array(ends[1]) / size, ends[0], rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_growth_of_the_half_width_is_its_slope(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [asymmetric, symmetric, shifted])
+@pytest.mark.parametrize("t", [-1.3, 0.1, 0.7, 2.0])
+def test_a_half_width_moves_with_its_quantile_at_the_slope_of_the_curve(kind: Kind, t: float) -> None:
     path = curve(kind)._path()
-    for t in (0.1, 0.7, 2.0, -1.3 if path.vary == "shift" else 0.3):
-        slope = (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7
-        assert_allclose(path.width_growth(t), slope, rtol=1e-6)
+    t = t if path.vary == "shift" else abs(t)
+    width, slope = path.at(t)["bandwidth"], (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7
+    none, some = (influence.half_width_influence(path, t, 0.8, sparsity) for sparsity in (0.0, 1.0))
+    assert none is not None
+    assert some is not None
+    expected = (0.8 - (path.critical <= t)) * slope / width * influence.weights(path)
+    assert_allclose(some - none, expected, rtol=1e-6, atol=1e-12)

@@ -78,10 +78,6 @@ class LevelsPath(Path):
         widths = self.widths
         return np.where(t < 1, np.interp(t, self.knots, widths), t * widths[-1])
 
-    def width_growth(self, t: float) -> float:
-        """Slope of the mean half-width after t."""
-        return float(_slopes(self.widths, self.knots)[np.searchsorted(self.knots, t, side="right") - 1])
-
     def growth(self) -> tuple[Array, Array]:
         """Growth of the active and other bands from each knot to the next, and beyond the last: one line per knot."""
         active = _slopes(self.actives, self.knots[:, None])

@@ -121,10 +121,6 @@ class Path(ABC):
         lower = self.mean(self.lower_band)
         return lower if self.symmetric else lower / 2 + self.mean(self.upper_band) / 2
 
-    def width_growth(self, t: float) -> float:  # noqa: ARG002  # of a scale the same everywhere
-        """Slope of the mean half-width after t."""
-        return self.mean_half_width
-
     def weighted(self, values: Array, part: Part = ALL) -> Array:
         """Values times the weights as given; the values themselves without weights."""
         return values if self.weight is None else values * self.weight[part]
@@ -280,10 +276,6 @@ class ShiftPath(Path):
     def band_at(band: Array, t: float) -> Array:
         """Bands at t of rows that have these as delivered."""
         return np.maximum(band + t, 0)
-
-    def width_growth(self, t: float) -> float:
-        """Share of the bands that are not 0 after t."""
-        return self.mean(self.lower_band + t >= 0) / 2 + self.mean(self.upper_band + t >= 0) / 2
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""

@@ -124,14 +124,16 @@ def whole_area(path: Path, ramps: Ramps, axes: Axes) -> float:
 
 
 def half_width_influence(path: Path, t: float, q: float, sparsity: float) -> Array | None:
-    """Influence on the logarithm of the mean half-width at the t that covers a share q.
+    """Influence on the logarithm of the mean half-width at the scale or shift t that covers a share q.
 
     `sparsity` is dt/dq at q, from two order statistics around it (Woodruff 1952).
     """
     width = path.at(t)["bandwidth"]
     if not 0 < width < np.inf or not np.isfinite(sparsity):
         return None
-    growth = path.width_growth(t)
+    growth = path.mean_half_width
+    if path.vary == "shift":  # the share of bands that are not 0 after t
+        growth = path.mean(path.lower_band + t >= 0) / 2 + path.mean(path.upper_band + t >= 0) / 2
     out = path.contributions(t, {"bandwidth": 1.0})
     for part in blocks(len(path)):
         covered = path.critical[part] <= t
