@@ -45,15 +45,15 @@ def standard_error(influence: Array, blocks: Blocks) -> float:
 
 
 def interval(
-    estimate: float, influence: Array, blocks: Blocks, confidence_level: float, *, log: bool = False
+    estimate: float, influence: Array | None, blocks: Blocks, confidence_level: float, *, log: bool = False
 ) -> tuple[float, float]:
     """Return the ends of the t interval of an estimate; nan where it or its standard error is not finite.
 
-    With `log` the interval is that of the logarithm, whose influence is given, and its ends are those of the
-    estimate: positive, and at the same ratio on both sides.
+    An influence of None is unknown. With `log` the interval is that of the logarithm, whose influence is given, and its
+    ends are those of the estimate: positive, and at the same ratio on both sides.
     """
     quantile = t_quantile((1 + confidence_level) / 2, max(blocks.count - 1, 1))
-    reach = quantile * standard_error(influence, blocks)
+    reach = nan if influence is None else quantile * standard_error(influence, blocks)
     if not (isfinite(estimate) and isfinite(reach)) or (log and estimate <= 0):
         return nan, nan
     if not log:

@@ -220,7 +220,7 @@ class Model:
 
     def _with_interval(self, name: str, value: float, change: Array | None, size: float) -> dict[str, float]:
         """A positive value and its interval by the influence of each row on its logarithm."""
-        low, high = self._ends(value, change)
+        low, high = interval(value, change, self.blocks, self.confidence_level, log=True)
         return {name: value * size, f"{name}_low": low * size, f"{name}_high": high * size}
 
     def _saved(
@@ -230,13 +230,9 @@ class Model:
         (mine, constant), (change, reference) = values, changes
         saved = saved_share(constant, mine, negligible)
         difference = None if change is None or reference is None or not isfinite(saved) else change - reference
-        low, high = self._ends(mine / constant if constant else nan, difference)
+        ratio = mine / constant if constant else nan
+        low, high = interval(ratio, difference, self.blocks, self.confidence_level, log=True)
         return {name: saved, f"{name}_low": 1 - high, f"{name}_high": 1 - low}
-
-    def _ends(self, value: float, change: Array | None) -> tuple[float, float]:
-        if change is None:
-            return nan, nan
-        return interval(value, change, self.blocks, self.confidence_level, log=True)
 
 
 def partial_gain_and_costs(curve: Curve, settings: AssessmentSettings) -> dict[str, Any]:

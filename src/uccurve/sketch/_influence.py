@@ -177,8 +177,6 @@ class Units:
 
     def ends(self, value: Bracket, change: Array | None, confidence_level: float) -> tuple[float, float]:
         """Interval of a positive value by its influence on the logarithm, widened by the value's bracket."""
-        if change is None:
-            return nan, nan
         low, high = (interval(end, change, self.blocks, confidence_level, log=True) for end in value.pair)
         return low[0], high[1]
 
