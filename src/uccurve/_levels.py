@@ -1,12 +1,10 @@
 """Levels: the path through a model's own nested intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import fsum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -37,7 +35,7 @@ class LevelsPath(Path):
     delivered: ClassVar[float] = 1.0
 
     @classmethod
-    def of(cls, levels: Sequence[Intervals], knots: Array) -> LevelsPath:
+    def of(cls, levels: Sequence[Intervals], knots: Array) -> Self:
         """Bands and critical t of all rows, in the unit of the widest level. O(n) per level."""
         paths = [ScalePath.of(intervals) for intervals in levels]
         widest = paths[-1]
@@ -119,7 +117,7 @@ class LevelsPath(Path):
         edges = np.append(np.searchsorted(t, self.knots), len(t))
         return edges, cumulative(mass), cumulative(mass * (t - np.repeat(self.knots, np.diff(edges))))
 
-    def subset(self, rows: Part) -> LevelsPath:
+    def subset(self, rows: Part) -> Self:
         """Some of the rows."""
         chosen = super(LevelsPath, self).subset(rows)
         return replace(chosen, actives=self.actives[:, rows], others=self.others[:, rows])

@@ -1,9 +1,7 @@
 """Points: what a curve answers, whatever it is made of, and the results it answers with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from ._checks import HEADLINE, Array, Axes, Range, Target, Unit, Vary
 
@@ -90,7 +88,7 @@ class Decomposition:
     __repr__ = short_repr
 
     @classmethod
-    def of(cls, score: float, best: float, scale: float, *, uncertainty: float, climatology: float) -> Decomposition:
+    def of(cls, score: float, best: float, scale: float, *, uncertainty: float, climatology: float) -> Self:
         """What follows from the score, the best one and its scale, and the scores of the two references."""
         parts = score - best, uncertainty - best, uncertainty, climatology - uncertainty
         return cls(score, best, scale, *parts, climatology)

@@ -1,10 +1,8 @@
 """Saved calibrations: what `calibrate --save` learnt, as JSON, and read back and checked for `apply`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from uccurve._checks import as_written
 from uccurve._shapes import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
@@ -42,7 +40,7 @@ class SavedModel:
         return {"name": self.name, "pred": self.columns.pred, "median": self.columns.median, "levels": levels}
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> SavedModel:
+    def of(cls, data: dict[str, Any]) -> Self:
         """Return the model that `to_dict` wrote."""
         bounds, calibrators = [], []
         for level in data["levels"]:
@@ -71,7 +69,7 @@ class SavedCalibration:
         return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
     @classmethod
-    def read(cls, source: Source) -> SavedCalibration:
+    def read(cls, source: Source) -> Self:
         """Read what `to_json` wrote; anything else is refused."""
         try:
             data = parsed(source.json_text(), SHAPE)

@@ -1,7 +1,5 @@
 """Sources: what lies behind a path, be it a file, a folder, a pipe or standard input; each is read once."""
 
-from __future__ import annotations
-
 import glob
 import io
 import os
@@ -9,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from uccurve._outputs import shown_path
 from uccurve._unpacking import is_packed, unpacked
@@ -32,7 +30,7 @@ class Source:
     content: list[str] | bytes = field(repr=False)
 
     @classmethod
-    def of(cls, path: str) -> Source:
+    def of(cls, path: str) -> Self:
         """Source at `path`; ``-`` is standard input."""
         if path == "-":
             if sys.stdin is None:
@@ -53,7 +51,7 @@ class Source:
             return cls(label, "model", _content(label, stream))
 
     @classmethod
-    def _of_many(cls, path: str) -> Source:
+    def _of_many(cls, path: str) -> Self:
         """All Parquet files of a folder or of a pattern."""
         folder = Path(path).is_dir()
         pattern = str(Path(glob.escape(path)) / "*.parquet") if folder else path

@@ -1,7 +1,5 @@
 """Tables: CSV and Parquet, looked into before they are read, or refused in one sentence."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import io
@@ -10,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import polars as pl
 
@@ -40,7 +38,7 @@ class Table:
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: str | Source, decimal: str = ".", missing: Iterable[str] | None = None) -> Table:
+    def open(cls, path: str | Source, decimal: str = ".", missing: Iterable[str] | None = None) -> Self:
         """Look into the file at `path`, or into standard input where that is ``-``."""
         source = path if isinstance(path, Source) else Source.of(path)
         with source.opened() as stream:
@@ -57,11 +55,11 @@ class Table:
         """What sentences call it."""
         return self.source.label
 
-    def holding(self, frame: pl.DataFrame) -> Table:
+    def holding(self, frame: pl.DataFrame) -> Self:
         """Return other rows under the same name."""
         content = io.BytesIO()
         frame.write_parquet(content)
-        return Table(replace(self.source, content=content.getvalue()), "parquet", tuple(frame.columns))
+        return type(self)(replace(self.source, content=content.getvalue()), "parquet", tuple(frame.columns))
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse where a column is not there, or there twice."""

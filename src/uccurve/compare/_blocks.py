@@ -1,12 +1,10 @@
 """Blocks: which rows are dependent, and so are summed, swapped or resampled together."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +34,7 @@ class Blocks:
     rows: int  # number of rows of the data
 
     @classmethod
-    def of(cls, intervals: Intervals, block: Any = None, *, row_ids: Indices | None = None) -> Blocks:
+    def of(cls, intervals: Intervals, block: Any = None, *, row_ids: Indices | None = None) -> Self:
         """Blocks of the rows of `intervals`.
 
         Parameters
@@ -55,7 +53,7 @@ class Blocks:
         >>> Blocks.of(iv, 2).of_row.tolist(), Blocks.of(iv, ["b", "a", "b", "a", "a"]).of_row.tolist()
         ([0, 0, 1, 1, 2], [1, 0, 1, 0, 0])
         """
-        if isinstance(block, Blocks):
+        if isinstance(block, cls):
             return block
         rows, two_dimensional, weight = len(intervals), intervals.y_true.ndim == 2, intervals._weight
         label = row_ids
@@ -83,7 +81,7 @@ class Blocks:
         return cls._of(row if label is None else label[row], row, rows)
 
     @classmethod
-    def _of(cls, label: Indices, row: Indices, rows: int) -> Blocks:
+    def _of(cls, label: Indices, row: Indices, rows: int) -> Self:
         found, of_row = np.unique(label, return_inverse=True)
         if len(found) == len(label):
             of_row = np.arange(len(label))
@@ -100,7 +98,7 @@ class Blocks:
             return values
         return sums(self.of_row, values, self.count)
 
-    def subset(self, rows: Indices | Flags) -> Blocks:
+    def subset(self, rows: Indices | Flags) -> Self:
         """Blocks of some of the flattened rows, by their numbers in ascending order or by flags.
 
         Flags of the rows of the data, such as a segment has, are taken to the flattened rows by ``flags[blocks.row]``.
@@ -111,7 +109,7 @@ class Blocks:
         >>> Blocks.of(iv, 2).subset(np.array([0, 2, 3])).of_row.tolist()
         [0, 1, 1]
         """
-        return Blocks._of(self.of_row[rows], self.row[rows], self.rows)
+        return self._of(self.of_row[rows], self.row[rows], self.rows)
 
     def require_two(self, what: str) -> None:
         """Refuse `what` ("a standard error") where all rows are one block."""

@@ -5,12 +5,10 @@ of a few means. Everything else is read off the metrics at the knots of the curv
 saved compares two such statistics, the model's and the constant band's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -53,7 +51,7 @@ class Statistic:
         miss_rate: Range | None = None,
         coverage: float | None = None,
         unit: Unit = "raw",
-    ) -> Statistic:
+    ) -> Self:
         """Refuse options that do not go together; everything else is as in `UCC`."""
         if not callable(asked):
             checks.choice("statistic", asked, get_args(Name))

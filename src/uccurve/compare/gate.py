@@ -1,13 +1,11 @@
 """Gate: whether proposed intervals may replace the present ones, as checks with one false-alarm rate for all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import hypot, isfinite, isnan, log, nan
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from uccurve import _checks as checks
 from uccurve._checks import HEADLINE
@@ -40,7 +38,7 @@ class SavedScore:
     error: float
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], *, coverage: float | Fraction, name: str | None = None) -> SavedScore:
+    def of(cls, data: Mapping[str, Any], *, coverage: float | Fraction, name: str | None = None) -> Self:
         """Score of a model in a saved assessment (`Assessment.to_dict`, or what its JSON holds).
 
         The standard error is that of the score at its best scale, relative to it: a saved assessment has no other.

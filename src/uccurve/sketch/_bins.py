@@ -6,8 +6,6 @@ not, and costs more than all the rest. Numbers are moved by half a bin first, so
 upper end of its bin at every resolution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,7 +161,7 @@ class Histogram:
         """Relative error of a float64 sum over any bins, in whatever order it was formed."""
         return float((int(self.rows.max(initial=0)) + len(self.rows) + 64) * np.finfo(np.float64).eps)
 
-    def agrees(self, other: Histogram) -> bool:
+    def agrees(self, other: Self) -> bool:
         """Whether bins, counts and maxima are equal, and sums equal up to the order of summation."""
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS):
             return False

@@ -7,13 +7,11 @@ one float: its leading bits mark the bin, later ones say which histogram of whic
 are any does a second aggregation count them by rule.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import narwhals as nw
 import numpy as np
@@ -93,7 +91,7 @@ class Scan:
     resolution: int
 
     @classmethod
-    def of(cls, frame: IntoFrame, intervals: Sequence[Columns], request: Request) -> Scan:
+    def of(cls, frame: IntoFrame, intervals: Sequence[Columns], request: Request) -> Self:
         """Choose columns of a frame."""
         checks.choice("missing", request.missing, ("raise", "drop"))
         own = [(i, one, role, getattr(one, role)) for i, one in enumerate(intervals) for role in ROLES]

@@ -1,14 +1,12 @@
 """Streamed model: the numbers of one model in an assessment, from its bins and from sums of its influence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import ceil, inf, isfinite, nan, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -77,7 +75,7 @@ class StreamedModel:
         low, value, high = self.answers.place_for_new_rows(self.settings.shown_coverage)
         return Place(low, high if self.to_the_end else value, high)
 
-    def checked(self, covered: float) -> StreamedModel:
+    def checked(self, covered: float) -> Self:
         """Return the model with a factor that covers enough rows, given the share that the interpolated one covers."""
         alpha = float(self.alpha)
         room = max(SHORTFALL, sqrt(alpha * (1 - alpha) / self.state.rows) / 4)

@@ -3,13 +3,11 @@
 The JSON has a digest of its numbers, so that no changed or damaged text is read.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,7 +58,7 @@ class State:
             raise ValueError(OVERFLOW)
 
     @classmethod
-    def of(cls, intervals: Intervals, resolution: int = PER_OCTAVE) -> State:
+    def of(cls, intervals: Intervals, resolution: int = PER_OCTAVE) -> Self:
         """State of rows in memory."""
         path, y = ScalePath.of(intervals), intervals.y_true.ravel()
         if len(path) < len(y):  # rows without weight are left out
@@ -95,7 +93,7 @@ class State:
         return self.critical.total("weight")
 
     @classmethod
-    def union(cls, states: Sequence[State]) -> State:
+    def union(cls, states: Sequence[Self]) -> Self:
         """State of the rows of all of them."""
         resolutions = sorted({state.resolution for state in states if state.rows} or {states[0].resolution})
         if len(resolutions) > 1:
@@ -111,7 +109,7 @@ class State:
             resolution=resolutions[0],
         )
 
-    def agrees(self, other: State) -> bool:
+    def agrees(self, other: Self) -> bool:
         """Whether both hold the same rows: equal bins, counts and maxima, and sums equal up to rounding."""
         if any(getattr(self, name) != getattr(other, name) for name in ("weighted", "resolution", *COUNTS)):
             return False

@@ -1,11 +1,9 @@
 """Newton boosting of the logarithm of a band, by scikit-learn's trees or by LightGBM."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -24,9 +22,9 @@ class Rows(NamedTuple):
     size: Array
     weight: Array
 
-    def at(self, index: Any) -> Rows:
+    def at(self, index: Any) -> Self:
         """Return some of the rows."""
-        return Rows(self.X[index], self.size[index], self.weight[index])
+        return type(self)(self.X[index], self.size[index], self.weight[index])
 
 
 def held_out_area(rows: Rows, raw: Array) -> float:
