@@ -86,6 +86,14 @@ def test_what_was_streamed_fits(run: Run, tmp_path: Path) -> None:
                 valid(strict(found.stdout), "assessment")
 
 
+def test_every_engine_s_name_fits() -> None:
+    columns = {name: (f"{name}_pred", f"{name}_lower", f"{name}_upper") for name in "ab"}
+    for frame in (models(80).to_pandas(), models(80).to_arrow()):
+        valid(strict(ucc.assess_frame(frame, columns, y_true="y").to_json()), "assessment")
+    days = {name: [ucc.UCCSketch().update(iv[:40]), ucc.UCCSketch().update(iv[40:])] for name, iv in BOTH.items()}
+    valid(strict(ucc.assess_sketches(days).to_json()), "assessment")
+
+
 def test_a_gate_fits() -> None:
     for by in (None, {"site": models(80)["site"].to_list()}):
         for margin in (0.0, "5%"):
