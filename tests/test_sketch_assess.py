@@ -297,7 +297,19 @@ def test_levels_that_cross_are_refused_as_in_memory() -> None:
     rows["vague_lower_0.5"] = np.where(np.arange(N) < 2, rows["vague_lower_0.8"] - 1, rows["vague_lower_0.5"])
     sentence = rf"^vague: `levels` must be nested in their lower bounds: 2 of {N} rows are not\. Hint: sort crossing"
     with pytest.raises(ValueError, match=sentence):
+        ucc.assess_frame(pl.LazyFrame(rows), names, coverage=0.9)
+
+
+def test_levels_are_not_ranked_by_the_crps_of_one_of_them() -> None:
+    rows, names, _ = with_levels(ROWS)
+    with pytest.raises(
+        ValueError, match=r"^models of several levels need `coverage` where they are streamed.*=0\.9\.$"
+    ):
         ucc.assess_frame(pl.LazyFrame(rows), names)
+    one = {"sharp": ("y_pred", {0.9: MODELS["sharp"][1:]})}
+    found, exact = ucc.assess_frame(pl.LazyFrame(rows), one), ucc.assess({"sharp": {0.9: intervals(ROWS, "sharp")}})
+    low, high = found.brackets["sharp"]["crps"]
+    assert low <= exact["sharp"].crps <= high
 
 
 # ---- the factor to ship
@@ -401,6 +413,57 @@ def test_questions_that_cannot_be_answered_are_refused_in_one_sentence() -> None
         ucc.assess_frame(lazy.with_columns(day=pl.concat_list("day", "day")), MODELS, block="day")
 
 
+def test_labels_are_few_and_no_floats() -> None:
+    lazy = pl.LazyFrame(ROWS).with_columns(row=pl.int_range(N))
+    with pytest.raises(
+        TypeError, match=r"^`by` must name columns of labels; w holds floats\. Hint: cut them into bins"
+    ):
+        ucc.assess_frame(lazy, MODELS, by=["site", "w"])
+    with pytest.raises(ValueError, match=r"^`by` must have at most 1,000 labels: site, row has 3,000\. Hint:"):
+        ucc.assess_frame(lazy, MODELS, by=["site", ("site", "row")])
+
+
+@pytest.mark.parametrize("names", [["sharp"], ["sharp", "vague"]])
+def test_rows_that_change_between_scans_are_refused(names: list[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    some = duckdb.from_arrow(pl.DataFrame(ROWS).to_arrow()).filter("random() < 0.5")
+    with pytest.raises(ValueError, match=r"^`frame` must give the same rows each time it is read\. Hint:"):
+        ucc.assess_frame(some, {name: MODELS[name] for name in names}, coverage=0.9)
+
+
+@pytest.mark.parametrize("block", [None, "day"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_perfect_predictions_are_assessed_as_in_memory(block: str | None, weight: str | None) -> None:
+    rows = ROWS | {"y_true": ROWS["y_pred"]}
+    for names in (["sharp"], ["sharp", "vague"]):
+        asked = {name: MODELS[name] for name in names}
+        found = ucc.assess_frame(pl.LazyFrame(rows), asked, coverage=0.9, block=block, weight=weight)
+        labels = None if block is None else rows[block]
+        exact = ucc.assess({name: intervals(rows, name, weight) for name in names}, coverage=0.9, block=labels)
+        assert str(found.verdict) == str(exact.verdict)
+        assert "x 0.00" in str(found.verdict)
+
+
+def test_timestamps_are_labels_as_in_memory() -> None:
+    time = np.datetime64("2026-01-01T06:00", "ns") + ROWS["day"] // 10 * np.timedelta64(1, "D")
+    frame = pl.DataFrame(ROWS | {"time": time}).with_columns(date=pl.col("time").dt.date())
+    assert frame["time"].dtype == pl.Datetime("ns")
+    exact = ucc.assess({"even": intervals(ROWS, "even")}, by={"time": time, "date": frame["date"].to_numpy()})
+    found = ucc.assess_frame(frame.lazy(), {"even": MODELS["even"]}, by=["time", "date"])
+    assert [one.title for one in found.segments] == [one.title for one in exact.segments]
+    assert found.segments[0].label == "2026-01-01 06:00:00"
+
+
+def test_few_blocks_are_noted_as_in_memory() -> None:
+    half = ROWS["day"] // 15
+    exact = ucc.assess({"even": intervals(ROWS, "even")}, block=half)
+    found = ucc.assess_frame(pl.LazyFrame(ROWS | {"half": half}), {"even": MODELS["even"]}, block="half")
+    assert found.notes == exact.notes
+    assert found.notes[0].startswith("there are only 2 blocks")
+    kept = {"even": [ucc.UCCSketch().update(intervals(ROWS, "even")[half == i]) for i in range(2)]}
+    assert ucc.assess_sketches(kept).notes == exact.notes
+
+
 def test_one_block_says_nothing_about_chance() -> None:
     found = ucc.assess_frame(pl.LazyFrame(ROWS).with_columns(day=pl.lit(1)), MODELS, coverage=0.9, block="day")
     start = "all rows form one block, so there are no confidence intervals or tests"
@@ -422,14 +485,18 @@ def test_sketches_of_other_blocks_or_rows_are_refused() -> None:
         )
     with pytest.raises(TypeError, match=r"^`models` must hold a UCCSketch for each block; got int\."):
         ucc.assess_sketches({"sharp": [1]})  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"^`models` must hold the sketches of several blocks of each model; got one\."):
+        ucc.assess_sketches({"sharp": kept["sharp"][0]})  # type: ignore[dict-item]
 
 
-def test_few_rows_that_carry_half_the_area_are_noted_as_in_memory() -> None:
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_few_rows_that_carry_half_the_area_are_noted_as_in_memory(weight: str | None) -> None:
     rows = {name: np.array(values[:400]) for name, values in data(3).items()}
     for k, band in ((7, 1e-4), (50, 2e-4), (90, 4e-4)):  # their critical scales are huge
         rows["even_lower"][k], rows["even_upper"][k] = rows["y_pred"][k] - band, rows["y_pred"][k] + band
-    exact = ucc.assess({"even": intervals(rows, "even")}, coverage=0.9)
-    found = ucc.assess_frame(pl.LazyFrame(rows), {"even": MODELS["even"]}, coverage=0.9)
+    rows["w"][[7, 50, 90]] = 1.0
+    exact = ucc.assess({"even": intervals(rows, "even", weight)}, coverage=0.9)
+    found = ucc.assess_frame(pl.LazyFrame(rows), {"even": MODELS["even"]}, coverage=0.9, weight=weight)
     assert found.rows[0].concentration == exact.rows[0].concentration
     assert any("half the area" in note for note in exact.verdict.reasons)
     assert [note for note in found.verdict.reasons if "half the area" in note] == [

@@ -121,7 +121,8 @@ def assess(
         settings = replace(settings, block=f"blocks of {block!s} rows" if is_length else counted(blocks.count, "block"))
     comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
     find_crossings = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
-    parts, notes = segment_rows(by, blocks, bins), [*common_notes(blocks, comparable=comparable)]
+    parts = segment_rows(by, blocks, bins)
+    notes = [*common_notes(blocks.count, len(blocks.of_row), comparable=comparable)]
     found, segments, lines = list[ModelRow](), list[Segment](), dict[str, Line]()
     ranking_rows, wis_rows = dict[str, Array](), dict[str, Array]()
     with watched(progress, "assessment") as tick:
@@ -251,17 +252,17 @@ def with_ranks(rows: Sequence[ModelRow], comparisons: Sequence[Comparison], rank
     ]
 
 
-def common_notes(blocks: Blocks, *, comparable: bool) -> Iterator[str]:
+def common_notes(blocks: int, rows: int, *, comparable: bool) -> Iterator[str]:
     """What a reader must know of all models before comparing them."""
     if not comparable:
         yield (
             "the models' predictions differ: score and CRPS judge predictions and bands together, skill and gains "
             "the bands alone"
         )
-    if blocks.count < 2:
+    if blocks < 2:
         yield ONE_BLOCK
-    elif blocks.count < FEW_BLOCKS and not blocks.independent:
-        yield f"there are only {blocks.count} blocks: confidence intervals and tests from so few are rough; use 8 to 16"
+    elif blocks < min(FEW_BLOCKS, rows):
+        yield f"there are only {blocks} blocks: confidence intervals and tests from so few are rough; use 8 to 16"
 
 
 def notes_on(

@@ -65,7 +65,7 @@ class ModelRow:
     miss_rate, bandwidth, excess, deficit, overshoot : float
         The paper's metrics, as delivered.
     concentration : int
-        Smallest number of rows that make up half of the area on the assessment's axes.
+        Smallest number of rows that make up half of the area on the assessment's axes; streamed, an upper end of it.
     partial_gain : float or None
         Gain on the assessment's axes within its range; None where no range was asked for.
     cost, cheapest_cost, cheapest_scale : float or None

@@ -39,6 +39,7 @@ NEXT = 1 + 2.0**-52
 CHUNK = (
     20_000  # rows that Polars takes at a time, of which a pass makes up to a hundred columns: they stay in the cache
 )
+MOST_LABELS = 1_000  # number of segments of one feature that is refused where there are more
 STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
@@ -170,8 +171,11 @@ def _between(i: int, inner: int | None, outer: int, share: float) -> dict[str, n
     return found
 
 
-def states(scan: Scan) -> list[dict[Group, State]]:
-    """Return the states of all intervals by group; under the empty tuple where there are no groups."""
+def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> list[dict[Group, State]]:
+    """Return the states of all intervals by group; under the empty tuple where there are no groups.
+
+    `features` are the columns of labels that will make segments.
+    """
     places = range(len(scan.intervals))
     if scan.rows.implementation in SQL:
         tables = [collected(_summed(_joined(scan, i), scan)) for i in places]
@@ -179,6 +183,11 @@ def states(scan: Scan) -> list[dict[Group, State]]:
         tables = [collected(_summed(_stacked(scan), scan))]
     parts = {one: part for table in tables for one, part in _by_histogram(table, scan) if len(part["rows"])}
     _check(parts, scan)
+    for feature, names in (features or {}).items():
+        labels = (parts[0, "critical"][name].tolist() for name in names)
+        if (count := len({*zip(*labels, strict=True)})) > MOST_LABELS:
+            many = f"at most {MOST_LABELS:,} labels: {feature} has {count:,}"
+            raise ValueError(f"`by` must have {many}. Hint: join labels of few rows into one.")
     return [_states(scan, parts, i) for i in places]
 
 
@@ -359,7 +368,9 @@ def collected(frame: Frame) -> Table:
         if "unhashable" not in str(error):
             raise
         raise TypeError(NESTED) from None  # Dask tells no lists from text
-    return {name: found[name].to_numpy() for name in found.columns}
+    table = {name: found[name].to_numpy() for name in found.columns}
+    # Python has no type for nanoseconds.
+    return {name: column.astype("M8[us]") if column.dtype == "M8[ns]" else column for name, column in table.items()}
 
 
 # ---- answers

@@ -208,9 +208,9 @@ class StreamedModel:
         return {"scale": value, "scale_low": ends[0], "scale_high": ends[1], **widths}
 
     def _concentration(self) -> int:
-        """Rows of the last bins that carry half the area of miss_rate vs. bandwidth; 0 for other axes and weights."""
+        """Rows of the last bins that carry half the area of miss_rate vs. bandwidth, an upper end; 0 for other axes."""
         critical = self.state.critical
-        if self.state.weighted or self.settings.axes != HEADLINE or not critical.total("scale"):
+        if self.settings.axes != HEADLINE or not critical.total("scale"):
             return 0
         carried = np.cumsum(critical.sums["scale"][::-1])  # each row adds its critical scale to the area
         last = int(critical.rows[::-1][: np.searchsorted(carried, carried[-1] / 2) + 1].sum())

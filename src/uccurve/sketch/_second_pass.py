@@ -60,7 +60,7 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     names, forms = [*plain, *numbers], Columns()
     if not blocks:
         forms = _forms(models)
-        rows = rows.with_columns(**forms)
+        rows = rows.with_columns(**forms) if forms else rows  # of perfect predictions there are none
         needed = ("wis", *(SHARES if scan.weighted or scan.groups else ()))
         names = [*plain, *(name for name in numbers if name.split()[1] in needed)]
     sums = {name: times_weight(col(name)) for name in names}
@@ -70,7 +70,10 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
         crossed = () if blocks else (*names, *forms)
         sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
     keys = ["block"] * blocks + [*scan.groups]
-    return Sums(_summed(rows, keys, sums, models[0].place), models[0].state.rows, models[0].state.total)
+    table = _summed(rows, keys, sums, models[0].place)
+    if {int(table["rows"].sum())} != {model.state.rows for model in models}:
+        raise ValueError("`frame` must give the same rows each time it is read. Hint: write a sample to a file first.")
+    return Sums(table, models[0].state.rows, models[0].state.total)
 
 
 def _numbers(rows: Frame, model: StreamedModel, *, raised: bool) -> Columns:
@@ -152,7 +155,7 @@ def _tested(models: Sequence[StreamedModel]) -> list[str]:
 
 def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Table:
     """Sum the columns for each combination of the keys."""
-    columns = [col(name).sum() for name in sums]
+    columns = [nw.len().alias("rows"), *(col(name).sum() for name in sums)]
     if not keys:
         return collected(rows.select(**sums).select(*columns))
     keys, parts = [*keys], 1
@@ -160,7 +163,7 @@ def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Tabl
         # Sums are slow where each row adds to the same number as the row before, so a block is split by scale.
         keys, parts = [*keys, "part"], 6
         rows = rows.with_columns(part=mark(col(f"critical_{place}").clip(0.2, 3.0), 1))
-    grouped = rows.select(*keys, **sums).group_by(*keys).agg(nw.len().alias("rows"), *columns)
+    grouped = rows.select(*keys, **sums).group_by(*keys).agg(*columns)
     table = collected(grouped.head(parts * MOST_GROUPS + 1))
     if len(table["rows"]) > parts * MOST_GROUPS:
         raise ValueError(
@@ -175,7 +178,7 @@ class Sums:
 
     def __init__(self, table: Table, rows: int, total: float) -> None:
         self.weighted, self.total = "weight" in table, total
-        one = table["weight"] if self.weighted else table.get("rows", np.array([rows])).astype(np.float64)
+        one = table["weight"] if self.weighted else table["rows"].astype(np.float64)
         self._table, self._chosen = table | {"one": one}, np.ones(len(one), np.bool_)
         self.blocked = "block" in table
         self._block = _blocks(table) if self.blocked else np.zeros(1, np.intp)

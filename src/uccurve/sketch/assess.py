@@ -90,9 +90,10 @@ def assess_frame(
     y_true, weight : str
         Columns of the observations and, if there are any, of the weights.
     coverage, axes, partial, c, unit, confidence_level
-        As in `assess`.
+        As in `assess`. Models of several levels need a coverage.
     by : str or list, optional
-        Columns of labels, each of which makes segments; a tuple of columns is combined into one label.
+        Columns of at most 1,000 labels, each of which makes segments; a tuple of columns is combined into one label.
+        Cut numbers into bins first.
     block : str, optional
         Column of labels of dependent rows, such as a date, a series or a shop. Without it rows are independent.
     min_band, missing, resolution
@@ -127,8 +128,16 @@ def assess_frame(
     features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
     request = Request(y_true, weight, block, features, min_band, missing, resolution)
     intervals, given = _intervals(models, settings.shown_coverage)
+    if coverage is None and any(len(levels) > 1 for _, levels in given.values()):
+        raise ValueError(
+            "models of several levels need `coverage` where they are streamed: their potential CRPS, which ranks them "
+            "otherwise, needs the rows. Hint: pass coverage=0.9."
+        )
     scan = Scan.of(frame, intervals, request)
-    groups = states(scan)
+    schema = scan.rows.collect_schema()
+    if numbers := [name for name, group in zip(request.by, scan.groups, strict=True) if schema[group].is_float()]:
+        raise TypeError(f"`by` must name columns of labels; {numbers[0]} holds floats. Hint: cut them into bins first.")
+    groups = states(scan, {", ".join(one): [scan.groups[request.by.index(name)] for name in one] for one in features})
     whole = [State.union(list(parts.values())) for parts in groups]
     streamed = []
     for name, (place, levels) in given.items():
@@ -233,6 +242,8 @@ def assess_sketches(
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
     """Sketches by label; blocks without rows say nothing."""
+    if isinstance(parts, UCCSketch):
+        raise TypeError("`models` must hold the sketches of several blocks of each model; got one. Hint: pass a list.")
     found = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
     for one in found.values():
         if not isinstance(one, UCCSketch):
@@ -259,7 +270,7 @@ def _assessed(
     comparisons, on_wis = (_comparisons(models, rows, units, pairs, name) for name in (settings.ranked_by, "wis"))
     ranked = with_ranks(rows, comparisons, settings.ranked_by)
     comparable = len({model.y_pred for model in models}) == 1
-    notes = [*common_notes(units.blocks, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
+    notes = [*common_notes(units.count, units.rows, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
     return StreamedAssessment(
         rows=tuple(ranked),
@@ -287,8 +298,9 @@ def _comparisons(
     for i, j in combinations(range(len(rows)), 2):
         first, second = (getattr(rows[k], name) for k in (i, j))
         low = high = pvalue = nan
-        if (i, j) in pairs and units.count > 1:
-            change = pairs[i, j] / models[i].size
+        perfect = first == second == 0
+        if ((i, j) in pairs or perfect) and units.count > 1:
+            change = np.zeros(1) if perfect else pairs[i, j] / models[i].size
             hidden = sum(models[k].brackets[name].width / 2 for k in (i, j) if name in models[k].brackets)
             low, high = interval(first - second, change, units.blocks, level)
             # As much of the difference as the bins cannot hide.
