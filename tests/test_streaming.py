@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,27 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
         run(*asked, "--resamples", "9"), "--resamples needs the rows in memory, and polars streams them. Hint: --eng"
     )
     refused(run(*asked, "--sort-crossing"), "--sort-crossing needs the rows in memory")
+    refused(run(*asked, "--by", "site", "--bins", "3"), "--bins needs the rows in memory")
+    refused(run(*asked, "--by", "y"), r"`by` must name columns of labels; y holds floats\.")
+    levels = models().select("y", "site", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"})
+    levels = levels.with_columns(**{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1})
+    levels.write_parquet(tmp_path / "levels.parquet")
+    refused(run("assess", "levels.parquet", *asked[2:]), r"models of several levels need .* Hint: --coverage 90%\.$")
     refused(run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"), "duckdb reads files")
+
+
+def test_an_engine_that_lacks_something_says_what(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("duckdb")
+    pyspark = pytest.importorskip("pyspark.sql")
+    models().write_parquet(tmp_path / "m.parquet")
+
+    def fails(*_: Any) -> Any:
+        raise pyspark.utils.PySparkRuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited.")
+
+    monkeypatch.setattr(pyspark.SparkSession.builder.__class__, "getOrCreate", fails)
+    refused(run("assess", "m.parquet", "--engine", "spark"), r"--engine spark needs Java 17 or later\. Hint: ")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    refused(run("assess", "m.parquet", "--engine", "duckdb"), r'duckdb needs pyarrow: pip install "uccurve\[duckdb\]"')
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])

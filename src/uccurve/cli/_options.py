@@ -189,6 +189,7 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
 Coverage = Annotated[Any, option("--coverage", "Promised coverage, 0.9 or 90%; default from column names.", "C", share)]
 Bins = Annotated[int, option("--bins", "Number of bins for a numeric --by column.", "N", min=1)]
+BINS = 4  # by default
 Seed = Annotated[int, option("--seed", "Random seed.", "N", min=0)]
 Force = Annotated[bool, option("--force", "Replace existing output files.")]
 Json = Annotated[str | None, option("--json", "Write all numbers as JSON; - is standard output.", "OUT")]

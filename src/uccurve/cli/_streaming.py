@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from uccurve.sketch.assess import StreamedAssessment, assess_frame
 
 from ._loading import Part
-from ._options import Engine, Request
+from ._options import BINS, Engine, Request
 from ._output import say
 from ._sources import SHARE, room
 from ._tables import Table
@@ -56,6 +56,7 @@ def stream(found: Sequence[Part], request: Request, engine: Engine, options: Map
         "--sort-crossing": request.sort_crossing,
         f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
         "--resamples": options["n_resamples"] is not None,
+        "--bins": options["bins"] != BINS,
         "a model of samples": any(columns.samples for part in found for columns in part.models.values()),
     }
     if refused := [what for what, asked in in_memory.items() if asked]:
@@ -74,12 +75,12 @@ def stream(found: Sequence[Part], request: Request, engine: Engine, options: Map
     asked |= {name: getattr(request, name) for name in ("weight", "by", "block", "min_band", "missing")}
     try:
         rows = _scanned(engine, part.table, part.numbers(request), request.labels)
+        return assess_frame(rows, models, y_true=str(part.y), **asked)
     except ImportError as error:
         raise ImportError(f'--engine {engine} needs {error.name}: pip install "uccurve[{engine}]"') from None
     except NotImplementedError as error:  # PyArrow's, for types that it cannot read
         why = str(error).rpartition(": ")[2]
         raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
-    return assess_frame(rows, models, y_true=str(part.y), **asked)
 
 
 def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:
@@ -95,7 +96,10 @@ def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Seque
     if engine == "spark":
         from pyspark.sql import SparkSession
 
-        spark = SparkSession.builder.appName("uccurve").getOrCreate().read
+        try:
+            spark = SparkSession.builder.appName("uccurve").getOrCreate().read
+        except RuntimeError:
+            raise OSError("--engine spark needs Java 17 or later. Hint: install it, or --engine polars.") from None
         return spark.parquet(*paths) if parquet else spark.csv(paths, header=True, inferSchema=True)
     library = import_module({"duckdb": "duckdb", "dask": "dask.dataframe"}[engine])
     return library.read_parquet(paths) if parquet else library.read_csv(paths)

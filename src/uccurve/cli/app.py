@@ -75,7 +75,7 @@ def assess_command(
     json: options.Json = None,
     report: Annotated[Path | None, option("--report", "Write the interactive report.", "OUT.html")] = None,
     plot: Annotated[Path | None, option("--plot", "Draw the assessment.", "OUT.png|svg|pdf")] = None,
-    bins: options.Bins = 4,
+    bins: options.Bins = options.BINS,
     axes: options.Axes = "bandwidth,miss_rate",
     cost: Annotated[float | None, option("--cost", "Show the cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
     partial: Annotated[Any, option("--partial", "Miss rate range for a partial gain.", "LO:HI", options.span)] = None,
@@ -110,7 +110,7 @@ def gate_command(
     new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
     markdown: Annotated[str | None, option("--markdown", "Write a Markdown table; - is stdout.", "OUT.md")] = None,
     json: options.Json = None,
-    bins: options.Bins = 4,
+    bins: options.Bins = options.BINS,
     force: options.Force = False,
 ) -> None:
     """Say whether PROPOSED keeps its promise and scores no worse than BASELINE: exit code 0, or 3 where it does not."""
