@@ -47,7 +47,8 @@ def skpro() -> Any:
 
     X, X_new, y, y_new = (pd.DataFrame(part) for part in diabetes())
     regressor = ResidualDouble(LinearRegression()).fit(X, y)
-    return adapters.levels_from_skpro(y_new, regressor.predict_quantiles(X_new, alpha=TAILS))
+    frame = regressor.predict_quantiles(X_new, alpha=TAILS)
+    return adapters.models_from_frame(frame[frame.columns[0][0]].assign(y=y_new))["model"]
 
 
 def statsmodels() -> Any:

@@ -134,7 +134,7 @@ def test_quantiles_may_be_named_by_numbers() -> None:
     found = models_from_frame(pd.DataFrame({0.05: CENTRE - 2, 0.5: CENTRE, 0.95: CENTRE + 2, "y": TRUE}))["model"]
     assert_same(found, TRUE, CENTRE, CENTRE - 2, CENTRE + 2)  # type: ignore[arg-type]  # one level is Intervals
     whole = pd.DataFrame({("sales", 0.9, "lower"): CENTRE, ("sales", 0.9, "upper"): CENTRE})
-    with pytest.raises(TypeError, match=r"it has \('sales', 0.9, 'lower'\). Hint: levels_from_skpro"):
+    with pytest.raises(TypeError, match=r"it has \('sales', 0.9, 'lower'\). Hint: choose the variable"):
         models_from_frame(whole)
 
 

@@ -7,7 +7,7 @@ of it goes into `assess` as it is. Each only translates: nothing is fitted or re
 """
 
 from ._frame import models_from_frame
-from ._libraries import from_estimator, levels_from_skpro
+from ._libraries import from_estimator
 from ._quantiles import SortedQuantilesWarning, levels_from_posterior, levels_from_quantiles
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "from_estimator",
     "levels_from_posterior",
     "levels_from_quantiles",
-    "levels_from_skpro",
     "models_from_frame",
 ]

@@ -95,7 +95,7 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
     if tuples:
         raise TypeError(
             f"`frame` must have text as column names; it has {short(str(tuples[0]))}. "
-            "Hint: levels_from_skpro takes the frames of predict_interval and predict_quantiles."
+            "Hint: choose the variable of a frame of skpro or sktime, frame['sales']."
         )
     return table.rename({name: str(name) for name in table.columns})  # pandas has quantiles as column names
 

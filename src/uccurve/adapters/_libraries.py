@@ -1,4 +1,4 @@
-"""Other libraries: fitted estimators with intervals of their own, and the frames of skpro and sktime."""
+"""Other libraries: fitted estimators with intervals of their own."""
 
 import inspect
 from statistics import NormalDist
@@ -9,54 +9,7 @@ import numpy.typing as npt
 
 from uccurve.intervals import Intervals, Options
 
-from ._quantiles import QuantileOptions, level_of, levels_from_quantiles, tails
-
-
-def levels_from_skpro(
-    y_true: npt.ArrayLike, prediction: Any, *, y_pred: Any = None, **options: Unpack[QuantileOptions]
-) -> dict[float, Intervals]:
-    """Intervals of every level from a ``predict_interval`` or ``predict_quantiles`` frame of skpro or sktime.
-
-    Parameters
-    ----------
-    y_true : array_like
-        Of shape (n,), or (n, variables) where the frame has several; a frame's columns in the order of `prediction`.
-    prediction : pandas.DataFrame
-        Columns (variable, coverage, "lower" or "upper"), or (variable, alpha).
-    y_pred : array_like, optional
-        From ``predict(X)``. By default the median, which then must be among the quantiles.
-    **options
-        As in `levels_from_quantiles`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> columns = pd.MultiIndex.from_product([["y"], [0.5, 0.9], ["lower", "upper"]])
-    >>> frame = pd.DataFrame([[0.5, 2.0, 0.0, 3.0]], columns=columns)
-    >>> {level: iv.upper.tolist() for level, iv in levels_from_skpro([1.5], frame, y_pred=[1.0]).items()}
-    {0.5: [2.0], 0.9: [3.0]}
-    """
-    columns = getattr(prediction, "columns", None)
-    if getattr(columns, "nlevels", 1) not in (2, 3):
-        held = type(prediction).__name__ if columns is None else f"the columns {', '.join(map(str, columns))}"
-        raise TypeError(
-            "`prediction` must be a frame of predict_interval (columns variable, coverage, lower/upper) or of "
-            f"predict_quantiles (columns variable, alpha); got {held}."
-        )
-    by_quantile: dict[float, list[Any]] = {}
-    for column in prediction.columns:
-        _, number, *side = column
-        quantile = tails(number, "coverage")[side == ["upper"]] if side else number
-        by_quantile.setdefault(quantile, []).append(column)
-    quantiles = {quantile: _outputs(prediction[own]) for quantile, own in by_quantile.items()}
-    point = None if y_pred is None else _outputs(y_pred)
-    return levels_from_quantiles(_outputs(y_true), quantiles, y_pred=point, **options)
-
-
-def _outputs(table: Any) -> npt.NDArray[Any]:
-    """Return a table as an array, without its second dimension where it has one column."""
-    array = np.asarray(table)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+from ._quantiles import level_of
 
 
 def from_estimator(
