@@ -149,7 +149,9 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
     )
     refused(run(*asked, "--sort-crossing"), "--sort-crossing needs the rows in memory")
     refused(run(*asked, "--by", "site", "--bins", "3"), "--bins needs the rows in memory")
-    refused(run(*asked, "--by", "y"), r"`by` must name columns of labels; y holds floats\.")
+    refused(
+        run(*asked, "--by", "y"), r"`by` must name columns of labels; y holds floats\. Hint: --engine memory cuts them"
+    )
     levels = models().select("y", "site", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"})
     levels = levels.with_columns(**{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1})
     levels.write_parquet(tmp_path / "levels.parquet")

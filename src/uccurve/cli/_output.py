@@ -28,6 +28,7 @@ FLAGS = (  # hints of the library in the words of the command line
     ("raise zero bands with `min_band`", "--min-band raises zero bands"),
     ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
     ("pass coverage=0.9", "--coverage 90%"),
+    ("cut them into bins first", "--engine memory cuts them into bins"),
     ("or a larger miss_rate", "or promise a lower --coverage"),
 )
 MISS_RATE = re.compile(r"(?:`conformal` at )?(miss_rate=|the smallest is )([\d.e-]*\d)")

@@ -36,9 +36,8 @@ TINY, HUGE = 2.0**-900, 2.0**900  # what stands for zero and infinity, which hav
 REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
 # Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
 NEXT = 1 + 2.0**-52
-CHUNK = (
-    20_000  # rows that Polars takes at a time, of which a pass makes up to a hundred columns: they stay in the cache
-)
+# Rows that Polars takes at a time, of which a pass makes up to a hundred columns: they stay in the cache.
+CHUNK = 20_000
 MOST_LABELS = 1_000  # number of segments of one feature that is refused where there are more
 STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
