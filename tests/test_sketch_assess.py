@@ -485,8 +485,13 @@ def test_sketches_of_other_blocks_or_rows_are_refused() -> None:
         )
     with pytest.raises(TypeError, match=r"^`models` must hold a UCCSketch for each block; got int\."):
         ucc.assess_sketches({"sharp": [1]})  # type: ignore[list-item]
-    with pytest.raises(TypeError, match=r"^`models` must hold the sketches of several blocks of each model; got one\."):
-        ucc.assess_sketches({"sharp": kept["sharp"][0]})  # type: ignore[dict-item]
+
+
+def test_a_single_sketch_is_one_block() -> None:
+    kept = ucc.UCCSketch().update(intervals(ROWS, "sharp"))
+    found, listed = (ucc.assess_sketches({"sharp": one}, coverage=0.9) for one in (kept, [kept]))
+    assert found.verdict.text == listed.verdict.text
+    assert any("one block" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -271,7 +271,7 @@ def test_a_coverage_that_is_no_share_is_refused(name: str, coverage: Any) -> Non
 
 def test_an_empty_reference_is_refused() -> None:
     refused(
-        "`sketch` must hold at least one row: it is empty. Hint: update it first.",
+        "`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.",
         UCCSketch().update(IV).ucc().skill,
         reference=UCCSketch(),
     )

@@ -5,8 +5,6 @@ the slope of a metric changes. Rows are counted by the rank of their critical t;
 again, because rounding loses the row that defines t.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -188,7 +186,7 @@ class Path(ABC):
         """Critical t of a rank from 1; the start for rank 0. O(n), by selection."""
         return float(np.partition(self.critical, rank - 1)[rank - 1]) if rank else self.start
 
-    def constant(self) -> ScalePath:
+    def constant(self) -> "ScalePath":
         """The reference: the same errors in bands of 1."""
         one = np.broadcast_to(1.0, self.error.shape)
         return ScalePath(self.error, one, one, one, None, self.weight, self.error, 0.0, self.unit)
@@ -209,7 +207,7 @@ class ScalePath(Path):
     delivered: ClassVar[float] = 1.0
 
     @classmethod
-    def of(cls, intervals: Intervals) -> ScalePath:
+    def of(cls, intervals: Intervals) -> Self:
         """Critical scales of all rows. O(n), no sort."""
         path = cls(**_rows(intervals, cls.delivered, _quotients), start=0.0)
         if path.largest >= LARGEST:
@@ -259,7 +257,7 @@ class ShiftPath(Path):
     delivered: ClassVar[float] = 0.0
 
     @classmethod
-    def of(cls, intervals: Intervals) -> ShiftPath:
+    def of(cls, intervals: Intervals) -> Self:
         """Critical shifts of all rows. O(n), no sort."""
         fields = _rows(intervals, cls.delivered, np.subtract)
         largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))

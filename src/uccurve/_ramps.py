@@ -5,8 +5,6 @@ One sort and two running sums give its value at every vertex, and between vertic
 is a step down at each critical t.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from math import isqrt
 from typing import Any, NamedTuple
@@ -19,6 +17,33 @@ from ._checks import FALLING, Array, Metric
 from ._levels import LevelsPath
 from ._order import ordered, rearrange, running_integral, running_sum
 from ._paths import Path, ScalePath
+
+
+class Hull(NamedTuple):
+    """Best operating points of all costs: `t` is the best one for alpha from `low` to `high`.
+
+    There alpha * bandwidth + deficit, half of alpha times the interval score, has its minimum, so the potential CRPS is
+    the sum of ``alpha_moment * bandwidth + alpha_length * deficit``.
+    """
+
+    t: Array
+    low: Array
+    high: Array
+    corners: Indices | None  # which of the curve's vertices they are; None: all
+
+    @property
+    def alpha_length(self) -> Array:
+        """Integral of 1 over the alpha of each point."""
+        return self.high - self.low
+
+    @property
+    def alpha_moment(self) -> Array:
+        """Integral of alpha over the alpha of each point."""
+        return self.alpha_length * (self.high + self.low) / 2
+
+    def best_t(self, alpha: float) -> float:
+        """Smallest t with the smallest interval score at alpha."""
+        return float(self.t[np.argmax(self.low <= alpha * (1 + sum_error(len(self.t))))])
 
 
 class Ramps:
@@ -179,33 +204,6 @@ class Ramps:
         missed += self._uncoverable_weight
         missed /= missed[0]
         return missed
-
-
-class Hull(NamedTuple):
-    """Best operating points of all costs: `t` is the best one for alpha from `low` to `high`.
-
-    There alpha * bandwidth + deficit, half of alpha times the interval score, has its minimum, so the potential CRPS is
-    the sum of ``alpha_moment * bandwidth + alpha_length * deficit``.
-    """
-
-    t: Array
-    low: Array
-    high: Array
-    corners: Indices | None  # which of the curve's vertices they are; None: all
-
-    @property
-    def alpha_length(self) -> Array:
-        """Integral of 1 over the alpha of each point."""
-        return self.high - self.low
-
-    @property
-    def alpha_moment(self) -> Array:
-        """Integral of alpha over the alpha of each point."""
-        return self.alpha_length * (self.high + self.low) / 2
-
-    def best_t(self, alpha: float) -> float:
-        """Smallest t with the smallest interval score at alpha."""
-        return float(self.t[np.argmax(self.low <= alpha * (1 + sum_error(len(self.t))))])
 
 
 def index_of_minimum(costs: Array) -> int:

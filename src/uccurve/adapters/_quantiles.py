@@ -123,7 +123,8 @@ def levels_from_posterior(
             raise ValueError(f"`draws` must have a dimension chain, draw or sample; it has {has}.")
         array = np.asarray(draws.transpose(*numbering, ...))
         draws = array.reshape(-1, *array.shape[len(numbering) :])
-    points = sorted({0.5, *(q for level in levels for q in tails(level, "levels"))})
+    below = [(1 - as_written(level_of(level, "levels"))) / 2 for level in levels]
+    points = sorted({0.5, *(float(q) for lower in below for q in (lower, 1 - lower))})
     samples = first_axis("draws", draws, np.shape(y_true))
     quantiles = draw_quantiles(samples, points, options.get("missing"))
     return levels_from_quantiles(y_true, dict(zip(points, quantiles, strict=True)), **options)
@@ -146,16 +147,6 @@ def _named_level(key: Any) -> float:
             "Hint: leave a mean out, or pass it as y_pred."
         )
     return level_of(level, "quantiles")
-
-
-def tails(level: Any, name: str) -> tuple[float, float]:
-    """Return the two quantiles that bound a central level.
-
-    >>> tails(0.9, "level")
-    (0.05, 0.95)
-    """
-    lower = (1 - as_written(level_of(level, name))) / 2
-    return float(lower), float(1 - lower)
 
 
 def pairs(quantiles: Collection[float]) -> dict[float, tuple[float, float]]:

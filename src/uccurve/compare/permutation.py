@@ -154,7 +154,9 @@ def permutation_test(
     every_swap = units.count < 63 and 2**units.count <= random + 1
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
-        one, two = (_one_interval(asked.curve(curve)) for curve in (one, two))
+        one, two = (asked.curve(curve) for curve in (one, two))
+        # A single level is the curve of one interval that is scaled.
+        one, two = (UCC(curve.intervals) if len(curve.levels) == 1 else curve for curve in (one, two))
         swappable = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
         first, second = asked.finite_value(one, "a"), asked.finite_value(two, "b")
         if callable(asked.asked):
@@ -192,11 +194,6 @@ def permutation_test(
         units=units.blocks.count,
         note=note,
     )
-
-
-def _one_interval(curve: UCC) -> UCC:
-    """Return the curve of one interval that is scaled for a model with a single level, which is the same curve."""
-    return UCC(curve.intervals) if len(curve.levels) == 1 else curve
 
 
 def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:

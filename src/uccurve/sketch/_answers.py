@@ -107,8 +107,7 @@ class Answers:
     def place(self, share: Fraction) -> Place:
         """Smallest critical scale at and below which a share of the weight lies.
 
-        Inside its bin the density is treated as a straight line, or as a power where the mean is too far from the
-        middle for that; both have the mean of the bin, and the last row at its end.
+        Inside its bin the density is treated as a power with the mean of the bin, and the last row at its end.
         """
         weight, state = self.binned.weight, self.state
         goal = float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
@@ -116,15 +115,9 @@ class Answers:
         if i == len(weight.mass):
             return Place(inf, inf, inf)
         low, high = float(weight.minimum[i]), float(weight.maximum[i])
-        if low == high:
-            return Place(low, high, high)
         part = min(max((goal - float(weight.mass[:i].sum())) / float(weight.mass[i]), 0.0), 1.0)
-        mean = (float(weight.mean[i]) - low) / (high - low)
-        slope = 6 * mean - 3
-        if abs(slope) >= 1:
-            return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
-        root = np.sqrt((1 - slope) ** 2 + 4 * slope * part)  # the root of slope * x^2 + (1 - slope) * x = part
-        return Place(low, low + (high - low) * float(2 * part / (1 - slope + root)), high)
+        mean = (float(weight.mean[i]) - low) / (high - low or 1.0)
+        return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
 
     # ---- areas
 

@@ -188,7 +188,7 @@ def _intervals(
 
 
 def assess_sketches(
-    models: Mapping[str, Mapping[Any, UCCSketch] | Sequence[UCCSketch]],
+    models: Mapping[str, UCCSketch | Mapping[Any, UCCSketch] | Sequence[UCCSketch]],
     *,
     coverage: float | None = None,
     axes: Axes = HEADLINE,
@@ -242,8 +242,7 @@ def assess_sketches(
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
     """Sketches by label; blocks without rows say nothing."""
-    if isinstance(parts, UCCSketch):
-        raise TypeError("`models` must hold the sketches of several blocks of each model; got one. Hint: pass a list.")
+    parts = [parts] if isinstance(parts, UCCSketch) else parts
     found = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
     for one in found.values():
         if not isinstance(one, UCCSketch):

@@ -149,13 +149,6 @@ class UCCSketch:
         self._state = State.union([self._state, State.of(intervals, self.resolution)])
         return self
 
-    def merge(self, other: UCCSketch) -> Self:
-        """Add another sketch's rows, in place; returns the sketch itself. ``a + b`` makes a new one."""
-        if not isinstance(other, UCCSketch):
-            raise TypeError(f"`other` must be a UCCSketch; got {type(other).__name__}. Hint: update takes Intervals.")
-        self._state = State.union([self._state, other._state])
-        return self
-
     def __add__(self, other: UCCSketch) -> Self:
         if not isinstance(other, UCCSketch):
             return NotImplemented
@@ -274,10 +267,8 @@ class SketchUCC:
     vary: ClassVar[Vary] = "scale"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sketch, UCCSketch):
-            raise TypeError(f"`sketch` must be a UCCSketch; got {type(self.sketch).__name__}.")
-        if not self.sketch.rows:
-            raise ValueError("`sketch` must hold at least one row: it is empty. Hint: update it first.")
+        if not (isinstance(self.sketch, UCCSketch) and self.sketch.rows):
+            raise ValueError("`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.")
         object.__setattr__(self, "sketch", copy(self.sketch))
 
     @cached_property
