@@ -507,3 +507,12 @@ def test_few_rows_that_carry_half_the_area_are_noted_as_in_memory(weight: str | 
     assert [note for note in found.verdict.reasons if "half the area" in note] == [
         note for note in exact.verdict.reasons if "half the area" in note
     ]
+
+
+@pytest.mark.parametrize("seed", [20, 41, 44, 48])
+def test_of_scales_that_are_equally_good_the_smallest_counts(seed: int) -> None:
+    error = np.random.default_rng(seed).standard_t(5, size=300)  # any scale that misses 3 rows is as good
+    rows = {"y_true": error, "y_pred": 0 * error, "lower": np.full(300, -1.7), "upper": np.full(300, 1.7)}
+    found = ucc.assess_frame(pl.LazyFrame(rows), {"constant": ("y_pred", "lower", "upper")}, coverage=0.99).rows[0]
+    exact = ucc.assess(ucc.Intervals.from_bounds(*rows.values()), coverage=0.99).rows[0]
+    assert_allclose((found.score_low, found.score_high), (exact.score_low, exact.score_high), rtol=0.05)

@@ -17,6 +17,7 @@ import numpy as np
 
 from uccurve._checks import Array
 from uccurve._distributions import binomial_tail, clopper_pearson
+from uccurve._ramps import index_of_minimum
 from uccurve.compare._blocks import Blocks
 from uccurve.compare._evidence import effective_count, interval
 
@@ -61,7 +62,7 @@ class Look(NamedTuple):
         """Look at the scales that the bins of a model and of its constant band find best."""
         ends = np.append(0.0, binned.active.maximum)
         deficit = binned.values("deficit", ends).middles
-        best = float(ends[np.argmin(2 * binned.half_width * ends + 2 / alpha * deficit)])
+        best = float(ends[index_of_minimum(2 * binned.half_width * ends + 2 / alpha * deficit)])
         return cls(Mix.of(2 * best, [best], [2 / alpha]), target, _average(binned), _average(constant))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite, nan
 from typing import Any
 
-from uccurve._checks import Array, sentence
+from uccurve._checks import sentence
 from uccurve.compare._blocks import labelled
 from uccurve.compare.results import Segment
 from uccurve.compare.segments import adjusted_segments
@@ -48,10 +48,9 @@ def _segment(
     """One model on one segment, with the one-sided p-values of too little coverage."""
     (whole, part), (inside, rest) = models, sides
     settings, level = whole.settings, whole.settings.confidence_level
-    shipped: tuple[float, Array | None] = nan, None
     share, change = part.coverage, inside.share({f"{i} covered": 1.0})[1]
-    if isfinite(whole.target.value):
-        shipped = inside.share({f"{i} reached" if whole.to_the_end else f"{i} shipped": 1.0})
+    flag = f"{i} reached" if whole.to_the_end else f"{i} shipped"
+    shipped = inside.share({flag: 1.0}) if isfinite(whole.target.value) else (nan, None)
     pvalue = shipped_pvalue = nan
     if settings.coverage is not None:
         pvalue = inside.units.share_tail(share, change, whole.alpha, level)
