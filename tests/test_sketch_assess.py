@@ -516,3 +516,11 @@ def test_of_scales_that_are_equally_good_the_smallest_counts(seed: int) -> None:
     found = ucc.assess_frame(pl.LazyFrame(rows), {"constant": ("y_pred", "lower", "upper")}, coverage=0.99).rows[0]
     exact = ucc.assess(ucc.Intervals.from_bounds(*rows.values()), coverage=0.99).rows[0]
     assert_allclose((found.score_low, found.score_high), (exact.score_low, exact.score_high), rtol=0.05)
+
+
+def test_the_picture_of_a_stream_explains_what_it_draws() -> None:
+    pytest.importorskip("matplotlib")
+    found = ucc.assess_frame(pl.LazyFrame(ROWS), {"even": MODELS["even"]}, coverage=0.9)
+    exact = ucc.assess({"even": intervals(ROWS, "even")}, coverage=0.9)
+    drawn, both = (one.plot("curves").get_suptitle() for one in (found, exact))
+    assert drawn == both.replace("; dashed: constant band", "") != both

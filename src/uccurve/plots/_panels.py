@@ -124,7 +124,8 @@ def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
                 mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **look)
         ax.set_title(short(row.name, NAME), loc="left", fontsize="small", color=color)
         tidy(ax)
-    marks = f"dot: as delivered; diamond: {coverage(target)}; dashed: constant band"
+    # Sketches have no constant band to draw.
+    marks = f"dot: as delivered; diamond: {coverage(target)}{'; dashed: constant band' * isinstance(curves[0], UCC)}"
     figure.suptitle(f"Curves{best_of(rows, found)}\n{marks}", x=0.01, ha="left", fontsize="medium")
     figure.supxlabel(title(axes[0], unit), fontsize="medium")
     figure.supylabel(title(axes[1], unit), fontsize="medium")
