@@ -69,8 +69,7 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
         sums |= {"weight": col("weight"), "squares": col("weight") * col("weight")}
         crossed = () if blocks else (*names, *forms)
         sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
-    keys = ["block"] * blocks + [*scan.groups]
-    table = _summed(rows, keys, sums, models[0].place)
+    table = _summed(rows, ["block"] * blocks + [*scan.groups], sums, models[0].place)
     if {int(table["rows"].sum())} != {model.state.rows for model in models}:
         raise ValueError("`frame` must give the same rows each time it is read. Hint: write a sample to a file first.")
     return Sums(table, models[0].state.rows, models[0].state.total)
@@ -185,10 +184,13 @@ class Sums:
         self._blocks = int(self._block.max()) + 1
         self.units = Units(rows, self._blocks if self.blocked else rows, equal=not (self.blocked or self.weighted))
 
-    def split(self, places: Sequence[int], label: str, rows: int, total: float) -> tuple[Sums, Sums]:
-        """Sums over the rows whose labels in some columns make up a label, and over all others."""
-        labels = zip(*(self._table[f"by_{place}"].tolist() for place in places), strict=True)
-        inside = np.array([joined_label(one) == label for one in labels], np.bool_)
+    def labels(self, places: Sequence[int]) -> Array:
+        """Label of each group of rows that its labels in some columns make up."""
+        columns = (self._table[f"by_{place}"].tolist() for place in places)
+        return np.array([joined_label(one) for one in zip(*columns, strict=True)])
+
+    def split(self, inside: Flags, rows: int, total: float) -> tuple[Sums, Sums]:
+        """Sums over some groups of rows, and over all others."""
         return self._part(inside, rows, total), self._part(~inside, self.units.rows - rows, self.total - total)
 
     def _part(self, chosen: Flags, rows: int, total: float) -> Sums:

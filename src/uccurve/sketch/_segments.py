@@ -23,9 +23,10 @@ def segments_of(
     found = []
     for feature in request.features:
         places = [request.by.index(name) for name in feature]
+        labels = sums.labels(places)
         for label, state in _by_label(parts, places).items():
             part = StreamedModel(model.name, state, model.settings)
-            sides = sums.split(places, label, state.rows, state.total)
+            sides = sums.split(labels == label, state.rows, state.total)
             found.append(_segment(i, (model, part), (", ".join(feature), label), sides))
     return adjusted_segments(found, model.settings.confidence_level)
 
@@ -58,7 +59,6 @@ def _segment(
     elif rest.units.rows and inside.units.count > 1:
         pvalue = inside.lower_share_test(rest, f"{i} covered")
     low, high = inside.units.share_ends(share, change, level)
-    scale = part.target.value
     return Segment(
         feature=key[0],
         label=key[1],
@@ -67,8 +67,8 @@ def _segment(
         coverage=share,
         coverage_low=low,
         coverage_high=high,
-        scale=scale,
-        half_width=part.answers.binned.half_width * scale if isfinite(scale) else inf,
+        scale=part.target.value,
+        half_width=part.answers.binned.half_width * part.target.value if isfinite(part.target.value) else inf,
         score=part.answers.best_score(coverage=1 - part.alpha).middle,
         skill=part.answers.skill().middle,
         target=settings.coverage,
