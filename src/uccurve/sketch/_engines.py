@@ -9,165 +9,31 @@ are any does a second aggregation count them by rule.
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from narwhals.typing import IntoFrame
 
 from uccurve import _arrays as arrays
-from uccurve import _checks as checks
 from uccurve._checks import DroppedRowsWarning
-from uccurve._frames import opened
-from uccurve.intervals import Missing
 
-from ._bins import Histogram, bins, bits, checked, mark
-from ._engine_checks import NESTED, Frame, acceptable, all_finite, broken_rule, floats, is_finite, refuse_nested
-from ._state import OVERFLOW, SUMS, State, tidy
+from ._bins import Histogram, bins, bits, mark
+from ._engine_checks import Frame, acceptable, all_finite, is_finite
+from ._scan import ROLES, Scan, Table, col, collected, lit
+from ._state import SUMS, State, tidy
 
-Table = dict[str, npt.NDArray[Any]]
 Group = tuple[Any, ...]
-ROLES = ("y_pred", "lower", "upper")
 TINY, HUGE = 2.0**-900, 2.0**900  # what stands for zero and infinity, which have no leading bits
 # Codes in place of the critical scale of rows that have none.
 REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
 # Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
 NEXT = 1 + 2.0**-52
-# Rows that Polars takes at a time, of which a pass makes up to a hundred columns: they stay in the cache.
-CHUNK = 20_000
 MOST_LABELS = 1_000  # number of segments of one feature that is refused where there are more
 STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
-col, lit, when = nw.col, nw.lit, nw.when
-
-
-class Request(NamedTuple):
-    """Columns of a frame that all models share, and how its rows are read; as in `assess_frame`."""
-
-    y_true: str
-    weight: str | None
-    block: str | None
-    features: Sequence[tuple[str, ...]]  # columns of labels, each of which makes segments with the others of its tuple
-    min_band: float | str | None
-    missing: Missing
-    resolution: int
-
-    @property
-    def by(self) -> list[str]:
-        """Columns that hold labels of segments."""
-        return list(dict.fromkeys(name for feature in self.features for name in feature))
-
-
-class Columns(NamedTuple):
-    """Columns of the intervals of a model, at one level or as delivered, and the histograms that its rows go into.
-
-    `lower` and `upper` are None where the intervals lie between those at two other places, by a `share` of the way.
-    """
-
-    model: str
-    y_pred: str
-    lower: str | None
-    upper: str | None
-    histograms: tuple[str, ...] = tuple(SUMS)
-    # Places of the inner intervals (None: the prediction) and of the outer ones, and the share.
-    between: tuple[int | None, int, float] = (None, 0, 1.0)
-
-
-@dataclass(frozen=True)
-class Scan:
-    """Rows of a frame with the columns y_true, weight, labels, and y_pred_i, lower_i and upper_i of intervals i."""
-
-    rows: Frame
-    intervals: Sequence[Columns]
-    numbers: Sequence[str]  # columns that must be finite
-    wide: Sequence[str]  # columns that say whether an integer does not fit float64
-    groups: Sequence[str]
-    min_band: float | str | None
-    drop: bool
-    resolution: int
-
-    @classmethod
-    def of(cls, frame: IntoFrame, intervals: Sequence[Columns], request: Request) -> Self:
-        """Choose columns of a frame."""
-        checks.choice("missing", request.missing, ("raise", "drop"))
-        own = [(i, one, role, getattr(one, role)) for i, one in enumerate(intervals) for role in ROLES]
-        by = [(f"by[{i}]" if len(request.by) > 1 else "by", name) for i, name in enumerate(request.by)]
-        shared = [(role, getattr(request, role)) for role in ("y_true", "weight", "block")]
-        named = [(f"models[{one.model!r}]" if one.model else role, name) for _, one, role, name in own]
-        native = opened(frame, [*shared, *by, *named])
-        schema = native.collect_schema()
-        groups = {f"by_{i}": name for i, name in enumerate(request.by)}
-        labels = groups | ({} if request.block is None else {"block": request.block})
-        refuse_nested(schema, labels.values())
-        given = dict(shared[:2]) | {f"{role}_{i}": name for i, _, role, name in own}
-        numbers = {new: name for new, name in given.items() if name is not None}
-        columns = floats(schema, numbers)
-        rows = native.select(**columns, **{key: col(name) for key, name in labels.items()}).lazy()
-        for i, one in enumerate(intervals):
-            if one.lower is None:
-                rows = rows.with_columns(**_between(i, *one.between))
-        wide, drop = [name for name in columns if name not in numbers], request.missing == "drop"
-        return cls(rows, intervals, [*numbers], wide, [*groups], request.min_band, drop, checked(request.resolution))
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return "weight" in self.numbers
-
-    @cached_property
-    def histograms(self) -> list[tuple[int, str]]:
-        """Intervals and names of all histograms to fill; equal predictions share that of their errors."""
-        every = [(i, name) for i, one in enumerate(self.intervals) for name in one.histograms]
-        return [(i, name) for i, name in every if name != "errors" or self.errors_of(i) == i]
-
-    def errors_of(self, i: int) -> int:
-        """First intervals around the same predictions that have a histogram of errors."""
-        same = (j for j, one in enumerate(self.intervals) if one.y_pred == self.intervals[i].y_pred)
-        return next(j for j in same if "errors" in self.intervals[j].histograms)
-
-    @property
-    def kept(self) -> Frame:
-        """Rows that are not dropped."""
-        return self.rows.filter(all_finite(self.numbers)) if self.drop else self.rows
-
-    def refuse(self) -> NoReturn:
-        """Refuse the first intervals with rows that `Intervals` would refuse, in its words."""
-        several = len({one.model for one in self.intervals}) > 1
-        for i, one in enumerate(self.intervals):
-            if sentence := broken_rule(
-                self.kept, [*self.numbers, *self.wide], f"_{i}", floored=self.min_band is not None
-            ):
-                raise ValueError(f"{one.model}: {sentence}" if several else sentence)
-        raise ValueError(OVERFLOW)
-
-    @cached_property
-    def floors(self) -> list[float | None]:
-        """Minimum band of each of the intervals; a share of the mean half-width takes an extra pass over the rows."""
-        fixed = None if self.min_band is None else checks.floor(self.min_band, 0.0)
-        if not isinstance(self.min_band, str):
-            return [fixed] * len(self.intervals)
-        weight = col("weight") if self.weighted else lit(1.0)
-        places = range(len(self.intervals))
-        halves = {f"half_{i}": (col(f"upper_{i}") / 2 - col(f"lower_{i}") / 2) * weight for i in places}
-        rows = self.kept.select(**halves, weight=weight + 0 * col("upper_0"))
-        sums = {name: float(value[0]) for name, value in collected(rows.select(nw.all().sum())).items()}
-        if not all(0 <= sums[name] < np.inf for name in halves) or not np.isfinite(sums["weight"]):
-            self.refuse()
-        total = sums["weight"]
-        return [checks.floor(self.min_band, sums[name] / total) if total > 0 else fixed for name in halves]
-
-
-def _between(i: int, inner: int | None, outer: int, share: float) -> dict[str, nw.Expr]:
-    """Bounds on straight lines from the inner intervals, or the prediction, to the outer ones."""
-    found = {}
-    for end in ("lower", "upper"):
-        low, high = col(f"y_pred_{i}" if inner is None else f"{end}_{inner}"), col(f"{end}_{outer}")
-        found[f"{end}_{i}"] = low + (high - low) * share
-    return found
+when = nw.when
 
 
 def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> list[dict[Group, State]]:
@@ -351,25 +217,6 @@ def _summed(rows: Frame, scan: Scan) -> Frame:
     names += ["weight"] * scan.weighted + ["raised"] * (scan.min_band is not None)
     sums = [col("number").max().alias("maximum"), *(col(name).sum() for name in names)]
     return rows.group_by(*scan.groups, "key").agg(nw.len().alias("rows"), *sums)
-
-
-def collected(frame: Frame) -> Table:
-    """Run the engine; only its answer comes back."""
-    try:
-        if frame.implementation.is_polars():
-            from polars import Config
-
-            with Config(streaming_chunk_size=CHUNK):
-                found = frame.collect(engine="streaming")
-        else:
-            found = frame.collect()
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
-        raise TypeError(NESTED) from None  # Dask tells no lists from text
-    table = {name: found[name].to_numpy() for name in found.columns}
-    # Python has no type for nanoseconds.
-    return {name: column.astype("M8[us]") if column.dtype == "M8[ns]" else column for name, column in table.items()}
 
 
 # ---- answers

@@ -9,9 +9,9 @@ from uccurve.compare._blocks import labelled
 from uccurve.compare.results import Segment
 from uccurve.compare.segments import adjusted_segments
 
-from ._engines import Request
 from ._influence import joined_label
 from ._model import StreamedModel
+from ._scan import Request
 from ._second_pass import Sums
 from ._state import State
 

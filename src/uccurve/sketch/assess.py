@@ -21,9 +21,10 @@ from uccurve.intervals import Missing
 
 from ._answers import Answers
 from ._bins import PER_OCTAVE
-from ._engines import Columns, Request, Scan, states
+from ._engines import states
 from ._influence import Pairs, Units, changes_of, numbers_of
 from ._model import StreamedModel, block_pairs
+from ._scan import Columns, Request, Scan
 from ._second_pass import level_fields, second_pass
 from ._segments import segments_of
 from ._state import SUMS, State

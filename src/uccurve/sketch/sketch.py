@@ -21,7 +21,8 @@ from uccurve.points import CurvePoints, Decomposition, OperatingPoint
 from ._answers import Answers
 from ._binned import Bracket
 from ._bins import PER_OCTAVE, checked
-from ._engines import Columns, Request, Scan, states
+from ._engines import states
+from ._scan import Columns, Request, Scan
 from ._state import State, from_json, to_json
 
 if TYPE_CHECKING:
