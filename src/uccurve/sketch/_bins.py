@@ -52,10 +52,20 @@ def mark(number: T, resolution: int = PER_OCTAVE) -> T:
     >>> [float(mark(x)) for x in (0.98, 1.0, 1.02)] == [mark(1.0), mark(1.0), mark(1.03)]
     True
     """
-    kept = bits(resolution)
-    moved: Any = number * ((1 + 2.0**-kept) * _DOWN)  # type: ignore[operator]  # anything with arithmetic
-    high: Any = moved * (2.0 ** (53 - kept) + 1)
+    scaling, split, *_ = splitting(resolution)
+    moved: Any = number * scaling  # type: ignore[operator]  # anything with arithmetic
+    high: Any = moved * split
     return high - (high - moved)  # type: ignore[no-any-return]
+
+
+def splitting(resolution: int) -> tuple[float, float, int, int, int]:
+    """Both factors of `mark`, and how the bits of a mark become its place among all bins, from 0 to the last number.
+
+    Shifted by the third number they are an integer; the fourth is what remains to be subtracted.
+    """
+    kept, end = bits(resolution), last(resolution)
+    below = (1022 - 49) * resolution - end - 1
+    return (1 + 2.0**-kept) * _DOWN, 2.0 ** (53 - kept) + 1, 53 - kept, below, 2 * end + 2
 
 
 def bin_of(marks: Array, resolution: int = PER_OCTAVE) -> Integers:

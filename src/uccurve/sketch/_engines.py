@@ -9,6 +9,8 @@ are any does a second aggregation count them by rule.
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import narwhals as nw
@@ -18,17 +20,15 @@ import numpy.typing as npt
 from uccurve import _arrays as arrays
 from uccurve._checks import DroppedRowsWarning
 
+from ._batches import batches, binned, worth
 from ._bins import Histogram, bins, bits, mark
 from ._engine_checks import Frame, acceptable, all_finite, is_finite
-from ._scan import ROLES, Scan, Table, col, collected, lit
+from ._scan import HUGE, NEXT, ROLES, TINY, Scan, Table, col, collected, lit
 from ._state import SUMS, State, tidy
 
 Group = tuple[Any, ...]
-TINY, HUGE = 2.0**-900, 2.0**900  # what stands for zero and infinity, which have no leading bits
 # Codes in place of the critical scale of rows that have none.
 REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
-# Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
-NEXT = 1 + 2.0**-52
 MOST_LABELS = 1_000  # number of segments of one feature that is refused where there are more
 STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
@@ -42,6 +42,14 @@ def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> l
     `features` are the columns of labels that will make segments.
     """
     places = range(len(scan.intervals))
+    if enough := worth(scan):
+        rest = batches(scan)
+        few = list(islice(rest, enough))
+        if len(few) == enough:
+            counts, found = binned(scan, chain((few.pop() for _ in range(enough)), rest))
+            _accept(scan, *counts)
+            return [{(): state} for state in found]
+        scan = replace(scan, rows=nw.concat([nw.from_native(one) for one in few]).lazy()) if few else scan
     if scan.rows.implementation in SQL:
         tables = [collected(_summed(_joined(scan, i), scan)) for i in places]
     else:
@@ -234,15 +242,22 @@ def _by_histogram(table: Table, scan: Scan) -> Iterator[tuple[tuple[int, str], T
 
 
 def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
-    """Refuse rows that `Intervals` would refuse, in its words; warn of rows that were dropped."""
+    """Refuse rows that `Intervals` would refuse; warn of rows that were dropped."""
     if not parts:
         raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check earlier filters.")
+    refused = False
     for table in (parts[i, "critical"] for i in range(len(scan.intervals))):
         sums = (table[name][~_is_code(table)] for name in ("key", "active", "width", "error"))
-        if np.any(table["maximum"] == REFUSED) or not all(np.isfinite(values).all() for values in sums):
-            scan.refuse()
+        refused |= bool(np.any(table["maximum"] == REFUSED)) or not all(np.isfinite(values).all() for values in sums)
     rows, code = (parts[0, "critical"][name] for name in ("rows", "maximum"))
-    total, dropped, weightless = (int(found.sum()) for found in (rows, rows[code == MISSING], rows[code == WEIGHTLESS]))
+    dropped, weightless = (int(rows[code == one].sum()) for one in (MISSING, WEIGHTLESS))
+    _accept(scan, int(rows.sum()), dropped, refused, weightless)
+
+
+def _accept(scan: Scan, total: int, dropped: int, refused: int, weightless: int) -> None:
+    """Refuse rows, all or some, in the words of `Intervals`; warn of rows that were dropped."""
+    if refused:
+        scan.refuse()
     if dropped == total:
         raise ValueError(
             f"`missing` must leave at least one row: all {total} have a missing or infinite value. "

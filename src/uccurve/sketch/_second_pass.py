@@ -29,9 +29,9 @@ from uccurve.compare.calibration import PIT, LevelRow, pit_band
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
-from ._engines import TINY, bands, flag
+from ._engines import bands, flag
 from ._influence import NUMBERS, SHARES, Changes, Mix, Units, changes_of, joined_label, root
-from ._scan import Scan, Table, col, collected
+from ._scan import TINY, Scan, Table, col, collected
 
 if TYPE_CHECKING:
     from ._model import StreamedModel
