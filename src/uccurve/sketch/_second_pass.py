@@ -45,10 +45,13 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     """Sum what the evidence on all models needs, for each combination of block and labels where these matter."""
     rows, numbers, plain = scan.kept, Columns(), Columns()
     rows = rows.filter(col("weight") > 0) if scan.weighted else rows
-    places = [model.place for model in models]
+    places, spark = [model.place for model in models], rows.implementation.is_spark_like()
+    if spark:  # no nulls are left, but code that looks for them makes Spark's methods too long for Java to compile
+        ends = (f"{end}_{i}" for end in ("lower", "upper") for i in places)
+        rows = rows.with_columns(col(*sorted({*scan.numbers, *ends})).fill_null(0.0))
     rows = bands(rows, {i: scan.floors[i] for i in places})
     ratios = {f"critical_{i}": col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places}  # 0 / 0 is 0
-    rows = rows.with_columns(**ratios)
+    rows = rows.with_columns(**{name: value.fill_null(0.0) if spark else value for name, value in ratios.items()})
     for i, model in enumerate(models):
         own = _numbers(rows, model, raised=scan.min_band is not None) | level_columns(rows, model)
         numbers |= {f"{i} {name}": own.pop(name) for name in NUMBERS if name in own}
