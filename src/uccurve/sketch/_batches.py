@@ -21,8 +21,8 @@ from ._bins import Histogram, last, splitting
 from ._scan import HUGE, NEXT, ROLES, Scan
 from ._state import SUMS, State, tidy
 
-BATCH = 2_500_000  # numbers, which take 20 MB
-WORTH = 8  # batches that take as long to group as the loop takes to load
+BATCH = 1_000_000  # numbers, which take 8 MB
+WORTH = 16  # batches that take about as long to group as the loop takes to load
 MOST_THREADS = 16  # of which each holds a batch; reading does not keep more of them busy
 # What is counted for each of the intervals.
 COUNTS = ("rows", "dropped", "refused", "weightless", "raised", "y_sum", "y_squares")
