@@ -7,6 +7,7 @@ rounding of their order. The cluster of Dask is a real one of local processes; S
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 import uccurve as ucc
 from refusal import CONVERT, DROP, FLOOR, UNIT, refused
-from uccurve.sketch import _batches, _engines
+from uccurve.sketch import _batches, _engines, _second_pass
 from uccurve.sketch._state import OVERFLOW
 from uccurve.sketch.sketch import UCCSketch
 
@@ -231,6 +232,31 @@ def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, option
     (one,), (two,) = found.comparisons, exact.comparisons
     assert one.pvalue == pytest.approx(two.pvalue, rel=0.1, abs=1e-3)
     assert [part.pvalue_holm for part in found.segments] == pytest.approx([p.pvalue_holm for p in exact.segments])
+
+
+@pytest.mark.spark
+def test_java_compiles_what_spark_makes_of_three_models(
+    _spark: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Java interprets methods of more than 8,000 bytes, which takes ten times as long."""
+    collected, sizes = _second_pass.collected, list[int]()
+
+    def measured(frame: Any) -> Any:
+        capsys.readouterr()
+        frame.to_native().explain("codegen")
+        sizes.extend(map(int, re.findall(r"maxMethodCodeSize:(\d+)", capsys.readouterr().out)))
+        return collected(frame)
+
+    monkeypatch.setattr(_second_pass, "collected", measured)
+    models = {str(k): tuple(f"{name}{k}" for name in ("yhat", "lo", "hi")) for k in range(3)}
+    columns = {name: DATA[name[:-1]] for one in models.values() for name in one}
+    frame = _spark({"y": DATA["y"], **columns})
+    frame.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")  # shows the code before it runs
+    try:
+        ucc.assess_frame(frame, models, y_true="y", coverage=0.8)
+    finally:
+        frame.sparkSession.conf.unset("spark.sql.adaptive.enabled")
+    assert 1_000 < max(sizes) < 8_000
 
 
 def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_memory(make: Make) -> None:
