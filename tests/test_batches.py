@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import uccurve as ucc
 from uccurve.sketch import _batches, _engines
-from uccurve.sketch._bins import bins, last, splitting
+from uccurve.sketch._bins import Splitting, bins, last
 from uccurve.sketch.sketch import UCCSketch
 
 pl = pytest.importorskip("polars")
@@ -81,7 +82,7 @@ def test_an_assessment_is_that_of_the_engine_s_own_grouping(
 
 
 def test_few_rows_are_not_worth_a_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_batches, "compiled", lambda: pytest.fail("compiled"))
+    monkeypatch.setattr(_engines, "compiled", lambda: pytest.fail("compiled"))
     roles: dict[str, Any] = dict(zip(("y_pred", "lower", "upper"), COLUMNS["a"], strict=True))
     found = UCCSketch.from_frame(frame().lazy(), **roles)
     assert found == UCCSketch.from_frame(frame().to_arrow(), **roles)
@@ -106,15 +107,59 @@ def test_a_bin_is_read_off_the_bits_of_its_mark(resolution: int) -> None:
     numbers = np.append(
         np.exp(60 * rng.normal(size=3_000)), [0.0, 5e-324, 1e-300, 0.5, 1.0, np.nextafter(1, 2), np.inf]
     )
-    places = np.array([_batches._place(number, splitting(resolution)) for number in numbers]) - last(resolution) - 1
-    np.testing.assert_array_equal(places[numbers != 5e-324], bins(numbers, resolution)[numbers != 5e-324])
+    places = np.array([_batches._place(number, Splitting.at(resolution)) for number in numbers]) - last(resolution) - 1
+    np.testing.assert_array_equal(places, bins(numbers, resolution))
 
 
 def test_threads_that_fail_say_so(eager: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(_batches, "compiled", lambda: broken)
+    monkeypatch.setattr(_engines, "compiled", lambda: broken)
     with pytest.raises(MemoryError, match="no room"):
         ucc.assess_frame(frame().lazy(), COLUMNS, coverage=0.9)
-    assert eager
+    assert 0 < sum(eager) < N
+
+
+def test_numba_that_fails_to_load_is_done_without(eager: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    _batches.compiled.cache_clear()
+    assert ucc.assess_frame(frame().lazy(), COLUMNS, coverage=0.9)["a"].n == N
+    _batches.compiled.cache_clear()
+    assert not eager
+
+
+def test_polars_without_batches_groups_the_rows(eager: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl, "__version__", "1.9.0")
+    assert ucc.assess_frame(frame().lazy(), COLUMNS, coverage=0.9)["a"].n == N
+    assert not eager
+
+
+ROLES: dict[str, Any] = {"y_true": "y", "y_pred": "p", "lower": "lo", "upper": "hi"}
+SMALL = {"y": [1.0, 2.0, 3.0], "p": [0.0] * 3, "lo": [-1.0] * 3, "hi": [1.0] * 3}
+EDGES = {
+    "a band of minus zero": {"hi": [-0.0, 1.0, 1.0]},
+    "an error equal to a tiny band": {"y": [1e-300, 2e-300, 3e-300], "lo": [-1e-300] * 3, "hi": [1e-300] * 3},
+}
+
+
+@pytest.mark.parametrize("changes", EDGES.values(), ids=EDGES)
+def test_rows_at_the_edge_are_binned_as_in_memory(eager: list[int], changes: dict[str, Any]) -> None:
+    data = SMALL | changes
+    whole = ucc.Intervals.from_bounds(*(np.array(data[name]) for name in ("y", "p", "lo", "hi")))
+    assert UCCSketch.from_frame(pl.LazyFrame(data), **ROLES) == UCCSketch().update(whole)
+    assert sum(eager) == 3
+
+
+def test_a_ratio_that_overflows_is_refused(eager: list[int]) -> None:
+    data = SMALL | {"y": [1e150, 2.0, 3.0], "hi": [1e-200, 1.0, 1.0]}
+    with pytest.raises(ValueError, match="must stay within float64"):
+        UCCSketch.from_frame(pl.LazyFrame(data), **ROLES)
+    assert sum(eager) == 3
+
+
+def test_an_integer_that_does_not_fit_may_be_in_a_row_that_is_dropped(eager: list[int]) -> None:
+    data = SMALL | {"y": [2**53 + 1, 2, 3], "lo": [np.nan, -1.0, -1.0]}
+    with pytest.warns(ucc.DroppedRowsWarning, match="^dropped 1 of 3 rows"):
+        assert UCCSketch.from_frame(pl.LazyFrame(data), **ROLES, missing="drop").rows == 2
+    assert sum(eager) == 3

@@ -19,6 +19,7 @@ import pytest
 import uccurve as ucc
 from refusal import CONVERT, DROP, FLOOR, UNIT, refused
 from uccurve.sketch import _batches, _engines, _second_pass
+from uccurve.sketch._scan import collected
 from uccurve.sketch._state import OVERFLOW
 from uccurve.sketch.sketch import UCCSketch
 
@@ -236,10 +237,11 @@ def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, option
 
 @pytest.mark.spark
 def test_java_compiles_what_spark_makes_of_three_models(
-    _spark: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Java interprets methods of more than 8,000 bytes, which takes ten times as long."""
-    collected, sizes = _second_pass.collected, list[int]()
+    make: Make = request.getfixturevalue("_spark")
+    sizes = list[int]()
 
     def measured(frame: Any) -> Any:
         capsys.readouterr()
@@ -250,7 +252,7 @@ def test_java_compiles_what_spark_makes_of_three_models(
     monkeypatch.setattr(_second_pass, "collected", measured)
     models = {str(k): tuple(f"{name}{k}" for name in ("yhat", "lo", "hi")) for k in range(3)}
     columns = {name: DATA[name[:-1]] for one in models.values() for name in one}
-    frame = _spark({"y": DATA["y"], **columns})
+    frame = make({"y": DATA["y"], **columns})
     frame.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")  # shows the code before it runs
     try:
         ucc.assess_frame(frame, models, y_true="y", coverage=0.8)

@@ -9,7 +9,7 @@ upper end of its bin at every resolution.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,26 +46,33 @@ def last(resolution: int = PER_OCTAVE) -> int:
     return OCTAVES * resolution
 
 
+class Splitting(NamedTuple):
+    """How `mark` splits a number, and how the bits of a mark become the place of its bin among all bins."""
+
+    scaling: float  # moves numbers by half a bin, and down
+    split: float
+    shift: int  # bits that follow those of the mark
+    below: int  # what the leading bits are at the place 0, which takes zero
+    end: int  # place of infinity, the last
+
+    @classmethod
+    def at(cls, resolution: int) -> Self:
+        """Bins of one resolution."""
+        kept, end = bits(resolution), last(resolution)
+        below = (1022 - 49) * resolution - end - 1
+        return cls((1 + 2.0**-kept) * _DOWN, 2.0 ** (53 - kept) + 1, 53 - kept, below, 2 * end + 2)
+
+
 def mark(number: T, resolution: int = PER_OCTAVE) -> T:
     """Return the float that marks the bin of a number, an array or a column: Veltkamp's splitting.
 
     >>> [float(mark(x)) for x in (0.98, 1.0, 1.02)] == [mark(1.0), mark(1.0), mark(1.03)]
     True
     """
-    scaling, split, *_ = splitting(resolution)
-    moved: Any = number * scaling  # type: ignore[operator]  # anything with arithmetic
-    high: Any = moved * split
+    bins = Splitting.at(resolution)
+    moved: Any = number * bins.scaling  # type: ignore[operator]  # anything with arithmetic
+    high: Any = moved * bins.split
     return high - (high - moved)  # type: ignore[no-any-return]
-
-
-def splitting(resolution: int) -> tuple[float, float, int, int, int]:
-    """Both factors of `mark`, and how the bits of a mark become its place among all bins, from 0 to the last number.
-
-    Shifted by the third number they are an integer; the fourth is what remains to be subtracted.
-    """
-    kept, end = bits(resolution), last(resolution)
-    below = (1022 - 49) * resolution - end - 1
-    return (1 + 2.0**-kept) * _DOWN, 2.0 ** (53 - kept) + 1, 53 - kept, below, 2 * end + 2
 
 
 def bin_of(marks: Array, resolution: int = PER_OCTAVE) -> Integers:

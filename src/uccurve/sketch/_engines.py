@@ -20,10 +20,10 @@ import numpy.typing as npt
 from uccurve import _arrays as arrays
 from uccurve._checks import DroppedRowsWarning
 
-from ._batches import batches, binned, worth
+from ._batches import NEXT, batches, binned, compiled, worth
 from ._bins import Histogram, bins, bits, mark
 from ._engine_checks import Frame, acceptable, all_finite, is_finite
-from ._scan import HUGE, NEXT, ROLES, TINY, Scan, Table, col, collected, lit
+from ._scan import HUGE, ROLES, TINY, Scan, Table, col, collected, lit
 from ._state import SUMS, State, tidy
 
 Group = tuple[Any, ...]
@@ -43,13 +43,15 @@ def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> l
     """
     places = range(len(scan.intervals))
     if enough := worth(scan):
-        rest = batches(scan)
-        few = list(islice(rest, enough))
-        if len(few) == enough:
-            counts, found = binned(scan, chain((few.pop() for _ in range(enough)), rest))
+        floors = scan.floors  # which may take a pass of their own, before batches are read
+        few = list(islice(rest := batches(scan), enough))
+        if len(few) == enough and (loop := compiled()) is not None:
+            popped = (few.pop() for _ in range(enough))  # so that each batch is freed once binned
+            counts, found = binned(scan, floors, chain(popped, rest), loop)
             _accept(scan, *counts)
             return [{(): state} for state in found]
-        scan = replace(scan, rows=nw.concat([nw.from_native(one) for one in few]).lazy()) if few else scan
+        if 0 < len(few) < enough and not isinstance(scan.min_band, str):  # both passes need the same floors
+            scan = replace(scan, rows=nw.concat([nw.from_native(one) for one in few]).lazy())
     if scan.rows.implementation in SQL:
         tables = [collected(_summed(_joined(scan, i), scan)) for i in places]
     else:
@@ -255,7 +257,7 @@ def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
 
 
 def _accept(scan: Scan, total: int, dropped: int, refused: int, weightless: int) -> None:
-    """Refuse rows, all or some, in the words of `Intervals`; warn of rows that were dropped."""
+    """Raise where rows were refused or none is left; warn of dropped rows."""
     if refused:
         scan.refuse()
     if dropped == total:

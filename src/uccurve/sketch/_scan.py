@@ -21,8 +21,6 @@ from ._state import OVERFLOW, SUMS
 Table = dict[str, npt.NDArray[Any]]
 ROLES = ("y_pred", "lower", "upper")
 TINY, HUGE = 2.0**-900, 2.0**900  # what stands for zero and infinity, which have no leading bits
-# Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
-NEXT = 1 + 2.0**-52
 # Rows that Polars takes at a time, of which a pass makes up to a hundred columns: they stay in the cache.
 CHUNK = 20_000
 col, lit = nw.col, nw.lit

@@ -80,7 +80,7 @@ def assess_frame(
     """Assess models whose intervals are columns of a frame that stays where it is.
 
     The verdict, intervals and tests of `assess`, from two passes over the rows: the first sketches each model, the
-    second sums the influence of the rows. Only these sums come back.
+    second sums the influence of the rows. Only these sums are kept, however many rows there are.
 
     Parameters
     ----------

@@ -94,8 +94,8 @@ class UCCSketch:
         Parameters
         ----------
         frame : IntoFrame
-            pandas, Polars, PyArrow, DuckDB, Ibis, Dask, PySpark and others. Lazy ones stay where they are: one pass
-            over the rows is pushed down, and only the bins come back.
+            pandas, Polars, PyArrow, DuckDB, Ibis, Dask, PySpark and others. Lazy ones are not collected: one
+            pass over the rows, of which only the bins are kept.
         y_true, y_pred, lower, upper, weight : str
             Names of the columns.
         by : str or list of str, optional
