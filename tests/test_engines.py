@@ -258,7 +258,7 @@ def test_java_compiles_what_spark_makes_of_three_models(
         ucc.assess_frame(frame, models, y_true="y", coverage=0.8)
     finally:
         frame.sparkSession.conf.unset("spark.sql.adaptive.enabled")
-    assert 1_000 < max(sizes) < 8_000
+    assert 1_000 < max(sizes) < 5_000  # with checks for nulls 5,616 of these rows, and more than 8,000 of others
 
 
 def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_memory(make: Make) -> None:
