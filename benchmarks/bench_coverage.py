@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 import uccurve as ucc
-from uccurve.compare.results import Comparison
+from uccurve.results import Comparison
 
 from . import populations as simulated
 from .measure import Row

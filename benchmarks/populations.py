@@ -13,7 +13,7 @@ import numpy as np
 import scipy.signal
 
 from uccurve import Intervals
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 
 Generator = np.random.Generator
 MEMORY = 0.9

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
-from uccurve.compare.results import ModelRow
+from uccurve.results import ModelRow
 
 CHECKS = 52
 """How many weeks are looked at before a false alarm may be expected with probability 5%."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 from uccurve.sketch._bins import PER_OCTAVE, Integers, bins, bits
 
 

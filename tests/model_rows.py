@@ -5,10 +5,10 @@ from dataclasses import fields, replace
 from math import nan
 from typing import Any
 
-from uccurve.compare.crossings import Crossings
-from uccurve.compare.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
-from uccurve.compare.verdict import verdict
+from uccurve.crossings import Crossings
 from uccurve.points import Decomposition
+from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
+from uccurve.words.verdict import verdict
 
 SETTINGS = AssessmentSettings(
     coverage=0.9,

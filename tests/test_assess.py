@@ -19,8 +19,8 @@ from uccurve import _order, assess
 from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
-from uccurve.compare._evidence import holm
-from uccurve.compare.results import ModelRow
+from uccurve.evidence.tests import holm
+from uccurve.results import ModelRow
 
 COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")
 AXES: list[Any] = [("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")]

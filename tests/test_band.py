@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import confidence_band
-from uccurve.compare._resampling import Units
+from uccurve.resampling.draws import Units
 
 KINDS: tuple[Any, ...] = ("pointwise", "simultaneous")
 
@@ -114,7 +114,7 @@ def test_the_band_of_a_large_sample_is_that_of_all_vertices(monkeypatch: pytest.
     for axes in pairs:
         few = confidence_band(iv, axes=axes, seed=0, n_resamples=99)
         with monkeypatch.context() as patch:
-            patch.setattr("uccurve.compare._knots.MOST_VERTICES", 10**9)
+            patch.setattr("uccurve.resampling.knots.MOST_VERTICES", 10**9)
             every = confidence_band(iv, axes=axes, seed=0, n_resamples=99)
         width = every.high - every.low
         inner = slice(2, -2)  # the last rows alone make the ends

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from refusal import refused
-from uccurve.compare._blocks import Blocks, codes, generator, labels, positive, row_ids
+from uccurve.evidence.units import Blocks, codes, generator, labels, positive, row_ids
 
 OWN = "Hint: give such rows a label of their own."
 POSITION = "Hint: labels are matched to rows by position; leave out those of rows that were dropped."

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import bootstrap
-from uccurve.compare._resampling import MOST, Units
+from uccurve.resampling.draws import MOST, Units
 
 Y = np.array([1.0, -2.0, 4.0, 0.5, -2.5, 3.0, 0.25])
 P = np.array([0.5, 0.0, 1.0, 0.0, 0.0, 1.5, 1.0])
@@ -162,7 +162,7 @@ def parts_of_the_gain(n: int) -> np.ndarray:
 def test_random_groups_of_many_rows_give_the_interval_of_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     iv = oracle_band(np.random.default_rng(2), 2 * MOST + 5)
     grouped = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
-    monkeypatch.setattr("uccurve.compare._resampling.MOST", 10**9)
+    monkeypatch.setattr("uccurve.resampling.draws.MOST", 10**9)
     single = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
     assert_allclose(grouped.standard_error, single.standard_error, rtol=0.08)
     assert_allclose((grouped.low, grouped.high), (single.low, single.high), atol=0.2 * single.standard_error)
@@ -305,7 +305,7 @@ def test_knots_instead_of_all_vertices_move_a_resample_by_little(
     y, asymmetry = sigma * rng.standard_t(5, 3000), rng.uniform(0.5, 1.5, 3000)
     iv = ucc.Intervals.from_bands(y, np.zeros(3000), sigma, sigma * asymmetry, weight=weight)
     few = bootstrap(iv, seed=0, n_resamples=60, **options)
-    monkeypatch.setattr("uccurve.compare._knots.MOST_VERTICES", 10**9)
+    monkeypatch.setattr("uccurve.resampling.knots.MOST_VERTICES", 10**9)
     every = bootstrap(iv, seed=0, n_resamples=60, **options)
     off = few.distribution - every.distribution
     assert np.sqrt(np.mean(off**2)) < 0.1 * every.standard_error

@@ -19,13 +19,13 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "uccurve"
 DOORS = {"plot", "to_html"}
 """Functions that hand over to an edge for convenience and may import it inside themselves."""
 
-ROOTS = ["intervals", "curve", "scores", "compare.assess"]
+ROOTS = ["intervals", "curve", "scores", "assess.assemble"]
 """Where the core begins; whatever they import belongs to it."""
 
 FRAME_DOOR = "from_frame"
 """Function of the core that takes data frames, by a module that knows narwhals."""
 
-BRIDGES = {"_progress": "rich", "compare._tables": "narwhals"}
+BRIDGES = {"_progress": "rich", "words.tables": "narwhals"}
 """Modules of the core that bring one library when they are asked to: for a progress bar, and for `to_frame`."""
 
 EAGER = (
@@ -177,9 +177,9 @@ def test_a_core_module_imports_numpy_and_the_standard_library_only(module: str) 
     assert {one.top for one in outside if not one.on_load} <= {"numpy", BRIDGES.get(module)}
 
 
-def test_the_core_knows_no_room_but_compare() -> None:
+def test_the_core_knows_the_rooms_of_the_assessment_only() -> None:
     rooms = {module.partition(".")[0] for module in core_modules() if "." in module or (PACKAGE / module).is_dir()}
-    assert rooms == {"compare"}
+    assert rooms == {"assess", "evidence", "resampling", "words"}
 
 
 def test_data_frames_come_in_through_one_door() -> None:
@@ -225,7 +225,7 @@ print(json.dumps(sorted({module.__name__.partition(".")[0] for module in new})))
 def test_the_scan_sees_every_way_to_import() -> None:
     source = """
 import numpy.typing, polars as pl
-from . import _checks
+from . import _refusals
 from ._frames import columns
 from uccurve import UCC
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ async def later():
         import typer
 """
     found = imports(source, "uccurve")
-    names = ["numpy.typing", "polars", "uccurve._checks", "uccurve._frames.columns", "uccurve.UCC", "pyarrow", "dask"]
+    names = ["numpy.typing", "polars", "uccurve._refusals", "uccurve._frames.columns", "uccurve.UCC", "pyarrow", "dask"]
     assert [one.name for one in found if one.on_load] == [*names, "rich"]
     inside = [Import("uccurve.plots.display.draw", ("method",)), Import("typer", ("later", "inner"))]
     assert [one for one in found if not one.on_load] == inside
@@ -255,7 +255,7 @@ async def later():
 
 def test_a_name_belongs_to_the_module_that_defines_it() -> None:
     assert own("uccurve.curve.UCC") == own("uccurve.curve") == "curve"
-    assert own("uccurve.compare.assess.assess") == "compare.assess"
+    assert own("uccurve.assess.assemble.assess") == "assess.assemble"
     assert own("uccurve.UCC") == own("uccurve") == "__init__"
     assert own("uccurve.adapters") == "adapters"
 

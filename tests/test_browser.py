@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from pages import environment
-from uccurve.compare._formats import short
+from uccurve.words.formats import short
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api")

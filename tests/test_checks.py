@@ -26,7 +26,7 @@ from refusal import (
     two,
     with_value,
 )
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 
 # ---- min_band
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import uccurve as ucc
 from pages import DOCS, Reader, environment, steps
 from test_cli import ESCAPE, Run, at_a_terminal, refused, run
-from uccurve.compare.gate import gate
+from uccurve.gate import gate
 
 __all__ = ["run"]  # the fixture
 N = 800

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from model_rows import OPEN, SETTINGS, assessment, mean8, pair, row, segment
-from uccurve.compare import _columns, _formats
-from uccurve.compare._columns import MODELS, PAIRS, SEGMENTS, TITLES, Column, filled, frame_columns, model_columns
-from uccurve.compare._formats import factor, number, percent, pvalue, share, short
-from uccurve.compare.results import AssessmentSettings, ModelRow
+from uccurve.results import AssessmentSettings, ModelRow
+from uccurve.words import columns as _columns
+from uccurve.words import formats as _formats
+from uccurve.words.columns import MODELS, PAIRS, SEGMENTS, TITLES, Column, filled, frame_columns, model_columns
+from uccurve.words.formats import factor, number, percent, pvalue, share, short
 
 
 def headings(group: _columns.Group, *rows: ModelRow, settings: AssessmentSettings = SETTINGS) -> list[str]:

@@ -17,7 +17,7 @@ import uccurve as ucc
 from oracle import FALLING, Oracle
 from strategies import Data, dyadic, extreme, real, varies
 from uccurve import crossings
-from uccurve.compare.crossings import CELLS, Lead, Line, Pair, _verdict
+from uccurve.crossings import CELLS, Lead, Line, Pair, _verdict
 
 AXES: list[Any] = [
     ("bandwidth", "miss_rate"),

@@ -13,9 +13,9 @@ import pytest
 
 import uccurve as ucc
 from uccurve._areas import row_shares
-from uccurve._checks import METRICS
 from uccurve._paths import ShiftPath
 from uccurve._ramps import Ramps
+from uccurve._vocabulary import METRICS
 
 VARY: list[Any] = ["scale", "shift"]
 EXCESSES: list[Any] = ["excess", "overshoot"]

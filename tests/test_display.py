@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from uccurve._checks import Axes
+from uccurve._vocabulary import Axes
 from uccurve.plots._drawing import mark, view
 from uccurve.plots.display import UCCDisplay
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from uccurve.compare._blocks import Blocks
-from uccurve.compare._evidence import (
+from uccurve.evidence.tests import (
     coverage_interval,
     coverage_tail,
     effective_rows,
@@ -26,6 +25,7 @@ from uccurve.compare._evidence import (
     segment_test,
     standard_error,
 )
+from uccurve.evidence.units import Blocks
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

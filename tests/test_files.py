@@ -16,7 +16,7 @@ import pytest
 
 from uccurve.cli import _sources as sources
 from uccurve.cli._tables import HEADER_LIMIT, Table
-from uccurve.compare._formats import listed
+from uccurve.words.formats import listed
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import uccurve as ucc
-from uccurve.compare._blocks import row_ids
+from uccurve.evidence.units import row_ids
 
 joined = ucc.Intervals.join
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import uccurve as ucc
 from uccurve import Intervals
 from uccurve._distributions import binomial_tail
-from uccurve.compare.gate import SavedScore, gate
+from uccurve.gate import SavedScore, gate
 
 Z90 = 1.6448536269514722
 

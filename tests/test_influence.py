@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from model_rows import SETTINGS
-from uccurve._checks import SUMMARY, Axes
 from uccurve._ramps import Ramps
-from uccurve.compare import _influence as influence
-from uccurve.compare._blocks import Blocks
-from uccurve.compare._model import Model
+from uccurve._vocabulary import SUMMARY, Axes
+from uccurve.assess.model import Model
+from uccurve.evidence import contributions as influence
+from uccurve.evidence.units import Blocks
 
 N, ALPHA = 60, 0.2
 Kind = Callable[[np.ndarray], ucc.UCC]

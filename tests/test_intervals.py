@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
-from uccurve._checks import Array
 from uccurve._paths import ScalePath
+from uccurve._vocabulary import Array
 
 NAMES = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
 

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import uccurve as ucc
-from uccurve._checks import Array
 from uccurve._paths import ScalePath
-from uccurve.compare._blocks import Blocks
-from uccurve.compare.calibration import PIT, best_factor, pit, wis_rows
+from uccurve._vocabulary import Array
+from uccurve.assess.levels import PIT, best_factor, pit, wis_rows
+from uccurve.evidence.units import Blocks
 
 LEVELS = (0.5, 0.8, 0.95)
 

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from level_oracle import Nested, nested
 from uccurve import UCC, Intervals, bootstrap, permutation_test
-from uccurve.compare._resampling import Units
-from uccurve.compare._statistics import Statistic, summed
+from uccurve.resampling.draws import Units
+from uccurve.resampling.statistics import Statistic, summed
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
 OPEN: list[Any] = [("excess", "deficit"), ("miss_rate", "excess"), ("overshoot", "miss_rate")]
@@ -229,7 +229,7 @@ def test_many_rows_are_resampled_over_knots(monkeypatch: pytest.MonkeyPatch) -> 
     for statistic in ("gain", "skill"):
         few = bootstrap(curve, statistic=statistic, seed=0, n_resamples=40)
         with monkeypatch.context() as patch:
-            patch.setattr("uccurve.compare._knots.MOST_VERTICES", 10**9)
+            patch.setattr("uccurve.resampling.knots.MOST_VERTICES", 10**9)
             every = bootstrap(curve, statistic=statistic, seed=0, n_resamples=40)
         assert np.max(np.abs(few.distribution - every.distribution)) < 0.1 * every.standard_error
 

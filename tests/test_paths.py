@@ -18,9 +18,9 @@ from closeness import TOLERANCE, near
 from level_oracle import LevelsOracle, Nested, nested
 from oracle import METRICS, Oracle
 from strategies import LIMIT, Data, mixed, varies
-from uccurve._checks import Array, Metric
 from uccurve._levels import LevelsPath
 from uccurve._paths import Path, ScalePath, ShiftPath
+from uccurve._vocabulary import Array, Metric
 
 KINDS: dict[str, Any] = {"scale": ScalePath, "shift": ShiftPath}
 Case = tuple[Path, Oracle]

@@ -20,14 +20,14 @@ from plotly.offline import get_plotlyjs
 import uccurve as ucc
 from model_rows import OPEN, assessment, crossing, mean8, pair, row, segment
 from pages import environment
-from uccurve._checks import METRICS
-from uccurve.compare._columns import model_columns
-from uccurve.compare._formats import short
-from uccurve.compare._tables import Table
+from uccurve._vocabulary import METRICS
 from uccurve.report._charts import Axis, calibration, decomposition
 from uccurve.report._data import curve_data, explorer_data, sample_data
 from uccurve.report._page import page
 from uccurve.report._sections import commands, facts, headline, pairs, promises, segments
+from uccurve.words.columns import model_columns
+from uccurve.words.formats import short
+from uccurve.words.tables import Table
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 

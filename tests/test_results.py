@@ -15,7 +15,7 @@ import pytest
 
 import uccurve as ucc
 from model_rows import OPEN, SETTINGS, assessment, crossing, mean8, pair, row, segment
-from uccurve.compare.results import Assessment, Comparison, ModelRow, Segment, Verdict
+from uccurve.results import Assessment, Comparison, ModelRow, Segment, Verdict
 
 HOSTILE = '<script>alert("1")</script> & <b>'
 SECTIONS = ["schema", "verdict", "models", "comparisons", "crossings", "segments", "notes", "settings"]

@@ -11,8 +11,8 @@ import pytest
 
 import uccurve as ucc
 from test_cli import Run, intervals, models, run
-from uccurve.compare.gate import gate
-from uccurve.compare.results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict
+from uccurve.gate import gate
+from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict
 
 jsonschema = pytest.importorskip("jsonschema")
 __all__ = ["run"]  # the fixture

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import uccurve as ucc
-from uccurve.compare._blocks import Blocks
-from uccurve.compare.segments import SegmentRows, segment_rows
+from uccurve.assess.segments import SegmentRows, segment_rows
+from uccurve.evidence.units import Blocks
 
 
 def segments(by: Any, rows: int, bins: int = 4, block: Any = None, **options: Any) -> list[SegmentRows]:

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from uccurve._paths import ScalePath
-from uccurve.compare._blocks import Blocks
-from uccurve.compare._evidence import coverage_tail, holm
+from uccurve.evidence.tests import coverage_tail, holm
+from uccurve.evidence.units import Blocks
 
 pl = pytest.importorskip("polars")
 N, DAYS = 3000, 30

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import uccurve as ucc
 from bin_edges import edges
-from oracle import FALLING, METRICS, PAIRS
+from oracle import FALLING, PAIRS
 from strategies import Data, fractions, mixed, pairs
-from uccurve import _checks as checks
-from uccurve._checks import Metric
+from uccurve._vocabulary import METRICS, Metric
 from uccurve.sketch._area import between
 from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch.sketch import SketchUCC, UCCSketch
@@ -66,7 +65,7 @@ def holds(found: tuple[float, float], exact: Fraction | float) -> None:
 def check_metrics(data: Data, t: float) -> None:
     """Fail unless all brackets hold at a scale; a miss rate jumps, so it goes by rounded critical scales."""
     c, oracle, whole = curve(data), data.oracle(), ucc.UCC(data.intervals())
-    for metric in checks.METRICS:
+    for metric in METRICS:
         exact = whole.at(t).miss_rate if metric == "miss_rate" else oracle.value(metric, Fraction(t))
         holds(c.bracket(metric, at=t), exact)
 
@@ -89,7 +88,7 @@ def test_metrics_are_exact_where_bins_end(data: Data) -> None:
     found = c.sketch._state.critical
     for t in (1.0, *edges(found.bin[~found.infinite]).tolist()):
         check_metrics(data, t)
-        for metric in checks.METRICS:
+        for metric in METRICS:
             low, high = c.bracket(metric, at=t)
             assert high - low <= 1e-12 * (1 if metric == "miss_rate" else c.at(t).bandwidth + errors)
 

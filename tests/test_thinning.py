@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from uccurve._arrays import Indices
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 from uccurve.plots._curves import knots
 
 

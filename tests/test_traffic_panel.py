@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import uccurve as ucc
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 
 LEVELS = (0.8, 0.9, 0.95)
 PARTS = {"fit": 0, "calibrate": 1, "test": 2}

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from refusal import refused
-from uccurve._checks import Array, Axes
+from uccurve._vocabulary import Array, Axes
 from uccurve.train import area_loss, area_objective
 
 pytest.importorskip("sklearn")

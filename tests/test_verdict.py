@@ -9,8 +9,8 @@ import pytest
 
 import uccurve as ucc
 from model_rows import OPEN, SETTINGS, decomposition, mean8, pair, row, segment
-from uccurve.compare.results import ModelRow, Verdict
-from uccurve.compare.verdict import verdict
+from uccurve.results import ModelRow, Verdict
+from uccurve.words.verdict import verdict
 
 SHIP = "Ship OLS with bands x 0.97 for 90% coverage: half-width 686 [659, 714]."
 OUT_OF_REACH: dict[str, Any] = {

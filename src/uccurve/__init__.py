@@ -1,10 +1,12 @@
 """Say which model's prediction intervals to ship, at what scale, and how sure that is."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import scores
-from ._checks import DroppedRowsWarning
+from ._vocabulary import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
     from .calibrate.calibrator import Calibration as Calibration, IntervalCalibrator as IntervalCalibrator
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
     from .calibrate.scorers import make_interval_scorer as make_interval_scorer
-    from .compare.assess import assess as assess
-    from .compare.bootstrap import BootstrapInterval as BootstrapInterval, bootstrap as bootstrap
-    from .compare.bootstrap import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
-    from .compare.crossings import Crossings as Crossings, crossings as crossings
-    from .compare.permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
-    from .compare.results import Assessment as Assessment, Verdict as Verdict
+    from .assess.assemble import assess as assess
+    from .resampling.bootstrap import BootstrapInterval as BootstrapInterval, bootstrap as bootstrap
+    from .resampling.bootstrap import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
+    from .crossings import Crossings as Crossings, crossings as crossings
+    from .resampling.permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
+    from .results import Assessment as Assessment, Verdict as Verdict
     from .plots.display import UCCDisplay as UCCDisplay
     from .sketch.assess import (
         StreamedAssessment as StreamedAssessment,
@@ -36,17 +38,18 @@ _LATER = {
     "calibrate.calibrator": ("Calibration", "IntervalCalibrator"),
     "calibrate.estimators": ("IntervalRegressor",),
     "calibrate.scorers": ("make_interval_scorer",),
-    "compare.assess": ("assess",),
-    "compare.bootstrap": ("BootstrapInterval", "ConfidenceBand", "bootstrap", "confidence_band"),
-    "compare.crossings": ("Crossings", "crossings"),
-    "compare.permutation": ("PermutationTest", "permutation_test"),
-    "compare.results": ("Assessment", "Verdict"),
+    "assess.assemble": ("assess",),
+    "resampling.bootstrap": ("BootstrapInterval", "ConfidenceBand", "bootstrap", "confidence_band"),
+    "crossings": ("Crossings", "crossings"),
+    "resampling.permutation": ("PermutationTest", "permutation_test"),
+    "results": ("Assessment", "Verdict"),
     "plots": ("plots",),
     "plots.display": ("UCCDisplay",),
     "sketch.assess": ("StreamedAssessment", "assess_frame", "assess_sketches"),
     "sketch.sketch": ("SketchUCC", "UCCSketch"),
     "train": ("train",),
 }
+_ROOMS = ("adapters", "plots", "train")
 _MODULE = {name: module for module, names in _LATER.items() for name in names}
 __all__ = ["UCC", "Curve", "CurvePoints", "Decomposition", "DroppedRowsWarning", "Intervals", "OperatingPoint"]
 __all__ += scores.__all__
@@ -61,10 +64,21 @@ def __getattr__(name: str) -> Any:
         module = import_module(f".{_MODULE[name]}", __name__)
     except ModuleNotFoundError as error:  # which only scikit-learn can be
         raise ImportError(f'{name} needs scikit-learn: pip install "uccurve[sklearn]"') from error
-    found = module if name == _MODULE[name] else getattr(module, name)
+    found = module if name in _ROOMS else getattr(module, name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULE})
+
+
+class _FrontDoor(ModuleType):
+    """The package, in which a room never hides the function of its own name, such as `assess`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _ROOMS or name not in _MODULE or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import FALLING, Array, Axes, Metric
 from ._paths import Path, ScalePath
 from ._ramps import Ramps, sum_error
+from ._vocabulary import FALLING, Array, Axes, Metric
 
 
 class Piece(NamedTuple):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _checks as checks
-from ._checks import Array, DroppedRowsWarning, Rule
+from . import _refusals as checks
+from ._refusals import Rule
+from ._vocabulary import Array, DroppedRowsWarning
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]

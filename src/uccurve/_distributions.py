@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 
-from ._checks import proportion
+from ._refusals import proportion
 
 TINY, EPS = 1e-300, 1e-16
 LARGE = 1e120  # A t statistic that is treated as infinite

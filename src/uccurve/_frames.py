@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _checks as checks
+from . import _refusals as checks
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from . import _checks as checks
+from . import _refusals as checks
 from ._arrays import Indices
-from ._checks import Array, Metric, Vary
 from ._paths import ALL, Events, Part, Path, ScalePath, cumulative, refuse_unresolved
+from ._vocabulary import Array, Metric, Vary
 from .intervals import Intervals
 
 # Growth of the mean half-width, in mean errors or in its growth above the widest level, beyond which rounding would

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Indices, blocks
-from ._checks import Array
+from ._vocabulary import Array
 
 SHORT = 400  # arrays below this length are sorted plainly
 # Running sums are taken this many items at a time: few enough for their rounding, enough for numpy's speed.

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ._arrays import Flags, Indices, blocks, equal_weights
-from ._checks import METRICS, Array, Metric, Vary
+from ._vocabulary import METRICS, Array, Metric, Vary
 from .intervals import Intervals
 
 Part = slice | Indices

@@ -8,7 +8,7 @@ from time import monotonic
 
 import numpy as np
 
-from ._checks import shown
+from ._refusals import shown
 
 Tick = Callable[..., None]  # called with how much is done, how much there is, and perhaps a label
 Progress = bool | Tick | None

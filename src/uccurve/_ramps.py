@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Indices
-from ._checks import FALLING, Array, Metric
 from ._levels import LevelsPath
 from ._order import ordered, rearrange, running_integral, running_sum
 from ._paths import Path, ScalePath
+from ._vocabulary import FALLING, Array, Metric
 
 
 class Hull(NamedTuple):

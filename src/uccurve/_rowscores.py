@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _checks as checks
+from . import _refusals as checks
 from ._arrays import DRAW, Draws, blocks, columns, finite, refuse_missing, within_range
-from ._checks import Array, Rule
+from ._refusals import Rule
+from ._vocabulary import Array
 
 LEAVE_OUT = "leave such rows out first"
 BLOCK = 2**15  # numbers that are sorted at a time: a block and its copy fit into the cache of a core

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from ._arrays import average, equal_weights
-from ._checks import Array, Metric
 from ._paths import Path
+from ._vocabulary import Array, Metric
 from .intervals import Intervals
 from .points import Decomposition
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ._checks import shown
+from ._refusals import shown
 
 
 class Kind(NamedTuple):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from . import _checks as checks
+from . import _refusals as checks
 from ._areas import closed_area, closed_axes, integral, piece, rounding_of_area, row_shares, t_reaching
-from ._checks import FALLING, HEADLINE, Array, Axes, Metric, Range, Target, Unit, Vary
 from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps
 from ._scoring import decomposition, penalised, rows_carrying, saved_share
+from ._vocabulary import FALLING, HEADLINE, METRICS, SUMMARY, Array, Axes, Metric, Range, Target, Unit, Vary
 from .intervals import Intervals, standard_deviation
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 
@@ -175,7 +175,7 @@ class UCC:
         >>> list(table), table["overshoot"].round(4).tolist()
         (['scale', 'bandwidth', 'miss_rate', 'excess', 'deficit', 'overshoot'], [0.0, 0.0, 1.6667])
         """
-        return self._columns(checks.METRICS, unit)
+        return self._columns(METRICS, unit)
 
     def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Range | None) -> float:
         """Area under the curve, or under its part on which one metric lies in a range.
@@ -384,8 +384,8 @@ class UCC:
 
     def _repr_html_(self) -> str:
         point = self.at(self._delivered)
-        pairs: list[tuple[str, float]] = [(name, getattr(point, name)) for name in checks.METRICS]
-        pairs += [(f"gain on {'/'.join(axes)}", self.gain(axes=axes)) for axes in checks.SUMMARY]
+        pairs: list[tuple[str, float]] = [(name, getattr(point, name)) for name in METRICS]
+        pairs += [(f"gain on {'/'.join(axes)}", self.gain(axes=axes)) for axes in SUMMARY]
         pairs.append(("skill", self.skill()))
         cells = "".join(f"<tr><th>{name}</th><td>{value:.4g}</td></tr>" for name, value in pairs)
         return f"<table><caption>{self!r}</caption>{cells}</table>"
@@ -473,7 +473,7 @@ class UCC:
 
     def _sizes(self, path: Path | Ramps, unit: Unit) -> dict[Metric, float]:
         """Return the factors that turn metrics of the path into the caller's unit."""
-        return dict.fromkeys(checks.METRICS, path.unit / self._unit(unit)) | {"miss_rate": 1.0}
+        return dict.fromkeys(METRICS, path.unit / self._unit(unit)) | {"miss_rate": 1.0}
 
     def _point(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
         sizes = self._sizes(path, unit)

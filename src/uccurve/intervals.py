@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays as arrays
-from . import _checks as checks
+from . import _refusals as checks
 from ._arrays import Flags
-from ._checks import Array
+from ._vocabulary import Array
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame

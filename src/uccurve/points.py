@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self, runtime_checkable
 
-from ._checks import HEADLINE, Array, Axes, Range, Target, Unit, Vary
+from ._vocabulary import HEADLINE, Array, Axes, Range, Target, Unit, Vary
 
 
 def short_repr(result: Any) -> str:

@@ -5,11 +5,11 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _checks as checks
+from . import _refusals as checks
 from . import _rowscores as rows
 from ._arrays import Indices, ascending, average, finite, first_axis, floats, refuse_missing, within_range
-from ._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from ._scoring import penalised
+from ._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
 from .curve import UCC
 from .intervals import Intervals
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from uccurve._arrays import floats
 from uccurve._frames import opened
-from uccurve.compare._formats import short
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
+from uccurve.words.formats import short
 
 from ._long import widened
 from ._names import Columns, long_columns, model_columns, observed_column

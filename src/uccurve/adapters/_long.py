@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._arrays import Indices, outside
-from uccurve._checks import DroppedRowsWarning, Rule, as_written, shown
+from uccurve._refusals import Rule, as_written, shown
+from uccurve._vocabulary import DroppedRowsWarning
 
 from ._names import Bounds, Columns, Long
 from ._quantiles import level_of, pairs

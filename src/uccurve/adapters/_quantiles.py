@@ -8,10 +8,11 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._arrays import Flags, first_axis, floats, outside
-from uccurve._checks import Array, as_written
+from uccurve._refusals import as_written
 from uccurve._rowscores import refuse_crossing
+from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals, Options, draw_quantiles
 
 from ._names import told_quantile

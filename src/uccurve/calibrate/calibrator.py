@@ -7,12 +7,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
-from uccurve._checks import Array, Vary
+from uccurve import _refusals as checks
 from uccurve._distributions import clopper_pearson, conformal_rank
-from uccurve.compare._formats import counted
+from uccurve._vocabulary import Array, Vary
 from uccurve.curve import UCC, rank_leaving
 from uccurve.intervals import Intervals
+from uccurve.words.formats import counted
 
 from ._saved import SETTINGS, Calibration, Calibrations, Keys, Label, grouped, read, write
 

@@ -15,8 +15,8 @@ from sklearn.utils import _safe_indexing, check_array, check_random_state, colum
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, validate_data
 
-from uccurve import _checks as checks
-from uccurve._checks import Array
+from uccurve import _refusals as checks
+from uccurve._vocabulary import Array
 from uccurve.adapters import from_estimator
 from uccurve.intervals import Intervals
 from uccurve.train import BandRegressor

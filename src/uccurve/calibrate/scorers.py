@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
-from uccurve._checks import Unit
+from uccurve import _refusals as checks
+from uccurve._vocabulary import METRICS, Unit
 from uccurve.adapters import from_estimator
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
@@ -26,7 +26,7 @@ SCORES: Mapping[str, Callable[..., float]] = {
     "crps": UCC.potential_crps,
     "cost": UCC.cost,
     "interval_score": UCC.interval_score,
-    **{name: partial(_metric, name) for name in checks.METRICS},
+    **{name: partial(_metric, name) for name in METRICS},
 }
 GREATER_IS_BETTER = ("auucc_gain", "skill")
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from uccurve.compare._formats import listed
-from uccurve.compare._tables import layout
-from uccurve.compare.assess import assess
-from uccurve.compare.gate import Gate, SavedScore, gate
-from uccurve.compare.results import Assessment
+from uccurve.assess.assemble import assess
 from uccurve.curve import UCC
+from uccurve.gate import Gate, SavedScore, gate
 from uccurve.points import Curve
+from uccurve.results import Assessment
+from uccurve.words.formats import listed
+from uccurve.words.tables import layout
 
 from ._loading import Part, labels_of, load, look_into
 from ._options import Engine, Request, joined_names

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import zstandard
 
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, Columns, model_columns
 from uccurve.calibrate.calibrator import IntervalCalibrator
-from uccurve.compare._columns import Column
-from uccurve.compare._formats import Cell, amount, count, coverage, factor, listed, share, short, words
-from uccurve.compare._tables import Table as Lines
+from uccurve.words.columns import Column
+from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
+from uccurve.words.tables import Table as Lines
 
 from ._loading import Part, load, part_of, parts
 from ._options import Request

@@ -6,7 +6,7 @@ that nothing else has to be installed. ``uccurve reproduce synthetic`` runs the 
 
 import numpy as np
 
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals
 
 KNOWN, NEW = 5000, 1000

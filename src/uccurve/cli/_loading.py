@@ -9,8 +9,8 @@ import polars as pl
 from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._long import widened
 from uccurve.adapters._names import Columns, key_columns, long_columns, model_columns, observed_column, told_coverage
-from uccurve.compare._formats import coverage as percent
-from uccurve.compare._formats import listed, short
+from uccurve.words.formats import coverage as percent
+from uccurve.words.formats import listed, short
 
 from ._options import Request
 from ._output import say

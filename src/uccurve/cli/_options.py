@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
+from uccurve._vocabulary import METRICS, Range, Unit
 from uccurve.intervals import Missing
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
@@ -42,14 +43,14 @@ def axes(text: str) -> Any:
         raise typer.BadParameter(str(error)) from None
 
 
-def span(text: str) -> checks.Range:
+def span(text: str) -> Range:
     try:
         return checks.span("range", [float(end) for end in text.split(":")])
     except ValueError:
         raise typer.BadParameter(f"write a range as LOW:HIGH, such as 0:0.5; got {text!r}.") from None
 
 
-def unit(text: str) -> checks.Unit:
+def unit(text: str) -> Unit:
     try:
         return text if text in ("raw", "std") else float(text)
     except ValueError:
@@ -193,4 +194,4 @@ BINS = 4  # by default
 Seed = Annotated[int, option("--seed", "Random seed.", "N", min=0)]
 Force = Annotated[bool, option("--force", "Replace existing output files.")]
 Json = Annotated[str | None, option("--json", "Write all numbers as JSON; - is standard output.", "OUT")]
-Axes = Annotated[Any, option("--axes", f"Two of {', '.join(checks.METRICS)}.", "X,Y", axes)]
+Axes = Annotated[Any, option("--axes", f"Two of {', '.join(METRICS)}.", "X,Y", axes)]

@@ -11,8 +11,8 @@ from shutil import get_terminal_size
 from typing import TextIO
 
 from uccurve._outputs import check_apart, check_target, shown_path, written
-from uccurve.compare._formats import coverage, short
-from uccurve.compare._tables import Table, aligned
+from uccurve.words.formats import coverage, short
+from uccurve.words.tables import Table, aligned
 
 ROOMY = 100  # columns of a terminal from which tables are spaced
 WORD = 7  # columns that words need at least

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from uccurve._checks import DroppedRowsWarning
+from uccurve._vocabulary import DroppedRowsWarning
 from uccurve.adapters._names import SERIES, TIMES, plain_name
-from uccurve.compare._formats import listed, short
+from uccurve.words.formats import listed, short
 
 from ._tables import Table
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self, cast
 
 import polars as pl
 
-from uccurve._checks import nearest
-from uccurve.compare._formats import listed, short
+from uccurve._refusals import nearest
+from uccurve.words.formats import listed, short
 
 from ._sources import Source
 

@@ -14,8 +14,8 @@ except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
 
 from uccurve import __version__
-from uccurve._checks import as_written
 from uccurve._progress import watched
+from uccurve._refusals import as_written
 from uccurve.experiments import NAMES
 
 from . import _options as options
@@ -130,7 +130,7 @@ def demo(
     force: options.Force = False,
 ) -> None:
     """Assess four made-up models in a second, and write the report."""
-    from uccurve.compare.assess import assess
+    from uccurve.assess.assemble import assess
 
     from ._assessing import write
     from ._demo import example

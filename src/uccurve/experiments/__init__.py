@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 
 __all__ = ["NAMES", "load", "run", "study"]
 

@@ -20,7 +20,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from threadpoolctl import threadpool_limits
 
 from uccurve import UCC, Intervals, assess, coverage_score, interval_score
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 
 from ._study_data import DATA, QUICK, Trial, trial
 from ._study_methods import COVERAGE, METHODS, Method, of_object

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from uccurve import UCC
-from uccurve._checks import Unit
+from uccurve._vocabulary import Unit
 from uccurve.plots._drawing import GREY, PALETTE, REFERENCE, mark_in_view, tidy
 from uccurve.plots.display import UCCDisplay
 

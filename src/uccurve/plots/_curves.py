@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from uccurve._arrays import Indices
-from uccurve._checks import Array, Unit
+from uccurve._vocabulary import Array, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, OperatingPoint
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from uccurve._checks import FALLING, Array, Axes, Metric
+from uccurve._vocabulary import FALLING, Array, Axes, Metric
 from uccurve.points import CurvePoints
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve._checks import Array, Axes
-from uccurve.compare._columns import filled
-from uccurve.compare._formats import change, coverage, is_reachable, share, short
+from uccurve._vocabulary import Array, Axes
 from uccurve.curve import UCC
+from uccurve.words.columns import filled
+from uccurve.words.formats import change, coverage, is_reachable, share, short
 
 from ._curves import constant_curve, delivered_at, reached
 from ._drawing import DASHED, GREY, PALETTE, mark_in_view, simplified, style, tidy, title, view
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
     from matplotlib.figure import Figure, SubFigure
 
-    from uccurve.compare.results import Assessment, ModelRow
+    from uccurve.results import Assessment, ModelRow
 
 NAME = 22  # characters of a model's name in a picture
 LISTED = 12  # models that a panel has room for

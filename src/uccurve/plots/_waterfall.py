@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Literal, NamedTuple
 
-from uccurve.compare._formats import alike
 from uccurve.points import Decomposition
+from uccurve.words.formats import alike
 
 CUT = 1.5  # bars that end beyond this multiple of the best single interval's score are cut there
 

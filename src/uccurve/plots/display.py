@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Axes, Unit, Vary
-from uccurve.compare._formats import percent
-from uccurve.compare.bootstrap import ConfidenceBand
+from uccurve import _refusals as checks
+from uccurve._vocabulary import HEADLINE, Axes, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve, OperatingPoint
+from uccurve.resampling.bootstrap import ConfidenceBand
+from uccurve.words.formats import percent
 
 from . import _drawing as draw
 from ._curves import constant_curve, delivered_at, knob

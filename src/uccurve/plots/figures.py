@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._arrays import evenly
-from uccurve._checks import HEADLINE, Axes, Unit
-from uccurve.compare._formats import change, coverage, share, short
+from uccurve._vocabulary import HEADLINE, Axes, Unit
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve
+from uccurve.words.formats import change, coverage, share, short
 
 from . import _panels as panels
 from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, tidy
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
     from matplotlib.figure import Figure
 
-    from uccurve.compare.results import Assessment
+    from uccurve.results import Assessment
 
 Panel = Literal["half_width", "calibration", "curves", "decomposition", "segments", "pit"]
 DRAWN: Mapping[Panel, Callable[[Assessment, PlotAxes], None]] = {

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
 from typing import Any, NamedTuple
 
-from uccurve.compare._formats import coverage, share
-from uccurve.compare.results import Assessment, ModelRow
 from uccurve.plots._waterfall import axis_end, waterfall
+from uccurve.results import Assessment, ModelRow
+from uccurve.words.formats import coverage, share
 
 WATERFALLS, DOTS = 8, 12  # models that are shown at once
 

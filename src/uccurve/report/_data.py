@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from uccurve._arrays import Indices, evenly
-from uccurve._checks import METRICS, Array
-from uccurve.compare._formats import short
-from uccurve.compare.results import Assessment, ModelRow
+from uccurve._vocabulary import METRICS, Array
 from uccurve.curve import UCC
 from uccurve.intervals import standard_deviation
 from uccurve.plots._curves import constant_curve, delivered_at, knob, knots, reached
 from uccurve.points import Curve
+from uccurve.results import Assessment, ModelRow
+from uccurve.words.formats import short
 
 BUDGET, LEAST, MOST = 12_000, 150, 3_000  # vertices of all models together, and of one model at least and at most
 FLAT = 0.25  # vertices of a constant band, which is smooth, for each of a model

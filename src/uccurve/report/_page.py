@@ -8,11 +8,11 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from uccurve._checks import METRICS
-from uccurve.compare._columns import LEVELS, TITLES, chosen, filled, model_columns
-from uccurve.compare._formats import coverage, share, short
-from uccurve.compare._tables import HOVER, Table
-from uccurve.compare.results import Assessment
+from uccurve._vocabulary import METRICS
+from uccurve.results import Assessment
+from uccurve.words.columns import LEVELS, TITLES, chosen, filled, model_columns
+from uccurve.words.formats import coverage, share, short
+from uccurve.words.tables import HOVER, Table
 
 from . import _charts as charts
 from . import _sections as sections

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from uccurve.compare._columns import PAIRS, SEGMENTS, chosen, filled
-from uccurve.compare._formats import amount, change, coverage, factor, fixed, is_reachable, number, p, share, short
-from uccurve.compare._tables import SEGMENTS_SHOWN, Table, listed_segments, pairs_of_best
-from uccurve.compare.results import Assessment, Segment
+from uccurve.results import Assessment, Segment
+from uccurve.words.columns import PAIRS, SEGMENTS, chosen, filled
+from uccurve.words.formats import amount, change, coverage, factor, fixed, is_reachable, number, p, share, short
+from uccurve.words.tables import SEGMENTS_SHOWN, Table, listed_segments, pairs_of_best
 
 PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
 MAPPED = 12  # models that the map of segments has room for

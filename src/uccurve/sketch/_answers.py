@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from uccurve import _checks as checks
-from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Unit, as_written
+from uccurve import _refusals as checks
 from uccurve._distributions import conformal_rank
+from uccurve._refusals import as_written
+from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Unit
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 

@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 
 from uccurve._arrays import Flags, Indices
-from uccurve._checks import FALLING, Array, Axes, Metric
+from uccurve._vocabulary import FALLING, Array, Axes, Metric
 
 from ._binned import EPS, Binned, Bracket, Cells, bracket
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 
 from ._bins import Histogram, Splitting, last
 from ._scan import ROLES, Scan

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uccurve._checks import Array, Metric
+from uccurve._vocabulary import Array, Metric
 
 from ._bins import NOTHING, Histogram, Integers, lower_ends
 from ._state import State

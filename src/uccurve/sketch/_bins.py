@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Flags, Indices
-from uccurve._checks import Array, shown
+from uccurve._refusals import shown
+from uccurve._vocabulary import Array
 
 RESOLUTIONS = (16, 32, 64, 128)
 PER_OCTAVE = RESOLUTIONS[0]  # bins per factor of two unless another resolution is asked for

@@ -11,8 +11,8 @@ from typing import Any
 import narwhals as nw
 
 from uccurve import _arrays as arrays
-from uccurve import _checks as checks
-from uccurve._checks import Rule
+from uccurve import _refusals as checks
+from uccurve._refusals import Rule
 
 Frame = nw.LazyFrame[Any]
 EXACT = 2**53  # integers up to here fit float64

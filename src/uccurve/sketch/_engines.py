@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _arrays as arrays
-from uccurve._checks import DroppedRowsWarning
+from uccurve._vocabulary import DroppedRowsWarning
 
 from ._batches import NEXT, batches, binned, compiled, worth
 from ._bins import Histogram, bins, bits, mark

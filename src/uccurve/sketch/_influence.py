@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from uccurve._checks import Array
 from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve._ramps import index_of_minimum
-from uccurve.compare._blocks import Blocks
-from uccurve.compare._evidence import effective_count, interval
+from uccurve._vocabulary import Array
+from uccurve.evidence.tests import effective_count, interval
+from uccurve.evidence.units import Blocks
 
 from ._binned import Binned, Bracket
 from ._bins import Histogram

@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, METRICS, SUMMARY, Array
+from uccurve import _refusals as checks
 from uccurve._distributions import order_statistic_ranks
-from uccurve.compare._formats import coverage as percentage
-from uccurve.compare._model import partial_gain_and_costs, promise_of
-from uccurve.compare.assess import notes_on
-from uccurve.compare.results import AssessmentSettings, ModelRow
+from uccurve._vocabulary import HEADLINE, METRICS, SUMMARY, Array
+from uccurve.assess.assemble import notes_on
+from uccurve.assess.model import partial_gain_and_costs, promise_of
+from uccurve.results import AssessmentSettings, ModelRow
+from uccurve.words.formats import coverage as percentage
 
 from ._answers import Answers, Place
 from ._binned import Bracket, bracket

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.typing import IntoFrame
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._frames import opened
 from uccurve.intervals import Missing
 

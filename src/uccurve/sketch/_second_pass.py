@@ -20,12 +20,13 @@ import narwhals as nw
 import numpy as np
 
 from uccurve._arrays import Flags, Indices
-from uccurve._checks import Array, Rule, miss_rate_of, sentence
 from uccurve._distributions import hypergeometric_tail
-from uccurve.compare._blocks import labelled
-from uccurve.compare._evidence import one_sided_t_test
-from uccurve.compare._model import promise_of
-from uccurve.compare.calibration import PIT, LevelRow, pit_band
+from uccurve._refusals import Rule, miss_rate_of, sentence
+from uccurve._vocabulary import Array
+from uccurve.assess.levels import PIT, LevelRow, pit_band
+from uccurve.assess.model import promise_of
+from uccurve.evidence.tests import one_sided_t_test
+from uccurve.evidence.units import labelled
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame

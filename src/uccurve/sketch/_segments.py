@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite, nan
 from typing import Any
 
-from uccurve._checks import sentence
-from uccurve.compare._blocks import labelled
-from uccurve.compare.results import Segment
-from uccurve.compare.segments import adjusted_segments
+from uccurve._refusals import sentence
+from uccurve.assess.segments import adjusted_segments
+from uccurve.evidence.units import labelled
+from uccurve.results import Segment
 
 from ._influence import joined_label
 from ._model import StreamedModel

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from uccurve._checks import Array
 from uccurve._paths import ScalePath
+from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals
 
 from ._bins import ARRAYS, OCTAVES, PER_OCTAVE, RESOLUTIONS, Histogram, bits

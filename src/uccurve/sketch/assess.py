@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from narwhals.typing import IntoFrame
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Axes, Range, Unit
-from uccurve.compare._columns import plain
-from uccurve.compare._evidence import interval, paired_t_test
-from uccurve.compare._formats import counted, short
-from uccurve.compare.assess import adjusted_comparisons, asked_settings, common_notes, with_ranks
-from uccurve.compare.results import Assessment, Comparison, ModelRow, Segment
-from uccurve.compare.verdict import verdict
+from uccurve import _refusals as checks
+from uccurve._vocabulary import HEADLINE, Axes, Range, Unit
+from uccurve.assess.assemble import adjusted_comparisons, asked_settings, common_notes, with_ranks
+from uccurve.evidence.tests import interval, paired_t_test
 from uccurve.intervals import Missing
+from uccurve.results import Assessment, Comparison, ModelRow, Segment
+from uccurve.words.columns import plain
+from uccurve.words.formats import counted, short
+from uccurve.words.verdict import verdict
 
 from ._answers import Answers
 from ._bins import PER_OCTAVE

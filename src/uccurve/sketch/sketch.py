@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_a
 import numpy as np
 from narwhals.typing import IntoFrame
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, METRICS, Array, Axes, Metric, Range, Target, Unit, Vary, counted
+from uccurve import _refusals as checks
 from uccurve._ramps import index_of_minimum
+from uccurve._refusals import counted
+from uccurve._vocabulary import HEADLINE, METRICS, SUMMARY, Array, Axes, Metric, Range, Target, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
 from uccurve.points import CurvePoints, Decomposition, OperatingPoint
@@ -427,7 +428,7 @@ class SketchUCC:
 
     def _repr_html_(self) -> str:
         pairs: list[tuple[str, tuple[float, float]]] = [(name, self.bracket(name)) for name in METRICS]
-        pairs += [(f"gain, {y} vs. {x}", self.bracket("gain", axes=(x, y))) for x, y in checks.SUMMARY]
+        pairs += [(f"gain, {y} vs. {x}", self.bracket("gain", axes=(x, y))) for x, y in SUMMARY]
         pairs += [("skill", self.bracket("skill"))]
         cells = "".join(f"<tr><th>{name}</th><td>{low:.4g}</td><td>{high:.4g}</td></tr>" for name, (low, high) in pairs)
         return f"<table><caption>{self!r}</caption><tr><th></th><th>low</th><th>high</th></tr>{cells}</table>"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 
 from ._objective import derivatives
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes
+from uccurve import _refusals as checks
+from uccurve._vocabulary import HEADLINE, Array, Axes
 
 DEFICIT: Axes = ("bandwidth", "deficit")
 # The p of the loss ``z + r^p / z``, by the axes whose area it minimises.

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from uccurve._checks import Array, Axes
+from uccurve._vocabulary import Array, Axes
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 

@@ -12,18 +12,18 @@ from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._areas import closed_axes, rounding_of_area
 from uccurve._arrays import Indices
-from uccurve._checks import FALLING, FLOOR_HINT, HEADLINE, Array, Axes, Metric, Range, Unit
 from uccurve._paths import Path
+from uccurve._refusals import FLOOR_HINT
 from uccurve._scoring import penalised
+from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit
 from uccurve.curve import UCC
+from uccurve.evidence.contributions import closed_columns
+from uccurve.evidence.units import sums
 from uccurve.intervals import Intervals
-
-from ._blocks import sums
-from ._influence import closed_columns
-from ._knots import Knots
+from uccurve.resampling.knots import Knots
 
 Name = Literal["area", "gain", "crps", "skill", "score", "scale", "half_width"]
 Asked = Name | Callable[[Intervals], float]

@@ -9,9 +9,9 @@ import numpy as np
 
 from uccurve._areas import closed_area, closed_axes, integral
 from uccurve._arrays import blocks
-from uccurve._checks import Array, Axes, Metric
 from uccurve._paths import Path, ScalePath
 from uccurve._ramps import Ramps
+from uccurve._vocabulary import Array, Axes, Metric
 
 
 def weights(path: Path) -> Array | float:

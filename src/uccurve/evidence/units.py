@@ -9,12 +9,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._arrays import Flags, Indices
-from uccurve._checks import Array
+from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals
-
-from ._formats import counted
+from uccurve.words.formats import counted
 
 Labels = npt.NDArray[Any]
 

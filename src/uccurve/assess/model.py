@@ -10,21 +10,21 @@ import numpy as np
 
 from uccurve._areas import rounding_of_area, row_shares
 from uccurve._arrays import Flags
-from uccurve._checks import FALLING, HEADLINE, SUMMARY, Array, Axes, miss_rate_of
 from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import Path, ScalePath
 from uccurve._ramps import Ramps
+from uccurve._refusals import miss_rate_of
 from uccurve._rowscores import WISRows
 from uccurve._scoring import decomposition, interval_score, quantiles, rows_carrying, saved_share
+from uccurve._vocabulary import FALLING, HEADLINE, SUMMARY, Array, Axes
+from uccurve.assess.levels import LevelRow, Promise, pit, potential_wis, wis_rows
 from uccurve.curve import UCC
+from uccurve.evidence import contributions as influence
+from uccurve.evidence.tests import coverage_interval, effective_rows, interval
+from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.points import Curve
-
-from . import _influence as influence
-from ._blocks import Blocks
-from ._evidence import coverage_interval, effective_rows, interval
-from .calibration import LevelRow, Promise, pit, potential_wis, wis_rows
-from .results import AssessmentSettings, ModelRow
+from uccurve.results import AssessmentSettings, ModelRow
 
 
 class Target(NamedTuple):

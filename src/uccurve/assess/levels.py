@@ -7,15 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from uccurve._checks import Array, miss_rate_of
 from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import ALL, ScalePath
+from uccurve._refusals import miss_rate_of
 from uccurve._rowscores import WISRows, wis
 from uccurve._scoring import quantiles
+from uccurve._vocabulary import Array
+from uccurve.evidence.tests import ROUNDING, effective_rows
+from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-
-from ._blocks import Blocks
-from ._evidence import ROUNDING, effective_rows
 
 Promise = Literal["kept", "too narrow", "too wide"]
 

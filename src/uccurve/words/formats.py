@@ -8,7 +8,7 @@ from math import floor, inf, isfinite, isnan, log10, nan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .results import ModelRow, Segment
+    from uccurve.results import ModelRow, Segment
 
 DASH = "-"  # what stands where there is nothing to show
 

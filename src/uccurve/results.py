@@ -9,18 +9,16 @@ from math import isfinite, isnan, nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from uccurve._checks import nearest
-
-from . import _tables
-from ._columns import frame_columns, plain, record
-from ._formats import axes_in_words, listed, short
-from .calibration import PIT, LevelRow, Promise
+from uccurve._refusals import nearest
+from uccurve.assess.levels import PIT, LevelRow, Promise
+from uccurve.words import tables as _tables
+from uccurve.words.columns import frame_columns, plain, record
+from uccurve.words.formats import axes_in_words, listed, short
 
 if TYPE_CHECKING:
-    from uccurve._checks import Axes, Range, Unit
+    from uccurve._vocabulary import Axes, Range, Unit
+    from uccurve.crossings import Crossings
     from uccurve.points import Decomposition
-
-    from .crossings import Crossings
 
 FEW = 50
 SCHEMA = 1  # version of what `to_dict` and `to_json` return

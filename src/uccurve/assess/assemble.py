@@ -10,24 +10,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE, Array, Axes, Range, Unit
+from uccurve import _refusals as checks
 from uccurve._progress import Progress, watched
+from uccurve._vocabulary import HEADLINE, SUMMARY, Array, Axes, Range, Unit
+from uccurve.assess.model import Model
+from uccurve.assess.models import curves_by_name
+from uccurve.assess.segments import assessed_segments, segment_rows
+from uccurve.crossings import Line, crossings_of_lines
 from uccurve.curve import UCC
+from uccurve.evidence.contributions import weights
+from uccurve.evidence.tests import ROUNDING, checked_level, holm, interval, paired_t_test
+from uccurve.evidence.units import Blocks, generator, positive
 from uccurve.intervals import Intervals
-
-from ._blocks import Blocks, generator, positive
-from ._evidence import ROUNDING, checked_level, holm, interval, paired_t_test
-from ._formats import alike, counted, p
-from ._formats import coverage as percentage
-from ._influence import weights
-from ._model import Model
-from ._models import curves_by_name
-from .bootstrap import bootstrap
-from .crossings import Line, crossings_of_lines
-from .results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
-from .segments import assessed_segments, segment_rows
-from .verdict import adjusted_pvalue, verdict
+from uccurve.resampling.bootstrap import bootstrap
+from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
+from uccurve.words.formats import alike, counted, p
+from uccurve.words.formats import coverage as percentage
+from uccurve.words.verdict import adjusted_pvalue, verdict
 
 Models = Intervals | UCC | Mapping[Any, Any]
 SHOWN = 0.9  # coverage that scales and half-widths are shown for where none was asked for
@@ -195,7 +194,7 @@ def _row(model: Model, constant_rows: Array) -> ModelRow:
         return row
     coverage = {"coverage": settings.shown_coverage}
     asked: dict[str, Any] = {"score": coverage, "half_width": coverage, "scale": coverage, "skill": {}}
-    asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in checks.SUMMARY}
+    asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in SUMMARY}
     if settings.partial is not None:
         asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
     how: Any = {name: getattr(settings, name) for name in ("unit", "confidence_level", "n_resamples", "seed")}

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from uccurve._arrays import Indices, blocks
-from uccurve._checks import Array
 from uccurve._progress import Tick
+from uccurve._vocabulary import Array
+from uccurve.evidence.units import Blocks, generator
 from uccurve.intervals import Intervals
-
-from ._blocks import Blocks, generator
 
 Seed = int | np.random.Generator | None
 MOST = 1 << 12  # units that are drawn or swapped one by one; more are first put into this many groups at random

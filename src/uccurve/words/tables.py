@@ -10,12 +10,11 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uccurve._arrays import evenly
-
-from ._columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
-from ._formats import coverage, fixed, short
+from uccurve.words.columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
+from uccurve.words.formats import coverage, fixed, short
 
 if TYPE_CHECKING:
-    from .results import Assessment, Comparison, Segment
+    from uccurve.results import Assessment, Comparison, Segment
 
 PAIRS_SHOWN, SEGMENTS_SHOWN, LEVELS_SHOWN = 5, 10, 6  # how many pairs, segments and levels a first look shows
 HOVER = 400  # characters of a name that are shown on hover

@@ -7,18 +7,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._areas import size_of_area
-from uccurve._checks import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._paths import Path
 from uccurve._progress import Progress, watched
+from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
+from uccurve.assess.models import curve_of, refuse_other_rows
 from uccurve.curve import UCC
+from uccurve.evidence.units import positive
 from uccurve.intervals import Intervals, mean_half_width
-
-from ._blocks import positive
-from ._models import curve_of, refuse_other_rows
-from ._resampling import TIE, Seed, Units, batches
-from ._statistics import Asked, Statistic, Summed, called, summed
+from uccurve.resampling.draws import TIE, Seed, Units, batches
+from uccurve.resampling.statistics import Asked, Statistic, Summed, called, summed
 
 Alternative = Literal["two-sided", "less", "greater"]
 

@@ -9,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Indices
-from uccurve._checks import Metric
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._scoring import interval_score, saved_share
-
-from ._blocks import Blocks, codes, labels, positive
-from ._evidence import coverage_interval, coverage_tail, holm, segment_test
-from ._influence import weights
-from ._model import Model, t_for_coverage
-from .results import Segment
+from uccurve._vocabulary import Metric
+from uccurve.assess.model import Model, t_for_coverage
+from uccurve.evidence.contributions import weights
+from uccurve.evidence.tests import coverage_interval, coverage_tail, holm, segment_test
+from uccurve.evidence.units import Blocks, codes, labels, positive
+from uccurve.results import Segment
 
 
 class SegmentRows(NamedTuple):

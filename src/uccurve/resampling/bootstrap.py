@@ -7,18 +7,17 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _checks as checks
+from uccurve import _refusals as checks
 from uccurve._arrays import evenly
-from uccurve._checks import FALLING, HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve._progress import Progress, watched
+from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Range, Unit, Vary
+from uccurve.assess.models import curve_of
 from uccurve.curve import UCC
+from uccurve.evidence.tests import checked_level
+from uccurve.evidence.units import positive
 from uccurve.intervals import Intervals
-
-from ._blocks import positive
-from ._evidence import checked_level
-from ._models import curve_of
-from ._resampling import TIE, Seed, Units
-from ._statistics import Asked, Statistic, called, knots_for, means, summed
+from uccurve.resampling.draws import TIE, Seed, Units
+from uccurve.resampling.statistics import Asked, Statistic, called, knots_for, means, summed
 
 Method = Literal["BCa", "percentile"]
 Kind = Literal["pointwise", "simultaneous"]

@@ -3,28 +3,18 @@
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Metric = Literal["bandwidth", "miss_rate", "excess", "deficit", "overshoot"]
-Axes = tuple[Metric, Metric]
-METRICS: tuple[Metric, ...] = get_args(Metric)
-FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})  # metrics that fall as bands widen
-Vary = Literal["scale", "shift", "levels"]
-Range = tuple[float, float]
-Unit = str | float
-Target = float | Fraction | None
-HEADLINE: Axes = ("bandwidth", "miss_rate")
-# The axes that every summary shows: the paper's headline, deficit vs. bandwidth and deficit vs. excess.
-SUMMARY: tuple[Axes, ...] = (HEADLINE, ("bandwidth", "deficit"), ("excess", "deficit"))
+from ._vocabulary import (
+    METRICS,
+    Axes,
+    Metric,
+)
+
 FLOOR_HINT = 'pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands'
-
-
-class DroppedRowsWarning(UserWarning):
-    """Rows with a missing value were dropped because ``missing="drop"`` asked for it."""
 
 
 class Rule(NamedTuple):

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Indices, blocks
-from uccurve._checks import FALLING, Array, Axes, Metric, Range
 from uccurve._paths import Path, ScalePath
 from uccurve._ramps import _hull_corners, sum_error
 from uccurve._scoring import quantiles
-
-from ._blocks import sums
+from uccurve._vocabulary import FALLING, Array, Axes, Metric, Range
+from uccurve.evidence.units import sums
 
 MOST_VERTICES = 1024  # vertices up to which each of them is a knot; curves of more have knots at some
 RANKS = 64  # knots at equally spaced ranks of the vertices, where not all of them are knots

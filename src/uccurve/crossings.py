@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from uccurve import _checks as checks
-from uccurve._checks import FALLING, HEADLINE, Array, Axes, Metric, Unit, Vary
+from uccurve import _refusals as checks
+from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Unit, Vary
+from uccurve.assess.models import curve_of, refuse_other_rows
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
-
-from ._formats import short
-from ._models import curve_of, refuse_other_rows
+from uccurve.words.formats import short
 
 CELLS = 1000
 NEGLIGIBLE = 0.01  # relative difference up to which two curves are practically equal at a level

@@ -12,10 +12,10 @@ from math import exp, inf, isfinite, isnan, nan, sqrt
 import numpy as np
 
 from uccurve._arrays import Flags, equal_weights
-from uccurve._checks import Array, proportion
 from uccurve._distributions import binomial_tail, clopper_pearson, hypergeometric_tail, t_quantile, t_tail
-
-from ._blocks import Blocks
+from uccurve._refusals import proportion
+from uccurve._vocabulary import Array
+from uccurve.evidence.units import Blocks
 
 ROUNDING = 1e-12  # share of what is compared below which a difference is treated as rounding
 

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from math import ceil, isfinite, isnan, nan
 
-from uccurve._checks import as_written
-
-from ._columns import written
-from ._formats import alike, change, counted, coverage, is_reachable, number, p, percent, share, short
-from .results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
+from uccurve._refusals import as_written
+from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
+from uccurve.words.columns import written
+from uccurve.words.formats import alike, change, counted, coverage, is_reachable, number, p, percent, share, short
 
 BROKEN = ("too narrow", "too wide")
 LISTED = 3  # models or segments that are named before the rest are counted

@@ -13,12 +13,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from uccurve._checks import SUMMARY
-
-from ._formats import DASH, Cell, Format, amount, count, coverage, factor, number, percent, pvalue, share, short, words
+from uccurve._vocabulary import SUMMARY
+from uccurve.words.formats import (
+    DASH,
+    Cell,
+    Format,
+    amount,
+    count,
+    coverage,
+    factor,
+    number,
+    percent,
+    pvalue,
+    share,
+    short,
+    words,
+)
 
 if TYPE_CHECKING:
-    from .results import AssessmentSettings
+    from uccurve.results import AssessmentSettings
 
 Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost", "levels"]
 # Tables of models and their titles, in the order in which they are shown.

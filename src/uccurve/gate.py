@@ -7,22 +7,28 @@ from fractions import Fraction
 from math import hypot, isfinite, isnan, log, nan
 from typing import Any, Literal, Self
 
-from uccurve import _checks as checks
-from uccurve._checks import HEADLINE
+from uccurve import _refusals as checks
 from uccurve._distributions import t_quantile
+from uccurve._vocabulary import HEADLINE
+from uccurve.assess.assemble import asked_settings
+from uccurve.assess.model import Model
+from uccurve.assess.models import curves_by_name
+from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
+from uccurve.evidence.contributions import weights
+from uccurve.evidence.tests import (
+    checked_level,
+    coverage_interval,
+    coverage_tail,
+    holm,
+    one_sided_t_test,
+    standard_error,
+)
+from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-
-from ._blocks import Blocks
-from ._columns import plain
-from ._evidence import checked_level, coverage_interval, coverage_tail, holm, one_sided_t_test, standard_error
-from ._formats import amount, number, p, share, short
-from ._formats import coverage as percentage
-from ._influence import weights
-from ._model import Model
-from ._models import curves_by_name
-from .assess import asked_settings
-from .segments import SegmentRows, segment_rows
+from uccurve.words.columns import plain
+from uccurve.words.formats import amount, number, p, share, short
+from uccurve.words.formats import coverage as percentage
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
 SCHEMA = 1  # version of what `Gate.to_dict` returns

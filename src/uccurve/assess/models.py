@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from uccurve._arrays import Flags, Indices
-from uccurve._checks import Vary, shown
+from uccurve._refusals import shown
+from uccurve._vocabulary import Vary
 from uccurve.curve import UCC
+from uccurve.evidence.units import row_ids
 from uccurve.intervals import Intervals
-
-from ._blocks import row_ids
 
 HINT = 'Hint: {"GBR": one, "Meta": other}.'
 

@@ -1,0 +1,1 @@
+"""Assess: which model to ship, how sure that is, and why."""

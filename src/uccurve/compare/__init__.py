@@ -1,1 +1,0 @@
-"""Compare: assess models, test and bound what they gain, find where their curves cross."""

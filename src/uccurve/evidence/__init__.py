@@ -1,0 +1,1 @@
+"""Evidence: influence, standard errors, tests and intervals from the units that rows form."""

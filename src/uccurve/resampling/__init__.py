@@ -1,0 +1,1 @@
+"""Resampling: bootstrap, permutation tests and confidence bands, for those who ask for them."""

@@ -1,0 +1,1 @@
+"""Words: numbers, tables and sentences that people read."""
