@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from uccurve._refusals import as_written
-from uccurve._shapes import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
+from uccurve._saved import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
 from uccurve.adapters._names import Bounds, Columns
 from uccurve.calibrate.calibrator import IntervalCalibrator
 
