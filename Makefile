@@ -6,6 +6,7 @@
 #   make check       tests, ruff and mypy --strict   make format      let ruff put the code in order
 #   make bench       the benchmarks                  make docs        the site, in site/
 #   make paper       every table and figure of the paper, in docs/paper/
+#   make study       the study of interval methods, in docs/study.md
 #   make dist        wheel and sdist, checked         make lock        constraints.txt anew, from the newest releases
 #   make newest      all tests with the newest releases of everything, in build/newest
 # PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k area" goes to pytest or to the benchmarks;
@@ -25,7 +26,7 @@ CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast check lint types format bench docs paper dist lock newest clean
+.PHONY: help demo test test-all test-fast check lint types format bench docs paper study dist lock newest clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -33,7 +34,7 @@ help:
 demo: $(VENV)/.installed-cli
 	$(BIN)/uccurve demo --force
 
-# One process per core, and one file of tests at a time for each, in the order of tests/conftest.py.
+# One process per core, and one file of tests at a time for each, in the order of conftest.py.
 EACH_CORE = --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 test: $(VENV)/.installed-dev
@@ -68,8 +69,11 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/mkdocs build --strict
 
 paper: $(VENV)/.installed-dev
-	$(BIN)/uccurve reproduce all -o docs/paper
-	$(BIN)/python -m uccurve.experiments.results docs/paper-recomputed.md docs/paper
+	$(BIN)/python -m paper all -o docs/paper
+	$(BIN)/python -m paper.results docs/paper-recomputed.md docs/paper
+
+study: $(VENV)/.installed-dev
+	$(BIN)/python -m paper study -o docs
 
 dist: $(VENV)/.installed-dev
 	rm -rf dist

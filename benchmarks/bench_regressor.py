@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 import uccurve as ucc
+from paper import loaders
 from uccurve.adapters import from_estimator
-from uccurve.experiments import loaders
 
 from .measure import Row
 

@@ -1,4 +1,4 @@
-"""Put numbers of UQ360 0.2 beside ours, for the page on migration.
+"""Put numbers of UQ360 0.2 beside ours, for the page on coming from UQ360.
 
 pip download uq360==0.2 --no-deps
 python docs/compare_uq360.py uq360-0.2-py3-none-any.whl

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
-from uccurve.experiments import study
+from paper import study
 
 
 class Neighbours:

@@ -53,6 +53,7 @@ def main() -> None:
     os.environ["UCCURVE_QUICK"] = "1" if given.quick else "0"
     os.environ.pop("MPLBACKEND", None)  # figures belong in the notebook
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.names or NAMES:
         sys.stdout.write(f"{name}: {execute(name, given.out)}\n")

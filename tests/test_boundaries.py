@@ -33,7 +33,7 @@ EAGER = (
     "train._boosting",
     "train._regressor",
 )
-"""Edges that need an extra as a whole and import its libraries at their top; so do the command line and experiments."""
+"""Edges that need an extra as a whole and import its libraries at their top; so does the command line."""
 
 Graph = Mapping[str, set[str]]
 
@@ -136,7 +136,7 @@ def core_modules() -> list[str]:
 
 
 def is_eager(module: str) -> bool:
-    return module in EAGER or module.partition(".")[0] in ("cli", "experiments")
+    return module in EAGER or module.partition(".")[0] == "cli"
 
 
 def is_standard(name: str) -> bool:
@@ -250,7 +250,7 @@ async def later():
     assert [one.name for one in found if one.on_load] == [*names, "rich"]
     inside = [Import("uccurve.plots.display.draw", ("method",)), Import("typer", ("later", "inner"))]
     assert [one for one in found if not one.on_load] == inside
-    assert imports("from ..curve import UCC", "uccurve.experiments") == [Import("uccurve.curve.UCC")]
+    assert imports("from ..curve import UCC", "uccurve.plots") == [Import("uccurve.curve.UCC")]
 
 
 def test_a_name_belongs_to_the_module_that_defines_it() -> None:

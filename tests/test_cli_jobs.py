@@ -1,4 +1,4 @@
-"""`uccurve calibrate`, `apply`, `demo` and `reproduce`."""
+"""`uccurve calibrate`, `apply` and `demo`."""
 
 import gzip
 import html
@@ -356,14 +356,6 @@ def test_the_demo_prints_its_table_and_writes_its_report(run: Run, tmp_path: Pat
     assert [name for name in example()[0] if name not in found.stdout] == []
     assert (tmp_path / "uccurve-demo.html").stat().st_size < 6_000_000
     refused(run("demo"), "uccurve-demo.html exists already")
-
-
-@pytest.mark.slow
-def test_reproduce_writes_values_beside_the_papers(run: Run, tmp_path: Path) -> None:
-    found = run("reproduce", "concepts", "--quick", "-o", "out")
-    assert found.returncode == 0, found.stderr
-    assert json.loads((tmp_path / "out" / "concepts.json").read_text())
-    assert (tmp_path / "out" / "index.html").is_file()
 
 
 def test_the_page_about_the_command_line_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from refusal import refused
 from uccurve.adapters import from_estimator
 
 pytest.importorskip("sklearn")
-from benchmarks import bench_regressor
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -38,6 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks import bench_regressor
 from uccurve.calibrate.estimators import IntervalRegressor
 from uccurve.train import BandRegressor
 

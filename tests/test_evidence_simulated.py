@@ -6,13 +6,13 @@ standard errors away from what is promised, and by as much more as is stated her
 
 import numpy as np
 import pytest
+
+import uccurve as ucc
 from benchmarks import bench_coverage as bench
 from benchmarks import populations
 from benchmarks.bench_coverage import LEVEL, Size, standard_error
 from benchmarks.measure import Row
 from benchmarks.populations import HEAVY, LIGHT, SERIES, Population
-
-import uccurve as ucc
 
 SIZE = Size(seed=271_828, samples=400, swaps=199, truth=400_000)
 FEW = SIZE._replace(samples=120)

@@ -55,7 +55,7 @@ def test_the_core_installs_with_numpy_and_narwhals_alone() -> None:
     assert sorted(line.partition(">=")[0] for line in needed) == ["narwhals", "numpy"]
 
 
-@pytest.mark.parametrize("extra", ["all", "cli", "dask", "experiments", "plot", "spark"])
+@pytest.mark.parametrize("extra", ["all", "cli", "dask", "plot", "spark"])
 def test_the_design_s_extras_exist(extra: str) -> None:
     assert PROJECT["optional-dependencies"][extra]
 
@@ -71,6 +71,12 @@ def test_the_wheel_holds_nothing_else(shipped: set[str]) -> None:
     tops = {name.partition("/")[0] for name in shipped}
     assert tops == {"uccurve", f"uccurve-{uccurve.__version__}.dist-info"}
     assert not [name for name in shipped if Path(name).name.startswith(("test_", "conftest"))]
+
+
+def test_the_wheel_and_the_extras_hold_nothing_of_the_paper(shipped: set[str]) -> None:
+    assert not [name for name in shipped if "experiment" in name or "study" in name or "paper" in name]
+    asked = " ".join(chain.from_iterable(PROJECT["optional-dependencies"].values()))
+    assert not [name for name in ("crepes", "jax", "mapie", "numpyro", "optax", "statsmodels") if name in asked]
 
 
 def test_the_wheel_carries_the_licence(wheel: Path) -> None:
@@ -90,7 +96,8 @@ def test_the_sdist_can_be_tested_and_holds_no_data(dist: Path) -> None:
     (built,) = dist.glob("*.tar.gz")
     with tarfile.open(built) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"Makefile", "constraints.txt", "pyproject.toml", "tests/conftest.py", "src/uccurve/py.typed"} <= names
+    tested = {"conftest.py", "paper/paper.toml", "paper/tests/test_study.py", "src/uccurve/py.typed"}
+    assert tested | {"Makefile", "constraints.txt", "pyproject.toml"} <= names
     assert not [name for name in names if name.endswith((".csv", ".gz", ".parquet", ".data"))]
 
 

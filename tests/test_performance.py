@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from benchmarks import bench_compare, bench_core, page
 from benchmarks.__main__ import names, write
-
 from pages import DOCS
 
 PAGE = DOCS / "performance.md"

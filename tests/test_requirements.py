@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = (Path(__file__).parent / "conftest.py").read_text(encoding="utf-8")
+CONFTEST = (Path(__file__).resolve().parents[1] / "conftest.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture

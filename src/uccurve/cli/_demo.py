@@ -1,7 +1,7 @@
 """Demo: four models of made-up data, with numpy alone.
 
 The data resemble the paper's synthetic example, x sin x with noise; k nearest neighbours stand in for its trees, so
-that nothing else has to be installed. ``uccurve reproduce synthetic`` runs the paper's own models.
+that nothing else has to be installed. ``make paper`` of a checkout runs the paper's own models.
 """
 
 import numpy as np

@@ -1,10 +1,9 @@
-"""Command line: assess, gate, calibrate, apply, demo and reproduce, from files to a verdict, a page or a new file.
+"""Command line: assess, gate, calibrate, apply and demo, from files to a verdict, a page or a new file.
 
 What a command needs is imported when it runs, so that help is there at once.
 """
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,15 +13,12 @@ except ImportError as error:
     sys.exit(f'uccurve: the command line needs {error.name}: pip install "uccurve[cli]"')
 
 from uccurve import __version__
-from uccurve._progress import watched
 from uccurve._refusals import as_written
-from uccurve.experiments import NAMES
 
 from . import _options as options
 from ._options import Request, argument, option, reads_files
-from ._output import Outputs, output, plain_warnings, refusal, say, tell, watch
+from ._output import Outputs, plain_warnings, refusal, say, tell, watch
 
-Experiment = StrEnum("Experiment", [*NAMES, "all", "study"])  # type: ignore[misc]  # mypy wants to read the names
 app = typer.Typer(
     help="Say which model's prediction intervals to ship, with what factor on the bands, and how sure that is.",
     no_args_is_help=True,
@@ -193,36 +189,3 @@ def apply_command(
     from ._calibrating import apply_file
 
     apply_file(saved, new, request, Outputs({"--out": out}, force))
-
-
-@app.command()
-def reproduce(
-    names: Annotated[list[Experiment], argument("EXPERIMENT", f"{', '.join(NAMES)}, all, study.")],
-    *,
-    quick: Annotated[bool, option("--quick", "Small data and models, few seeds.")] = False,
-    seeds: Annotated[int | None, option("--seeds", "Number of seeds.", "N", min=1)] = None,
-    out: Annotated[Path, option("--out", "Folder to write to.", "DIR", short="-o")] = Path("paper"),
-    method: Annotated[list[str] | None, option("--method", "Study only: run this method; repeatable.", "NAME")] = None,
-    data: Annotated[list[str] | None, option("--data", "Study only: use this data set; repeatable.", "NAME")] = None,
-) -> None:
-    """Recompute tables and figures of the paper, or the study of interval methods: JSON, figures and a page."""
-    from uccurve.experiments import run, study
-    from uccurve.experiments.results import as_text
-
-    of_paper = [name for name in names if name != "study"]
-    if (method or data) and "study" not in names:
-        raise typer.BadParameter("--method and --data are for the study.")
-    stream = output()
-    asked: Any = {"quick": quick, "seeds": seeds, "out": out}
-    try:
-        with watched(watch(None), "experiments") as tick:
-            asked["progress"] = tick and (lambda label, done, total: tick(done, total, label))
-            texts = list(map(as_text, run(of_paper, **asked).values())) if of_paper else []
-            if "study" in names:
-                study(methods=method or None, data=data or None, **asked)
-                texts.append((out / "study.md").read_text(encoding="utf-8").partition("\n## How")[0])
-    except KeyboardInterrupt:
-        say("interrupted: finished parts are kept, so the same command resumes where this one stopped")
-        raise typer.Exit(130) from None
-    stream.write("\n\n".join(texts) + "\n")
-    say(f"written to {out}: open {out / ('index.html' if of_paper else 'study.md')}")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-loaders = pytest.importorskip("uccurve.experiments.loaders")
+loaders = pytest.importorskip("paper.loaders")
 
 HOUSING = b'2,3,,\n"CRIM","RM","MEDV"\n0.5,6,24\n0.25,7,31.5\n'
 WINE = b'"fixed acidity";"pH";"quality"\n7;3;6\n6.3;3.3;5\n'

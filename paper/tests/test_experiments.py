@@ -16,9 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from uccurve import UCC, Intervals, assess
-from uccurve.experiments import NAMES, load, run, store
-from uccurve.experiments.bands import (
+from paper import NAMES, load, run, store
+from paper.bands import (
     BM,
     ED,
     EXCESS,
@@ -31,7 +30,7 @@ from uccurve.experiments.bands import (
     summary,
     tuned,
 )
-from uccurve.experiments.experiment import (
+from paper.experiment import (
     DECOMPOSITION,
     FIRST,
     SCORES,
@@ -43,11 +42,12 @@ from uccurve.experiments.experiment import (
     printed,
     scored,
 )
-from uccurve.experiments.figures import canvas, draw_curves
-from uccurve.experiments.results import BLOCK, as_text, ours, refreshed, result, run_one, tables, write_page
-from uccurve.experiments.store import Arrays, finished, part_path, write_whole
+from paper.figures import canvas, draw_curves
+from paper.results import BLOCK, as_text, ours, refreshed, result, run_one, tables, write_page
+from paper.store import Arrays, finished, part_path, write_whole
+from uccurve import UCC, Intervals, assess
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 class Counted:
@@ -433,7 +433,7 @@ def test_every_experiment_has_words_for_its_figures_and_readings(name: str) -> N
 
 
 def test_the_page_shows_the_committed_results() -> None:
-    """Else: python -m uccurve.experiments.results docs/paper-recomputed.md docs/paper."""
+    """Else: python -m paper.results docs/paper-recomputed.md docs/paper."""
     text = (DOCS / "paper-recomputed.md").read_text(encoding="utf-8")
     assert refreshed(text, DOCS / "paper") == text
     shown = {(block["name"], block["reading"] or FIRST) for block in BLOCK.finditer(text)}

@@ -7,7 +7,7 @@ In a hand-written Markdown page each table stands between two marks and is made 
     <!-- wine: claims -->                      its claims; also: verdicts
     <!-- end -->
 
-`python -m uccurve.experiments.results docs/paper-recomputed.md docs/paper` brings a page up to date.
+`python -m paper.results docs/paper-recomputed.md docs/paper` brings a page up to date.
 """
 
 import json

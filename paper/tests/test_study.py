@@ -22,14 +22,13 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("polars")
 pytest.importorskip("sklearn")
 pytest.importorskip("statsmodels")
-pytest.importorskip("typer")
 
-import program
 from pages import DOCS, ROOT
-from uccurve.experiments import NAMES, _study, study
-from uccurve.experiments._study_data import DATA, QUICK, trial
-from uccurve.experiments._study_methods import METHODS, learner
-from uccurve.experiments._study_page import write
+from paper import NAMES, _study, study
+from paper.__main__ import main
+from paper._study_data import DATA, QUICK, trial
+from paper._study_methods import METHODS, learner
+from paper._study_page import write
 
 pytestmark = pytest.mark.slow
 
@@ -248,11 +247,11 @@ def test_bad_input_is_refused_in_one_sentence(
 @pytest.mark.parametrize(
     ("module", "sentence"),
     [
-        ("mapie", r"'CQR' of the study needs mapie: pip install \"uccurve\[study\]\""),
-        ("statsmodels", r"'engel' of the study needs statsmodels: pip install \"uccurve\[study\]\""),
+        ("mapie", "'CQR' of the study needs mapie: pip install --group paper"),
+        ("statsmodels", "'engel' of the study needs statsmodels: pip install --group paper"),
     ],
 )
-def test_a_missing_library_is_named_with_its_extra_before_anything_is_computed(
+def test_a_missing_library_is_named_with_its_group_before_anything_is_computed(
     module: str, sentence: str, monkeypatch: pytest.MonkeyPatch, cache: Path, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
@@ -274,37 +273,54 @@ def test_one_method_alone_has_a_page_too(tmp_path: Path) -> None:
     assert "use Meta**" in (tmp_path / "study.md").read_text(encoding="utf-8")
 
 
-def test_without_scikit_learn_the_extra_is_named() -> None:
-    code = "import sys; sys.modules['sklearn'] = None; from uccurve.experiments import study; study(quick=True)"
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+def test_without_scikit_learn_the_group_is_named() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; from paper import study; study(quick=True)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True)
     assert "ImportError: the study needs sklearn" in done.stderr
-    assert 'pip install "uccurve[study]"' in done.stderr
+    assert "pip install --group paper" in done.stderr
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_command_answers_and_is_no_part_of_all(tmp_path: Path) -> None:
+def test_the_command_answers_and_is_no_part_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "study" not in NAMES
-    command = ("reproduce", "study", "--quick", "--data", "engel", "--method", "Constant", "--method", "Ours (BD)")
-    done = program.call(command, tmp_path)
-    assert done.stdout.startswith("# Which method?\n")
-    assert "**Below 500 training rows use " in done.stdout
-    assert re.search(r": open .*study\.md", done.stderr)
+    chosen = ("--data", "engel", "--method", "Constant", "--method", "Ours (BD)")
+    assert main(("study", "--quick", *chosen, "--out", str(tmp_path))) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("# Which method?\n")
+    assert "**Below 500 training rows use " in said.out
+    assert re.search(r": open .*study\.md", said.err)
 
 
-def test_an_interrupted_command_says_what_happens_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_command_says_what_happens_next(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(**_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("uccurve.experiments.study", interrupted)
-    found = program.call(("reproduce", "study"), tmp_path)
-    assert found.returncode == 130
-    assert "interrupted: finished parts are kept, so the same command resumes where this one stopped" in found.stderr
+    monkeypatch.setattr("paper.study", interrupted)
+    assert main(["study"]) == 130
+    said = capsys.readouterr().err
+    assert "interrupted: finished parts are kept, so the same command resumes where this one stopped" in said
 
 
-def test_the_study_s_own_options_need_the_study(tmp_path: Path) -> None:
-    found = program.call(("reproduce", "wine", "--data", "engel"), tmp_path)
-    assert found.returncode == 2
-    assert "--method and --data are for the study" in found.stderr
+def test_the_study_s_own_options_need_the_study(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["wine", "--data", "engel"])
+    assert "--method and --data are for the study" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["paper", "study"])
+def test_make_runs_the_command(target: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(rf"^{target}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    wanted = {"paper": "-m paper all -o docs/paper", "study": "-m paper study -o docs"}
+    assert wanted[target] in recipe
+
+
+def test_the_command_writes_values_beside_the_papers(tmp_path: Path) -> None:
+    assert main(["concepts", "--quick", "--out", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / "concepts.json").read_text(encoding="utf-8"))
+    assert (tmp_path / "index.html").is_file()
 
 
 def test_the_example_adds_a_method_in_ten_lines_and_the_page_shows_it(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-ROOT = Path(__file__).resolve().parent.parent
-LONGEST = ("experiments_runs", "engines", "experiments_models", "streaming", "evidence_simulated", "notebooks")
+ROOT = Path(__file__).resolve().parent
+LONGEST = ("runs", "engines", "models", "streaming", "evidence_simulated", "notebooks")
 """Files of tests by the time they take; notebooks come late, to find what the runs of the experiments have kept."""
 
 # Before any test module imports the library: plots need no screen, JAX looks for no accelerator, and trees grow in one

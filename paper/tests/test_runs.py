@@ -17,13 +17,13 @@ pytest.importorskip("polars")
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from uccurve.experiments import NAMES, load, run
-from uccurve.experiments.experiment import FIRST
-from uccurve.experiments.results import as_text
+from paper import NAMES, load, run
+from paper.experiment import FIRST
+from paper.results import as_text
 
 pytestmark = pytest.mark.slow
 
-COMMITTED = Path(__file__).resolve().parent.parent / "docs" / "paper"
+COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "paper"
 CHEAP = ("synthetic", "housing", "gap")
 ROBUST = {
     "concepts": ("Both have a gain of 0", "The curves of A and B cross"),

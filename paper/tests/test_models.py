@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import polars as pl
 from sklearn._loss import PinballLoss
 
-from uccurve.experiments import bands, bnn, gap, housing, loaders, seq2seq, synthetic, tabular, traffic
-from uccurve.experiments.experiment import Settings
+from paper import bands, bnn, gap, housing, loaders, seq2seq, synthetic, tabular, traffic
+from paper.experiment import Settings
 
 
 def test_noise_around_the_sine_has_a_deviation_between_its_bounds() -> None:

@@ -106,7 +106,8 @@ def loaded(asked: Mapping[str, Mapping[str, Any]]) -> set[str]:
         try:
             import_module(one["package"].replace("scikit-learn", "sklearn"))
         except ImportError as error:
-            raise ImportError(f'{name!r} of the study needs {one["package"]}: pip install "uccurve[study]"') from error
+            package = one["package"]
+            raise ImportError(f"{name!r} of the study needs {package}: pip install --group paper") from error
     return {one["package"] for one in asked.values()}
 
 

@@ -1,6 +1,7 @@
 """Every table and figure of the paper, recomputed: data, models, intervals, curves, tests, scores, figures and a page.
 
-Nothing here is imported by `import uccurve`; the libraries behind it come with ``pip install "uccurve[experiments]"``.
+Run from a checkout with ``make paper`` and ``make study``; no part of the installed package. The libraries behind it
+are the dependency group ``paper``: ``pip install --group paper``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,7 @@ def load(name: str) -> Any:
     try:
         return import_module(f".{name}", __package__).EXPERIMENT
     except ImportError as error:
-        raise ImportError(f'experiments need {error.name}: pip install "uccurve[experiments]"') from error
+        raise ImportError(f"experiments need {error.name}: pip install --group paper") from error
 
 
 def run(
@@ -30,7 +31,7 @@ def run(
     *,
     quick: bool = False,
     seeds: int | None = None,
-    out: str | Path = "paper",
+    out: str | Path = "build/paper",
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Run experiments end to end and write ``NAME.json``, the figures and ``index.html`` to a folder.
@@ -84,7 +85,7 @@ def study(
 ) -> dict[str, Any]:
     """Compare methods that predict intervals on many data sets, and write the page ``study.md`` that says which to use.
 
-    The libraries behind it come with ``pip install "uccurve[study]"``. Finished parts are kept, as for `run`, but not
+    Finished parts are kept, as for `run`, but not
     those of your own methods.
 
     Parameters
@@ -119,7 +120,7 @@ def study(
     try:
         from ._study import run_study
     except ImportError as error:
-        raise ImportError(f'the study needs {error.name}: pip install "uccurve[study]"') from error
+        raise ImportError(f"the study needs {error.name}: pip install --group paper") from error
     return run_study(methods, own or {}, data, Path(out), **_asked(quick, seeds, progress))
 
 
