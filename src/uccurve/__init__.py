@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         assess_sketches as assess_sketches,
     )
     from .sketch.sketch import SketchUCC as SketchUCC, UCCSketch as UCCSketch
+    from .watch.following import FollowingCalibrator as FollowingCalibrator
+    from .watch.monitor import Monitor as Monitor, Step as Step
 
 __version__ = "0.2.0"
 # Modules that are imported when one of their names is first used, so that the core alone is quick to import.
@@ -48,6 +50,8 @@ _LATER = {
     "sketch.assess": ("StreamedAssessment", "assess_frame", "assess_sketches"),
     "sketch.sketch": ("SketchUCC", "UCCSketch"),
     "train": ("train",),
+    "watch.following": ("FollowingCalibrator",),
+    "watch.monitor": ("Monitor", "Step"),
 }
 _ROOMS = ("adapters", "plots", "train")
 _MODULE = {name: module for module, names in _LATER.items() for name in names}

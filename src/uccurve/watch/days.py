@@ -1,0 +1,206 @@
+"""Days: what a monitor keeps of the rows of one day, and the factor that several days ask for."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+
+from uccurve import _refusals as checks
+from uccurve._paths import ScalePath
+from uccurve._vocabulary import Array
+from uccurve.curve import UCC
+from uccurve.intervals import Intervals
+
+Label = str | int
+TAILS = (3.0, 1.7, 1.0, 0.6, 0.3)  # miss rates, times the promised one, whose scales are kept
+DIGITS = 6  # that are kept of a number
+LONGEST_LABEL = 80  # characters
+SMALLEST_SCALE = 1e-12  # below which a scale is treated as this, on the log scale
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of one model.
+
+    Attributes
+    ----------
+    label : str or int
+    rows : int
+    missed : float
+        Share of the rows outside their interval.
+    effective : float
+        Number of rows that the weights leave; `rows` without weights.
+    scales : tuple of float
+        Factors on the bands that leave 3, 1.7, 1, 0.6 and 0.3 times the promised miss rate; empty for mere counts.
+    score, half_width, skill : float
+        Interval score, mean half-width and skill of the potential CRPS; nan for mere counts.
+    watched : int
+        How many series the monitor watched then, which share the false alarms.
+    """
+
+    label: Label
+    rows: int
+    missed: float
+    effective: float
+    scales: tuple[float, ...] = ()
+    score: float = nan
+    half_width: float = nan
+    skill: float = nan
+    watched: int = 1
+
+    @classmethod
+    def of(cls, label: Label, data: Any, coverage: float, watched: int) -> Day:
+        """Return what is kept of intervals, or of a number of rows and of missed ones."""
+        if isinstance(data, Intervals):
+            return cls._of_intervals(label, data, coverage, watched)
+        rows, missed = _counts(data)
+        return cls(label, rows, missed / rows, float(rows), watched=watched)
+
+    @classmethod
+    def _of_intervals(cls, label: Label, intervals: Intervals, coverage: float, watched: int) -> Day:
+        path = ScalePath.of(intervals)
+        curve = UCC(intervals)
+        missed = path.critical > path.delivered
+        scales = tail_scales(path.critical, path.weight, 1 - coverage)
+        return cls(
+            label,
+            rows=len(intervals),
+            missed=_rounded(path.mean(missed)),
+            effective=_rounded(_effective_rows(intervals)),
+            scales=tuple(_rounded(scale) for scale in scales),
+            score=_rounded(curve.interval_score(coverage=coverage, at=1.0)),
+            half_width=_rounded(path.mean_half_width),
+            skill=_rounded(curve.skill()),
+            watched=watched,
+        )
+
+    def holds_the_same_rows(self, other: Day) -> bool:
+        """Whether both may come from the same rows."""
+        same = (self.label, self.rows, self.missed) == (other.label, other.rows, other.missed)
+        return same and self.scales == other.scales
+
+
+def label_of(value: Any) -> Label:
+    """Return what a day is called: an integer, or text; dates are written as 2026-03-01.
+
+    >>> label_of(dt.date(2026, 3, 1)), label_of(np.int64(7)), label_of("week 12")
+    ('2026-03-01', 7, 'week 12')
+    """
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_LABEL:
+        raise TypeError(
+            f"`label` must be a date, an integer or at most {LONGEST_LABEL} characters of text; "
+            f"got {checks.shown(value)}."
+        )
+    return value.strip()
+
+
+def is_before(label: Label, other: Label) -> bool:
+    """Whether a day comes before another one; labels of different kinds have no order."""
+    if isinstance(label, int) != isinstance(other, int):
+        raise TypeError(f"`label` must be text for all days or an integer for all; got {label!r} after {other!r}.")
+    return label < other  # type: ignore[operator]  # both are of one kind
+
+
+def seasons(labels: Sequence[Label], period: int | None) -> list[int] | None:
+    """Return the place of each day in its period: by date, by number, or by order.
+
+    >>> seasons(["2026-03-01", "2026-03-02", "2026-03-08"], 7)
+    [0, 1, 0]
+    """
+    if period is None:
+        return None
+    numbers: list[int] = []
+    for order, label in enumerate(labels):
+        numbers.append(_number(label, order))
+    return [number % period for number in numbers]
+
+
+def tail_scales(critical: Array, weight: Array | None, alpha: float) -> Array:
+    """Return the factors that leave a few multiples of the miss rate `alpha`, the smallest first."""
+    order = np.argsort(critical)
+    mass = np.ones(len(critical)) if weight is None else weight
+    below = np.cumsum(mass[order]) / mass.sum()
+    shares = np.minimum(np.array(TAILS) * alpha, (1 + alpha) / 2)
+    places = np.searchsorted(below, 1 - shares - 1e-12)
+    kept: Array = np.take(critical, order[np.minimum(places, len(order) - 1)])
+    return kept
+
+
+def pooled_factor(days: Sequence[Day], alpha: float) -> float:
+    """Return the factor on the bands that would have left the miss rate `alpha` on all these days together.
+
+    Between the scales that are kept of a day its miss rate is a straight line in their logarithm.
+    """
+    curves = [day for day in days if day.scales]
+    if not curves:
+        return nan
+    shares = np.minimum(np.array(TAILS) * alpha, (1 + alpha) / 2)
+    scales = np.array([day.scales for day in curves])
+    finite = np.maximum(scales[np.isfinite(scales)], SMALLEST_SCALE)
+    places = np.sort(np.log(finite))
+    missed = np.zeros(len(places))
+    rows = 0.0
+    for day in curves:
+        missed += day.effective * _misses(day, shares, places)
+        rows += day.effective
+    if not len(places) or missed[-1] > alpha * rows:
+        return _largest(scales)
+    return float(np.exp(np.interp(-alpha * rows, -missed, places)))
+
+
+def _misses(day: Day, shares: Array, places: Array) -> Array:
+    """Return the miss rate of one day at these logarithms of factors."""
+    scales = np.array(day.scales)
+    known = np.isfinite(scales)
+    if not known.any():
+        return np.full(len(places), shares[0])
+    logs = np.log(np.maximum(scales[known], SMALLEST_SCALE))
+    missed: Array = np.interp(places, logs, shares[known])
+    return missed
+
+
+def _largest(scales: Array) -> float:
+    return inf if np.isinf(scales).any() else float(scales.max())
+
+
+def _counts(data: Any) -> tuple[int, float]:
+    """Return the number of rows and of missed ones."""
+    try:
+        rows, missed = data
+        rows = checks.real("n", rows, 1)
+        missed = checks.real("missed", missed, 0, rows)
+    except (TypeError, ValueError) as error:
+        why = f": {error}" if str(error).startswith("`") else f"; got {checks.shown(data)}."
+        raise type(error)(f"a day must be Intervals, or counts (n, missed) with 0 <= missed <= n{why}") from None
+    if rows != int(rows):
+        raise ValueError(f"a day must have an integer number of rows; got {checks.shown(rows)}.")
+    return int(rows), missed
+
+
+def _effective_rows(intervals: Intervals) -> float:
+    weight = intervals.weight
+    return float(weight.sum() ** 2 / np.sum(weight**2))
+
+
+def _number(label: Label, order: int) -> int:
+    if isinstance(label, int):
+        return label
+    try:
+        return dt.date.fromisoformat(label[:10]).toordinal()
+    except ValueError:
+        return order
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
