@@ -12,6 +12,7 @@ Axes = tuple[Metric, Metric]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 FALLING: frozenset[Metric] = frozenset({"miss_rate", "deficit"})  # metrics that fall as bands widen
 Vary = Literal["scale", "shift", "levels"]
+Side = Literal["both", "upper", "lower"]  # which bounds of an interval are judged
 Range = tuple[float, float]
 Unit = str | float
 Target = float | Fraction | None

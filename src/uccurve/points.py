@@ -56,42 +56,56 @@ class CurvePoints:
 class Decomposition:
     """What predictions, bands and calibration contribute to the interval score at one coverage.
 
-    ``score = climatology - prediction - discrimination + miscalibration``, all in units of `y_true`.
+    ``delivered = climatology - prediction - bands + rescaling``, all in units of `y_true`.
 
     Attributes
     ----------
-    score : float
+    delivered : float
         Interval score as delivered.
-    best_score, best_scale : float
-        Smallest score over all scales of the delivered bands (shifts, for a curve over the shift), and that scale.
-    miscalibration : float
-        What the delivered scale costs, ``score - best_score``; never negative.
-    discrimination : float
-        What the bands save over a constant band around the same predictions; negative where they know less.
-    uncertainty : float
-        Smallest score of the constant band around the same predictions.
+    shipped : float
+        Interval score at the conformal factor (or shift), as it would be shipped.
+    rescaling : float
+        What the factor saves, ``delivered - shipped``; negative where the intervals as delivered score better.
+    bands : float
+        What the bands save over the constant band, both as shipped; negative where they know less.
+    constant : float
+        Score of the constant band around the same predictions, at its own conformal half-width.
     prediction : float
-        What the predictions save over one interval for all rows.
+        What the predictions save over one interval for all rows, ``climatology - constant``.
     climatology : float
-        Score of the best single interval for all rows, the quantiles of `y_true`.
+        Score of the one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of `y_true`.
+    best : float
+        Smallest score over all scales (or shifts).
+    slack : float
+        What the promise of coverage costs, ``shipped - best``; never negative.
     """
 
-    score: float
-    best_score: float
-    best_scale: float
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
+    delivered: float
+    shipped: float
+    rescaling: float
+    bands: float
+    constant: float
     prediction: float
     climatology: float
+    best: float
+    slack: float
 
     __repr__ = short_repr
 
     @classmethod
-    def of(cls, score: float, best: float, scale: float, *, uncertainty: float, climatology: float) -> Self:
-        """What follows from the score, the best one and its scale, and the scores of the two references."""
-        parts = score - best, uncertainty - best, uncertainty, climatology - uncertainty
-        return cls(score, best, scale, *parts, climatology)
+    def of(cls, *, delivered: float, shipped: float, constant: float, climatology: float, best: float) -> Self:
+        """Return what follows from the scores as delivered, as shipped and at best, and of the two references."""
+        return cls(
+            delivered=delivered,
+            shipped=shipped,
+            rescaling=delivered - shipped,
+            bands=constant - shipped,
+            constant=constant,
+            prediction=climatology - constant,
+            climatology=climatology,
+            best=best,
+            slack=shipped - best,
+        )
 
 
 @runtime_checkable

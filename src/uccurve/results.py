@@ -1,36 +1,115 @@
-"""Results: what `assess` found, as data that tables, pages and files are made from."""
+"""Results: what `assess` found, as data that words, tables, pages and files are made from."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from math import isfinite, isnan, nan
+from dataclasses import dataclass, field, fields
+from math import nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from uccurve._refusals import nearest
-from uccurve.assess.levels import PIT, LevelRow, Promise
-from uccurve.words import tables as _tables
-from uccurve.words.columns import frame_columns, plain, record
-from uccurve.words.formats import axes_in_words, listed, short
+from uccurve._vocabulary import Axes, Range, Side, Unit
+from uccurve.estimate import UNKNOWN, Estimate, Move
+from uccurve.points import Decomposition, OperatingPoint
+from uccurve.words import records, tables
+from uccurve.words.formats import listed, short
 
 if TYPE_CHECKING:
-    from uccurve._vocabulary import Axes, Range, Unit
     from uccurve.crossings import Crossings
-    from uccurve.points import Decomposition
 
-FEW = 50
-SCHEMA = 1  # version of what `to_dict` and `to_json` return
+Promise = Literal["kept", "too narrow", "too wide", "unclear"]
+Ranking = Literal["score", "crps"]
+SCHEMA = 2  # version of what `to_dict` and `to_json` return
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """One level of a model: what its own interval of that level covers, and the factor that it needs.
+
+    Attributes
+    ----------
+    level : float
+        Nominal coverage.
+    coverage : Estimate
+        Observed coverage, as delivered.
+    promise : {"kept", "too narrow", "too wide", "unclear"} or None
+        Whether that is the level; None where nothing is known about chance.
+    missed_above, missed_below : float
+        Share of the observations above the upper and below the lower bound.
+    scale : Estimate
+        Factor on this level's bands with which a new row is covered with probability `level`.
+    half_width : float
+        Half the mean width as delivered.
+    """
+
+    model: str
+    level: float
+    coverage: Estimate
+    promise: Promise | None
+    missed_above: float
+    missed_below: float
+    scale: Estimate
+    half_width: float
+
+
+@dataclass(frozen=True, slots=True)
+class PIT:
+    """Histogram of the probability integral transform: where observations fall among a model's own quantiles.
+
+    Attributes
+    ----------
+    edges : tuple of float
+        Probabilities of the model's quantiles, from 0 to 1: the bins are what lies between two of them.
+    density : tuple of Estimate
+        Observed share of each bin over its probability, 1 throughout for a calibrated model. The intervals are a
+        simultaneous band: with the confidence level, it contains all bins of a calibrated model.
+    """
+
+    edges: tuple[float, ...]
+    density: tuple[Estimate, ...]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all bins lie inside the band, so that the histogram shows no miscalibration."""
+        slack = 1 + 1e-12
+        return all(bin.low <= bin.value * slack and bin.value <= bin.high * slack for bin in self.density)
+
+
+@dataclass(frozen=True, slots=True)
+class WIS:
+    """Weighted interval score of the delivered levels, and the parts that it is the sum of; `float()` takes the score.
+
+    `potential` is the same with each level at the factor that is best for it: what recalibration could save.
+    """
+
+    score: Estimate
+    dispersion: float
+    underprediction: float
+    overprediction: float
+    potential: float
+
+    def __float__(self) -> float:
+        return self.score.value
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cost as delivered, the minimum over all scales (or shifts), and the scale (or shift) at that minimum."""
+
+    delivered: float
+    cheapest: float
+    cheapest_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRow:
-    """One model: its coverage as delivered, the factor for the target, what ranks it, and the paper's numbers.
+    """One model: its coverage as delivered, the factor for the target, its score as shipped, and the paper's numbers.
 
-    Half-widths, scores, metrics, areas and costs are in the assessment's unit. `*_low` and `*_high` are the ends of
-    confidence intervals. What is infinite or undefined is ``inf`` or ``nan``. "The target" is the coverage that was
-    asked for, or 0.9 where none was.
+    Half-widths, scores, metrics, areas and costs are in the assessment's unit. What is infinite or undefined is ``inf``
+    or ``nan``. "The target" is the coverage that was asked for, or 0.9 where none was. "As shipped" is with the factor
+    (or shift) of this row, `move`; the verdict's own may differ by what choosing among models costs.
 
     Attributes
     ----------
@@ -38,43 +117,41 @@ class ModelRow:
         1 is best, by `score` where a coverage was asked for, by `crps` otherwise.
     n : int
         Number of rows that carry weight; several outputs count one by one.
-    coverage : float
-        Share of the rows inside their interval, as delivered.
-    promise : {"kept", "too narrow", "too wide"} or None
-        Whether that is the coverage asked for; None where none was.
-    missed_above, missed_below : float
-        Shares of the rows above the upper bound and below the lower bound, as delivered.
-    scale : float
-        Factor on the bands that reaches the target; infinite where none does, nan for a model calibrated by a shift.
-    shift : float
-        Amount added to the bands that reaches the target, for a model calibrated by a shift; nan for others.
-    half_width : float
-        Mean half-width of the intervals with that factor.
-    score : float
-        Interval score at the target, at the scale that is best for it.
-    shipped_score : float
-        Interval score at the target with the factor that reaches it, which is what would be shipped.
-    pvalue : float
-        Adjusted p-value of the pair with the best model, on what ranks the models; nan for the best model itself.
-    crps, skill : float
-        Potential CRPS, and 1 minus its ratio to that of a constant band around the same predictions.
-    decomposition : Decomposition
-        What predictions, bands and calibration contribute to the score as delivered.
-    miss_rate, bandwidth, excess, deficit, overshoot : float
-        The paper's metrics, as delivered.
-    concentration : int
-        Smallest number of rows that make up half of the area on the assessment's axes; streamed, an upper end of it.
-    partial_gain : float or None
-        Gain on the assessment's axes within its range; None where no range was asked for.
-    cost, cheapest_cost, cheapest_scale : float or None
-        Cost as delivered, the minimum cost, and the scale (or shift) at that minimum; None where no cost was asked for.
+    side : {"both", "upper", "lower"}
+        Which bounds are judged.
     level : float or None
         Nominal coverage of the interval that counts as delivered, for a model of several levels.
-    wis : float
-        Weighted interval score of the delivered levels, the sum of `wis_dispersion`, `wis_underprediction` and
-        `wis_overprediction`; nan for a model of one level.
-    potential_wis : float
-        The same with each level at the factor that is best for it: what recalibration could save.
+    coverage : Estimate
+        Share of the rows inside their interval, as delivered.
+    promise : {"kept", "too narrow", "too wide", "unclear"} or None
+        Whether that is the coverage asked for; None where none was.
+    missed_above, missed_below : float
+        Shares of the rows above the upper and below the lower bound, as delivered.
+    move : Move
+        Factor on the bands (or amount added to them) that reaches the target; infinite where none does.
+    half_width, score, skill : Estimate
+        As shipped: mean half-width, interval score, and 1 minus the ratio of the score to that of the constant band as
+        shipped.
+    pvalue : float
+        Adjusted p-value of the pair with the best model, on what ranks the models; nan for the best model itself, and
+        where no test was possible.
+    crps, crps_skill : Estimate
+        Potential CRPS, and 1 minus its ratio to that of a constant band around the same predictions.
+    delivered_score, best_score : Estimate
+        Interval score as delivered, and at the scale that is best for it.
+    decomposition : Decomposition
+        What predictions, bands and calibration contribute to the score.
+    delivered : OperatingPoint
+        The paper's metrics as delivered.
+    areas, gains : mapping of str to Estimate
+        The paper's areas and gains, by axes such as ``"bandwidth_deficit"``.
+    concentration : int
+        Smallest number of rows that make up half of the area on the assessment's axes; streamed, an upper end of it.
+    partial_gain : Estimate or None
+        Gain on the assessment's axes within its range; None where no range was asked for.
+    cost : Cost or None
+        None where no cost was asked for.
+    wis : WIS or None
     levels : tuple of LevelRow
         The model's own levels, narrowest first; empty for a model of one level.
     pit : PIT or None
@@ -84,124 +161,106 @@ class ModelRow:
     name: str
     rank: int = 0
     n: int
-    coverage: float
-    coverage_low: float
-    coverage_high: float
+    side: Side = "both"
+    level: float | None = None
+    coverage: Estimate
     promise: Promise | None
     missed_above: float
     missed_below: float
-    scale: float = nan
-    scale_low: float = nan
-    scale_high: float = nan
-    shift: float = nan
-    half_width: float
-    half_width_low: float
-    half_width_high: float
-    score: float
-    score_low: float
-    score_high: float
+    move: Move
+    half_width: Estimate
+    score: Estimate
+    skill: Estimate
     pvalue: float = nan
-    crps: float
-    crps_low: float
-    crps_high: float
-    skill: float
-    skill_low: float
-    skill_high: float
+    crps: Estimate
+    crps_skill: Estimate
+    delivered_score: Estimate
+    best_score: Estimate
     decomposition: Decomposition
-    miss_rate: float
-    bandwidth: float
-    excess: float
-    deficit: float
-    overshoot: float
-    area_bandwidth_miss_rate: float
-    area_bandwidth_miss_rate_low: float
-    area_bandwidth_miss_rate_high: float
-    area_bandwidth_deficit: float
-    area_bandwidth_deficit_low: float
-    area_bandwidth_deficit_high: float
-    area_excess_deficit: float
-    area_excess_deficit_low: float
-    area_excess_deficit_high: float
-    gain_bandwidth_miss_rate: float
-    gain_bandwidth_miss_rate_low: float
-    gain_bandwidth_miss_rate_high: float
-    gain_bandwidth_deficit: float
-    gain_bandwidth_deficit_low: float
-    gain_bandwidth_deficit_high: float
-    gain_excess_deficit: float
-    gain_excess_deficit_low: float
-    gain_excess_deficit_high: float
+    delivered: OperatingPoint
+    areas: Mapping[str, Estimate]
+    gains: Mapping[str, Estimate]
     concentration: int
-    partial_gain: float | None = None
-    partial_gain_low: float | None = None
-    partial_gain_high: float | None = None
-    cost: float | None = None
-    cheapest_cost: float | None = None
-    cheapest_scale: float | None = None
-    level: float | None = None
-    shipped_score: float = nan
-    wis: float = nan
-    wis_low: float = nan
-    wis_high: float = nan
-    wis_dispersion: float = nan
-    wis_underprediction: float = nan
-    wis_overprediction: float = nan
-    potential_wis: float = nan
+    partial_gain: Estimate | None = None
+    cost: Cost | None = None
+    wis: WIS | None = None
     levels: tuple[LevelRow, ...] = ()
     pit: PIT | None = None
+
+    @property
+    def scale(self) -> Estimate:
+        """Factor on the bands that reaches the target; nan for a model that is calibrated by a shift."""
+        return self.move.scale
+
+    @property
+    def shift(self) -> Estimate:
+        """Amount added to the bands that reaches the target; nan for a model that is calibrated by a factor."""
+        return self.move.shift
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Paired test of two models on what ranks them, or on their WIS.
 
-    `difference` is the first model's value minus the second's, with its confidence interval from `low` to `high`.
-    `pvalue_holm` is adjusted for all pairs; `better` is None where it exceeds 1 - confidence_level.
+    `difference` is the first model's value minus the second's. `pvalue_holm` is adjusted for all pairs; both are nan
+    where no test was possible. `better` is None where it exceeds 1 - confidence_level.
     """
 
     first: str
     second: str
     statistic: Literal["score", "crps", "wis"]
-    difference: float
-    low: float
-    high: float
+    difference: Estimate
     pvalue: float
     pvalue_holm: float = nan
     better: str | None = None
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether a test was possible."""
+        return self.pvalue >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """One model on the rows of one segment.
 
-    `scale` (or `shift`, for a model calibrated by one) is what this segment alone would need for the target. `target`
-    is the promised coverage, or None where the segment is held against the model's other rows. `pvalue_holm` is
-    adjusted for all segments of the model; where it is at most 1 - confidence_level the segment `fails`: it is
-    covered less often than it should be, as delivered.
-
-    `shipped_coverage` is its coverage with the factor (or shift) that all rows of the model need, and `shipped_pvalue`
-    the adjusted p-value of that. The segment is `short` where that factor leaves it significantly below the promise;
-    where nothing is promised, or no factor found, a segment that fails is short.
+    Attributes
+    ----------
+    n, blocks : int
+        Number of rows, and of blocks of dependent rows (as many as rows where these are independent).
+    coverage, shipped_coverage : Estimate
+        Share of the rows inside their interval: as delivered, and with the factor (or shift) that ships.
+    move : Move
+        Factor (or shift) that this segment alone would need for the target.
+    half_width, score, skill : float
+        As shipped, on these rows.
+    target : float or None
+        The promised coverage, or None where the segment is held against the model's other rows.
+    pvalue, shipped_pvalue : float
+        Probability of a coverage this low by chance, as delivered and as shipped, adjusted for all segments of the
+        model; nan where it was not tested.
+    at_most : float
+        Upper bound of the coverage as shipped that holds for all segments of the model at once.
+    fails, short : bool
+        Whether the segment is covered significantly less often than it should be: as delivered, and as shipped.
     """
 
     feature: str
     label: str
     model: str
     n: int
-    coverage: float
-    coverage_low: float
-    coverage_high: float
-    scale: float
+    blocks: int
+    coverage: Estimate
+    shipped_coverage: Estimate
+    move: Move
     half_width: float
     score: float
     skill: float
     target: float | None
-    pvalue: float
-    pvalue_holm: float = nan
-    fails: bool = False
-    shift: float = nan
-    shipped_coverage: float = nan
+    pvalue: float = nan
     shipped_pvalue: float = nan
+    at_most: float = nan
+    fails: bool = False
     short: bool = False
 
     @property
@@ -210,35 +269,57 @@ class Segment:
         return self.label if self.feature == "segment" else f"{self.feature} {self.label}"
 
     @property
-    def short_pvalue(self) -> float:
-        """Adjusted p-value that `short` is judged by: as shipped or, where nothing is, as delivered."""
-        return self.pvalue_holm if isnan(self.shipped_pvalue) else self.shipped_pvalue
-
-    @property
-    def short_coverage(self) -> float:
-        """Coverage that `short` is judged by: as shipped or, where nothing is, as delivered."""
-        return self.coverage if isnan(self.shipped_pvalue) else self.shipped_coverage
+    def is_tested(self) -> bool:
+        """Whether a test was possible; a segment that is a single block has none."""
+        return self.pvalue >= 0 or self.shipped_pvalue >= 0
 
 
 @dataclass(frozen=True, slots=True)
-class AssessmentSettings:
-    """What the assessment was asked for.
+class Missing:
+    """Rows that some models lack: what was dropped, and whose fault that was.
 
-    `ranked_by` says what ranks the models and is tested; `shown_coverage` is the coverage asked for, or 0.9.
-    `block` says in words which rows are dependent; None: none are.
+    Attributes
+    ----------
+    dropped : int
+        Rows that were left out of the assessment.
+    kept : int
+        Rows that it rests on.
+    lacking : mapping of str to int
+        For each model, how many of all rows it lacks.
+    vanished : tuple of str
+        Segments none of whose rows are left.
     """
 
-    coverage: float | None
-    axes: Axes
-    partial: Range | None
-    c: float | None
-    unit: Unit
-    confidence_level: float
-    ranked_by: Literal["score", "crps"]
-    shown_coverage: float
-    n_resamples: int | None = None
-    seed: int | None = None
-    block: str | None = None
+    dropped: int
+    kept: int
+    lacking: Mapping[str, int]
+    vanished: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What choosing among models on the same rows costs the one that was chosen.
+
+    Attributes
+    ----------
+    models : int
+        How many models there were to choose from.
+    own : Estimate
+        The chosen model's own factor (or shift), as in its row.
+    multiplier : float
+        What multiplies that factor (is added to that shift), so that new rows are covered as promised; 1 (0) where
+        nothing is spent.
+    corrected : bool
+        Whether the verdict's factor, half-width and score allow for the choice; False is said in words.
+    folds : int
+        Number of folds behind it; 0 where none were needed.
+    """
+
+    models: int
+    own: Estimate
+    multiplier: float = 1.0
+    corrected: bool = True
+    folds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,91 +328,148 @@ class Verdict:
 
     Attributes
     ----------
+    headline : str
+        The decision in one sentence, the same wherever it is shown.
+    text : str
+        The headline and what a reader needs beside it.
+    reasons : tuple of str
+        What lies behind it, one sentence each.
     model : str
         The model to ship.
     scale : float
-        What to multiply its bands by; nan for a model calibrated by a `shift`, infinite where no factor will do.
-    coverage : float
-        The coverage that this is for.
-    half_width, score : float
-        Mean half-width of the intervals to ship; the model's interval score at its best scale.
-    runner_up : str or None
-        The next best model; None where there is only one.
-    pvalue : float
-        Adjusted p-value of the difference between the two; nan where there is none.
-    decided : bool
-        Whether the model is shown to be better than the runner-up.
-    text : str
-        The verdict in words.
-    reasons : tuple of str
-        What lies behind it, one sentence each.
+        What to multiply its bands by, 1 where it ships unchanged; nan for a model calibrated by a `shift`, infinite
+        where no factor will do.
     shift : float
         What to add to the bands, for a model calibrated by a shift; nan for others.
     level : float or None
-        Nominal coverage of the interval that is scaled, for a model of several levels.
+        Nominal coverage of the interval that is moved, for a model of several levels.
+    coverage : float
+        The coverage that this is for.
+    half_width, score : Estimate
+        Mean half-width and interval score of what ships.
+    tied : tuple of str
+        Models that are not shown to be worse than the best one, the best one left out.
+    runner_up : str or None
+        The next best model; None where there is only one.
+    pvalue : float
+        Adjusted p-value of the best model against the next; nan where there is none.
+    decided : bool
+        Whether no other model is tied with the best one; True for a single model.
+    reachable : bool
+        Whether a finite factor (or shift) reaches the coverage.
+    unchanged : bool
+        Whether the model ships as delivered.
+    choice : Choice
+        What choosing among the models costs.
     """
 
+    headline: str
+    text: str
+    reasons: tuple[str, ...]
     model: str
     scale: float
+    shift: float
+    level: float | None
     coverage: float
-    half_width: float
-    score: float
+    half_width: Estimate
+    score: Estimate
+    tied: tuple[str, ...]
     runner_up: str | None
     pvalue: float
     decided: bool
-    text: str
-    reasons: tuple[str, ...]
-    shift: float = nan
-    level: float | None = None
+    reachable: bool
+    unchanged: bool
+    choice: Choice
 
     def __str__(self) -> str:
         return self.text
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessmentSettings:
+    """What the assessment was asked for.
+
+    `ranked_by` says what ranks the models and is tested; `shown_coverage` is the coverage asked for, or 0.9.
+    `tolerance` is how far a coverage may lie from the promised one and still be kept; `block` says in words which rows
+    are dependent (None: none are), `reference` names the model that skill is also measured against.
+    """
+
+    coverage: float | None
+    shown_coverage: float
+    ranked_by: Ranking
+    side: Side = "both"
+    tolerance: float = nan
+    incumbent: str | None = None
+    reference: str | None = None
+    axes: Axes
+    partial: Range | None = None
+    c: float | None = None
+    unit: Unit = "raw"
+    confidence_level: float = 0.95
+    n_resamples: int | None = None
+    seed: int | None = None
+    block: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Assessment:
-    """The result of `assess`.
+    """The result of `assess`, `assess_frame` and `assess_sketches`.
 
     Attributes
     ----------
     rows : tuple of ModelRow
         One per model, in the order given.
-    comparisons : tuple of Comparison
-        One per pair of models, on what ranks them.
+    comparisons, wis_comparisons : tuple of Comparison
+        One per pair of models, on what ranks them; and on their WIS, where all models have the same levels.
     crossings : tuple of Crossings
         One per pair of models whose curves are compared.
     segments : tuple of Segment
         One per model and segment, where `by` was given.
+    pockets : Pockets or None
+        Where shipped intervals fail, where `features` were given.
     notes : tuple of str
         What a reader must know before trusting the numbers.
+    not_tested : tuple of str
+        What could not be tested, one sentence each.
+    missing : Missing or None
+        Rows that were left out, and whose they were; None where none were.
     settings : AssessmentSettings
     verdict : Verdict
     curves : mapping of str to Curve
         The curves themselves, folds joined.
     comparable : bool
         Whether all models share their predictions, so that raw areas and curves compare their intervals alone.
-    wis_comparisons : tuple of Comparison
-        One per pair of models on their WIS, where all models have the same levels.
+    engine : str
+        What held the rows: ``"memory"``, or the engine that streamed them.
+    brackets : mapping of str to mapping
+        For each model, both ends around each number that bins do not tell exactly; empty in memory. Confidence
+        intervals contain them already.
     """
 
     rows: tuple[ModelRow, ...]
     comparisons: tuple[Comparison, ...]
-    crossings: tuple[Crossings, ...]
-    segments: tuple[Segment, ...]
-    notes: tuple[str, ...]
     settings: AssessmentSettings
     verdict: Verdict
     curves: Mapping[str, Any]
-    comparable: bool
     wis_comparisons: tuple[Comparison, ...] = ()
+    crossings: tuple[Crossings, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    pockets: Any = None
+    notes: tuple[str, ...] = ()
+    not_tested: tuple[str, ...] = ()
+    missing: Missing | None = None
+    comparable: bool = True
+    engine: str = "memory"
+    brackets: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "curves", MappingProxyType(dict(self.curves)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the curves as a dict, because a mapping proxy cannot be pickled."""
-        values = (getattr(self, field.name) for field in fields(self))
-        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values["curves"] = dict(self.curves)
+        return _restored, (values,)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -350,36 +488,36 @@ class Assessment:
     @property
     def failing(self) -> tuple[Segment, ...]:
         """Segments that are covered less often than they should be, as delivered, surest first."""
-        return tuple(sorted((one for one in self.segments if one.fails), key=lambda one: (one.pvalue_holm, one.pvalue)))
+        failing = [segment for segment in self.segments if segment.fails]
+        return tuple(sorted(failing, key=lambda segment: segment.pvalue))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; models by name. What is infinite or undefined is None."""
-        parts = {
-            "schema": SCHEMA,
-            "verdict": asdict(self.verdict),
-            "models": {row.name: record(row) for row in self.rows},
-            "comparisons": [asdict(one) for one in self.comparisons],
-            "crossings": [asdict(one) | {"dominant": one.dominant} for one in self.crossings],
-            "segments": [asdict(one) for one in self.segments],
-            "notes": self.notes,
-            "settings": asdict(self.settings),
-        }
-        if self.wis_comparisons:
-            parts["wis_comparisons"] = [asdict(one) for one in self.wis_comparisons]
-        return {name: plain(part) for name, part in parts.items()}
+        return records.assessment(self, schema=SCHEMA)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return `to_dict` as JSON text."""
         text = json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
         return text.encode("utf-8", "backslashreplace").decode("utf-8")  # lone surrogates, as JSON escapes them
 
-    def to_frame(self, backend: Any = None) -> Any:
-        """Data frame with one row per model: pandas or Polars, whichever is installed, or a `backend` of narwhals."""
-        return _tables.frame(frame_columns(self.rows), backend)
+    def metrics(self) -> dict[str, float]:
+        """Return the finite numbers of each model by flat names such as ``"GBR/score"``, as experiment trackers log them."""
+        return records.metrics(self)
+
+    def to_frame(self, backend: Any = None, *, full: bool = False) -> Any:
+        """Data frame with one row per model in rank order; `full` adds the paper's numbers.
+
+        It is a pandas or Polars frame, whichever is installed, or that of a `backend` of narwhals.
+        """
+        return tables.frame(records.columns(self.ranking, full=full), backend)
+
+    def segments_frame(self, backend: Any = None) -> Any:
+        """Data frame with one row per segment and model."""
+        return tables.frame(records.columns(self.segments, full=True), backend)
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the verdict and tables as text; `full` adds reasons, decomposition, the paper's numbers, all pairs."""
-        return _tables.text(self, full=full)
+        return tables.text(self, full=full)
 
     def to_html(self, *, title: str | None = None) -> str:
         """Return a page with verdict, curves and tables that stands alone."""
@@ -394,21 +532,14 @@ class Assessment:
         return assessment(self, *args, **options)
 
     def __repr__(self) -> str:
-        return _tables.text(self)
+        return tables.text(self)
 
     def _repr_html_(self) -> str:
-        return _tables.html(self)
+        return tables.html(self)
 
 
-def few_rows(row: ModelRow, settings: AssessmentSettings) -> str:
-    """Return that half of a model's area lies on few rows, where it does: on one row in `FEW`, or fewer.
-
-    Of fewer rows than that, from ten: on a single one. An infinite area lies on the rows that no factor covers.
-    """
-    if not (row.n >= 10 and 0 < row.concentration <= max(1, row.n // FEW) and isfinite(row.area_bandwidth_miss_rate)):
-        return ""
-    rows = f"{row.concentration:,} of {row.n:,} rows {'carries' if row.concentration == 1 else 'carry'}"
-    return f"{rows} half the area of {short(row.name)} ({axes_in_words(settings.axes)})"
+def _restored(values: Mapping[str, Any]) -> Assessment:
+    return Assessment(**values)
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:
