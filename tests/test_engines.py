@@ -18,7 +18,7 @@ import pytest
 
 import uccurve as ucc
 from refusal import CONVERT, DROP, FLOOR, UNIT, refused
-from uccurve.sketch import _batches, _engines, _second_pass
+from uccurve.sketch import _second_pass
 from uccurve.sketch._scan import collected
 from uccurve.sketch._state import OVERFLOW
 from uccurve.sketch.sketch import UCCSketch
@@ -130,7 +130,6 @@ PLAIN: dict[str, Make] = {
     "pandas": _pandas,
     "polars": pl.DataFrame,
     "polars-lazy": pl.LazyFrame,
-    "polars-compiled": pl.LazyFrame,
     "pyarrow": _arrow,
     "duckdb": _duckdb,
     "ibis": _ibis,
@@ -147,14 +146,6 @@ def with_each(values: dict[str, Any], *, on_clusters: int) -> list[Any]:
             later = (pytest.mark.ci,) if engine in CLUSTERS and place >= on_clusters else ()
             found.append(pytest.param(engine, value, id=f"{engine}-{name}", marks=(*CLUSTERS.get(engine, ()), *later)))
     return found
-
-
-@pytest.fixture(autouse=True)
-def _few_rows_are_enough_for_the_compiled_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "polars-compiled" in request.node.name:
-        pytest.importorskip("numba")
-        monkeypatch.setattr(_engines, "worth", lambda scan: min(_batches.worth(scan), 1))
-        monkeypatch.setattr(_batches, "BATCH", 30)
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -290,7 +281,7 @@ def test_no_value_that_is_missing_slips_through_beside_a_row_that_is_never_cover
 # ---- refusals and input, where one engine stands for all
 
 
-FIRST = {name: PLAIN[name] for name in ("pandas", "polars-lazy", "polars-compiled", "duckdb")}
+FIRST = {name: PLAIN[name] for name in ("pandas", "polars-lazy", "duckdb")}
 
 
 @pytest.fixture(params=FIRST)

@@ -9,8 +9,6 @@ are any does a second aggregation count them by rule.
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain, islice
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +18,6 @@ import numpy.typing as npt
 from uccurve import _arrays as arrays
 from uccurve._vocabulary import DroppedRowsWarning
 
-from ._batches import NEXT, batches, binned, compiled, worth
 from ._bins import Histogram, bins, bits, mark
 from ._engine_checks import Frame, acceptable, all_finite, is_finite
 from ._scan import HUGE, ROLES, TINY, Scan, Table, col, collected, lit
@@ -30,6 +27,8 @@ Group = tuple[Any, ...]
 # Codes in place of the critical scale of rows that have none.
 REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
 MOST_LABELS = 1_000  # number of segments of one feature that is refused where there are more
+# Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
+NEXT = 1 + 2.0**-52
 STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
 SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
@@ -42,16 +41,6 @@ def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> l
     `features` are the columns of labels that will make segments.
     """
     places = range(len(scan.intervals))
-    if enough := worth(scan):
-        floors = scan.floors  # which may take a pass of their own, before batches are read
-        few = list(islice(rest := batches(scan), enough))
-        if len(few) == enough and (loop := compiled()) is not None:
-            popped = (few.pop() for _ in range(enough))  # so that each batch is freed once binned
-            counts, found = binned(scan, floors, chain(popped, rest), loop)
-            _accept(scan, *counts)
-            return [{(): state} for state in found]
-        if 0 < len(few) < enough and not isinstance(scan.min_band, str):  # both passes need the same floors
-            scan = replace(scan, rows=nw.concat([nw.from_native(one) for one in few]).lazy())
     if scan.rows.implementation in SQL:
         tables = [collected(_summed(_joined(scan, i), scan)) for i in places]
     else:
