@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from uccurve.cli import _sources as sources
-from uccurve.cli._tables import HEADER_LIMIT, Table
+from uccurve.cli._reading import HEADER_LIMIT, Table
 from uccurve.words.formats import listed
 
 

@@ -10,27 +10,30 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _refusals as checks
-from ._refusals import Rule
+from ._refusals import Hint, Rule
 from ._vocabulary import Array, DroppedRowsWarning
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 Draws = npt.NDArray[np.floating[Any]]
 BLOCK = 1 << 16
-DROP_HINT = 'pass missing="drop" to leave such rows out'
+DROP_HINT = Hint("pass {missing} to leave such rows out", {"missing": "drop"})
 DRAW = ("has a draw that is not", "have a draw that is not")
 CONVERT = "Hint: convert it to float first."
 # Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64.
 LARGEST_WEIGHT = 400
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
-SWAP = "swap `lower` and `upper`"
+SWAP = Hint("swap {lower} and {upper}", {"lower": None, "upper": None})
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP)
 CONTAINED = Rule(
     "y_pred",
     "lie between `lower` and `upper`",
     ("does not", "do not"),
     checks.FLOOR_HINT,
-    f"check that predictions and bounds belong to the same model, or {checks.FLOOR_HINT}",
+    Hint(
+        f"check that predictions and bounds belong to the same model, or {checks.FLOOR_HINT.text}",
+        checks.FLOOR_HINT.arguments,
+    ),
 )
 
 
@@ -59,7 +62,7 @@ def evenly(count: int, most: int) -> Indices:
     return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.intp))
 
 
-def finite(name: str, hint: str = DROP_HINT) -> Rule:
+def finite(name: str, hint: str | Hint = DROP_HINT) -> Rule:
     """Return the rule for missing and infinite values."""
     return Rule(name, "be finite", ("is not", "are not"), hint)
 
@@ -81,7 +84,7 @@ def not_negative(name: str) -> Rule:
 
 
 def columns(
-    data: Mapping[str, Any], weight: Any, missing: str, *, weight_name: str = "weight", hint: str = DROP_HINT
+    data: Mapping[str, Any], weight: Any, missing: str, *, weight_name: str = "weight", hint: str | Hint = DROP_HINT
 ) -> tuple[list[Array], Array | None, int]:
     """Columns of one shape without missing values, their raw weights, and how many rows were dropped."""
     checks.choice("missing", missing, ("raise", "drop"))
@@ -172,7 +175,7 @@ def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
     return out
 
 
-def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str) -> int:
+def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) -> int:
     """Refuse rows with NaN or infinity, or take them out of all arrays and return how many they were."""
     good = {name: np.isfinite(array) for name, array in arrays.items()}
     bad = [name for name, flags in good.items() if not flags.all()]

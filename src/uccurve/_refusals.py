@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -14,7 +15,55 @@ from ._vocabulary import (
     Metric,
 )
 
-FLOOR_HINT = 'pass min_band="5%" (of the mean half-width) or a number in units of y_true to raise such bands'
+
+def keyword(name: str, value: Any) -> str:
+    """Return an argument as Python writes it; its name alone where no value is given.
+
+    >>> keyword("min_band", "5%"), keyword("lower", None)
+    ('min_band="5%"', '`lower`')
+    """
+    if value is None:
+        return f"`{name}`"
+    return f'{name}="{value}"' if isinstance(value, str) else f"{name}={value!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What to do about a refusal: a text with ``{name}`` where an argument stands, and the values of these arguments.
+
+    As text it is what a reader of Python needs; `written` is for others, such as the command line.
+
+    >>> hint = Hint("pass {missing} to leave such rows out", {"missing": "drop"})
+    >>> str(hint), hint.written(lambda name, value: f"--{name} {value}")
+    ('pass missing="drop" to leave such rows out', 'pass --missing drop to leave such rows out')
+    """
+
+    text: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.written(keyword)
+
+    def written(self, form: Callable[[str, Any], str]) -> str:
+        """Return the text with its arguments as `form` writes their names and values."""
+        return self.text.format(**{name: form(name, value) for name, value in self.arguments.items()})
+
+
+class Refusal(ValueError):
+    """Data or arguments that cannot be used: what is wrong, and a hint as data."""
+
+    def __init__(self, what: str, hint: Hint) -> None:
+        super().__init__(what, hint)
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.what} Hint: {self.hint}."
+
+
+FLOOR_HINT = Hint(
+    "pass {min_band} (of the mean half-width) or a number in units of y_true to raise such bands", {"min_band": "5%"}
+)
 
 
 class Rule(NamedTuple):
@@ -23,8 +72,8 @@ class Rule(NamedTuple):
     name: str
     must: str
     verbs: tuple[str, str]
-    hint: str
-    hint_for_most: str = ""
+    hint: str | Hint
+    hint_for_most: str | Hint = ""
 
 
 def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]) -> None:
@@ -34,14 +83,35 @@ def rows(bad: npt.NDArray[np.bool_], rule: Rule, detail: Callable[[Any], object]
     per_row = bad.reshape(len(bad), -1).any(axis=1)
     count, place = int(np.count_nonzero(per_row)), tuple(int(i) for i in np.argwhere(bad)[0])
     where = f"row {place[0]}" if bad.ndim == 1 else f"row {place[0]}, output {place[1]}"
-    raise ValueError(sentence(rule, count, len(bad), f", first {where} ({detail(place)!s})"))
+    raise broken(rule, count, len(bad), f", first {where} ({detail(place)!s})")
+
+
+def broken(rule: Rule, count: int, total: int, first: str = "") -> Refusal:
+    """Return the refusal of `count` rows that break a rule, with the `first` of them where rows have an order."""
+    hint = rule.hint_for_most if count > 0.9 * total and rule.hint_for_most else rule.hint
+    what = f"`{rule.name}` must {rule.must}: {count} of {counted(total, 'row')} {rule.verbs[count > 1]}{first}."
+    return Refusal(what, hint if isinstance(hint, Hint) else Hint(escaped(hint)))
+
+
+def escaped(text: str) -> str:
+    """Return a text that `Hint` shows as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def sentence(rule: Rule, count: int, total: int, first: str = "") -> str:
     """Return what is said of `count` rows that break a rule, and of the `first` of them where rows have an order."""
-    rows, most = counted(total, "row"), rule.hint_for_most if count > 0.9 * total else ""
-    broken = f"{count} of {rows} {rule.verbs[count > 1]}{first}"
-    return f"`{rule.name}` must {rule.must}: {broken}. Hint: {most or rule.hint}."
+    return str(broken(rule, count, total, first))
+
+
+def prefixed(prefix: str, error: Exception) -> Exception:
+    """Return an error of the same kind that says first whose it is.
+
+    >>> str(prefixed("GBR: ", ValueError("too few rows")))
+    'GBR: too few rows'
+    """
+    if isinstance(error, Refusal):
+        return Refusal(f"{prefix}{error.what}", error.hint)
+    return type(error)(f"{prefix}{error}")
 
 
 def counted(count: int, what: str) -> str:
@@ -77,10 +147,8 @@ def floor(min_band: Any, half_width: float) -> float:
     """Return the minimum band that `min_band` asks for, in units of y_true."""
     value, share = amount("min_band", min_band, "the mean half-width")
     if share and half_width < 0:
-        raise ValueError(
-            f"`min_band` must be a number here: the mean half-width, of which it is {min_band}, is {half_width:.4g}. "
-            "Hint: pass a number in units of y_true."
-        )
+        what = f"the mean half-width, of which it is {min_band}, is {half_width:.4g}"
+        raise Refusal(f"`min_band` must be a number here: {what}.", Hint("pass a number in units of y_true"))
     return share * half_width if share else value
 
 

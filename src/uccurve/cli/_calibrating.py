@@ -24,7 +24,7 @@ from ._output import Outputs, say, show
 from ._rows import complete_rows, group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
-from ._tables import Table
+from ._reading import Table
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most

@@ -16,7 +16,7 @@ from ._options import Request
 from ._output import say
 from ._rows import complete_rows, hint_at_blocks, matched_rows, refuse_other_rows, segment_labels
 from ._sources import Source
-from ._tables import Table
+from ._reading import Table
 
 LISTED = 5  # models whose columns are told
 

@@ -14,7 +14,7 @@ from ._loading import Part
 from ._options import BINS, Engine, Request
 from ._output import say
 from ._sources import SHARE, room
-from ._tables import Table
+from ._reading import Table
 
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
