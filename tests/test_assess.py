@@ -494,7 +494,7 @@ def test_unequal_weights_count_by_the_effective_number_of_rows() -> None:
     variance = 120 / 119 * np.sum((share * (covered - p)) ** 2)
     number = min(120, p * (1 - p) / variance)
     assert_allclose((row.coverage_low, row.coverage_high), clopper_pearson(p * number, number, 0.95))
-    order = np.argsort(critical := ucc.UCC(iv)._path().critical)
+    order = np.argsort(critical := ucc.UCC(iv).path().critical)
     reached = np.searchsorted(np.cumsum(share[order]), 0.8)
     assert row.scale == critical[order[reached]]
     assert any("unequal weights" in note for note in found.notes)

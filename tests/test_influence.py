@@ -67,7 +67,7 @@ def curve(kind: Kind) -> ucc.UCC:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> None:
-    path = curve(kind)._path()
+    path = curve(kind).path()
     ramps = Ramps(path)
     rows = influence.crps_contributions(path, ramps)
     value = curve(kind).potential_crps()
@@ -90,7 +90,7 @@ def test_a_row_s_own_score_at_the_common_best_scale_is_its_derivative(kind: Kind
 @pytest.mark.parametrize("axes", SUMMARY)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_s_part_of_an_area_is_its_derivative(kind: Kind, axes: Axes) -> None:
-    path = curve(kind)._path()
+    path = curve(kind).path()
     ramps = Ramps(path)
     rows = influence.area_contributions(path, ramps, axes)
     if rows is None:
@@ -106,7 +106,7 @@ def test_a_row_s_part_of_an_area_is_its_derivative(kind: Kind, axes: Axes) -> No
 
 @pytest.mark.parametrize("axes", SUMMARY)
 def test_the_constant_band_s_areas_have_their_own_influence(axes: Axes) -> None:
-    path = curve(asymmetric)._path()
+    path = curve(asymmetric).path()
     rows = influence.constant_area_contributions(path, axes)
     flat = ucc.UCC(curve(asymmetric).intervals.constant()).area(axes=axes)
     unit = curve(asymmetric).at(1.0).bandwidth
@@ -132,7 +132,7 @@ def test_the_interval_of_a_half_width_moves_with_the_unit_of_y(kind: Kind, size:
 @pytest.mark.parametrize("kind", [asymmetric, symmetric, shifted])
 @pytest.mark.parametrize("t", [-1.3, 0.1, 0.7, 2.0])
 def test_a_half_width_moves_with_its_quantile_at_the_slope_of_the_curve(kind: Kind, t: float) -> None:
-    path = curve(kind)._path()
+    path = curve(kind).path()
     t = t if path.vary == "shift" else abs(t)
     width, slope = path.at(t)["bandwidth"], (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7
     none, some = (influence.half_width_influence(path, t, 0.8, sparsity) for sparsity in (0.0, 1.0))

@@ -49,14 +49,14 @@ OPTIONS: list[dict[str, Any]] = [
 
 def from_sums(curve: UCC, statistic: Statistic, counts: Any) -> Any:
     """The statistic of rows that are drawn as often as a line of `counts` says, from sums over single rows."""
-    table, values = summed(curve._path(), statistic, np.arange(counts.shape[1]), counts.shape[1])
+    table, values = summed(curve.path(), statistic, np.arange(counts.shape[1]), counts.shape[1])
     return values(counts @ table)
 
 
 @given(nested(), st.sampled_from(CLOSED + OPEN), st.sampled_from(["area", "crps"]))
 def test_sums_over_rows_give_the_curve_of_rows_drawn_several_times(data: Nested, axes: Any, asked: Any) -> None:
     curve = data.curve()
-    path = curve._path()
+    path = curve.path()
     if path.has_uncoverable_rows and asked == "area":
         return
     statistic = Statistic.of(curve, asked, axes=axes)

@@ -74,7 +74,7 @@ class UCC:
         """Copies and pickles carry the data and sort again when asked."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def _forget_order(self) -> None:
+    def forget_order(self) -> None:
         """Free the memory of the sorted vertices; they are sorted again when asked for."""
         for name in ("_constant", "_order"):
             vars(self).pop(name, None)
@@ -108,7 +108,7 @@ class UCC:
 
         A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
         """
-        path = self._path()
+        path = self.path()
         return self._point(path, self._asked(value, level) / path.t_unit, unit)
 
     def find(
@@ -136,7 +136,7 @@ class UCC:
         (2.0, 2.0, 3.0)
         """
         name, target = checks.target(targets, conformal=conformal, confidence=confidence)
-        path, how = self._path(), ""
+        path, how = self.path(), ""
         if conformal:
             if not path.equally_weighted:
                 raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
@@ -146,7 +146,7 @@ class UCC:
             t = path.critical_of_rank(rank_leaving(len(path), target))
         else:
             size = self._sizes(path, unit)[name]
-            t = t_reaching(self._ramps(path), path, name, float(target) / size, beyond_the_curve=True)
+            t = t_reaching(self.ramps(path), path, name, float(target) / size, beyond_the_curve=True)
         if np.isinf(t):
             raise ValueError(self._out_of_reach(path, name, f"{float(target):g}{how}", unit))
         return self._point(path, t, unit)
@@ -245,9 +245,9 @@ class UCC:
         (2.0, 0.4)
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        path = self._path()
+        path = self.path()
         sizes = self._sizes(path, unit)
-        t = self._ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
+        t = self.ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
         point = self._point(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
 
@@ -263,7 +263,7 @@ class UCC:
         8.0
         """
         alpha = checks.miss_rate_of(coverage)
-        curve = self._delivered_curve(1 - alpha) if at is None else self
+        curve = self.delivered_curve(1 - alpha) if at is None else self
         point = curve.at(self._delivered if at is None else at, unit=unit)
         return penalised(2 * point.bandwidth, point.deficit, float(alpha))
 
@@ -281,10 +281,10 @@ class UCC:
             uncertainty=2, prediction=6, climatology=8)
         """
         alpha = checks.miss_rate_of(coverage)
-        curve = self._delivered_curve(1 - alpha)
-        path = curve._path()
-        t = curve._ramps(path).lower_hull().best_t(float(alpha))
-        return decomposition(path, self.intervals, alpha, t, self._unit(unit))
+        curve = self.delivered_curve(1 - alpha)
+        path = curve.path()
+        t = curve.ramps(path).lower_hull().best_t(float(alpha))
+        return decomposition(path, self.intervals, alpha, t, self.unit_size(unit))
 
     def potential_crps(self, *, unit: Unit = "raw") -> float:
         """Potential CRPS: the interval score at its best scale, averaged over all coverages. O(n log n).
@@ -300,8 +300,8 @@ class UCC:
         >>> UCC(Intervals.from_bands([1, 2], y_pred=[0, 0], lower_band=[1, 1])).potential_crps()  # E[max(r, r')] / 2
         0.875
         """
-        path = self._path()
-        return self._ramps(path).potential_crps() * self._sizes(path, unit)["bandwidth"]
+        path = self.path()
+        return self.ramps(path).potential_crps() * self._sizes(path, unit)["bandwidth"]
 
     def skill(self, *, reference: Intervals | Curve | None = None) -> float:
         """Share of the reference's potential CRPS that these intervals save; by default of the constant band's.
@@ -314,8 +314,8 @@ class UCC:
         0.2222
         """
         other = self._reference(reference)
-        path = self._path()
-        return saved_share(other.potential_crps(unit=path.unit), self._ramps(path).potential_crps())
+        path = self.path()
+        return saved_share(other.potential_crps(unit=path.unit), self.ramps(path).potential_crps())
 
     def intervals_at(self, value: float | None = None, *, level: float | None = None) -> Intervals:
         """Return the intervals at one scale (or shift), such as those that `find` or `cheapest` chose, or at a level.
@@ -357,8 +357,8 @@ class UCC:
         other, falling = axes if axes[1] in FALLING else axes[::-1]
         if falling not in FALLING:
             raise ValueError(f"`axes` must include miss_rate or deficit, which belong to single rows; got {axes!r}.")
-        path = self._path()
-        return rows_carrying(share, row_shares(self._ramps(path), path, falling, other))
+        path = self.path()
+        return rows_carrying(share, row_shares(self.ramps(path), path, falling, other))
 
     def plot(self, **options: Any) -> UCCDisplay:
         """Draw the curve with matplotlib; see `UCCDisplay.from_ucc` for the options."""
@@ -369,7 +369,7 @@ class UCC:
     def __repr__(self) -> str:
         rows = checks.counted(len(self.intervals), "row")
         try:
-            path = self._path()
+            path = self.path()
         except ValueError:
             return f"UCC({rows}, {self.vary} that float64 cannot resolve)"
         first, last = float(path.critical.min()), path.end
@@ -398,11 +398,15 @@ class UCC:
     def _delivered(self) -> float:
         return 0.0 if self.vary == "shift" else 1.0
 
-    def _delivered_curve(self, coverage: Fraction) -> UCC:
+    def delivered_curve(self, coverage: Fraction) -> UCC:
         """The curve of what is delivered at a coverage: of a model with levels, its interval of that level, scaled."""
         if not self.levels:
             return self
         return UCC(self.intervals_at(level=min(float(coverage), self.levels[-1])))
+
+    def intervals_by_level(self) -> dict[float, Intervals]:
+        """Return the intervals of each level, narrowest first; of a model of one level nothing."""
+        return dict(zip(self.levels, self._levels, strict=True))
 
     def _knots(self) -> Array:
         return np.array([0.0, *self.levels]) / self.levels[-1]
@@ -417,22 +421,22 @@ class UCC:
             return checks.real("level", level, 0, self.levels[-1]) / self.levels[-1]
         return checks.real(self._t_name, value, -np.inf if self.vary == "shift" else 0)
 
-    def _path(self) -> Path:
+    def path(self) -> Path:
         """Rows of this curve; made anew each time, because keeping them would double the memory of a table."""
         if self.vary == "scale":
             return ScalePath.of(self.intervals)
         return ShiftPath.of(self.intervals) if self.vary == "shift" else LevelsPath.of(self._levels, self._knots())
 
-    def _ramps(self, path: Path | None = None) -> Ramps:
+    def ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
         if "_order" not in vars(self):
-            vars(self)["_order"] = Ramps(self._path() if path is None else path)
+            vars(self)["_order"] = Ramps(self.path() if path is None else path)
         ramps: Ramps = vars(self)["_order"]
         return ramps
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
-        ramps = self._ramps()
+        ramps = self.ramps()
         sizes, kept = self._sizes(ramps, unit), ramps.vertices(names)
         columns = {self._t_name: _times(ramps.t[kept], ramps.unit if self.vary == "shift" else 1.0)}
         for name in sorted(names, key=lambda name: name in ("bandwidth", "miss_rate")):
@@ -443,14 +447,14 @@ class UCC:
         self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit
     ) -> tuple[float, Path, dict[Metric, float]]:
         """Area in the unit of the path, that path, and the factors that turn its metrics into the caller's unit."""
-        path = self._path()
+        path = self.path()
         sizes, cut = self._sizes(path, unit), None
         if part is not None:
             low, high = (end / sizes[part[0]] for end in checks.span(*part))
-            cut = piece(self._ramps(path), path, part[0], low, high)
+            cut = piece(self.ramps(path), path, part[0], low, high)
         elif (names := closed_axes(path, axes)) is not None:
             return closed_area(path, names), path, sizes
-        return integral(self._ramps(path), path, axes, cut), path, sizes
+        return integral(self.ramps(path), path, axes, cut), path, sizes
 
     @cached_property
     def _constant(self) -> UCC:
@@ -467,13 +471,13 @@ class UCC:
             raise ValueError("`reference` must have the same y_true: a gain compares intervals of the same rows.")
         return reference
 
-    def _unit(self, unit: Unit) -> float:
+    def unit_size(self, unit: Unit) -> float:
         """Size of the caller's unit in units of y_true."""
         return checks.unit(unit) or standard_deviation(self.intervals.y_true, self.intervals.weight)
 
     def _sizes(self, path: Path | Ramps, unit: Unit) -> dict[Metric, float]:
         """Return the factors that turn metrics of the path into the caller's unit."""
-        return dict.fromkeys(METRICS, path.unit / self._unit(unit)) | {"miss_rate": 1.0}
+        return dict.fromkeys(METRICS, path.unit / self.unit_size(unit)) | {"miss_rate": 1.0}
 
     def _point(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
         sizes = self._sizes(path, unit)
@@ -490,7 +494,7 @@ class UCC:
     def _out_of_reach(self, path: Path, name: Metric, target: str, unit: Unit) -> str:
         word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
         if name in FALLING:
-            word, limit = "smallest", self._ramps(path).values(name)[-1]
+            word, limit = "smallest", self.ramps(path).values(name)[-1]
         return (
             f"no {self._t_name} reaches {name}={target}: the {word} is {limit * self._sizes(path, unit)[name]:.4g}. "
             "Hint: raise zero bands with `min_band`."

@@ -161,7 +161,7 @@ def bootstrap(
         if callable(asked.asked):
             value = called(asked.asked, curve.intervals, *units.of_data())
         else:
-            value = summed(curve._path(), asked, units.of_row, units.count).of_counts
+            value = summed(curve.path(), asked, units.of_row, units.count).of_counts
         # What knots leave out of the statistic of all rows, they leave out of that of a resample.
         missing = estimate - float(value(np.ones((1, units.count)))[0])
         missing = missing if np.isfinite(missing) else 0.0
@@ -257,7 +257,7 @@ def confidence_band(
     curve = curve_of("intervals", intervals, vary)
     asked = Statistic.of(curve, "area", axes=axes, unit=unit)
     x, y = _places(curve, asked, positive("n_points", n_points))
-    units, path = Units(curve.intervals, block, seed, what="a confidence band"), curve._path()
+    units, path = Units(curve.intervals, block, seed, what="a confidence band"), curve.path()
     curves: list[Array] = []
     with watched(progress, "resamples") as tick:
         knots = knots_for(path, asked)

@@ -168,7 +168,7 @@ def permutation_test(
     null.setflags(write=False)
     size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
     if asked.asked == "area":
-        size += size_of_area(one._path(), asked.axes) * asked.size(one._path(), *asked.axes)
+        size += size_of_area(one.path(), asked.axes) * asked.size(one.path(), *asked.axes)
     slack, delivered = TIE * size, float(differences(np.zeros((1, units.count)))[0])  # by the same arithmetic
     extreme = {
         "less": null <= delivered + slack,
@@ -208,7 +208,7 @@ def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
             one, two = one.calibrated(shift=max(second - first, 0)), two.calibrated(shift=max(first - second, 0))
         elif min(first, second) > 0:
             two = two.calibrated(scale=first / second)
-    return UCC(Intervals.join([one, two]), vary=a.vary)._path()
+    return UCC(Intervals.join([one, two]), vary=a.vary).path()
 
 
 def _swapped(pool: Path, asked: Statistic, units: Units) -> Callable[[Array], Array]:
@@ -230,7 +230,7 @@ def _flipped(
 ) -> Callable[[Array], Array]:
     """Sums of what each unit contributes to the difference, with the signs of some flipped."""
     own, other = (
-        _contributions(summed(curve._path(), asked, units.of_row, units.count, smooth=True), value)
+        _contributions(summed(curve.path(), asked, units.of_row, units.count, smooth=True), value)
         for curve, value in zip(curves, statistics, strict=True)
     )
     difference = own - other

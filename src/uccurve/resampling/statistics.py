@@ -76,7 +76,7 @@ class Statistic:
             checks.axes(axes),
             None if miss_rate is None else checks.span("miss_rate", miss_rate),
             None if coverage is None else checks.miss_rate_of(coverage),
-            curve._unit(unit),
+            curve.unit_size(unit),
         )
 
     @property
@@ -91,7 +91,7 @@ class Statistic:
 
     def curve(self, curve: UCC) -> UCC:
         """Return the curve it is a number of: for levels and a coverage, that of the interval of that level, scaled."""
-        return curve if self.alpha is None else curve._delivered_curve(1 - self.alpha)
+        return curve if self.alpha is None else curve.delivered_curve(1 - self.alpha)
 
     def value(self, curve: UCC) -> float:
         """Statistic of one curve."""
@@ -110,12 +110,12 @@ class Statistic:
     def finite_value(self, curve: UCC, name: str) -> float:
         """Statistic of the argument `name`; refuse one that is infinite or undefined, which resampling cannot judge."""
         value = self.value(curve)
-        curve._forget_order()  # what a curve sorts for its value takes memory
+        curve.forget_order()  # what a curve sorts for its value takes memory
         if np.isfinite(value):
             return value
         if callable(self.asked):
             raise ValueError(f"`statistic` must return a finite number; it returned {value} for `{name}`.")
-        critical = curve._path().critical
+        critical = curve.path().critical
         uncoverable = int(np.isinf(critical).sum())
         if uncoverable:
             raise ValueError(
