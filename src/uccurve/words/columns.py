@@ -1,19 +1,17 @@
 """Columns: what each number of a result is called, how it is written and what it means.
 
-Terminal, page, frame, JSON and streamed output are made from these lists. A number that can be computed from a row is
-one entry here with its `value`; any other is one entry here and a field of `ModelRow`.
+Terminal, notebook and page are made from these lists: a number is shown by one entry here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import isfinite, isnan
+from dataclasses import dataclass, replace
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from uccurve._vocabulary import SUMMARY
+from uccurve.estimate import Estimate
 from uccurve.words.formats import (
     DASH,
     Cell,
@@ -22,6 +20,7 @@ from uccurve.words.formats import (
     count,
     coverage,
     factor,
+    in_column,
     number,
     percent,
     pvalue,
@@ -31,7 +30,7 @@ from uccurve.words.formats import (
 )
 
 if TYPE_CHECKING:
-    from uccurve.results import AssessmentSettings
+    from uccurve.results import AssessmentSettings, Comparison, LevelRow, ModelRow, Segment
 
 Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost", "levels"]
 # Tables of models and their titles, in the order in which they are shown.
@@ -44,6 +43,7 @@ TITLES: Mapping[Group, str] = {
     "cost": "Cost {cost}",
     "levels": "Weighted interval score over all levels, {unit}",
 }
+UNITS = {"raw": "in units of y", "std": "in standard deviations of y"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,44 +52,50 @@ class Column:
 
     Attributes
     ----------
-    field : str
-        Attribute of the row, or of an attribute (``decomposition.score``). Where the row also has ``field_low`` and
-        ``field_high``, these are its confidence interval.
+    name : str
+        What identifies it within its table.
     heading, help : str
         What it is called and what it means. Both may name what was asked for, as in ``{coverage}``; see `filled`.
     format : callable
-        Writes the value, and the ends of its interval where it has one.
+        Writes the value, and the ends of its interval where it is an `Estimate`.
+    read : callable
+        Takes the value from a row; None where the row has none.
     group : str
         The table that it belongs to.
-    value : callable, optional
-        Computes the value from the row where it is no attribute.
     brief : bool
         Whether tables of text leave its interval out.
     """
 
-    field: str
+    name: str
     heading: str
     format: Format
     help: str
+    read: Callable[[Any], Any]
     group: Group = "verdict"
-    value: Callable[[Any], Any] | None = None
     brief: bool = False
-
-    def read(self, row: Any) -> Any:
-        """Value of a row; None where the row has none."""
-        if self.value is not None:
-            return self.value(row)
-        outer, _, inner = self.field.partition(".")
-        found = getattr(row, outer, None)
-        return getattr(found, inner, None) if inner else found
 
     def cell(self, row: Any, *, interval: bool = True) -> Cell:
         """Text of a row and, where it has one, its interval."""
-        value = self.read(row)
+        return self._cell(self.read(row), interval=interval)
+
+    def cells(self, rows: Sequence[Any], *, interval: bool = True) -> list[Cell]:
+        """Texts of all rows, numbers with the same decimals."""
+        values = [self.read(row) for row in rows]
+        if not all(isinstance(value, float | Estimate) for value in values):
+            return [self._cell(value, interval=interval) for value in values]
+        estimates = [_as_estimate(value, interval=interval) for value in values]
+        if self.format in NUMERIC:
+            return in_column(self.format, estimates)
+        return [self._cell(value, interval=interval) for value in values]
+
+    def _cell(self, value: Any, *, interval: bool) -> Cell:
         if value is None:
             return Cell(DASH)
-        ends = [getattr(row, f"{self.field}{end}", None) for end in ("_low", "_high")]
-        return self.format(value, *ends) if interval and None not in ends else self.format(value)
+        if not isinstance(value, Estimate):
+            return self.format(value)
+        if interval:
+            return self.format(value.value, value.low, value.high)
+        return self.format(value.value)
 
     @property
     def is_text(self) -> bool:
@@ -97,119 +103,256 @@ class Column:
         return self.format is words
 
 
-NEW_ROW = "they cover a new row with probability {coverage} (split conformal prediction)."
-KEPT = "Kept where the {level} confidence interval of the coverage contains {coverage}."
-HALF_WIDTH = "Mean half-width (bandwidth) of the intervals to ship, {unit}."
-SCORE = "Interval score at its best scale, {unit}. Lower is better."
+NUMERIC: tuple[Format, ...] = (number, factor, amount, share, percent)
+
+NEW_ROW = "new rows are covered with probability {coverage} (split conformal prediction)."
+CHOSEN = "The verdict's own may be wider: it allows for having chosen among the models."
+KEPT = (
+    "Kept, unless the {level} confidence interval of the coverage lies outside {coverage} by more than the tolerance; "
+    "unclear where the interval is too wide to tell."
+)
+HALF_WIDTH = "Mean half-width (bandwidth) with the model's own {move}, {unit}."
+SCORE = "Interval score with the model's own {move}, {unit}. Lower is better."
 CRPS = "CRPS with each level at its best scale, {unit}. Lower is better."
-SKILL = "How much lower the potential CRPS is than that of a constant band around the same predictions."
-SHIPPED = "Score with the factor for {coverage}, as it would be shipped."
+SKILL = "How much lower the score as shipped is than that of a constant band around the same predictions, as shipped."
+CRPS_SKILL = "How much lower the potential CRPS is than that of a constant band around the same predictions."
 DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is better."
-SHORT = "Probability of a coverage this low by chance (as shipped, where one is promised), adjusted for all segments."
-NAME = Column("name", "model", words, "Name of the model.")
-_SCORES = tuple(
-    Column(f"decomposition.{field}", heading, number, meaning, "scores")
-    for field, heading, meaning in (
-        ("climatology", "one interval", "Score of the best single interval for all rows."),
-        ("prediction", "predictions save", "What the predictions save over that."),
-        ("uncertainty", "constant band", "Score of the best constant band around the predictions."),
-        ("discrimination", "bands save", "What the bands save over that; negative where a constant band is better."),
-        ("best_score", "at best scale", "Score at the scale that is best for it."),
-        ("best_scale", "best scale", "That scale, or shift."),
-        ("miscalibration", "wrong scale costs", "What the delivered scale costs over the best one."),
-        ("score", "as delivered", "Score as delivered. Lower is better."),
+SHORT = "Probability of a coverage this low by chance, adjusted for all segments of the model."
+AT_MOST = "Upper bound of the coverage as shipped that holds for all segments of the model at once."
+OWN = "What this segment alone would need."
+
+
+def _scale(row: ModelRow | Segment) -> Estimate | None:
+    return row.move.estimate if row.move.kind == "scale" else None
+
+
+def _shift(row: ModelRow | Segment) -> Estimate | None:
+    return row.move.estimate if row.move.kind == "shift" else None
+
+
+NAME = Column("name", "model", words, "Name of the model.", lambda row: row.name)
+
+_VERDICT = (
+    Column("score", "score as shipped", number, SCORE, lambda row: row.score),
+    Column("crps", "potential CRPS", number, CRPS, lambda row: row.crps),
+    Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model (Holm).", lambda row: row.pvalue),
+    Column("half_width", "half-width as shipped", number, HALF_WIDTH, lambda row: row.half_width),
+    Column("scale", "own factor", factor, f"With its bands multiplied by this, {NEW_ROW} {CHOSEN}", _scale, brief=True),
+    Column("shift", "own shift", amount, f"With this added to its bands, {NEW_ROW} {CHOSEN}", _shift, brief=True),
+    Column("coverage", "coverage as delivered", share, "Share of the rows inside.", lambda row: row.coverage),
+    Column("promise", "promise", words, KEPT, lambda row: row.promise),
+    Column("skill", "skill", percent, SKILL, lambda row: row.skill, brief=True),
+)
+
+
+def _part(name: str, heading: str, meaning: str, read: Callable[[ModelRow], float]) -> Column:
+    """Return a column of the table that says where a score comes from."""
+    return Column(name, heading, number, meaning, read, "scores")
+
+
+_SCORES = (
+    _part(
+        "climatology",
+        "one interval",
+        "Score of one interval for all rows, between the quantiles of y.",
+        lambda row: row.decomposition.climatology,
+    ),
+    _part(
+        "prediction",
+        "predictions save",
+        "What the predictions save over that.",
+        lambda row: row.decomposition.prediction,
+    ),
+    _part(
+        "constant",
+        "constant band",
+        "Score of the constant band around the predictions, as shipped.",
+        lambda row: row.decomposition.constant,
+    ),
+    _part(
+        "bands",
+        "bands save",
+        "What the bands save over that; negative where a constant band is better.",
+        lambda row: row.decomposition.bands,
+    ),
+    _part("shipped", "as shipped", "Score as shipped. Lower is better.", lambda row: row.decomposition.shipped),
+    _part(
+        "rescaling",
+        "rescaling saves",
+        "What the factor (or shift) saves over the intervals as delivered.",
+        lambda row: row.decomposition.rescaling,
+    ),
+    _part("delivered", "as delivered", "Score as delivered.", lambda row: row.decomposition.delivered),
+    _part("best", "smallest", "The smallest score over all scales (or shifts).", lambda row: row.decomposition.best),
+    _part(
+        "slack",
+        "slack",
+        "What the promise of coverage costs: the score as shipped above the smallest one.",
+        lambda row: row.decomposition.slack,
+    ),
+)
+
+
+def _delivered(name: str, heading: str, form: Format, meaning: str, read: Callable[[ModelRow], Any]) -> Column:
+    """Return a column of the table of what was delivered."""
+    return Column(name, heading, form, meaning, read, "delivered")
+
+
+MISS_RATE = "Share of the rows outside their interval."
+EXCESS = "Distance to the nearer bound where a row is covered, averaged over all rows."
+DEFICIT = "Distance to the nearer bound where a row is missed, averaged over all rows."
+ROWS = "Number of rows that carry weight; several outputs count one by one."
+LEVEL = "Nominal coverage of the delivered interval, for a model of several levels."
+_DELIVERED = (
+    _delivered("rank", "rank", count, "By the {ranks}; 1 is best.", lambda row: row.rank),
+    _delivered("n", "rows", count, ROWS, lambda row: row.n),
+    _delivered("level", "level", coverage, LEVEL, lambda row: row.level),
+    _delivered("miss_rate", "miss rate", share, MISS_RATE, lambda row: row.delivered.miss_rate),
+    _delivered("missed_above", "above", share, "Share above the upper bound.", lambda row: row.missed_above),
+    _delivered("missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below),
+    _delivered("bandwidth", "bandwidth", number, "Mean half-width.", lambda row: row.delivered.bandwidth),
+    _delivered("excess", "excess", number, EXCESS, lambda row: row.delivered.excess),
+    _delivered("deficit", "deficit", number, DEFICIT, lambda row: row.delivered.deficit),
+    _delivered(
+        "overshoot", "overshoot", number, "The excess on the side of the error.", lambda row: row.delivered.overshoot
+    ),
+)
+
+
+def _area(x: str, y: str) -> Column:
+    """Return the column of one of the paper's areas."""
+    key = f"{x}_{y}"
+    heading = f"{y} vs. {x}".replace("_", " ")
+    meaning = "Area under this curve. Lower is better."
+    return Column(f"area_{key}", heading, number, meaning, lambda row: row.areas.get(key), "areas")
+
+
+def _gain(x: str, y: str) -> Column:
+    """Return the column of one of the paper's gains."""
+    key = f"{x}_{y}"
+    heading = f"{y} vs. {x}".replace("_", " ")
+    meaning = "Share of the constant band's area saved."
+    return Column(f"gain_{key}", heading, percent, meaning, lambda row: row.gains.get(key), "gains")
+
+
+PARTIAL_GAIN = "Gain on {axes} within this range of the miss rate."
+CONCENTRATION = "Fewest rows with half the area on {axes}."
+_CURVES = (
+    Column("crps", "potential CRPS", number, CRPS, lambda row: row.crps, "areas", brief=True),
+    Column("crps_skill", "skill of the CRPS", percent, CRPS_SKILL, lambda row: row.crps_skill, "areas"),
+    *(_area(x, y) for x, y in SUMMARY),
+    *(_gain(x, y) for x, y in SUMMARY),
+    Column("partial_gain", "partial ({range})", percent, PARTIAL_GAIN, lambda row: row.partial_gain, "gains"),
+    Column("concentration", "rows with half the area", count, CONCENTRATION, lambda row: row.concentration, "gains"),
+)
+
+
+def _cost(name: str, heading: str, meaning: str, read: Callable[[Any], float]) -> Column:
+    """Return a column of the table of costs, which is empty where no cost was asked for."""
+    return Column(
+        name, heading, number, meaning, lambda row: None if row.cost is None else read(row.cost), group="cost"
     )
+
+
+_COSTS = (
+    _cost("cost", "as delivered", "Cost as delivered.", lambda cost: cost.delivered),
+    _cost("cheapest", "minimum", "Minimum cost over all scales (or shifts).", lambda cost: cost.cheapest),
+    _cost("cheapest_at", "at scale", "The scale (or shift) at that minimum.", lambda cost: cost.cheapest_at),
 )
-_DELIVERED = tuple(
-    Column(field, heading, form, meaning, "delivered")
-    for field, heading, form, meaning in (
-        ("rank", "rank", count, "By the {ranks}; 1 is best."),
-        ("n", "rows", count, "Number of rows that carry weight; several outputs count one by one."),
-        ("level", "level", coverage, "Nominal coverage of the delivered interval, for a model of several levels."),
-        ("miss_rate", "miss rate", share, "Share of the rows outside their interval."),
-        ("missed_above", "above", share, "Share of the rows above the upper bound."),
-        ("missed_below", "below", share, "Share of the rows below the lower bound."),
-        ("bandwidth", "bandwidth", number, "Mean half-width of the intervals."),
-        ("excess", "excess", number, "Distance to the nearer bound where a row is covered, averaged over all rows."),
-        ("deficit", "deficit", number, "Distance to the nearer bound where a row is missed, averaged over all rows."),
-        ("overshoot", "overshoot", number, "The excess on the side of the error only."),
+
+
+def _wis(name: str, heading: str, meaning: str, read: Callable[[Any], Any]) -> Column:
+    """Return a column of the table of weighted interval scores, which is empty where a model has one level."""
+    return Column(
+        name, heading, number, meaning, lambda row: None if row.wis is None else read(row.wis), group="levels"
     )
+
+
+UNDER = "Underprediction: from observations above the intervals."
+OVER = "Overprediction: from observations below the intervals."
+_WIS = (
+    _wis("wis", "WIS", "Weighted interval score of the delivered levels. Lower is better.", lambda wis: wis.score),
+    _wis("dispersion", "dispersion", "The part of it that comes from the width.", lambda wis: wis.dispersion),
+    _wis("underprediction", "under", UNDER, lambda wis: wis.underprediction),
+    _wis("overprediction", "over", OVER, lambda wis: wis.overprediction),
+    _wis("potential", "recalibrated", "WIS with each level at its best factor.", lambda wis: wis.potential),
 )
 
-
-def _planes(kind: str, form: Format, meaning: str, group: Group) -> tuple[Column, ...]:
-    """Return one column for each of the paper's planes."""
-    return tuple(Column(f"{kind}_{x}_{y}", f"{y} vs. {x}".replace("_", " "), form, meaning, group) for x, y in SUMMARY)
+# Columns of `ModelRow`.
+MODELS: tuple[Column, ...] = (NAME, *_VERDICT, *_SCORES, *_DELIVERED, *_CURVES, *_COSTS, *_WIS)
 
 
-def _difference(one: Any) -> tuple[float, float, float]:
-    return one.difference, one.low, one.high
+def _both(pair: Comparison) -> str:
+    return f"{short(pair.first, 18)} vs. {short(pair.second, 18)}"
 
-
-# Columns of `ModelRow`: every field, but for the ends of intervals.
-MODELS: tuple[Column, ...] = (
-    NAME,
-    Column("coverage", "coverage as delivered", share, "Share of the rows inside their interval, as delivered."),
-    Column("promise", "promise", words, KEPT),
-    Column("scale", "factor for {coverage}", factor, f"Multiply the bands by this and {NEW_ROW}", brief=True),
-    Column("shift", "shift for {coverage}", amount, f"Add this to the bands and {NEW_ROW}"),
-    Column("half_width", "half-width at {coverage}", number, HALF_WIDTH),
-    Column("score", "score at {coverage}", number, SCORE, "scores", brief=True),
-    Column("crps", "potential CRPS", number, CRPS, "areas", brief=True),
-    Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model, adjusted for all pairs (Holm)."),
-    Column("skill", "skill", percent, SKILL),
-    *_SCORES,
-    Column("shipped_score", "as shipped", number, SHIPPED, "scores"),
-    *_DELIVERED,
-    *_planes("area", number, "Area under this curve. Lower is better.", "areas"),
-    *_planes("gain", percent, "Share of the constant band's area saved.", "gains"),
-    Column("partial_gain", "partial ({range})", percent, "Gain on {axes} within this range of the miss rate.", "gains"),
-    Column("concentration", "rows with half the area", count, "Fewest rows with half the area on {axes}.", "gains"),
-    Column("cost", "as delivered", number, "Cost as delivered.", "cost"),
-    Column("cheapest_cost", "minimum", number, "Minimum cost over all scales.", "cost"),
-    Column("cheapest_scale", "at scale", number, "The scale (or shift) at that minimum.", "cost"),
-    Column("wis", "WIS", number, "Weighted interval score of the delivered levels. Lower is better.", "levels"),
-    Column("wis_dispersion", "dispersion", number, "The part of it that comes from the width.", "levels"),
-    Column("wis_underprediction", "under", number, "Underprediction: from observations above the intervals.", "levels"),
-    Column("wis_overprediction", "over", number, "Overprediction: from observations below the intervals.", "levels"),
-    Column("potential_wis", "recalibrated", number, "WIS with each level at its best factor.", "levels"),
-)
 
 # Columns of `Comparison`.
 PAIRS: tuple[Column, ...] = (
+    Column("pair", "pair", words, "Two models.", _both),
+    Column("difference", "difference in {ranks}", number, DIFFERENCE, lambda pair: pair.difference),
+    Column("pvalue", "p", pvalue, "Paired t test.", lambda pair: pair.pvalue),
     Column(
-        "pair", "pair", words, "Two models.", value=lambda one: f"{short(one.first, 18)} vs. {short(one.second, 18)}"
+        "pvalue_holm", "adjusted p", pvalue, "Adjusted for all pairs by Holm's method.", lambda pair: pair.pvalue_holm
     ),
-    Column("difference", "difference in {ranks}", lambda ends: number(*ends), DIFFERENCE, value=_difference),
-    Column("pvalue", "p", pvalue, "Paired t test."),
-    Column("pvalue_holm", "adjusted p", pvalue, "Adjusted for all pairs by Holm's method."),
-    Column("better", "better", words, "The better model, where the difference is significant."),
+    Column(
+        "better", "better", words, "The better model, where the difference is significant.", lambda pair: pair.better
+    ),
 )
 
 # Columns of `LevelRow`.
 LEVELS: tuple[Column, ...] = (
-    Column("model", "model", words, "Name of the model."),
-    Column("level", "level", coverage, "Nominal coverage."),
-    Column("coverage", "coverage as delivered", share, "Share of the rows inside the interval of this level."),
-    Column("promise", "promise", words, "Kept where the {level} confidence interval of the coverage contains it."),
-    Column("missed_above", "above", share, "Share of the rows above the upper bound."),
-    Column("missed_below", "below", share, "Share of the rows below the lower bound."),
-    Column("scale", "factor", factor, "Multiply the bands of this level by this and they keep their promise."),
-    Column("half_width", "half-width", number, "Mean half-width as delivered, {unit}."),
+    Column("model", "model", words, "Name of the model.", lambda row: row.model),
+    Column("level", "level", coverage, "Nominal coverage.", lambda row: row.level),
+    Column("coverage", "coverage as delivered", share, "Share of the rows inside.", lambda row: row.coverage),
+    Column("promise", "promise", words, "Whether the coverage is the level.", lambda row: row.promise),
+    Column("missed_above", "above", share, "Share above the upper bound.", lambda row: row.missed_above),
+    Column("missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below),
+    Column("scale", "factor", factor, "With the bands multiplied by this, the level is kept.", lambda row: row.scale),
+    Column("half_width", "half-width", number, "Mean half-width as delivered, {unit}.", lambda row: row.half_width),
 )
+
+
+def _tested_pvalue(segment: Segment) -> float:
+    """Adjusted p-value as shipped or, where nothing is, as delivered."""
+    return segment.pvalue if isnan(segment.shipped_pvalue) else segment.shipped_pvalue
+
+
+def _state(segment: Segment) -> str:
+    if not segment.is_tested:
+        return "not tested"
+    if segment.short:
+        return "falls short"
+    return "no longer fails" if segment.fails else "not shown to fail"
+
 
 # Columns of `Segment`.
 SEGMENTS: tuple[Column, ...] = (
-    Column("title", "segment", words, "Feature and label."),
-    Column("model", "model", words, "Name of the model."),
-    Column("n", "rows", count, "Number of rows of the segment."),
-    Column("coverage", "coverage as delivered", share, "Share of its rows inside their interval, as delivered."),
-    Column("shipped_coverage", "as shipped", share, "The same with the factor (or shift) that all rows need."),
-    Column("scale", "factor for {coverage}", factor, "What this segment alone would need."),
-    Column("shift", "shift for {coverage}", amount, "What this segment alone would need."),
-    Column("skill", "skill", percent, SKILL),
-    Column("short_pvalue", "adjusted p", pvalue, SHORT),
+    Column("title", "segment", words, "Feature and label.", lambda segment: segment.title),
+    Column("model", "model", words, "Name of the model.", lambda segment: segment.model),
+    Column("n", "rows", count, "Number of rows of the segment.", lambda segment: segment.n),
+    Column("coverage", "coverage as delivered", share, "Share of its rows inside.", lambda segment: segment.coverage),
+    Column(
+        "shipped_coverage",
+        "as shipped",
+        share,
+        "The same as shipped.",
+        lambda segment: segment.shipped_coverage,
+        brief=True,
+    ),
+    Column("at_most", "at most", share, AT_MOST, lambda segment: segment.at_most),
+    Column("scale", "own factor", factor, OWN, _scale, brief=True),
+    Column("shift", "own shift", amount, OWN, _shift, brief=True),
+    Column("skill", "skill", percent, SKILL, lambda segment: segment.skill),
+    Column("pvalue", "adjusted p", pvalue, SHORT, _tested_pvalue),
+    Column("state", "as shipped it", words, "What the test of the coverage as shipped says.", _state),
 )
+
+
+def _shape(row: ModelRow) -> str | None:
+    """Whether a PIT histogram is flat; None for a model without."""
+    if row.pit is None:
+        return None
+    return "flat" if row.pit.is_flat else "not flat"
 
 
 PIT_SHAPE = Column(
@@ -217,38 +360,68 @@ PIT_SHAPE = Column(
     "PIT",
     words,
     "Whether observations fall evenly between the model's quantiles, within the {level} simultaneous band.",
-    value=lambda row: None if row.pit is None else "flat" if row.pit.is_flat else "not flat",
+    _shape,
 )
 
 
 def level_columns(levels: Iterable[float]) -> list[Column]:
     """One column per level of models that have several: what it covers and, where it is broken, its promise."""
-
-    def column(level: float) -> Column:
-        name, meaning = coverage(level).text, f"Coverage of the {coverage(level)} intervals as delivered."
-        return Column(name, name, _level, meaning, value=lambda row: {one.level: one for one in row.levels}.get(level))
-
-    return [NAME, *map(column, levels), PIT_SHAPE]
+    return [NAME, *map(_level_column, levels), PIT_SHAPE]
 
 
-def _level(one: Any) -> Cell:
-    return Cell(share(one.coverage).text, "" if one.promise in ("kept", None) else one.promise)
+def _level_column(level: float) -> Column:
+    name = coverage(level).text
+    meaning = f"Coverage of the {name} intervals as delivered."
+    return Column(name, name, _level_cell, meaning, lambda row: _level_of(row, level))
 
 
-def written(row: Any, field: str) -> Cell:
-    """Return how tables of models write a field, with its interval."""
-    return next(column for column in MODELS if column.field == field).cell(row)
+def _level_of(row: ModelRow, level: float) -> LevelRow | None:
+    for level_row in row.levels:
+        if level_row.level == level:
+            return level_row
+    return None
+
+
+def _level_cell(level_row: LevelRow) -> Cell:
+    promise = level_row.promise
+    is_quiet = promise in ("kept", None)
+    return Cell(share(level_row.coverage.value).text, "" if is_quiet else str(promise))
+
+
+def written(row: ModelRow, name: str) -> Cell:
+    """Return how tables of models write a number, with its interval.
+
+    Raises
+    ------
+    KeyError
+        Where no column has this name.
+    """
+    for column in MODELS:
+        if column.name == name:
+            return column.cell(row)
+    raise KeyError(name)
 
 
 def chosen(columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
     """Columns that have something to show of any of the rows, their texts filled in."""
-    return [
-        replace(column, heading=filled(column.heading, settings), help=filled(column.help, settings))
-        for column in columns
-        if any(
-            value is not None and not (isinstance(value, float) and isnan(value)) for value in map(column.read, rows)
-        )
-    ]
+    return [in_words(column, settings) for column in columns if _shows_anything(column, rows)]
+
+
+def in_words(column: Column, settings: AssessmentSettings) -> Column:
+    """Return a column with its heading and help filled in."""
+    heading = filled(column.heading, settings)
+    meaning = filled(column.help, settings)
+    return replace(column, heading=heading, help=meaning)
+
+
+def _shows_anything(column: Column, rows: Sequence[Any]) -> bool:
+    return any(_is_known(column.read(row)) for row in rows)
+
+
+def _is_known(value: Any) -> bool:
+    if isinstance(value, float | Estimate):
+        return not isnan(float(value))
+    return value is not None
 
 
 def model_columns(group: Group, rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
@@ -256,52 +429,32 @@ def model_columns(group: Group, rows: Sequence[Any], settings: AssessmentSetting
 
     Of score and CRPS, only the one that ranks is part of the verdict's table.
     """
-    ranks = settings.ranked_by
-    own = (one for one in MODELS[1:] if ("verdict" if one.field == ranks else one.group) == group)
-    found = chosen(own, rows, settings)
-    return [NAME, *found] if found else []
+    other = "crps" if settings.ranked_by == "score" else "score"
+    of_group = [column for column in MODELS[1:] if column.group == group]
+    if group == "verdict":
+        of_group = [column for column in of_group if column.name != other]
+    shown = chosen(of_group, rows, settings)
+    return [NAME, *shown] if shown else []
 
 
 def filled(text: str, settings: AssessmentSettings) -> str:
     """Return a heading, help or title with what was asked for."""
-    unit = {"raw": "in units of y", "std": "in standard deviations of y"}
     low, high = settings.partial or (0.0, 1.0)
     x, y = (name.replace("_", " ") for name in settings.axes)
     c = settings.c or 0.0
     return text.format(
         coverage=coverage(settings.shown_coverage),
         level=coverage(settings.confidence_level),
-        unit=unit.get(str(settings.unit), f"in units of {settings.unit}"),
+        unit=UNITS.get(str(settings.unit), f"in units of {settings.unit}"),
         ranks="score" if settings.ranked_by == "score" else "potential CRPS",
         axes=f"{y} vs. {x}",
         range=f"miss rate {low:g} to {high:g}",
-        cost=f"{c:g} x {x} + {1 - c:g} x {y}",
+        cost=f"{c:g} × {x} + {1 - c:g} × {y}",
+        move="factor (or shift)",
     )
 
 
-def record(row: Any) -> dict[str, Any]:
-    """All fields of a model's row by name, and what columns compute from it."""
-    return asdict(row) | {column.field: column.value(row) for column in MODELS if column.value is not None}
-
-
-def frame_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """All fields of the models' rows as columns but for tables of their own; parts of a decomposition are columns."""
-    records = [record(row) for row in rows]
-    for fields in records:
-        del fields["levels"], fields["pit"]
-        fields |= {f"decomposition_{name}": value for name, value in fields.pop("decomposition").items()}
-    return {name: [fields[name] for fields in records] for name in records[0]}
-
-
-def plain(value: Any) -> Any:
-    """Return what JSON can hold; what is infinite or undefined is None.
-
-    >>> plain({"scale": float("inf"), "axes": ("bandwidth", "miss_rate")})
-    {'scale': None, 'axes': ['bandwidth', 'miss_rate']}
-    """
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not isfinite(value) else value
+def _as_estimate(value: float | Estimate, *, interval: bool) -> Estimate:
+    if isinstance(value, Estimate):
+        return value if interval else Estimate(value.value)
+    return Estimate(value)

@@ -1,16 +1,17 @@
-"""Formats: numbers as people read them in tables and sentences, and the phrases that several sentences share."""
+"""Formats: numbers and names as people read them in tables and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, inf, isfinite, isnan, log10, nan
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from uccurve.results import ModelRow, Segment
+from uccurve.estimate import Estimate
 
-DASH = "-"  # what stands where there is nothing to show
+DASH = "–"  # what stands where there is nothing to show
+DIGITS = 6  # digits that a number shows at most
+WIDE = ("W", "F")  # East Asian widths of signs that take two columns of a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Cell:
 
 
 Format = Callable[..., Cell]  # a value, and the ends of its interval where it has one, as a cell
+Writer = Callable[[float], str]
 
 
 def number(value: float, low: float = nan, high: float = nan) -> Cell:
@@ -37,7 +39,7 @@ def number(value: float, low: float = nan, high: float = nan) -> Cell:
     >>> print(number(686.2, 659.8, 712.4), number(0.98765, 0.98701, 0.98829), number(12345.6), number(1.2e-7), sep="; ")
     686 [660, 712]; 0.9877 [0.9870, 0.9883]; 12,346; 1.2e-07
     """
-    return _cell(_written(value, low, high), value, low, high)
+    return _cell(_writer(value, low, high), value, low, high)
 
 
 def alike(*values: float) -> list[str]:
@@ -46,21 +48,24 @@ def alike(*values: float) -> list[str]:
     >>> alike(3900.0, 1900.4, 12.2)
     ['3,900', '1,900', '12']
     """
-    written = _written(max(values, key=abs), nan, nan)
-    return [written(value) for value in values]
+    write = _writer(max(values, key=abs), nan, nan)
+    return [write(value) for value in values]
 
 
 def factor(value: float, low: float = nan, high: float = nan) -> Cell:
     """What bands are multiplied by, with two decimals; three significant digits where those would say nothing.
 
     >>> print(factor(0.966), factor(0.00123), factor(inf), sep="; ")
-    x 0.97; x 0.00123; none
+    × 0.97; × 0.00123; none
     """
+    if isnan(value):
+        return Cell(DASH)
     if not isfinite(value):
-        return Cell(DASH if isnan(value) else "none")
-    usual = value == 0 or 0.095 <= value < 1e4
-    cell = _cell(_decimals(2) if usual else _written(value, low, high), value, low, high)
-    return Cell(f"x {cell.text}", cell.interval)
+        return Cell("none")
+    is_usual = value == 0 or 0.095 <= value < 1e4
+    write = _decimals(2) if is_usual else _writer(value, low, high)
+    cell = _cell(write, value, low, high)
+    return Cell(f"× {cell.text}", cell.interval)
 
 
 def amount(value: float, low: float = nan, high: float = nan) -> Cell:
@@ -69,6 +74,8 @@ def amount(value: float, low: float = nan, high: float = nan) -> Cell:
     >>> print(amount(0.3517), amount(-12.0))
     +0.352 -12.0
     """
+    if value == inf:
+        return Cell("none")
     cell = number(value, low, high)
     return Cell(f"+{cell.text}", cell.interval) if value > 0 else cell
 
@@ -79,10 +86,7 @@ def share(value: float, low: float = nan, high: float = nan) -> Cell:
     >>> print(share(0.904, 0.891, 0.916), share(0.9987), share(0.99999), share(1.0), sep="; ")
     90.4% [89.1, 91.6]; 99.87%; >99.99%; 100%
     """
-    if value in (0, 1):
-        return _cell(_percent(0 if isnan(low + high) else 1), value, low, high, "%")
-    cell = _cell(_percent(1 if 0.01 <= value <= 0.99 else 2), value, low, high, "%")
-    return Cell({"0.00%": "<0.01%", "100.00%": ">99.99%"}.get(cell.text, cell.text), cell.interval)
+    return _share(value, low, high, _share_decimals(value, low, high))
 
 
 def percent(value: float, low: float = nan, high: float = nan) -> Cell:
@@ -100,7 +104,9 @@ def pvalue(value: float) -> Cell:
     >>> print(pvalue(0.0312), pvalue(0.41), pvalue(0.0004), pvalue(0.999))
     0.031 0.41 <0.001 1
     """
-    return Cell(DASH if isnan(value) else "<0.001" if value < 0.001 else f"{value:.2g}")
+    if isnan(value):
+        return Cell(DASH)
+    return Cell("<0.001" if value < 0.001 else f"{value:.2g}")
 
 
 def count(value: int | None) -> Cell:
@@ -110,6 +116,39 @@ def count(value: int | None) -> Cell:
     12,345
     """
     return Cell(DASH if value is None else f"{value:,}")
+
+
+def coverage(value: float | None) -> Cell:
+    """A coverage that was asked for, with all its digits.
+
+    >>> print(coverage(0.9), coverage(0.999), coverage(0.29))
+    90% 99.9% 29%
+    """
+    return Cell(DASH if value is None else f"{100 * value:g}%")
+
+
+def words(value: object) -> Cell:
+    """Text that fits into a table.
+
+    >>> print(words("kept"), words(None))
+    kept –
+    """
+    return Cell(DASH if value is None else short(str(value)))
+
+
+def in_column(form: Format, values: Sequence[Estimate]) -> list[Cell]:
+    """Numbers of one column, with the same decimals where that leaves each of them readable.
+
+    >>> [cell.text for cell in in_column(number, [Estimate(686.2), Estimate(27.41), Estimate(9.5)])]
+    ['686.20', '27.41', '9.50']
+    >>> [cell.text for cell in in_column(share, [Estimate(0.998), Estimate(0.879)])]
+    ['99.80%', '87.90%']
+    """
+    decimals = SHARED_DECIMALS[form](values) if form in SHARED_DECIMALS else None
+    if decimals is None:
+        return [form(value.value, value.low, value.high) for value in values]
+    write = WITH_DECIMALS[form]
+    return [write(value.value, value.low, value.high, decimals) for value in values]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -127,31 +166,10 @@ def p(value: float) -> str:
     >>> p(0.03), p(1e-9), p(nan)
     ('p = 0.03', 'p < 0.001', 'not tested')
     """
+    if isnan(value):
+        return "not tested"
     text = pvalue(value).text
-    return "not tested" if isnan(value) else f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
-
-
-def is_reachable(one: ModelRow | Segment) -> bool:
-    """Whether some factor, or shift, brings the rows to the target."""
-    return isfinite(one.half_width) and (isfinite(one.scale) or isfinite(one.shift))
-
-
-def change(one: ModelRow | Segment) -> str:
-    """Return what is done to the bands: a factor, or by how much they are widened or narrowed."""
-    if not is_reachable(one):
-        return "as delivered" if isnan(one.scale) else "x 1.00"
-    if isnan(one.scale):
-        return f"{'narrowed' if one.shift < 0 else 'widened'} by {number(abs(one.shift))}"
-    return str(factor(one.scale))
-
-
-def fixed(row: ModelRow, segments: Sequence[Segment]) -> Iterator[str]:
-    """Return how many failing segments the factor for all rows fixes; nothing where it fixes none."""
-    failing = [one.short for one in segments if one.model == row.name and one.fails]
-    left, total = sum(failing), len(failing)
-    if left < total:
-        which = f"{total - left} of the {total}" if left else {1: "the", 2: "both"}.get(total, f"all {total}")
-        yield f"Bands {change(row)} fix {which} failing segment{'s' if total > 1 else ''} of {short(row.name)}."
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def axes_in_words(axes: Sequence[str]) -> str:
@@ -163,32 +181,26 @@ def axes_in_words(axes: Sequence[str]) -> str:
     return " vs. ".join(axes[::-1]).replace("_", " ")
 
 
+def joined(items: Sequence[str], last: str = "and") -> str:
+    """Return items as a list, with "and" or "or" before the last.
+
+    >>> joined(["a", "b", "c"]), joined(["a", "b"], "or"), joined(["a"])
+    ('a, b and c', 'a or b', 'a')
+    """
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
 def listed(names: Sequence[str], limit: int = 12) -> str:
     """Names as a short list.
 
     >>> listed(["a", "b", "c"], limit=2)
     'a, b and 1 more'
     """
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(short(name) for name in names[:limit]) + more
-
-
-def coverage(value: float | None) -> Cell:
-    """A coverage that was asked for, with all its digits.
-
-    >>> print(coverage(0.9), coverage(0.999), coverage(0.29))
-    90% 99.9% 29%
-    """
-    return Cell(DASH if value is None else f"{100 * value:g}%")
-
-
-def words(value: object) -> Cell:
-    """Text that fits into a table.
-
-    >>> print(words("kept"), words(None))
-    kept -
-    """
-    return Cell(DASH if value is None else short(str(value)))
+    shown = ", ".join(short(name) for name in names[:limit])
+    hidden = len(names) - limit
+    return f"{shown} and {hidden} more" if hidden > 0 else shown
 
 
 def short(name: str, width: int = 40) -> str:
@@ -198,27 +210,75 @@ def short(name: str, width: int = 40) -> str:
     ('model_xxxxxxxxxxxxx...xxxxxxxxxxxxxxx_v2', 'two lines�[31m')
     """
     head = name if len(name) <= 4 * width else f"{name[:width]}{name[-width:]}"
-    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(head.split()))
-    cut = len(line) > width or len(head) < len(name)
-    return f"{line[: width // 2 - 1]}...{line[-(width - width // 2 - 2) :]}" if cut else line
+    on_one_line = " ".join(head.split())
+    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in on_one_line)
+    if len(line) <= width and len(head) == len(name):
+        return line
+    start = line[: width // 2 - 1]
+    end = line[-(width - width // 2 - 2) :]
+    return f"{start}...{end}"
 
 
-def _cell(written: Callable[[float], str], value: float, low: float, high: float, sign: str = "") -> Cell:
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian signs and emoji take two, combining ones none.
+
+    >>> columns_of("net"), columns_of("模型"), columns_of("e\u0301")
+    (3, 4, 1)
+    """
+    return sum(_columns_of_sign(sign) for sign in text)
+
+
+def padded(text: str, width: int, side: str = "<") -> str:
+    """Return a text filled with spaces to a width in columns of a terminal, on the right or (">") on the left.
+
+    >>> padded("net", 5), padded("模型", 5, ">")
+    ('net  ', ' 模型')
+    """
+    fill = " " * max(0, width - columns_of(text))
+    return fill + text if side == ">" else text + fill
+
+
+def _columns_of_sign(sign: str) -> int:
+    if unicodedata.combining(sign) or unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in WIDE else 1
+
+
+def _cell(write: Writer, value: float, low: float, high: float, sign: str = "") -> Cell:
+    """Return a value with a sign after it, and the ends of its interval without."""
     if isnan(value):
         return Cell(DASH)
-    text = f"{written(value)}{sign}" if isfinite(value) else written(value)
-    return Cell(text, "" if isnan(low) or isnan(high) else f"[{written(low)}, {written(high)}]")
+    text = f"{write(value)}{sign}" if isfinite(value) else write(value)
+    if isnan(low) or isnan(high):
+        return Cell(text)
+    return Cell(text, f"[{write(low)}, {write(high)}]")
 
 
-def _written(value: float, low: float, high: float) -> Callable[[float], str]:
+def _writer(value: float, low: float, high: float) -> Writer:
     """How to write a value and the ends of its interval: with the same decimals, or with an exponent."""
-    half = (high - low) / 2
-    known = 0 < half < inf
-    size = _size(max(abs(value), half) if known else value)
-    digits = max(3, min(6, size + 1 - _size(half))) if known else 3
-    if not -4 <= size < 7:
+    digits = _digits(value, low, high)
+    decimals = _own_decimals(value, low, high)
+    if decimals is None:
         return lambda x: f"{x:.{digits}g}"
-    return _decimals(max(0, digits - 1 - size))
+    return _decimals(decimals)
+
+
+def _digits(value: float, low: float, high: float) -> int:
+    """Significant digits: three, or more where the interval is narrower than that."""
+    half = (high - low) / 2
+    if not 0 < half < inf:
+        return 3
+    largest = max(abs(value), half)
+    return max(3, min(DIGITS, _size(largest) + 1 - _size(half)))
+
+
+def _own_decimals(value: float, low: float, high: float) -> int | None:
+    """Decimals of a number on its own; None where it is written with an exponent."""
+    half = (high - low) / 2
+    size = _size(max(abs(value), half) if 0 < half < inf else value)
+    if not -4 <= size < 7:
+        return None
+    return max(0, _digits(value, low, high) - 1 - size)
 
 
 def _size(value: float) -> int:
@@ -226,10 +286,62 @@ def _size(value: float) -> int:
     return floor(log10(abs(value))) if isfinite(value) and value else 0
 
 
-def _decimals(decimals: int) -> Callable[[float], str]:
+def _decimals(decimals: int) -> Writer:
     return lambda x: f"{round(x, decimals) + 0.0:,.{decimals}f}"
 
 
-def _percent(decimals: int) -> Callable[[float], str]:
-    fixed = _decimals(decimals)
-    return lambda x: f"{100 * x:.3g}" if 1e4 <= abs(x) < inf else fixed(100 * x)
+def _percent(decimals: int) -> Writer:
+    """How to write a share in percent, without the sign."""
+    write = _decimals(decimals)
+
+    def written(x: float) -> str:
+        is_huge = 1e4 <= abs(x) < inf
+        return f"{100 * x:.3g}" if is_huge else write(100 * x)
+
+    return written
+
+
+def _share_decimals(value: float, low: float, high: float) -> int:
+    """Decimals of one share in percent."""
+    if value in (0, 1):
+        return 0 if isnan(low + high) else 1
+    return 1 if 0.01 <= value <= 0.99 else 2
+
+
+def _share(value: float, low: float, high: float, decimals: int) -> Cell:
+    whole = value in (0, 1) and isnan(low + high)
+    cell = _cell(_percent(0 if whole else decimals), value, low, high, "%")
+    if cell.text == f"{0:.{decimals}f}%" and value > 0:
+        return Cell("<0.01%", cell.interval)
+    if cell.text == f"{100:.{decimals}f}%" and value < 1:
+        return Cell(">99.99%", cell.interval)
+    return cell
+
+
+def _number(value: float, low: float, high: float, decimals: int) -> Cell:
+    return _cell(_decimals(decimals), value, low, high)
+
+
+def _shared_share_decimals(values: Sequence[Estimate]) -> int | None:
+    decimals = [_share_decimals(value.value, value.low, value.high) for value in values if value.is_finite]
+    return max(decimals, default=None)
+
+
+def _shared_decimals(values: Sequence[Estimate]) -> int | None:
+    """Decimals with which all numbers of a column keep two digits and none shows more than six; None without such."""
+    finite = [value for value in values if value.is_finite and value.value]
+    alone = [_own_decimals(value.value, value.low, value.high) for value in finite]
+    known = [decimals for decimals in alone if decimals is not None]
+    if not known or len(known) < len(alone):
+        return None
+    sizes = [_size(value.value) for value in finite]
+    room = DIGITS - 1 - max(0, *sizes)
+    decimals = min(max(known), max(room, 0))
+    return decimals if decimals > -min(sizes) else None
+
+
+SHARED_DECIMALS: Mapping[Format, Callable[[Sequence[Estimate]], int | None]] = {
+    number: _shared_decimals,
+    share: _shared_share_decimals,
+}
+WITH_DECIMALS: Mapping[Format, Callable[..., Cell]] = {number: _number, share: _share}

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from importlib.util import find_spec
-from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from uccurve._arrays import evenly
-from uccurve.words.columns import LEVELS, PAIRS, SEGMENTS, TITLES, Column, chosen, filled, level_columns, model_columns
-from uccurve.words.formats import coverage, fixed, short
+from uccurve.words.columns import (
+    LEVELS,
+    PAIRS,
+    SEGMENTS,
+    TITLES,
+    Column,
+    chosen,
+    filled,
+    level_columns,
+    model_columns,
+)
+from uccurve.words.formats import columns_of, coverage, joined, padded, short
+from uccurve.words.phrases import Shipment
 
 if TYPE_CHECKING:
-    from uccurve.results import Assessment, Comparison, Segment
+    from uccurve.results import Assessment, Comparison, ModelRow, Segment
 
-PAIRS_SHOWN, SEGMENTS_SHOWN, LEVELS_SHOWN = 5, 10, 6  # how many pairs, segments and levels a first look shows
+# How many pairs, segments and levels a first look shows.
+PAIRS_SHOWN = 5
+SEGMENTS_SHOWN = 10
+LEVELS_SHOWN = 6
 HOVER = 400  # characters of a name that are shown on hover
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Table:
     """Columns and the rows that they are read from, under a title."""
 
     title: str
@@ -36,7 +50,8 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
     full : bool
         Show the reasons, the decomposition, the paper's numbers, all pairs and all failing segments too.
     """
-    return "\n\n".join(part if isinstance(part, str) else aligned(part) for part in layout(assessment, full=full))
+    parts = layout(assessment, full=full)
+    return "\n\n".join(part if isinstance(part, str) else aligned(part) for part in parts)
 
 
 def layout(assessment: Assessment, *, full: bool = False) -> Iterator[str | Table]:
@@ -45,15 +60,20 @@ def layout(assessment: Assessment, *, full: bool = False) -> Iterator[str | Tabl
     yield assessment.verdict.text
     if full and assessment.verdict.reasons:
         yield "\n".join(f"- {reason}" for reason in assessment.verdict.reasons)
-    yield first._replace(title="")
+    yield replace(first, title="")
     yield from others
-    if notes := [*sentences(assessment), *(_crossings(assessment) if full else ())]:
+    notes = [*sentences(assessment)]
+    if full:
+        notes += _crossings(assessment)
+    if notes:
         yield "\n".join(notes)
 
 
 def html(assessment: Assessment) -> str:
     """Return the same as small HTML tables."""
-    parts = [f"<p><strong>{escape(assessment.verdict.text)}</strong></p>"]
+    headline, *lines = assessment.verdict.text.split("\n")
+    parts = [f"<p><strong>{escape(headline)}</strong></p>"]
+    parts += [f"<p>{escape(line)}</p>" for line in lines]
     parts += [_marked_up(table) for table in tables(assessment)]
     parts += [f"<p>{escape(sentence)}</p>" for sentence in sentences(assessment)]
     return "".join(parts)
@@ -73,110 +93,219 @@ def frame(columns: Mapping[str, Sequence[Any]], backend: Any = None) -> Any:
 def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     """Tables that have something to show: of the models, first the verdict's, of pairs and of failing segments."""
     settings = assessment.settings
-    for group in TITLES if full else list(TITLES)[:1]:
+    groups = list(TITLES) if full else list(TITLES)[:1]
+    for group in groups:
         columns = model_columns(group, assessment.rows, settings)
         if columns:
             yield Table(filled(TITLES[group], settings), columns, assessment.ranking)
-    yield from _levels(assessment, full=full)
-    found, total = sum(one.better is not None for one in assessment.comparisons), len(assessment.comparisons)
-    title = f"{found} of {total} {'pair differs' if total == 1 else 'pairs differ'} significantly"
+    yield from _level_tables(assessment, full=full)
+    yield from _pair_tables(assessment, full=full)
+    yield from _segment_tables(assessment, full=full)
+
+
+def _pair_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+    """All pairs, or those of the model to ship where there are more than two models."""
+    settings = assessment.settings
+    total = len(assessment.comparisons)
+    different = sum(pair.better is not None for pair in assessment.comparisons)
+    untested = sum(not pair.is_tested for pair in assessment.comparisons)
+    differs = "pair differs" if total == 1 else "pairs differ"
+    title = f"{different} of {total} {differs} significantly"
+    if untested:
+        title += f", {untested} not tested"
     pairs: Sequence[Comparison] = assessment.comparisons
     if not full:  # of two models the verdict has said it all
         title = f"{short(assessment.verdict.model)} vs. the others (of all models, {title})"
         pairs = pairs_of_best(assessment)[:PAIRS_SHOWN] if total > 1 else []
     if pairs:
         yield Table(title, chosen(PAIRS, pairs, settings), pairs)
-    left = listed_segments(assessment)
-    if left:
-        shown, s = left if full else left[:SEGMENTS_SHOWN], "s" if len(left) == 1 else ""
-        verb = f"stay{s} short of {coverage(settings.coverage)} as shipped" if settings.coverage else f"fail{s}"
-        first = f"; the first {len(shown)}" if len(shown) < len(left) else ""
-        whose = " of all models" if len(assessment.rows) > 1 else ""
-        title = f"{len(left)} of {len(assessment.segments)} segments{whose} {verb}{first}"
-        yield Table(title, chosen(SEGMENTS, shown, settings), shown)
 
 
 def pairs_of_best(assessment: Assessment) -> list[Comparison]:
     """Pairs of the model to ship, which comes first in each, with the others, the next best first."""
-    best, rank = assessment.verdict.model, {row.name: row.rank for row in assessment.rows}
-    own = [one for one in assessment.comparisons if best in (one.first, one.second)]
-    return sorted((one if one.first == best else _turned(one) for one in own), key=lambda one: rank[one.second])
+    best = assessment.verdict.model
+    pairs = [_with_first(pair, best) for pair in assessment.comparisons if best in (pair.first, pair.second)]
+    rank = {row.name: row.rank for row in assessment.rows}
+    return sorted(pairs, key=lambda pair: rank[pair.second])
 
 
-def _turned(pair: Comparison) -> Comparison:
-    """Return the same test with the other model first."""
-    low, high = -pair.high, -pair.low
-    return replace(pair, first=pair.second, second=pair.first, difference=-pair.difference, low=low, high=high)
+def _with_first(pair: Comparison, name: str) -> Comparison:
+    """Return the same test with the model of this name first."""
+    if pair.first == name:
+        return pair
+    difference = pair.difference
+    turned = replace(difference, value=-difference.value, low=-difference.high, high=-difference.low)
+    return replace(pair, first=pair.second, second=pair.first, difference=turned)
 
 
-def _levels(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+def _level_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     """Nominal against observed coverage of models with several levels, and in full the pairs on their WIS."""
-    rows, settings = [row for row in assessment.ranking if row.levels], assessment.settings
+    settings = assessment.settings
+    rows = [row for row in assessment.ranking if row.levels]
     if not rows:
         return
+    levels = [level for row in rows for level in row.levels]
     if full:
-        levels = [level for row in rows for level in row.levels]
         yield Table("Calibration by level", chosen(LEVELS, levels, settings), levels)
-        if assessment.wis_comparisons:
-            pairs = (replace(one, heading="difference in WIS") if one.field == "difference" else one for one in PAIRS)
-            yield Table("Pairs by WIS", chosen(pairs, assessment.wis_comparisons, settings), assessment.wis_comparisons)
+        yield from _wis_tables(assessment)
         return
-    names = sorted({level.level for row in rows for level in row.levels})
-    shown = [names[i] for i in evenly(len(names), LEVELS_SHOWN)]
-    yield Table("Coverage by level, as delivered", chosen(level_columns(shown), rows, settings), rows)
+    nominal = sorted({level.level for level in levels})
+    shown = [nominal[place] for place in evenly(len(nominal), LEVELS_SHOWN)]
+    columns = chosen(level_columns(shown), rows, settings)
+    yield Table("Coverage by level, as delivered", columns, rows)
+
+
+def _wis_tables(assessment: Assessment) -> Iterator[Table]:
+    """Pairs of models on their WIS."""
+    pairs = assessment.wis_comparisons
+    if not pairs:
+        return
+    columns = [_of_wis(column) for column in PAIRS]
+    yield Table("Pairs by WIS", chosen(columns, pairs, assessment.settings), pairs)
+
+
+def _of_wis(column: Column) -> Column:
+    return replace(column, heading="difference in WIS") if column.name == "difference" else column
+
+
+def _segment_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+    """Segments that fall short as shipped."""
+    shown = listed_segments(assessment)
+    if not shown:
+        return
+    title = segments_title(assessment)
+    if not full and len(shown) > SEGMENTS_SHOWN:
+        shown = shown[:SEGMENTS_SHOWN]
+        title += f"; the first {SEGMENTS_SHOWN}"
+    yield Table(title, chosen(SEGMENTS, shown, assessment.settings), shown)
+
+
+def segments_title(assessment: Assessment) -> str:
+    """Return how many segments fall short, of how many, and how many were not tested."""
+    segments = assessment.segments
+    asked = assessment.settings.coverage
+    failing = sum(segment.short for segment in segments)
+    untested = sum(not segment.is_tested for segment in segments)
+    what = "segments" if len(assessment.rows) == 1 else "model-segment pairs"
+    if asked is None:
+        than = "than the model's other rows"
+        claim = f"{failing} of {len(segments)} {what} {_cover(failing)} significantly less {than}"
+    else:
+        claim = (
+            f"Even after rescaling, {failing} of {len(segments)} {what} {_cover(failing)} significantly "
+            f"less than {coverage(asked)}"
+        )
+    return f"{claim}; {untested} not tested" if untested else claim
+
+
+def _cover(count: int) -> str:
+    return "covers" if count == 1 else "cover"
 
 
 def listed_segments(assessment: Assessment) -> list[Segment]:
     """Segments that the factor for all rows leaves short, those of the model to ship first, then by p-value."""
-    left = (one for one in assessment.segments if one.short)
-    return sorted(left, key=lambda one: (one.model != assessment.verdict.model, one.short_pvalue, one.pvalue))
+    shipped = assessment.verdict.model
+    failing = [segment for segment in assessment.segments if segment.short]
+    return sorted(failing, key=lambda segment: (segment.model != shipped, segment.shipped_pvalue, segment.pvalue))
 
 
 def sentences(assessment: Assessment) -> Iterator[str]:
     """Return what the tables leave out, and what a reader must know before trusting them."""
     settings = assessment.settings
     for row in assessment.ranking:
-        yield from fixed(row, assessment.segments)
+        yield from fixed(row, assessment)
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
-    if not all(isnan(row.coverage_low) for row in assessment.rows):
+    if any(row.coverage.has_interval for row in assessment.rows):
         yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals."
     if settings.block:
         yield f"Dependent rows: {settings.block}."
 
 
+def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:
+    """Return which failing segments of a model its factor fixes, and which are only no longer shown to fail.
+
+    A segment is fixed where its coverage as shipped reaches the target up to the tolerance.
+    """
+    settings = assessment.settings
+    failing = [segment for segment in assessment.segments if segment.model == row.name and segment.fails]
+    passing = [segment for segment in failing if not segment.short]
+    if not passing or settings.coverage is None:
+        return
+    tolerance = settings.tolerance if settings.tolerance >= 0 else 0.0
+    floor = settings.coverage - tolerance
+    reaching = [segment for segment in passing if segment.shipped_coverage.value >= floor]
+    doubtful = [segment for segment in passing if segment.shipped_coverage.value < floor]
+    bands = f"Bands {Shipment(row.name, row.move, row.side).change}"
+    claims = []
+    if reaching:
+        claims.append(f"fix {_which(len(reaching), len(failing))} of {short(row.name)}")
+    if doubtful:
+        covers = joined(
+            [f"{short(segment.title)} ({100 * segment.shipped_coverage.value:.1f}%)" for segment in doubtful]
+        )
+        claims.append(f"leave {covers} below {coverage(settings.coverage)}, though no longer shown to fail")
+    yield f"{bands} {joined(claims)}."
+
+
+def _which(count: int, total: int) -> str:
+    """How many of the failing segments."""
+    segments = "failing segment" if total == 1 else "failing segments"
+    if count < total:
+        return f"{count} of the {total} {segments}"
+    words = {1: "the", 2: "both"}
+    return f"{words.get(total, f'all {total}')} {segments}"
+
+
 def _crossings(assessment: Assessment) -> Iterator[str]:
     """Return where curves cross."""
-    for one in assessment.crossings:
-        yield f"{' vs. '.join(map(short, one.names))}: {one.verdict.rstrip('.')}."
+    for pair in assessment.crossings:
+        names = " vs. ".join(short(name) for name in pair.names)
+        yield f"{names}: {pair.verdict.rstrip('.')}."
 
 
 def aligned(table: Table) -> str:
     """Return the title and the table in fixed width; words on the left, numbers on the right."""
-    columns = []
-    for column in table.columns:
-        cells = [column.cell(row, interval=not column.brief) for row in table.rows]
-        intervals = [f" {cell.interval}" if cell.interval else "" for cell in cells]
-        value, interval = max(len(cell.text) for cell in cells), max(map(len, intervals))
-        side, width = "<" if column.is_text else ">", max(len(column.heading), value + interval)
-        lines = [f"{cell.text:{side}{value}}{end:<{interval}}" for cell, end in zip(cells, intervals, strict=True)]
-        columns.append([f"{line:{side}{width}}" for line in (column.heading, *lines)])
+    columns = [_aligned_column(column, table.rows) for column in table.columns]
+    lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
     title = [table.title] if table.title else []
-    return "\n".join([*title, *("  ".join(line).rstrip() for line in zip(*columns, strict=True))])
+    return "\n".join([*title, *lines])
+
+
+def _aligned_column(column: Column, rows: Sequence[Any]) -> list[str]:
+    """Return the heading and the cells of a column, all of one width, brackets below brackets."""
+    cells = column.cells(rows, interval=not column.brief)
+    intervals = [f" {cell.interval}" if cell.interval else "" for cell in cells]
+    value_width = max(columns_of(cell.text) for cell in cells)
+    interval_width = max(columns_of(interval) for interval in intervals)
+    width = max(columns_of(column.heading), value_width + interval_width)
+    side = "<" if column.is_text else ">"
+    lines = [column.heading]
+    for cell, interval in zip(cells, intervals, strict=True):
+        lines.append(padded(cell.text, value_width, side) + padded(interval, interval_width))
+    return [padded(line, width, side) for line in lines]
 
 
 def _marked_up(table: Table) -> str:
-    heads = "".join(f'<th title="{escape(column.help)}">{escape(column.heading)}</th>' for column in table.columns)
-    lines = ("".join(_table_cell(column, row) for column in table.columns) for row in table.rows)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    heads = [f'<th title="{escape(column.help)}">{escape(column.heading)}</th>' for column in table.columns]
+    columns = [_marked_up_column(column, table.rows) for column in table.columns]
+    body = [f"<tr>{''.join(cells)}</tr>" for cells in zip(*columns, strict=True)]
     caption = f"<caption>{escape(table.title)}</caption>"
-    return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table>{caption}<thead><tr>{''.join(heads)}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _table_cell(column: Column, row: Any) -> str:
-    """Return one cell; words on the left, with the full text on hover where it was shortened."""
-    cell = column.cell(row)
-    if not column.is_text:
-        return f"<td>{escape(cell.text)}{f' <small>{escape(cell.interval)}</small>' if cell.interval else ''}</td>"
-    full = short(str(column.read(row) or cell.text), HOVER)
-    hover = f' title="{escape(full)}"' if full != cell.text else ""
-    return f'<td style="text-align: left"{hover}>{escape(cell.text)}</td>'
+def _marked_up_column(column: Column, rows: Sequence[Any]) -> list[str]:
+    """Return the cells of a column; words on the left, with the full text on hover where it was shortened."""
+    marked_up = []
+    for row, cell in zip(rows, column.cells(rows), strict=True):
+        if column.is_text:
+            marked_up.append(_words_cell(str(column.read(row) or cell.text), cell.text))
+        else:
+            interval = f" <small>{escape(cell.interval)}</small>" if cell.interval else ""
+            marked_up.append(f"<td>{escape(cell.text)}{interval}</td>")
+    return marked_up
+
+
+def _words_cell(full: str, shown: str) -> str:
+    hover_text = short(full, HOVER)
+    hover = f' title="{escape(hover_text)}"' if hover_text != shown else ""
+    return f'<td style="text-align: left"{hover}>{escape(shown)}</td>'

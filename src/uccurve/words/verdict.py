@@ -1,286 +1,487 @@
-"""Verdict: which model to ship, with which factor on its bands, and how sure that is, in fields and in words."""
+"""Verdict in words: the headline, the text and the reasons of a decision, composed here and nowhere else."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from math import ceil, isfinite, isnan, nan
+from typing import Any
 
 from uccurve._refusals import as_written
-from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict, few_rows
+from uccurve.estimate import Move
+from uccurve.results import AssessmentSettings, Comparison, Missing, ModelRow, Segment, Verdict
 from uccurve.words.columns import written
-from uccurve.words.formats import alike, change, counted, coverage, is_reachable, number, p, percent, share, short
+from uccurve.words.formats import alike, counted, coverage, joined, number, p, percent, share, short
+from uccurve.words.phrases import Shipment, movers, percent_more
 
 BROKEN = ("too narrow", "too wide")
-LISTED = 3  # models or segments that are named before the rest are counted
-# Shares of a score by which another must be lower as shipped, or differ at all, to be worth a sentence.
-MATERIAL, ROUNDING = 0.01, 1e-9
-# A coverage interval that reaches down to this many times the promised odds of a miss tells hardly anything.
-TELLING = 3
+NAMED = 3  # models or segments that are named before the rest are counted
+SENTENCES = 4  # sentences after the headline, before what is never counted out
+NOTHING_BETTER = "nothing is shown to be better"
+OVER_ALL_LEVELS = "over all levels (potential CRPS)"
+# Share of a number by which another must differ to be worth a sentence, and up to which both are the same.
+MATERIAL = 0.01
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The model to ship, the others (next best first) and the evidence."""
+    """A decision, and the evidence that it is told with."""
 
-    best: ModelRow
-    others: Sequence[ModelRow]
+    decision: Verdict
+    rows: tuple[ModelRow, ...]
     settings: AssessmentSettings
     comparisons: Sequence[Comparison]
     segments: Sequence[Segment]
-    name: str  # of the model to ship, as it appears in a sentence
-    target: str  # the coverage that was asked for, or is shown
+    missing: Missing | None
+    not_tested: Sequence[str]
+    pockets: Any
+
+    @property
+    def model(self) -> ModelRow:
+        """The model to ship."""
+        return self.row(self.decision.model)
+
+    @property
+    def name(self) -> str:
+        """Its name, as it appears in a sentence."""
+        return short(self.decision.model)
+
+    @property
+    def target(self) -> str:
+        """The coverage that this is for."""
+        return coverage(self.decision.coverage).text
+
+    @property
+    def best(self) -> ModelRow:
+        """The best model that reaches the target, or the best of all where none does."""
+        return min(self.rows, key=lambda row: (not row.move.is_reachable, row.rank))
+
+    @property
+    def others(self) -> list[ModelRow]:
+        """All other models than the one to ship, best first, those that reach the target before the rest."""
+        others = [row for row in self.rows if row.name != self.decision.model]
+        return sorted(others, key=lambda row: (not row.move.is_reachable, row.rank))
+
+    @property
+    def alike(self) -> list[ModelRow]:
+        """Models that are not shown to differ from the one to ship as the best one is not, without itself."""
+        names = {self.best.name, *self.decision.tied}
+        return [row for row in self.others if row.name in names]
+
+    def row(self, name: str) -> ModelRow:
+        """Return the row of a model."""
+        return next(row for row in self.rows if row.name == name)
 
     def pvalue(self, row: ModelRow) -> float:
         """Adjusted p-value of the model to ship against another; nan where they were not tested."""
-        return adjusted_pvalue(self.comparisons, self.best, row)
+        names = {self.decision.model, row.name}
+        for pair in self.comparisons:
+            if {pair.first, pair.second} == names:
+                return pair.pvalue_holm
+        return nan
 
-    def is_worse(self, row: ModelRow) -> bool:
-        """Whether a model is shown to be worse than the one to ship."""
-        return row.rank > self.best.rank and self.pvalue(row) <= 1 - self.settings.confidence_level
+    def shipment(self, row: ModelRow) -> Shipment:
+        """Return what is done to a model: to the one to ship what the verdict says, to others what their row says."""
+        moved_level = row.level if row.level != self.decision.coverage else None
+        if row.name == self.decision.model:
+            move = decided_move(self.decision, row)
+            return Shipment(row.name, move, row.side, moved_level, self.decision.unchanged)
+        return Shipment(row.name, row.move, row.side, moved_level)
 
 
-def adjusted_pvalue(comparisons: Sequence[Comparison], one: ModelRow, two: ModelRow) -> float:
-    """Return the adjusted p-value of two models; nan where they were not tested."""
-    names = {one.name, two.name}
-    return next((pair.pvalue_holm for pair in comparisons if {pair.first, pair.second} == names), nan)
-
-
-def verdict(
+def worded(
+    decision: Verdict,
+    *,
     rows: Sequence[ModelRow],
     settings: AssessmentSettings,
-    *,
     comparisons: Sequence[Comparison] = (),
     segments: Sequence[Segment] = (),
+    missing: Missing | None = None,
+    not_tested: Sequence[str] = (),
+    pockets: Any = None,
 ) -> Verdict:
-    """Decide which model to ship: the best that some factor brings to the target, or the best where none does.
+    """Return the decision with its headline, text and reasons."""
+    case = Case(decision, tuple(rows), settings, comparisons, segments, missing, not_tested, pockets)
+    headline = _headline(case)
+    sentences = list(_sentences(case))[:SENTENCES]
+    lines = [" ".join([headline, *sentences]), *_never_left_out(case)]
+    reasons = tuple(dict.fromkeys(_reasons(case)))
+    return replace(decision, headline=headline, text="\n".join(lines), reasons=reasons)
 
-    Parameters
-    ----------
-    rows : sequence of ModelRow
-        In any order; `rank` decides.
-    settings : AssessmentSettings
-    comparisons, segments
-        What else was found, as in `Assessment`.
-    """
-    best, *others = sorted(rows, key=lambda row: (not is_reachable(row), row.rank))
-    name, target = short(best.name), coverage(settings.shown_coverage).text
-    case = Case(best, others, settings, comparisons, segments, name, target)
-    second = others[0] if others else None
-    return Verdict(
-        model=best.name,
-        scale=best.scale,
-        coverage=settings.shown_coverage,
-        half_width=best.half_width,
-        score=best.score,
-        runner_up=second.name if second else None,
-        pvalue=case.pvalue(second) if second else nan,
-        decided=second is not None and case.is_worse(second),
-        text=" ".join(_sentences(case)),
-        reasons=tuple(dict.fromkeys(_reasons(case))),
-        shift=best.shift,
-        level=best.level,
-    )
+
+def decided_move(decision: Verdict, row: ModelRow) -> Move:
+    """Return what moves the bands of the model to ship: the verdict's number, with the interval of the row."""
+    estimate = row.move.estimate
+    value = decision.shift if row.move.kind == "shift" else decision.scale
+    return Move(row.move.kind, replace(estimate, value=value))
+
+
+# The headline
+
+
+def _headline(case: Case) -> str:
+    decision, settings = case.decision, case.settings
+    if settings.coverage is None:
+        return _best_over_all_levels(case)
+    if not decision.reachable:
+        return _out_of_reach(case)
+    if decision.model == settings.incumbent:
+        return _kept(case)
+    ship = f"ship {case.shipment(case.model).shipped} for {case.target} coverage"
+    if case.alike:
+        return f"{_no_winner(case)}: {ship}; {_score_alike(case)}."
+    return f"{ship[0].upper()}{ship[1:]}."
+
+
+def _best_over_all_levels(case: Case) -> str:
+    """The headline where no coverage was asked for."""
+    if not case.others:
+        return f"{case.name} has a potential CRPS of {number(case.model.crps.value)}."
+    if case.decision.model == case.settings.incumbent:
+        return _kept(case)
+    if case.alike:
+        names = _several([short(row.name) for row in case.alike])
+        return f"{_no_winner(case)}: {case.name} and {names} score alike {OVER_ALL_LEVELS}."
+    return f"{case.name} scores best {OVER_ALL_LEVELS}."
+
+
+def _out_of_reach(case: Case) -> str:
+    mover = movers(row.move for row in case.rows)
+    whom = "any model" if case.others else case.name
+    return f"No {mover} brings {whom} to {case.target} coverage."
+
+
+def _kept(case: Case) -> str:
+    return f"Keep {case.name} (incumbent): {NOTHING_BETTER}."
+
+
+def _no_winner(case: Case) -> str:
+    tested = any(case.pvalue(row) >= 0 for row in case.alike)
+    return "No clear winner" if tested else "No clear winner (not tested)"
+
+
+def _score_alike(case: Case) -> str:
+    """Which models score as well as the one to ship, as far as the data tell."""
+    names = [case.shipment(row).named for row in case.alike]
+    tested = any(case.pvalue(row) >= 0 for row in case.alike)
+    if not tested:
+        return f"{_several(names)} may score alike"
+    return f"{_several(names)} {'scores' if len(names) == 1 else 'score'} alike"
+
+
+def _several(names: Sequence[str]) -> str:
+    """Names as a list, or the first of them and how many more."""
+    if len(names) <= NAMED:
+        return joined(names)
+    return f"{names[0]} and {len(names) - 1} others"
+
+
+# The sentences after it
 
 
 def _sentences(case: Case) -> Iterator[str]:
-    """Sentences of the verdict, the decision first."""
-    best = case.best
-    yield _ship(case)
+    """What a reader needs beside the headline, the most important first."""
+    yield from _what_ships(case)
     yield from _rivals(case)
-    yield from _out_of_reach(case)
-    yield from _delivered(case)
-    yield from _disagreement(case)
-    if not case.others:
-        yield from _skill(best, "Its bands")
-    others = [level for level in best.levels if level.level != best.level]
-    broken = {word: [coverage(one.level).text for one in others if one.promise == word] for word in BROKEN}
-    if any(broken.values()):
-        listed = [f"{word} at {_joined(levels, 'and')}" for word, levels in broken.items() if levels]
-        yield f"Of its other levels, {case.name} is {', '.join(listed)}."
-    yield from _worst_segment(case)
+    yield _as_delivered(case)
+    yield from _first_of(_worst_segment(case), _disagreement(case), _broken_levels(case))
+
+
+def _first_of(*sentences: Iterator[str]) -> Iterator[str]:
+    """The first sentence of the first of several that have one."""
+    for iterator in sentences:
+        for sentence in iterator:
+            yield sentence
+            return
+
+
+def _what_ships(case: Case) -> Iterator[str]:
+    """Half-width of what ships and what the choice cost, or why nothing can ship as promised."""
+    decision = case.decision
+    if not decision.reachable:
+        yield _why_out_of_reach(case)
+        return
+    half_width = number(decision.half_width.value, decision.half_width.low, decision.half_width.high)
+    shipped = case.shipment(case.model).shipped
     if case.settings.coverage is None:
-        ranked = ": models are ranked by potential CRPS, and" if case.others else ";"
-        yield f"No coverage was asked for{ranked} {case.target} is an example."
-
-
-def _ship(case: Case) -> str:
-    """Return what to ship, or why nothing brings it to the target and what to do about it."""
-    best, begin, reach = case.best, f"Ship {case.name} with bands {change(case.best)}", f"{case.target} coverage"
-    if is_reachable(best):
-        between = "" if best.level in [one.level for one in best.levels] else ", interpolated"
-        level = "" if best.level is None else f" (on its {coverage(best.level)} intervals{between})"
-        return f"{begin}{level} for {reach}: half-width {written(best, 'half_width')}."
-    asked = as_written(case.settings.shown_coverage)
-    needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
-    if best.n < needed and isfinite(best.area_bandwidth_miss_rate):  # infinite where rows are uncoverable
-        why = f"is sure to reach {reach} with {counted(best.n, 'row')}; at least {needed:,} are needed"
+        yield f"No coverage was asked for; {case.target}, for example, needs {shipped}: half-width {half_width}."
+    elif decision.unchanged:
+        yield f"It already meets the target, so you can ship it unchanged: half-width {half_width}."
+    elif decision.model == case.settings.incumbent:
+        yield f"Ship {shipped} for {case.target} coverage: half-width {half_width}{_cost_of_choice(case)}."
     else:
-        blind = "too many errors lie on the side of a zero band; raise such bands with min_band"
-        why = f"reaches {reach}, because {blind}"
-    return f"{begin} only without the promise: no {_knob(best)} {why}."
+        yield f"Half-width {half_width}{_cost_of_choice(case)}."
+
+
+def _cost_of_choice(case: Case) -> str:
+    """What choosing among the models costs the one to ship, as the end of a sentence."""
+    choice = case.decision.choice
+    models = counted(choice.models, "model")
+    if choice.models > 1 and not choice.corrected:
+        return f"; not corrected for choosing from {models} on these rows"
+    own = Shipment(case.model.name, Move(case.model.move.kind, choice.own), case.model.side).change
+    because = f"because it was chosen from {models} on these rows"
+    if case.model.move.kind == "shift":
+        if abs(choice.multiplier) <= ROUNDING * abs(choice.own.value):
+            return ""
+        more = "more" if choice.multiplier > 0 else "less"
+        return f"; {own} by its own shift, and {number(abs(choice.multiplier))} {more} {because}"
+    if abs(choice.multiplier - 1) < 0.0005:
+        return ""
+    more = "more" if choice.multiplier > 1 else "less"
+    return f"; own factor {own}, and {percent_more(choice.multiplier)} {more} {because}"
+
+
+def _why_out_of_reach(case: Case) -> str:
+    """Why nothing brings the best model to the target, and what to do about it."""
+    row = case.model
+    asked = as_written(case.decision.coverage)
+    needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
+    mover = movers([row.move])
+    if row.n < needed:
+        return f"With {counted(row.n, 'row')} no {mover} is sure to reach it; at least {needed:,} are needed."
+    return f"Too many errors of {case.name} lie on the side of a zero band; raise such bands with min_band."
 
 
 def _rivals(case: Case) -> Iterator[str]:
-    """The runner-up, and whom the model to ship is not shown to beat."""
-    rivals = [row for row in case.others if is_reachable(row) == is_reachable(case.best)]
-    if not rivals:
-        return
-    second = rivals[0]
-    needs = f" {change(second)}, {written(second, 'half_width').text}" if is_reachable(second) else ""
-    yield f"Next: {short(second.name)}{needs}{f', {p(case.pvalue(second))}' if case.is_worse(second) else ''}."
-    close = [row for row in rivals if not case.is_worse(row)]
-    if not close:
-        return
-    if all(isnan(case.pvalue(row)) for row in close):
-        yield f"Whether {case.name} is better could not be tested."
-        return
-    named, choice = [f"{short(row.name)} ({p(case.pvalue(row))})" for row in close], ""
-    listed = _joined(named, "or") if len(named) <= LISTED else f"{named[0]} or {len(named) - 1} others"
-    lowest = min(close, key=lambda row: row.shipped_score)
-    if lowest.shipped_score < (1 - MATERIAL) * case.best.shipped_score:
-        lower, higher = (number(row.shipped_score) for row in (lowest, case.best))
-        choice = f": prefer {short(lowest.name)}, which scores lower as shipped ({lower} vs. {higher})"
-    yield f"The data do not show that {case.name} is better than {listed}{choice}."
+    """The runner-up, or why the one to ship is tied with others."""
+    if not case.others:
+        yield from _skill(case.model, "Its bands")
+    elif case.alike:
+        yield _why_tied(case)
+    else:
+        yield _runner_up(case)
 
 
-def _out_of_reach(case: Case) -> Iterator[str]:
-    """Which models no factor brings to the target, where the one to ship gets there."""
-    lost = [row for row in case.others if not is_reachable(row)]
-    if not lost or not is_reachable(case.best):
-        return
-    names = [short(row.name) for row in lost]
-    listed = _joined(names, "or") if len(names) <= LISTED else f"{len(names)} other models"
-    what = "score" if case.settings.ranked_by == "score" else "potential CRPS"
-    first = names[0] if len(names) > 1 else "it"
-    although = f", although {first} has the best {what}" if lost[0].rank == 1 else ""
-    yield f"No {_knob(lost[0])} brings {listed} to {case.target} coverage{although}."
+def _runner_up(case: Case) -> str:
+    """The next model, and what it would need."""
+    reachable = [row for row in case.others if row.move.is_reachable]
+    if not reachable or not case.decision.reachable:
+        return _lost(case)
+    second = reachable[0]
+    shipment = case.shipment(second)
+    half_width = number(second.half_width.value)
+    return f"Runner-up: {shipment.named}, half-width {half_width} (adjusted {p(case.pvalue(second))})."
 
 
-def _delivered(case: Case) -> Iterator[str]:
-    """The coverage of up to three models as delivered, and how many of the rest break their promise."""
-    best, others, broken = case.best, case.others, ""
-    named = others if len(others) < LISTED else others[:1]
-    rest = [row.promise in BROKEN for row in others[len(named) :] if row.promise]
-    if rest:
-        breaks = "break" if sum(rest) > 1 else "breaks"
-        broken = f"; {sum(rest) or 'none'} of the {len(rest)} others {breaks} the promise"
-    listed = "".join(f", {short(row.name)} {_covered(case, row)}" for row in named)
-    yield f"As delivered {case.name} covers {_covered(case, best)}{listed}{broken}."
-    if best.promise == "kept" and is_reachable(best) and not _is_unsure(case, best):
-        yield "Its bands keep the promise without a factor too."
+def _lost(case: Case) -> str:
+    """The others, none of which reaches the target."""
+    others = case.others
+    if not case.decision.reachable:
+        return f"{case.name} scores best of {counted(len(case.rows), 'model')} as delivered."
+    names = [short(row.name) for row in others]
+    although = f", although {names[0]} has the best score" if others[0].rank == 1 else ""
+    listed = joined(names, "or") if len(names) <= NAMED else f"the other {len(names)} models"
+    return f"No {movers(row.move for row in others)} brings {listed} to {case.target} coverage{although}."
 
 
-def _covered(case: Case, row: ModelRow) -> str:
-    """Coverage as delivered, and whether that is the promised one; said to be unsure where hardly anything is known."""
-    if not row.promise:
-        return share(row.coverage).text
-    unsure = f", but {written(row, 'coverage').interval} is too wide to tell"
-    return f"{share(row.coverage)} ({row.promise}{unsure if _is_unsure(case, row) else ''})"
+def _why_tied(case: Case) -> str:
+    """That the data do not tell the models apart, and which ones."""
+    best = case.best
+    tested = [row for row in case.alike if case.pvalue(row) >= 0]
+    if not tested:
+        return f"Whether {case.name} is better could not be tested."
+    if len(case.alike) > NAMED:
+        names = joined([short(row.name) for row in case.alike])
+        return f"Not shown to be worse than the best: {names}."
+    if best.name != case.decision.model:
+        others = f"{short(best.name)} ({p(case.pvalue(best))})"
+        return f"The data do not show that {others} is better than {case.name}."
+    others = joined([f"{short(row.name)} ({p(case.pvalue(row))})" for row in case.alike], "or")
+    return f"The data do not show that {case.name} is better than {others}."
 
 
-def _is_unsure(case: Case, row: ModelRow) -> bool:
-    promised, low = case.settings.shown_coverage, row.coverage_low
-    return row.promise == "kept" and (1 - low) * promised > TELLING * (1 - promised) * low
+def _as_delivered(case: Case) -> str:
+    """The coverage of up to three models as delivered, and how many of the rest miss the target."""
+    others = case.others
+    named = others if len(others) < NAMED else others[:1]
+    listed = "".join(f", {short(row.name)} {_covers(row)}" for row in named)
+    rest = [row for row in others[len(named) :] if row.promise]
+    return f"As delivered, {case.name} covers {_covers(case.model)}{listed}.{_rest_in_words(rest)}"
 
 
-def _disagreement(case: Case) -> Iterator[str]:
-    """Which models are better than the one to ship by criteria that do not rank, where the numbers as shown differ."""
-    rows, favoured = [row for row in case.others if is_reachable(row)], dict[str, list[str]]()
-    er = "er" if len(rows) == 1 else "est"
-    for field, sign, form, claim in (
-        ("half_width", 1, number, f"is narrow{er} at {case.target}"),
-        ("score", 1, number, f"has the low{er} score at {case.target}"),
-        ("shipped_score", 1, number, f"has the low{er} score as shipped"),
-        ("skill", -1, percent, f"has the high{er} skill"),
-    ):
-        own, values = getattr(case.best, field), [(getattr(row, field), row.name) for row in rows]
-        room = MATERIAL * abs(own) if field == "shipped_score" else 0.0
-        better = [one for one in values if sign * one[0] < sign * own - room and form(one[0]) != form(own)]
-        if better:
-            value, name = min(better, key=lambda one: sign * one[0])
-            favoured.setdefault(name, []).append(f"{claim} ({form(value)})")
-    models = [f"{short(name)} {' and '.join(claims)}" for name, claims in favoured.items()]
-    if models:
-        yield f"Criteria disagree: {', '.join(models)}."
+def _covers(row: ModelRow) -> str:
+    """Coverage as delivered, and whether that is the promised one."""
+    text = share(row.coverage.value).text
+    if row.promise is None:
+        return text
+    if row.promise == "unclear":
+        return f"{written(row, 'coverage')} (unclear)"
+    return f"{text} ({row.promise})"
+
+
+def _rest_in_words(rest: Sequence[ModelRow]) -> str:
+    """How many of the models that are not named miss the target."""
+    if not rest:
+        return ""
+    missing = sum(row.promise in BROKEN for row in rest)
+    total = counted(len(rest), "other model", "other models")
+    if missing == len(rest):
+        return f" The {total} {'misses' if missing == 1 else 'miss'} the target as well."
+    if not missing:
+        return f" The {total} {'does' if len(rest) == 1 else 'do'} not miss the target."
+    return f" Of the {total}, {missing} {'misses' if missing == 1 else 'miss'} the target."
 
 
 def _worst_segment(case: Case) -> Iterator[str]:
     """The segment with the lowest coverage of those that the model to ship leaves short."""
-    left = [one for one in case.segments if one.model == case.best.name and one.short]
-    if left:
-        worst, need = min(left, key=lambda one: one.short_coverage), ""
-        if is_reachable(worst):
-            need = f", would need {'' if isfinite(worst.scale) else 'bands '}{change(worst)}"
-        when = "delivered" if isnan(worst.shipped_pvalue) else "shipped"
-        yield f"Worst segment: {short(worst.title)} (covers {share(worst.short_coverage)} as {when}{need})."
+    short_ones = [segment for segment in case.segments if segment.short and segment.model == case.decision.model]
+    if not short_ones:
+        return
+    worst = min(short_ones, key=lambda segment: segment.shipped_coverage.value)
+    covered = share(worst.shipped_coverage.value)
+    bound = "" if isnan(worst.at_most) else f" ({share(worst.at_most)} at most)"
+    need = ""
+    if worst.move.is_reachable:
+        change = Shipment(case.model.name, worst.move, case.model.side).change
+        need = f"; it would need bands {change}"
+    yield f"Worst segment: {short(worst.title)} covers {covered}{bound} as shipped{need}."
+
+
+def _disagreement(case: Case) -> Iterator[str]:
+    """Which models are better than the one to ship by criteria that do not rank, where the numbers as shown differ."""
+    claims = [*_narrowest(case), *_best_by_wis(case)]
+    if claims:
+        yield f"Criteria disagree: {joined(claims)}."
+
+
+def _narrowest(case: Case) -> Iterator[str]:
+    rows = [row for row in case.others if row.move.is_reachable]
+    if not rows or not case.decision.reachable:
+        return
+    narrowest = min(rows, key=lambda row: row.half_width.value)
+    theirs = number(narrowest.half_width.value)
+    if narrowest.half_width.value < case.decision.half_width.value and theirs != number(case.decision.half_width.value):
+        superlative = "narrower" if len(rows) == 1 else "narrowest"
+        yield f"{short(narrowest.name)} is {superlative} at {case.target} (half-width {theirs})"
+
+
+def _best_by_wis(case: Case) -> Iterator[str]:
+    rows = [row for row in case.others if row.wis is not None]
+    ours = case.model.wis
+    if not rows or ours is None:
+        return
+    lowest = min(rows, key=lambda row: float(row.wis or nan))
+    theirs = float(lowest.wis or nan)
+    if theirs < float(ours) and number(theirs) != number(float(ours)):
+        yield f"{short(lowest.name)} has the lower WIS ({number(theirs)} vs. {number(float(ours))})"
+
+
+def _broken_levels(case: Case) -> Iterator[str]:
+    """Which of the other levels of the model to ship miss their coverage."""
+    claims = []
+    for promise in BROKEN:
+        levels = [coverage(level.level).text for level in case.model.levels if level.promise == promise]
+        if levels:
+            claims.append(f"{promise} at {joined(levels)}")
+    if claims:
+        yield f"Of its levels as delivered, {case.name} is {joined(claims)}."
+
+
+# What is never left out
+
+
+def _never_left_out(case: Case) -> Iterator[str]:
+    """Lines on the rows that were dropped and on what was not tested, where there is any."""
+    if case.missing is not None and case.missing.dropped:
+        yield dropped_rows(case.missing)
+    if case.not_tested:
+        parts = [sentence.rstrip(".") for sentence in case.not_tested]
+        yield f"Not tested: {'; '.join(parts)}."
+
+
+def dropped_rows(missing: Missing) -> str:
+    """Return how many rows were dropped, who lacks them, and which segments are gone.
+
+    >>> dropped_rows(Missing(dropped=20, kept=80, lacking={"net": 20, "tree": 0}, vanished=("cases",)))
+    'Dropped: 20 of 100 rows (net lacks 20). No rows are left of cases.'
+    """
+    total = missing.dropped + missing.kept
+    lacking = [f"{short(name)} lacks {count:,}" for name, count in missing.lacking.items() if count]
+    if len(lacking) > NAMED:
+        lacking = [*lacking[:NAMED], f"{counted(len(lacking) - NAMED, 'other')} more"]
+    whose = f" ({', '.join(lacking)})" if lacking else ""
+    gone = f" No rows are left of {joined([short(name) for name in missing.vanished])}." if missing.vanished else ""
+    return f"Dropped: {missing.dropped:,} of {counted(total, 'row')}{whose}.{gone}"
+
+
+# Reasons
 
 
 def _reasons(case: Case) -> Iterator[str]:
     """What lies behind the verdict, one sentence each."""
-    best, parts = case.best, case.best.decomposition
     yield from _contributions(case)
-    for second in case.others[:1]:
-        yield from _against(case, second)
-        yield from _skill(best, f"The bands of {case.name}")
-    if isfinite(parts.score) and parts.miscalibration > parts.score / 100:
-        score, cost = alike(parts.score, parts.miscalibration)
-        wrong = "scale" if isnan(best.shift) else "width"
-        yield f"As delivered {case.name} scores {score}, {cost} of it because its bands have the wrong {wrong}."
-    for row in (best, *case.others[:1]):
-        if few := few_rows(row, case.settings):
-            yield f"{few}."
+    if case.others:
+        yield from _against(case, case.others[0])
+        yield from _skill(case.model, f"The bands of {case.name}")
+    yield from _rescaling(case)
+    yield from _disagreement(case)
+    yield from _broken_levels(case)
 
 
 def _contributions(case: Case) -> Iterator[str]:
-    """What predictions and bands save over a single interval for all rows."""
-    parts = case.best.decomposition
-    if all(map(isfinite, astuple(parts))):
-        climatology, *texts = alike(parts.climatology, abs(parts.prediction), abs(parts.discrimination))
-        predictions, bands = (
-            f"{'save' if value >= 0 else 'cost'} {text}" if _is_shown(text) else "save nothing"
-            for text, value in zip(texts, (parts.prediction, parts.discrimination), strict=True)
-        )
-        yield (
-            f"A single interval for all rows would score {climatology}: the predictions of {case.name} {predictions}, "
-            f"its bands {bands}."
-        )
+    """What predictions and bands save over one interval for all rows."""
+    parts = case.model.decomposition
+    if not all(isfinite(value) for value in astuple(parts)):
+        return
+    climatology, prediction, bands = alike(parts.climatology, abs(parts.prediction), abs(parts.bands))
+    yield (
+        f"One interval for all rows would score {climatology}: the predictions of {case.name} "
+        f"{_saves(parts.prediction, prediction)}, its bands {_saves(parts.bands, bands)}."
+    )
+
+
+def _saves(value: float, text: str) -> str:
+    if not text.strip("0."):
+        return "save nothing"
+    return f"save {text}" if value > 0 else f"cost {text}"
 
 
 def _against(case: Case, second: ModelRow) -> Iterator[str]:
-    """What makes the difference in score from the runner-up: predictions or bands."""
-    own, other = case.best.decomposition, second.decomposition
-    gap, prediction = other.best_score - own.best_score, own.prediction - other.prediction
-    if isfinite(gap) and isfinite(prediction) and abs(gap) > ROUNDING * own.best_score:
-        saved = {"predictions": prediction, "bands": gap - prediction}
-        score, *texts = alike(abs(gap), *map(abs, saved.values()))
-        listed = [
-            f"its {what} save {text} {'more' if value > 0 else 'less'}"
-            for text, (what, value) in zip(texts, saved.items(), strict=True)
-            if _is_shown(text)
-        ]
-        lower = f"is {score} {'lower' if gap > 0 else 'higher'} than that of {short(second.name)}"
-        yield f"At {case.target} the score of {case.name} {lower}: {', '.join(listed)}."
+    """What makes the difference in score from the next model: predictions or bands."""
+    ours = case.model.decomposition
+    theirs = second.decomposition
+    gap = theirs.shipped - ours.shipped
+    prediction = ours.prediction - theirs.prediction
+    if not isfinite(gap) or not isfinite(prediction) or abs(gap) <= ROUNDING * ours.shipped:
+        return
+    bands = gap - prediction
+    texts = alike(abs(gap), abs(prediction), abs(bands))
+    saved = [*_saves_more("predictions", prediction, texts[1]), *_saves_more("bands", bands, texts[2])]
+    lower = "lower" if gap > 0 else "higher"
+    yield (
+        f"As shipped, the score of {case.name} is {texts[0]} {lower} than that of {short(second.name)}: "
+        f"{', '.join(saved)}."
+    )
+
+
+def _saves_more(what: str, value: float, text: str) -> Iterator[str]:
+    if text.strip("0."):
+        yield f"its {what} save {text} {'more' if value > 0 else 'less'}"
 
 
 def _skill(row: ModelRow, bands: str) -> Iterator[str]:
     """What a model's bands, as they are called, know beyond a constant band; nothing where that is undefined."""
-    if not isnan(row.skill):
-        value, does = written(row, "skill"), "are not shown to do better than"
-        if percent(row.skill_low) == percent(row.skill_high) == percent(0.0):
-            value, does = percent(row.skill), "do as well as"
-        elif row.skill_low > 0 or row.skill_high < 0:
-            does = "do better than" if row.skill > 0 else "do worse than"
-        yield f"{bands} {does} a constant band: skill {value}."
+    skill = row.skill
+    if isnan(skill.value):
+        return
+    is_zero = percent(skill.low) == percent(skill.high) == percent(0.0)
+    if is_zero:
+        yield f"{bands} do as well as a constant band: skill {percent(skill.value)}."
+    elif skill.low > 0 or skill.high < 0:
+        better = "better" if skill.value > 0 else "worse"
+        yield f"{bands} do {better} than a constant band: skill {written(row, 'skill')}."
+    else:
+        yield f"{bands} are not shown to do better than a constant band: skill {written(row, 'skill')}."
 
 
-def _knob(row: ModelRow) -> str:
-    return "shift" if isnan(row.scale) else "factor"
-
-
-def _is_shown(text: str) -> bool:
-    """Whether a number as written is not 0."""
-    return bool(text.strip("0."))
-
-
-def _joined(words: Sequence[str], last: str) -> str:
-    """Words as a list, with "and" or "or" before the last."""
-    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+def _rescaling(case: Case) -> Iterator[str]:
+    """What the factor (or shift) saves, where it is worth a sentence."""
+    parts = case.model.decomposition
+    if not isfinite(parts.delivered) or abs(parts.rescaling) <= MATERIAL * parts.delivered:
+        return
+    delivered, saved = alike(parts.delivered, abs(parts.rescaling))
+    mover = movers([case.model.move])
+    effect = "saves" if parts.rescaling > 0 else "costs"
+    yield f"As delivered, {case.name} scores {delivered}; the {mover} {effect} {saved}."
