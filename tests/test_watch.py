@@ -34,7 +34,7 @@ def test_a_kept_promise_is_learnt_and_then_ok() -> None:
     monitor = ucc.Monitor(coverage=0.9)
     assert monitor.status == "learning"
     statuses = [monitor.update(day, rows(seed=day)).status for day in range(25)]
-    assert statuses == ["learning"] * 20 + ["ok"] * 5
+    assert statuses == ["learning"] * 19 + ["ok"] * 6
     assert (monitor.status, monitor.since) == ("ok", None)
 
 
@@ -171,6 +171,43 @@ def test_at_most_some_days_are_kept() -> None:
     assert len(monitor.history()) == 400
     assert monitor.has_taken(10)
     assert not monitor.has_taken(450)
+    assert ucc.Monitor.from_json(monitor.to_json()).history() == monitor.history()
+    with pytest.raises(ValueError, match="10 is before the last 400 days, of which alone each is kept"):
+        monitor.update(10, (100, 10), replace=True)
+
+
+def test_what_rings_keeps_ringing_when_its_days_are_forgotten() -> None:
+    monitor = ucc.Monitor(coverage=0.9)
+    for day in range(30):
+        monitor.update(day, (1000, 100 if day < 25 else 300))
+    assert monitor.status == "ringing"
+    for day in range(30, 500):
+        monitor.update(day, (1000, 100))
+    assert (monitor.status, monitor.since) == ("ringing", 25)
+    monitor.acknowledge()
+    for day in range(500, 1000):
+        step = monitor.update(day, (1000, 100))
+    assert step.status == "ok"
+
+
+def test_what_is_forgotten_still_counts() -> None:
+    short, long = ucc.Monitor(coverage=0.9), ucc.Monitor(coverage=0.9)
+    rng = np.random.default_rng(5)
+    counts = [(1000, int(missed)) for missed in rng.binomial(1000, 0.1, size=450)]
+    for day, count in enumerate(counts):
+        short.update(day, count)
+        long.update(day, (1000, 999) if day == 440 else count)
+    long.update(440, counts[440], replace=True)
+    assert short.steps == long.steps
+    assert short.to_json() == long.to_json()
+
+
+def test_labels_are_ordered_by_the_numbers_in_them() -> None:
+    monitor = ucc.Monitor(coverage=0.9)
+    for week in range(8, 13):
+        monitor.update(f"week {week}", (100, 10))
+    with pytest.raises(ValueError, match="week 7 is before week 12"):
+        monitor.update("week 7", (100, 10))
 
 
 def test_a_field_that_a_later_version_adds_is_ignored() -> None:
@@ -201,6 +238,13 @@ HOSTILE = {
     "series that are none": (changed(series=3), "`series` must be a list"),
     "a model that is a number": (changed(series__0__model=3), r"in `series\[0\]`, `model` must be text"),
     "no rows": (changed(series__0__days__rows=[0, 1, 2]), r"in `series\[0\].days`, `rows` must be a list of integers"),
+    "too few totals": (
+        changed(series__0__now__starts__total=[1]),
+        r"in `series\[0\].now.starts`, `total` must have 22 entries; it has 1",
+    ),
+    "a negative sum": (changed(series__0__now__scatter__rows=-1), "`rows` must be a finite number of at least 0"),
+    "a day twice": (changed(series__0__days__label=[1, 1, 2]), "`label` must be in order"),
+    "an alarm without a day": (changed(series__0__now__memory__alarm={}), "`series.*alarm` lacks `evidence`"),
     "too few rows": (changed(series__0__days__rows=[1]), r"the lists of `series\[0\].days` must have one length"),
     "days out of order": (changed(series__0__days__label=[2, 1, 3]), "`label` must be in order"),
     "labels of two kinds": (changed(series__0__days__label=[1, "2", 3]), "must be text for all days or an integer"),

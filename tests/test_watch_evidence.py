@@ -9,12 +9,26 @@ import pytest
 from numpy.testing import assert_allclose
 
 from uccurve._vocabulary import Array
-from uccurve.watch import evidence as by_day
-from uccurve.watch.days import seasons
+from uccurve.watch.days import place_of
+from uccurve.watch.evidence import DifferenceEvidence, Promise, PromiseEvidence, Side
 
 ALPHA = 0.1
 TOLERANCE = 0.005
 STAKES = (0.02, 0.05, 0.15, 0.35, 0.65, 0.95)
+
+
+def evidence_after(
+    shares: Array, sizes: Array, *, side: Side = "both", period: int | None = None
+) -> tuple[Array, list[int]]:
+    """Evidence after each day, of one monitor or of many, and the start of the leading element."""
+    found = PromiseEvidence.of(Promise(ALPHA, TOLERANCE, side, period), shares.shape[1:])
+    levels: list[Array] = []
+    starts: list[int] = []
+    for day, (share, size) in enumerate(zip(shares, sizes, strict=True)):
+        found = found.after(share, float(size), day % (period or 1))
+        levels.append(found.starts.mean)
+        starts.append(int(np.max(found.starts.since)))
+    return np.array(levels), starts
 
 
 def t_density(z: float, degrees: float) -> float:
@@ -71,8 +85,8 @@ def test_evidence_is_what_its_definition_says() -> None:
     sizes = np.where(np.arange(40) % 7 == 6, 100, rng.integers(800, 1200, 40)).astype(float)
     rates = np.clip(np.where(np.arange(40) < 32, 0.1, 0.13) + 0.01 * rng.normal(size=40), 0, 1)
     shares = rng.binomial(sizes.astype(int), rates) / sizes
-    found = by_day.of_promise(shares, sizes, alpha=ALPHA, tolerance=TOLERANCE)
-    assert_allclose(found.days, slowly(shares, sizes), rtol=1e-9)
+    found, _ = evidence_after(shares, sizes)
+    assert_allclose(found, slowly(shares, sizes), rtol=1e-9)
 
 
 def simulated(
@@ -84,7 +98,7 @@ def simulated(
     if change is not None:
         rates[60:] = change
     shares = rng.binomial(rows, np.clip(rates + sd * rng.normal(size=(days, 100)), 0, 1)) / rows
-    return by_day.of_promise(shares, np.full(days, float(rows)), alpha=ALPHA, tolerance=TOLERANCE).days
+    return evidence_after(shares, np.full(days, rows))[0]
 
 
 @pytest.mark.parametrize("rows", [100, 5000])
@@ -114,8 +128,8 @@ def test_bands_that_became_too_wide_are_seen_too() -> None:
 def test_it_says_where_the_change_began() -> None:
     rng = np.random.default_rng(1)
     shares = rng.binomial(5000, np.where(np.arange(80) < 60, 0.1, 0.15)) / 5000
-    found = by_day.of_promise(shares, np.full(80, 5000.0), alpha=ALPHA, tolerance=TOLERANCE)
-    assert found.since[-1] == 60
+    _, since = evidence_after(shares, np.full(80, 5000))
+    assert since[-1] == 60
 
 
 def test_days_of_very_different_size_do_not_ring_by_themselves() -> None:
@@ -123,53 +137,67 @@ def test_days_of_very_different_size_do_not_ring_by_themselves() -> None:
     sizes = np.where(np.arange(700) % 7 >= 5, 50, 5000)[:, None]
     rates = 0.1 + 0.014 * rng.normal(size=(700, 50))
     shares = rng.binomial(sizes, rates) / sizes
-    found = by_day.of_promise(shares, sizes[:, 0].astype(float), alpha=ALPHA, tolerance=TOLERANCE)
-    assert (found.days >= 1000).any(axis=0).mean() <= 0.1
+    found, _ = evidence_after(shares, sizes[:, 0])
+    assert (found >= 1000).any(axis=0).mean() <= 0.1
 
 
 def test_a_weekly_pattern_hides_no_change_and_is_none() -> None:
     rng = np.random.default_rng(3)
     weekend = np.where(np.arange(200) % 7 >= 5, 0.05, -0.02)
-    weekdays = [day % 7 for day in range(200)]
     for change, rings in ((0.0, False), (0.04, True)):
         rates = 0.1 + weekend + np.where(np.arange(200) < 120, 0, change)
         shares = rng.binomial(1000, rates) / 1000
-        sizes = np.full(200, 1000.0)
-        found = by_day.of_promise(shares, sizes, alpha=ALPHA, tolerance=TOLERANCE, seasons=weekdays)
-        assert (found.days.max() >= 1000) == rings
+        found, _ = evidence_after(shares, np.full(200, 1000), period=7)
+        assert (found.max() >= 1000) == rings
 
 
 def test_small_days_are_only_bet_on() -> None:
     shares = np.full(60, 0.1)
     shares[-1] = 0.9
-    few = by_day.of_promise(shares, np.full(60, 20.0), alpha=ALPHA, tolerance=TOLERANCE)
-    many = by_day.of_promise(shares, np.full(60, 1000.0), alpha=ALPHA, tolerance=TOLERANCE)
-    assert few.days[-1] < 1000 < many.days[-1]
+    few, _ = evidence_after(shares, np.full(60, 20))
+    many, _ = evidence_after(shares, np.full(60, 1000))
+    assert few[-1] < 1000 < many[-1]
 
 
 def test_one_side_alone_is_watched_where_that_is_asked() -> None:
     shares = np.r_[np.full(40, 0.1), np.full(20, 0.02)]
-    wide, narrow = (
-        by_day.of_promise(shares, np.full(60, 1000.0), alpha=ALPHA, tolerance=TOLERANCE, side=side)
-        for side in ("wide", "narrow")
-    )
-    assert wide.days[-1] > 1e6
-    assert narrow.days[-1] < 100
-    assert [one.sign for one in by_day.boundaries(0.004, 0.005, "both")] == [1]
+    sizes = np.full(60, 1000)
+    wide, _ = evidence_after(shares, sizes, side="wide")
+    narrow, _ = evidence_after(shares, sizes, side="narrow")
+    assert wide[-1] > 1e6
+    assert narrow[-1] < 100
+    assert Promise(0.25, 0.5).boundaries == [(0.75, 1)]
+
+
+def evidence_of_differences(differences: Array) -> Array:
+    found = DifferenceEvidence.of(differences.shape[1:])
+    levels: list[Array] = []
+    for day in differences:
+        found = found.after(day)
+        levels.append(found.starts.mean)
+    return np.array(levels)
 
 
 def test_differences_ring_for_a_better_model_and_not_for_an_equal_one() -> None:
     rng = np.random.default_rng(4)
     noise = rng.normal(size=(365, 100))
-    equal = by_day.of_difference(noise).days
-    better = by_day.of_difference(noise + 0.5).days
+    equal = evidence_of_differences(noise)
+    better = evidence_of_differences(noise + 0.5)
     assert (equal >= 365).any(axis=0).mean() <= 0.63
     assert (better[:200] >= 365).any(axis=0).all()
 
 
 def test_a_day_is_placed_by_its_date_and_not_by_its_order() -> None:
-    assert seasons(["2026-03-02", "2026-03-09", "2026-03-11"], 7) == [seasons(["2026-03-02"], 7)[0]] * 2 + [  # type: ignore[index]
-        (seasons(["2026-03-02"], 7)[0] + 2) % 7  # type: ignore[index]
-    ]
-    assert seasons([3, 10, 11], 7) == [3, 3, 4]
-    assert seasons(["a", "b", "c"], 2) == [0, 1, 0]
+    days = ["2026-03-02", "2026-03-09", "2026-03-11"]
+    monday, next_monday, wednesday = (place_of(day, 0, 7) for day in days)
+    assert monday == next_monday
+    assert (wednesday - monday) % 7 == 2
+    assert [place_of(day, 0, 7) for day in (3, 10, 11)] == [3, 3, 4]
+    assert [place_of(day, order, 2) for order, day in enumerate("abc")] == [0, 1, 0]
+
+
+def test_a_sum_of_seasons_hides_no_change_of_all_days() -> None:
+    shares = np.where(np.arange(120) < 60, 0.1, 0.16) + np.where(np.arange(120) % 7 == 0, 0.06, -0.01)
+    found, since = evidence_after(shares, np.full(120, 1000), period=7)
+    assert found[59] < 1000 < found[70]
+    assert since[-1] == 60

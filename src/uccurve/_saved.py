@@ -17,6 +17,7 @@ from ._refusals import shown
 LARGEST = 64 << 20  # bytes of JSON that are read at most
 DEEPEST = 40  # lists and objects within each other, far more than any shape has
 LONGEST_INTEGER = 4000  # digits; Python converts 4,300 at most
+MOST = 1 << 53  # what counts stay below, so that they are exact as float64
 
 
 class Kind(NamedTuple):
@@ -33,15 +34,49 @@ class Growing:
     fields: Mapping[str, Any]
 
 
-# A kind of value, an object with these names and no others, one that may grow, or a list that is not empty.
-Shape = Kind | Growing | dict[str, Any] | list[Any]
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """An object of a shape whose fields must also fit each other.
+
+    >>> interval = Growing({"low": NUMBER, "high": NUMBER})
+    >>> ruled = Ruled(interval, "`low` must not exceed `high`", lambda fields: fields["low"] <= fields["high"])
+    >>> parsed('{"low": 2, "high": 1}', ruled)
+    Traceback (most recent call last):
+    ValueError: `low` must not exceed `high`
+    """
+
+    shape: Any
+    words: str
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An object whose names are free, such as those of models, and whose values all have one shape; not empty."""
+
+    shape: Any
+
+
+@dataclass(frozen=True, slots=True)
+class OrNull:
+    """A shape, or null."""
+
+    shape: Any
+
+
+# A kind of value, an object with these names and no others, one that may grow, whose fields fit each other or whose
+# names are free, a shape that may be null, or a list that is not empty.
+Shape = Kind | Growing | Ruled | Named | OrNull | dict[str, Any] | list[Any]
 ANY = Kind("anything", lambda _: True)
 TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-COUNT = Kind("an integer of at least 1", lambda value: type(value) is int and value > 0)
+WHOLE = Kind("an integer of at least 0", lambda value: type(value) is int and 0 <= value < MOST)
+COUNT = Kind("an integer of at least 1", lambda value: WHOLE.holds(value) and value > 0)
 NUMBER = Kind("a finite number", lambda value: type(value) in (int, float) and abs(value) < 1e308)
 SIZE = Kind("a finite number of at least 0", lambda value: NUMBER.holds(value) and value >= 0)
+POSITIVE = Kind("a finite number above 0", lambda value: NUMBER.holds(value) and value > 0)
 SHARE = Kind("a number from 0 to 1", lambda value: NUMBER.holds(value) and 0 <= value <= 1)
+PROPORTION = Kind("a number between 0 and 1, both excluded", lambda value: NUMBER.holds(value) and 0 < value < 1)
 
 
 def exactly(expected: object) -> Kind:
@@ -62,6 +97,20 @@ def or_null(kind: Kind) -> Kind:
 def list_of(kind: Kind, words: str) -> Kind:
     """Return the kind of a list, which may be empty."""
     return Kind(words, lambda value: isinstance(value, list) and all(map(kind.holds, value)))
+
+
+def ordered(kind: Kind, *names: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Return a rule for `Ruled`: these fields, of which some may be null, must not fall.
+
+    >>> ordered(NUMBER, "low", "value", "high")({"low": 1, "value": 0, "high": 2})
+    False
+    """
+
+    def holds(fields: Mapping[str, Any]) -> bool:
+        values = [fields[name] for name in names if fields[name] is not None]
+        return all(map(kind.holds, values)) and values == sorted(values)
+
+    return holds
 
 
 def version(latest: int) -> Kind:
@@ -127,6 +176,15 @@ def check(value: Any, shape: Shape, name: str = "") -> None:
         _check_list(value, shape[0], name)
     elif isinstance(shape, Growing):
         _check_object(value, shape.fields, name)
+    elif isinstance(shape, OrNull):
+        if value is not None:
+            check(value, shape.shape, name)
+    elif isinstance(shape, Ruled):
+        check(value, shape.shape, name)
+        if not shape.holds(value):
+            raise ValueError(f"in `{name}`, {shape.words}" if name else shape.words)
+    elif isinstance(shape, Named):
+        _check_named(value, shape.shape, name)
     else:
         _check_object(value, shape, name)
         _refuse_names("has unknown", value.keys() - shape.keys(), name)
@@ -137,6 +195,14 @@ def _check_list(value: Any, inner: Shape, name: str) -> None:
         raise ValueError(f"{_called(name)} must be a list that is not empty")
     for place, item in enumerate(value):
         check(item, inner, f"{name}[{place}]")
+
+
+def _check_named(value: Any, inner: Shape, name: str) -> None:
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{_called(name)} must be an object that is not empty; got {shown(value)}")
+    for key, item in value.items():
+        short = f"{key:.40}"
+        check(item, inner, f"{name}.{short}" if name else short)
 
 
 def _check_object(value: Any, fields: Mapping[str, Any], name: str) -> None:

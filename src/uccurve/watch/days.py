@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan
@@ -18,8 +19,10 @@ from uccurve.intervals import Intervals
 
 Label = str | int
 TAILS = (3.0, 1.7, 1.0, 0.6, 0.3)  # miss rates, times the promised one, whose scales are kept
+SAME = 1e-5  # relative difference of numbers that are the same but for their rounding
 DIGITS = 6  # that are kept of a number
 LONGEST_LABEL = 80  # characters
+PIECE = re.compile(r"(\D+)|(\d+)")  # of a label
 SMALLEST_SCALE = 1e-12  # below which a scale is treated as this, on the log scale
 
 
@@ -80,9 +83,21 @@ class Day:
         )
 
     def holds_the_same_rows(self, other: Day) -> bool:
-        """Whether both may come from the same rows."""
-        same = (self.label, self.rows, self.missed) == (other.label, other.rows, other.missed)
-        return same and self.scales == other.scales
+        """Whether both may come from the same rows, in any order."""
+        if (self.label, self.rows, len(self.scales)) != (other.label, other.rows, len(other.scales)):
+            return False
+        numbers = [self.missed, self.effective, *self.scales]
+        others = [other.missed, other.effective, *other.scales]
+        return bool(np.allclose(numbers, others, rtol=SAME, atol=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Interval score of a champion minus that of its challenger on one day."""
+
+    label: Label
+    difference: float
+    watched: int = 1
 
 
 def label_of(value: Any) -> Label:
@@ -106,24 +121,43 @@ def label_of(value: Any) -> Label:
 
 
 def is_before(label: Label, other: Label) -> bool:
-    """Whether a day comes before another one; labels of different kinds have no order."""
+    """Whether a day comes before another one; labels of different kinds have no order.
+
+    Numbers in text count as numbers.
+
+    >>> is_before("week 9", "week 12"), is_before("2026-03-02", "2026-03-01")
+    (True, False)
+    """
     if isinstance(label, int) != isinstance(other, int):
         raise TypeError(f"`label` must be text for all days or an integer for all; got {label!r} after {other!r}.")
-    return label < other  # type: ignore[operator]  # both are of one kind
+    return order_key(label) < order_key(other)
 
 
-def seasons(labels: Sequence[Label], period: int | None) -> list[int] | None:
-    """Return the place of each day in its period: by date, by number, or by order.
+def order_key(label: Label) -> list[tuple[int, str]]:
+    """Return what sorts labels: text by its letters, and numbers in it by their size."""
+    if isinstance(label, int):
+        return [(label, "")]
+    key: list[tuple[int, str]] = []
+    for letters, digits in PIECE.findall(label):
+        key.append((int(digits) if digits else -1, letters))
+    return key
 
-    >>> seasons(["2026-03-01", "2026-03-02", "2026-03-08"], 7)
-    [0, 1, 0]
+
+def place_of(label: Label, order: int, period: int | None) -> int:
+    """Return the place of a day in its period: by date, by number, or by order.
+
+    >>> place_of("2026-03-01", 0, 7), place_of("2026-03-09", 1, 7), place_of("spring", 9, 4)
+    (0, 1, 1)
     """
     if period is None:
-        return None
-    numbers: list[int] = []
-    for order, label in enumerate(labels):
-        numbers.append(_number(label, order))
-    return [number % period for number in numbers]
+        return 0
+    if isinstance(label, int):
+        return label % period
+    try:
+        number = dt.date.fromisoformat(label[:10]).toordinal()
+    except ValueError:
+        number = order
+    return number % period
 
 
 def tail_scales(critical: Array, weight: Array | None, alpha: float) -> Array:
@@ -191,15 +225,6 @@ def _counts(data: Any) -> tuple[int, float]:
 def _effective_rows(intervals: Intervals) -> float:
     weight = intervals.weight
     return float(weight.sum() ** 2 / np.sum(weight**2))
-
-
-def _number(label: Label, order: int) -> int:
-    if isinstance(label, int):
-        return label
-    try:
-        return dt.date.fromisoformat(label[:10]).toordinal()
-    except ValueError:
-        return order
 
 
 def _rounded(value: float) -> float:

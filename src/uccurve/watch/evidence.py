@@ -1,165 +1,336 @@
 """Evidence: how much the days so far speak against a promise, whenever one looks.
 
-Arrays have one entry per day first. Further axes are watched side by side, which is what simulations do.
+It grows by one day at a time. Arrays have one entry per monitor: nothing for one of them, and leading axes for many
+that are watched side by side, which is what simulations do.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from uccurve._arrays import Flags, Indices
 from uccurve._vocabulary import Array
 
 Side = Literal["both", "narrow", "wide"]
-STAKES = (0.02, 0.05, 0.15, 0.35, 0.65, 0.95)  # shares of the largest stake that cannot lose everything
+STAKES = np.array([0.02, 0.05, 0.15, 0.35, 0.65, 0.95])  # shares of the largest stake that cannot lose everything
 DISTANCES = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # alternatives of the t ratios, in standard deviations
-FIRST = 20  # usual days that are only bet on, to learn how days scatter
+FIRST = 20  # days from which a t ratio learns how days scatter, before it speaks
 LONGEST_MEMORY = 60  # degrees of freedom of a t ratio at most: tails of shares are longer than normal ones
 FEWEST_MISSES = 5  # expected in a day; with fewer a share is too skew for a t ratio
 USUAL = 0.25  # share of the median size from which the size of a day is usual
+RECENT = 60  # days whose median size is the usual one
 CERTAIN = 1e100  # where evidence ends, so that months of a broken promise stay within float64
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
-    """The largest or the smallest miss rate that a promise allows; `sign` is +1 where more is too much."""
-
-    rate: float
-    sign: int
-
-    @property
-    def stakes(self) -> Array:
-        """What is bet, per unit of the miss rate."""
-        most_lost = self.rate if self.sign > 0 else 1 - self.rate
-        return np.array(STAKES) / most_lost
-
-    def bets(self, shares: Array) -> Array:
-        """What one unit has become after each day: valid whatever happens inside a day."""
-        distance = shares - self.rate
-        return 1 + self.sign * self.stakes * distance[..., None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """What each day leaves behind.
+class Promise:
+    """A miss rate that may differ a little, and what to ring for.
 
     Attributes
     ----------
-    days : array
-        Evidence after the day: so strong by chance once in that many days.
-    since : array of int
-        The day from which the strongest part of it comes.
-    """
-
-    days: Array
-    since: Indices
-
-
-def boundaries(alpha: float, tolerance: float, side: Side) -> list[Boundary]:
-    """Return the miss rates between which a promise is kept; a side that nothing can break is left out."""
-    sides: list[Boundary] = []
-    if side != "wide" and alpha + tolerance < 1:
-        sides.append(Boundary(alpha + tolerance, 1))
-    if side != "narrow" and alpha - tolerance > 0:
-        sides.append(Boundary(alpha - tolerance, -1))
-    return sides
-
-
-def of_promise(
-    shares: Array,
-    sizes: Array,
-    *,
-    alpha: float,
-    tolerance: float,
-    side: Side = "both",
-    seasons: Sequence[int] | None = None,
-) -> Evidence:
-    """Return the evidence against a miss rate of `alpha`, from the miss shares of days and their numbers of rows.
-
-    Parameters
-    ----------
-    shares : array
-        Share of missed rows of each day.
-    sizes : array
-        Number of rows of each day.
     alpha, tolerance : float
         The promised miss rate, and by how much it may differ.
     side : {"both", "narrow", "wide"}
-        What to ring for.
-    seasons : sequence of int, optional
-        The place of each day in a period, such as its weekday. Days are then compared with earlier ones of their place.
-
-    Notes
-    -----
-    With L the factor that a day multiplies a bet or a likelihood ratio by, ``M = (M + 1) L`` sums over all days on
-    which something may have begun (Shiryaev and Roberts). Under a kept promise its mean is at most the number of
-    days, so it takes at least T days on average until it reaches T.
+    period : int, optional
+        Length of a pattern that repeats. Days are then compared with earlier ones of their place in it.
     """
-    sizes = sizes.reshape(sizes.shape + (1,) * (shares.ndim - sizes.ndim))
-    usual = are_usual(sizes)
-    offsets, settled = _offsets(shares, usual, seasons)
-    ready = settled & usual & (before(usual) >= FIRST) & (sizes * alpha >= FEWEST_MISSES)
-    factors: list[Array] = []
-    active: list[Array] = []
-    for boundary in boundaries(alpha, tolerance, side):
-        bets = boundary.bets(shares)
-        distance = shares - offsets - boundary.rate
-        deviation, degrees = _scatter(distance, sizes, usual, alpha)
-        ratios = t_ratios(boundary.sign * distance / deviation, degrees)
-        factors += [bets, ratios]
-        active += [np.ones(bets.shape, bool), np.broadcast_to(ready[..., None], ratios.shape)]
-    return accumulated(np.concatenate(factors, -1), np.concatenate(active, -1))
+
+    alpha: float
+    tolerance: float
+    side: Side = "both"
+    period: int | None = None
+
+    @property
+    def boundaries(self) -> list[tuple[float, int]]:
+        """Miss rates between which the promise is kept, with +1 where more is too much; without what cannot break."""
+        largest = self.alpha + self.tolerance
+        smallest = self.alpha - self.tolerance
+        sides: list[tuple[float, int]] = []
+        if self.side != "wide" and largest < 1:
+            sides.append((largest, 1))
+        if self.side != "narrow" and smallest > 0:
+            sides.append((smallest, -1))
+        return sides
+
+    @property
+    def rates(self) -> Array:
+        """The miss rates of the boundaries."""
+        return np.array([rate for rate, _ in self.boundaries])
+
+    @property
+    def signs(self) -> Array:
+        """Their signs."""
+        return np.array([float(sign) for _, sign in self.boundaries])
+
+    @property
+    def chance(self) -> float:
+        """Variance of a single row."""
+        return self.alpha * (1 - self.alpha)
 
 
-def of_difference(differences: Array) -> Evidence:
-    """Return the evidence against equal scores, from the daily differences of two models; t ratios only."""
-    earlier = before(np.ones_like(differences))
-    squares = before(differences**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = differences / np.sqrt(squares / earlier)
-    z = np.nan_to_num(z, nan=0.0, posinf=CERTAIN, neginf=-CERTAIN)
-    degrees = np.clip(earlier, 1, LONGEST_MEMORY)
-    factors = np.concatenate([t_ratios(z, degrees), t_ratios(-z, degrees)], -1)
-    active = np.broadcast_to((earlier >= FIRST)[..., None], factors.shape)
-    return accumulated(factors, active)
+@dataclass(frozen=True, slots=True, eq=False)
+class Starts:
+    """What bets and ratios have become, over all days on which something may have begun (Shiryaev and Roberts).
 
+    With L the factor by which a day multiplies a bet or a likelihood ratio, ``total = (total + 1) L`` is the sum over
+    all starts. Under a kept promise its mean is at most the number of days, so it takes at least T days on average
+    until it reaches T.
 
-def accumulated(factors: Array, active: Flags) -> Evidence:
-    """Return the mean over all elements of ``M = (M + 1) L``, and where the leading element has begun.
-
-    >>> found = accumulated(np.array([[0.5], [4.0], [2.0]]), np.full((3, 1), True))
-    >>> found.days.tolist(), found.since.tolist()
-    ([0.5, 6.0, 14.0], [0, 1, 1])
+    Attributes
+    ----------
+    total, product : array
+        Sum over all starts, and the largest product of a single start.
+    start : array of int
+        The day on which that one began.
+    days : int
+        Number of days.
     """
-    total = np.zeros(factors.shape[1:])
-    product = np.zeros(factors.shape[1:])
-    start = np.zeros(factors.shape[1:], np.intp)
-    days = np.empty(factors.shape[:-1])
-    since = np.empty(factors.shape[:-1], np.intp)
-    for day, factor in enumerate(factors):
-        begins = product <= 1
-        start = np.where(begins & active[day], day, start)
-        longer = np.minimum(np.where(begins, 1, product) * factor, CERTAIN)
-        product = np.where(active[day], longer, product)
-        total = np.where(active[day], np.minimum((total + 1) * factor, CERTAIN), total)
-        leading = np.expand_dims(total.argmax(-1), -1)
-        days[day] = total.mean(-1)
-        since[day] = np.take_along_axis(start, leading, -1)[..., 0]
-    return Evidence(days, since)
+
+    total: Array
+    product: Array
+    start: Indices
+    days: int = 0
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...]) -> Self:
+        """No days yet."""
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.intp))
+
+    def after(self, factors: Array, *, active: Flags | bool = True) -> Self:
+        """One day more; elements that are not active stay as they are.
+
+        >>> starts = Starts.of((1,))
+        >>> for factor in (0.5, 4.0, 2.0):
+        ...     starts = starts.after(np.array([factor]))
+        ...     print(starts.mean, starts.since)
+        0.5 0
+        6.0 1
+        14.0 1
+        """
+        begins = self.product <= 1
+        product = np.where(begins, 1, self.product) * factors
+        total = (self.total + 1) * factors
+        return replace(
+            self,
+            total=np.where(active, np.minimum(total, CERTAIN), self.total),
+            product=np.where(active, np.minimum(product, CERTAIN), self.product),
+            start=np.where(active & begins, self.days, self.start),
+            days=self.days + 1,
+        )
+
+    @property
+    def mean(self) -> Array:
+        """Evidence: so strong by chance once in that many days."""
+        mean: Array = self.total.mean(axis=-1)
+        return mean
+
+    @property
+    def since(self) -> Indices:
+        """The day on which the leading element has begun."""
+        leading = self.total.argmax(axis=-1)
+        start: Indices = np.take_along_axis(self.start, leading[..., None], -1)[..., 0]
+        return start
 
 
-def t_ratios(z: Array, degrees: Array) -> Array:
+@dataclass(frozen=True, slots=True, eq=False)
+class Scatter:
+    """How days have scattered about each boundary.
+
+    Attributes
+    ----------
+    days, rows : float
+        Number of days, and of their rows.
+    squares : array
+        Sum of squared distances from each boundary, times the rows of the day.
+    """
+
+    squares: Array
+    days: int = 0
+    rows: float = 0.0
+
+    def after(self, distance: Array, size: float) -> Self:
+        """One day more."""
+        return replace(
+            self,
+            squares=self.squares + size * distance**2,
+            days=self.days + 1,
+            rows=self.rows + size,
+        )
+
+    def deviation(self, size: float, chance: float) -> Array:
+        """Return the standard deviation of the share of a day: by chance, and by what days scattered beyond it."""
+        by_day = np.zeros_like(self.squares)
+        if self.rows:
+            by_day = np.maximum(self.squares - chance * self.days, 0) / self.rows
+        return np.sqrt(chance / size + by_day)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom."""
+        return min(max(self.days, 1), LONGEST_MEMORY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seasons:
+    """By how much the shares of each place in a period differ from the others.
+
+    Attributes
+    ----------
+    counts : array of int
+        Number of days of each place.
+    sums : array
+        Sum of their shares; places are the last axis.
+    """
+
+    counts: Indices
+    sums: Array
+
+    def offset(self, place: int) -> Array:
+        """Return by how much a place differs; the offsets of a whole period sum to 0."""
+        known = self.counts >= 1
+        means = self.sums[..., known] / self.counts[known]
+        own: Array = self.sums[..., place] / self.counts[place]
+        offset: Array = own - means.mean(axis=-1)
+        return offset
+
+    def is_known(self, place: int) -> bool:
+        """Whether every place was seen, and this one twice."""
+        return bool(self.counts.min() >= 1 and self.counts[place] >= 2)
+
+    def after(self, share: Array, place: int) -> Self:
+        """One day more."""
+        counts = self.counts.copy()
+        counts[place] += 1
+        sums = self.sums.copy()
+        sums[..., place] += share
+        return replace(self, counts=counts, sums=sums)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PromiseEvidence:
+    """Evidence against a promise: bets and t ratios on the miss shares of days.
+
+    Bets are valid whatever happens inside a day. A t ratio compares a day with how earlier days scattered, so it needs
+    some of them, enough rows, and as many as are usual.
+    """
+
+    promise: Promise
+    starts: Starts
+    scatter: Scatter
+    seasons: Seasons
+    sizes: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, promise: Promise, monitors: tuple[int, ...] = ()) -> Self:
+        """No days yet."""
+        sides = len(promise.boundaries)
+        places = promise.period or 1
+        return cls(
+            promise,
+            starts=Starts.of((*monitors, sides * (len(STAKES) + len(DISTANCES)))),
+            scatter=Scatter(np.zeros((*monitors, sides))),
+            seasons=Seasons(np.zeros(places, np.intp), np.zeros((*monitors, places))),
+        )
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether too few days were seen to know how they scatter."""
+        return self.scatter.days < FIRST
+
+    def after(self, share: npt.ArrayLike, size: float, place: int = 0) -> Self:
+        """One day more.
+
+        Parameters
+        ----------
+        share : float or array
+            Share of missed rows.
+        size : float
+            Number of rows.
+        place : int
+            Where in its period the day is, such as its weekday.
+        """
+        shares = np.asarray(share, np.float64)
+        usual = bool(size >= USUAL * np.median([*self.sizes, size]))
+        known = self.promise.period is None or self.seasons.is_known(place)
+        bets = self._bets(shares)
+        distance = self._distance(shares, place, known=known)
+        ratios = self._ratios(distance, size)
+        enough = size * self.promise.alpha >= FEWEST_MISSES
+        speaks = usual and known and enough and not self.is_learning
+        active = np.r_[np.full(bets.shape[-1], True), np.full(ratios.shape[-1], speaks)]
+        factors = np.concatenate([bets, ratios], axis=-1)
+        return replace(
+            self,
+            starts=self.starts.after(factors, active=active),
+            scatter=self.scatter.after(distance, size) if usual and known else self.scatter,
+            seasons=self.seasons.after(shares, place) if usual else self.seasons,
+            sizes=(*self.sizes, float(size))[-RECENT:],
+        )
+
+    def _bets(self, shares: Array) -> Array:
+        """What one unit of each bet has become after the day."""
+        rates = self.promise.rates
+        most_lost = np.where(self.promise.signs > 0, rates, 1 - rates)
+        gain = self.promise.signs * (shares[..., None] - rates) / most_lost
+        return _flat(1 + gain[..., None] * STAKES)
+
+    def _distance(self, shares: Array, place: int, *, known: bool) -> Array:
+        """How far the day is from each boundary, beyond what its place in the period explains."""
+        usual_here = self.seasons.offset(place) if known and self.promise.period else 0.0
+        distance: Array = (shares - usual_here)[..., None] - self.promise.rates
+        return distance
+
+    def _ratios(self, distance: Array, size: float) -> Array:
+        """Likelihood ratios of the day."""
+        deviation = self.scatter.deviation(size, self.promise.chance)
+        return _flat(t_ratios(self.promise.signs * distance / deviation, self.scatter.degrees))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferenceEvidence:
+    """Evidence that two models score differently, from the daily differences of their scores; t ratios only."""
+
+    starts: Starts
+    scatter: Scatter
+
+    @classmethod
+    def of(cls, monitors: tuple[int, ...] = ()) -> Self:
+        """No days yet."""
+        return cls(Starts.of((*monitors, 2 * len(DISTANCES))), Scatter(np.zeros(monitors)))
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether too few days were seen to know how they scatter."""
+        return self.scatter.days < FIRST
+
+    def after(self, difference: npt.ArrayLike) -> Self:
+        """One day more."""
+        values = np.asarray(difference, np.float64)
+        deviation = self.scatter.deviation(1.0, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.nan_to_num(values / deviation, posinf=CERTAIN, neginf=-CERTAIN)
+        both = np.stack([z, -z], axis=-1)
+        ratios = _flat(t_ratios(both, self.scatter.degrees))
+        return replace(
+            self,
+            starts=self.starts.after(ratios, active=not self.is_learning),
+            scatter=self.scatter.after(values, 1.0),
+        )
+
+
+def t_ratios(z: Array, degrees: int) -> Array:
     """Return likelihood ratios of shifted t variables to one that is not shifted.
 
     Far out such a ratio falls back to 1, as if a catastrophe said nothing. From its extremes on it is kept constant,
     which adds at most a few hundredths to its mean.
 
-    >>> t_ratios(np.array([0.0, 4.0, 400.0]), np.full(3, 60.0))[:, 2].round(1).tolist()
+    >>> t_ratios(np.array([0.0, 4.0, 400.0]), 60)[:, 2].round(1).tolist()
     [0.1, 188.9, 2574.4]
     """
-    degrees = degrees[..., None]
     half = DISTANCES / 2
     reach = np.sqrt(half**2 + degrees)
     inside = np.clip(z[..., None], half - reach, half + reach)
@@ -168,55 +339,6 @@ def t_ratios(z: Array, degrees: Array) -> Array:
     return ratios
 
 
-def before(values: Array | Flags) -> Array:
-    """Return the sum over earlier days.
-
-    >>> before(np.array([1.0, 2.0, 3.0])).tolist()
-    [0.0, 1.0, 3.0]
-    """
-    sums = np.cumsum(values, axis=0, dtype=np.float64)
-    return np.concatenate([np.zeros_like(sums[:1]), sums[:-1]])
-
-
-def are_usual(sizes: Array) -> Flags:
-    """Return whether each day has at least a quarter of the median size of the days up to then."""
-    usual = np.empty(sizes.shape, bool)
-    for day in range(len(sizes)):
-        median = np.median(sizes[: day + 1], axis=0)
-        usual[day] = sizes[day] >= USUAL * median
-    return usual
-
-
-def _scatter(distance: Array, sizes: Array, usual: Flags, alpha: float) -> tuple[Array, Array]:
-    """Return the standard deviation of each day's share by chance and by day, from earlier days, and its degrees.
-
-    The part by day is what earlier days scattered beyond chance, days weighted by their rows.
-    """
-    chance = alpha * (1 - alpha)
-    earlier = before(np.broadcast_to(usual, distance.shape))
-    rows = before(sizes * usual)
-    squares = before(sizes * usual * distance**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_day = np.nan_to_num(np.maximum((squares - chance * earlier) / rows, 0))
-    return np.sqrt(chance / sizes + by_day), np.clip(earlier, 1, LONGEST_MEMORY)
-
-
-def _offsets(shares: Array, usual: Flags, seasons: Sequence[int] | None) -> tuple[Array, Flags]:
-    """Return by how much the place in a period differs from the others, from earlier days, and whether that is known.
-
-    The offsets of a whole period sum to 0: a change of all days is no offset.
-    """
-    if seasons is None:
-        return np.zeros_like(shares), np.ones(shares.shape, bool)
-    names, places = np.unique(np.array(seasons), return_inverse=True)
-    means = np.zeros((len(names), *shares.shape))
-    known = np.zeros(means.shape, bool)
-    for place in range(len(names)):
-        here = (places == place).reshape((-1,) + (1,) * (shares.ndim - 1)) & usual
-        count = before(np.broadcast_to(here, shares.shape))
-        known[place] = count >= 2
-        means[place] = known[place] * before(here * shares) / np.maximum(count, 1)
-    middle = means.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    days = np.arange(len(shares))
-    settled = known[places, days]
-    return np.where(settled, means[places, days] - middle, 0.0), settled
+def _flat(elements: Array) -> Array:
+    """Return the elements of all sides in one axis."""
+    return elements.reshape(*elements.shape[:-2], -1)

@@ -12,17 +12,16 @@ from uccurve._saved import sealed, unsealed
 from uccurve.evidence.units import labels as one_per_row
 from uccurve.intervals import Intervals
 
-from .days import Day, Label, label_of
-from .evidence import Side, boundaries
-from .saved import SHAPE, restored, state
-from .series import Judged, Series, Watch, contest, segments
+from .days import Day, Difference, Label, label_of, order_key
+from .evidence import Side
+from .saved import SHAPE, Name, Restored, restore, state
+from .series import Contest, ContestJudgement, Judgement, Series, Watch
 from .step import WORST_FIRST, ContestStep, Status, Step
 
 __all__ = ["Monitor", "Step"]
 
 MOST_SERIES = 1000
 ONLY = "model"  # what a model without a name is called
-Name = tuple[str, str | None]  # of a model, and of a group
 
 
 class Monitor:
@@ -72,7 +71,7 @@ class Monitor:
     ('ringing', '2026-03-02')
     """
 
-    __slots__ = ("_acknowledged", "_series", "_watch")
+    __slots__ = ("_contest", "_series", "_watch")
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class Monitor:
         challenger: str | None = None,
     ) -> None:
         checks.choice("side", side, ("both", "narrow", "wide"))
-        alpha = float(checks.miss_rate_of(coverage))
+        checks.miss_rate_of(coverage)
         self._watch = Watch(
             float(coverage),
             checks.real("false_alarm_every", false_alarm_every, 1),
@@ -96,13 +95,13 @@ class Monitor:
             _integer("period", period, 2),
             challenger,
         )
-        if not boundaries(alpha, self._watch.allowed, side):
+        if not self._watch.promise.boundaries:
             raise ValueError(
                 f"`tolerance` leaves nothing to watch: no coverage differs from {coverage:g} by more than "
                 f"{self._watch.allowed:.3g} on this side. Hint: pass a smaller tolerance or side='narrow'."
             )
         self._series: dict[Name, Series] = {}
-        self._acknowledged: list[Label] = []
+        self._contest = Contest.of(ContestJudgement.of(self._watch))
 
     @property
     def coverage(self) -> float:
@@ -127,7 +126,7 @@ class Monitor:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The last step of each model and group."""
-        return tuple(self._last(series) for series in self._series.values())
+        return tuple(series.last(*name) for name, series in self._series.items())
 
     @property
     def status(self) -> Status:
@@ -145,13 +144,23 @@ class Monitor:
         days = [step.since for step in self.steps if step.since is not None]
         if last is not None and last.since is not None:
             days.append(last.since)
-        return min(days, default=None)
+        return min(days, key=order_key, default=None)
 
     @property
     def contest(self) -> ContestStep | None:
         """What the last day says of the challenger; None without one."""
-        steps = self.contest_history()
-        return steps[-1] if steps else None
+        champion = self.champion
+        if champion is None or self.challenger is None:
+            return None
+        return self._contest.last(champion, self.challenger)
+
+    @property
+    def champion(self) -> str | None:
+        """The model that is compared with the challenger: the first other one; None without a challenger."""
+        if self.challenger is None:
+            return None
+        names = [model for model, group in self._series if group is None and model != self.challenger]
+        return names[0] if names else None
 
     def update(
         self, label: Any, intervals_or_counts: Any, *, by: Mapping[str, Any] | None = None, replace: bool = False
@@ -187,8 +196,10 @@ class Monitor:
         taken: dict[Name, Series] = {}
         for name, data in parts.items():
             taken[name] = self._with_day(name, Day.of(day, data, self.coverage, watched), replace=replace)
+        contest = self._contested(day, taken, watched)
         self._series |= taken
-        return _worst([self._last(series) for series in taken.values()])
+        self._contest = contest
+        return _worst([series.last(*name) for name, series in taken.items()])
 
     def holds(self, label: Any, intervals_or_counts: Any) -> bool:
         """Whether this day was taken already from the same rows.
@@ -229,9 +240,7 @@ class Monitor:
         """
         for series in self._series.values():
             series.acknowledge()
-        champion, _ = self._contestants()
-        if champion is not None and champion.days:
-            self._acknowledged.append(champion.days[-1].label)
+        self._contest.acknowledge()
 
     def history(self, model: str | None = None, group: str | None = None) -> tuple[Step, ...]:
         """Return the steps of all days that are kept, of the first model or of the one that is named.
@@ -247,11 +256,7 @@ class Monitor:
         series = self._series.get((names[0], group)) if names else None
         if series is None:
             raise ValueError(f"`model` must be one that is watched; got {checks.shown(model)}, {checks.shown(group)}.")
-        steps: list[Step] = []
-        for days in segments(series):
-            if days:
-                steps += Judged.of(self._watch, series, days).steps()
-        return tuple(steps)
+        return tuple(series.steps(names[0], group))
 
     def days(self, model: str, group: str | None = None) -> tuple[Day, ...]:
         """Return what is kept of each day of a model."""
@@ -259,14 +264,13 @@ class Monitor:
 
     def contest_history(self) -> tuple[ContestStep, ...]:
         """Return what was said of the challenger since the last acknowledgement."""
-        champion, challenger = self._contestants()
-        if champion is None or challenger is None:
+        if self.champion is None or self.challenger is None:
             return ()
-        return tuple(contest(self._watch, champion, challenger, self._acknowledged))
+        return tuple(self._contest.steps(self.champion, self.challenger))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON has it."""
-        return state(self._watch, [*self._series.values()], self._acknowledged)
+        return state(Restored(self._watch, self._series, self._contest))
 
     def to_json(self) -> str:
         """Write the state, some 30 kilobytes per model and year of days.
@@ -284,13 +288,18 @@ class Monitor:
     def from_json(cls, text: str | bytes) -> Self:
         """Read what `to_json` wrote, or the state of `uccurve watch`; anything else is refused."""
         try:
-            watch, series, acknowledged = restored(unsealed(text, SHAPE))
-            self = cls(**watch.settings())
+            return cls.from_dict(unsealed(text, SHAPE))
         except (TypeError, ValueError) as error:
             why = str(error).rstrip(".")
             raise ValueError(f"`text` must be the state of a monitor: {why}.") from None
-        self._series = {(part.model, part.group): part for part in series}
-        self._acknowledged = acknowledged
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Restore what `to_dict` returned and `SHAPE` has checked."""
+        restored = restore(data)
+        self = cls(**restored.watch.settings())
+        self._series = restored.series
+        self._contest = restored.contest
         return self
 
     def __repr__(self) -> str:
@@ -302,24 +311,29 @@ class Monitor:
 
     def _with_day(self, name: Name, day: Day, *, replace: bool) -> Series:
         """Return a series with one more day, the one before unchanged, so that a refusal changes nothing."""
-        series = self._series.get(name, Series(*name)).copy()
-        series.take(day, replace=replace)
-        return series
+        series = self._series.get(name) or Series.of(Judgement.of(self._watch))
+        copy = series.copy()
+        copy.take(day, replace=replace)
+        return copy
 
-    def _last(self, series: Series) -> Step:
-        """Return the last step of a series; right after an acknowledgement, that of a day that says nothing yet."""
-        parts = segments(series)
-        if parts[-1]:
-            return Judged.of(self._watch, series, parts[-1]).step(len(parts[-1]) - 1)
-        return Judged.of(self._watch, series, parts[-2][-1:]).step(0).as_new()
-
-    def _contestants(self) -> tuple[Series | None, Series | None]:
-        """Return the champion, the first model but the challenger, and the challenger."""
+    def _contested(self, day: Label, taken: dict[Name, Series], watched: int) -> Contest:
+        """Return the contest with one more day, or without a day on which one of both has no score any more."""
+        contest = self._contest.copy()
         if self.challenger is None:
-            return None, None
-        names = [model for model, group in self._series if group is None and model != self.challenger]
-        champion = self._series[names[0], None] if names else None
-        return champion, self._series.get((self.challenger, None))
+            return contest
+        names = [model for model, group in self._series | taken if group is None and model != self.challenger]
+        old = taken.get((names[0], None)) if names else None
+        new = taken.get((self.challenger, None))
+        before = None if old is None else old.find(day)
+        after = None if new is None else new.find(day)
+        if before is None or after is None:
+            return contest
+        difference = before.score - after.score
+        if np.isfinite(difference):
+            contest.take(Difference(day, difference, watched), replace=True)
+        else:
+            contest.remove(day)
+        return contest
 
     def _refuse_strangers(self, parts: Mapping[Name, Any]) -> None:
         """Refuse a challenger that is not there, and more series than anybody watches."""

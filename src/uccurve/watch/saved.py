@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from math import inf, isfinite, nan
 from typing import Any
+
+import numpy as np
 
 from uccurve._saved import (
     COUNT,
     NUMBER,
+    POSITIVE,
+    PROPORTION,
+    SHARE,
     SIZE,
     TEXT,
+    WHOLE,
     Growing,
     Kind,
+    OrNull,
     among,
     check,
     exactly,
@@ -21,74 +30,120 @@ from uccurve._saved import (
     version,
 )
 
-from .days import TAILS, Day, Label, is_before
-from .series import Series, Watch
+from .days import TAILS, Day, Difference, Label, is_before
+from .evidence import DifferenceEvidence, PromiseEvidence, Scatter, Seasons, Starts
+from .series import Alarm, Contest, ContestJudgement, Judgement, Memory, Series, Tally, Watch
 
 KIND = "uccurve.Monitor"
 SCHEMA = 1
-LABELS = list_of(Kind("a label", lambda value: type(value) in (str, int)), "a list of text or of integers")
+Name = tuple[str, str | None]  # of a model, and of a group
+
+LABEL = Kind("a label", lambda value: type(value) in (str, int))
+LABELS = list_of(LABEL, "a list of text or of integers")
 COUNTS = list_of(COUNT, "a list of integers of at least 1")
+WHOLES = list_of(WHOLE, "a list of integers of at least 0")
 SIZES = list_of(SIZE, "a list of finite numbers of at least 0")
-SHARES = list_of(Kind("a share", lambda value: SIZE.holds(value) and value <= 1), "a list of numbers from 0 to 1")
+POSITIVES = list_of(POSITIVE, "a list of finite numbers above 0")
+SHARES = list_of(SHARE, "a list of numbers from 0 to 1")
+NUMBERS = list_of(NUMBER, "a list of finite numbers")
 GAPPED = list_of(or_null(NUMBER), "a list of finite numbers or null")
 TAIL = Kind("scales", lambda value: value is None or _are_scales(value))
+WATCH = Growing(
+    {
+        "coverage": PROPORTION,
+        "false_alarm_every": SIZE,
+        "side": among("both", "narrow", "wide"),
+        "tolerance": or_null(SIZE),
+        "calibrated_on": or_null(COUNT),
+        "period": or_null(COUNT),
+        "challenger": or_null(TEXT),
+    }
+)
+STARTS = Growing({"total": SIZES, "product": SIZES, "start": WHOLES, "days": WHOLE})
+SCATTER = Growing({"squares": SIZES, "days": WHOLE, "rows": SIZE})
+SEASONS = Growing({"counts": WHOLES, "sums": SIZES})
+ALARM = Growing({"label": LABEL, "since": LABEL, "evidence": SIZE})
+MEMORY = Growing({"days": WHOLES, "labels": LABELS, "level": SIZE, "alarm": OrNull(ALARM)})
+TALLY = Growing(dict.fromkeys(Tally.__dataclass_fields__, SIZE))
+JUDGEMENT = Growing(
+    {
+        "starts": STARTS,
+        "scatter": SCATTER,
+        "seasons": SEASONS,
+        "sizes": POSITIVES,
+        "tally": TALLY,
+        "memory": MEMORY,
+    }
+)
+CONTEST_JUDGEMENT = Growing({"starts": STARTS, "scatter": SCATTER, "memory": MEMORY})
+COLUMNS = Growing(
+    {
+        "label": LABELS,
+        "rows": COUNTS,
+        "missed": SHARES,
+        "effective": POSITIVES,
+        "scales": list_of(TAIL, f"a list of null or of {len(TAILS)} ascending scales, null where infinite"),
+        "score": GAPPED,
+        "half_width": GAPPED,
+        "skill": GAPPED,
+        "watched": COUNTS,
+    }
+)
+CONTEST_COLUMNS = Growing({"label": LABELS, "difference": NUMBERS, "watched": COUNTS})
+TRACK = {"acknowledged": LABELS, "forgotten": or_null(LABEL)}
+SERIES = Growing({"model": TEXT, "group": or_null(TEXT), "base": JUDGEMENT, "now": JUDGEMENT, "days": COLUMNS, **TRACK})
+CONTEST = Growing({"base": CONTEST_JUDGEMENT, "now": CONTEST_JUDGEMENT, "days": CONTEST_COLUMNS, **TRACK})
 SHAPE = Growing(
     {
         "kind": exactly(KIND),
         "schema": version(SCHEMA),
-        "watch": Growing(
-            {
-                "coverage": Kind("a number between 0 and 1", lambda value: NUMBER.holds(value) and 0 < value < 1),
-                "false_alarm_every": SIZE,
-                "side": among("both", "narrow", "wide"),
-                "tolerance": or_null(SIZE),
-                "calibrated_on": or_null(COUNT),
-                "period": or_null(COUNT),
-                "challenger": or_null(TEXT),
-            }
-        ),
-        "acknowledged": LABELS,
+        "watch": WATCH,
+        "series": Kind("a list", lambda value: isinstance(value, list)),
+        "contest": OrNull(CONTEST),
     }
 )
-SERIES = Growing({"model": TEXT, "group": or_null(TEXT), "acknowledged": LABELS})
-COLUMNS = {
-    "label": LABELS,
-    "rows": COUNTS,
-    "missed": SHARES,
-    "effective": SIZES,
-    "scales": list_of(TAIL, f"a list of null or of {len(TAILS)} ascending scales, null where infinite"),
-    "score": GAPPED,
-    "half_width": GAPPED,
-    "skill": GAPPED,
-    "watched": COUNTS,
-}
-NUMBERS = ("score", "half_width", "skill")
 
 
-def state(watch: Watch, series: list[Series], acknowledged: list[Label]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a monitor is made of."""
+
+    watch: Watch
+    series: dict[Name, Series]
+    contest: Contest
+
+
+def state(restored: Restored) -> dict[str, Any]:
     """Return what JSON holds of a monitor."""
+    challenged = restored.watch.challenger is not None
     return {
         "kind": KIND,
         "schema": SCHEMA,
-        "watch": asdict(watch),
-        "acknowledged": acknowledged,
-        "series": [_written(part) for part in series],
+        "watch": asdict(restored.watch),
+        "series": [_series(name, series) for name, series in restored.series.items()],
+        "contest": _contest(restored.contest) if challenged else None,
     }
 
 
-def restored(data: dict[str, Any]) -> tuple[Watch, list[Series], list[Label]]:
+def restore(data: dict[str, Any]) -> Restored:
     """Return what `state` wrote; its outline was checked by `SHAPE`."""
     watch = Watch(**{name: data["watch"][name] for name in Watch.__dataclass_fields__})
-    check(data.get("series"), Kind("a list", lambda value: isinstance(value, list)), "series")
-    series: list[Series] = []
+    series: dict[Name, Series] = {}
     for place, part in enumerate(data["series"]):
-        check(part, SERIES, f"series[{place}]")
-        series.append(_read(part, f"series[{place}].days"))
-    return watch, series, data["acknowledged"]
+        where = f"series[{place}]"
+        check(part, SERIES, where)
+        name = (part["model"], part["group"])
+        if name in series:
+            raise ValueError(f"`{where}` must be of another model or group than those before")
+        series[name] = _read_series(part, watch, where)
+    contest = Contest.of(ContestJudgement.of(watch))
+    if data["contest"] is not None:
+        contest = _read_contest(data["contest"], watch)
+    return Restored(watch, series, contest)
 
 
-def _written(series: Series) -> dict[str, Any]:
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+def _series(name: Name, series: Series) -> dict[str, Any]:
+    columns: dict[str, list[Any]] = {column: [] for column in COLUMNS.fields}
     for day in series.days:
         columns["label"].append(day.label)
         columns["rows"].append(day.rows)
@@ -99,23 +154,162 @@ def _written(series: Series) -> dict[str, Any]:
         columns["half_width"].append(_finite(day.half_width))
         columns["skill"].append(_finite(day.skill))
         columns["watched"].append(day.watched)
-    part = {"model": series.model, "group": series.group}
-    return {**part, "acknowledged": series.acknowledged, "days": columns}
+    return {
+        "model": name[0],
+        "group": name[1],
+        "acknowledged": series.acknowledged,
+        "forgotten": series.forgotten,
+        "base": _judgement(series.base),
+        "now": _judgement(series.now),
+        "days": columns,
+    }
 
 
-def _read(part: dict[str, Any], where: str) -> Series:
-    columns: Any = part.get("days")
-    check(columns, Growing(COLUMNS), where)
-    lengths = {len(columns[name]) for name in COLUMNS}
-    if len(lengths) > 1:
-        raise ValueError(f"the lists of `{where}` must have one length")
-    series = Series(part["model"], part["group"], acknowledged=part["acknowledged"])
-    for place in range(len(columns["label"])):
-        day = _day(columns, place)
-        if series.days and not is_before(series.days[-1].label, day.label):
-            raise ValueError(f"in `{where}`, `label` must be in order")
-        series.days.append(day)
-    return series
+def _contest(contest: Contest) -> dict[str, Any]:
+    columns: dict[str, list[Any]] = {column: [] for column in CONTEST_COLUMNS.fields}
+    for day in contest.days:
+        columns["label"].append(day.label)
+        columns["difference"].append(day.difference)
+        columns["watched"].append(day.watched)
+    return {
+        "acknowledged": contest.acknowledged,
+        "forgotten": contest.forgotten,
+        "base": _contest_judgement(contest.base),
+        "now": _contest_judgement(contest.now),
+        "days": columns,
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    evidence = judgement.evidence
+    return {
+        "starts": _starts(evidence.starts),
+        "scatter": _scatter(evidence.scatter),
+        "seasons": {"counts": evidence.seasons.counts.tolist(), "sums": evidence.seasons.sums.tolist()},
+        "sizes": [*evidence.sizes],
+        "tally": asdict(judgement.tally),
+        "memory": _memory(judgement.memory),
+    }
+
+
+def _contest_judgement(judgement: ContestJudgement) -> dict[str, Any]:
+    return {
+        "starts": _starts(judgement.evidence.starts),
+        "scatter": _scatter(judgement.evidence.scatter),
+        "memory": _memory(judgement.memory),
+    }
+
+
+def _starts(starts: Starts) -> dict[str, Any]:
+    return {
+        "total": starts.total.tolist(),
+        "product": starts.product.tolist(),
+        "start": starts.start.tolist(),
+        "days": starts.days,
+    }
+
+
+def _scatter(scatter: Scatter) -> dict[str, Any]:
+    squares = np.atleast_1d(scatter.squares).tolist()
+    return {"squares": squares, "days": scatter.days, "rows": scatter.rows}
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "days": [*memory.starts],
+        "labels": [*memory.starts.values()],
+        "level": memory.level,
+        "alarm": None if memory.alarm is None else asdict(memory.alarm),
+    }
+
+
+def _read_series(part: dict[str, Any], watch: Watch, where: str) -> Series:
+    start = Judgement.of(watch)
+    return Series(
+        base=_read_judgement(part["base"], start, f"{where}.base"),
+        now=_read_judgement(part["now"], start, f"{where}.now"),
+        days=_days(part["days"], f"{where}.days"),
+        acknowledged=part["acknowledged"],
+        forgotten=part["forgotten"],
+    )
+
+
+def _read_contest(part: dict[str, Any], watch: Watch) -> Contest:
+    columns = part["days"]
+    _refuse_lengths(columns, CONTEST_COLUMNS, "contest.days")
+    _refuse_disorder(columns["label"], "contest.days")
+    start = ContestJudgement.of(watch)
+    days = [
+        Difference(label, float(difference), watched)
+        for label, difference, watched in zip(*(columns[name] for name in CONTEST_COLUMNS.fields), strict=True)
+    ]
+    return Contest(
+        base=_read_contest_judgement(part["base"], start, "contest.base"),
+        now=_read_contest_judgement(part["now"], start, "contest.now"),
+        days=days,
+        acknowledged=part["acknowledged"],
+        forgotten=part["forgotten"],
+    )
+
+
+def _read_judgement(data: dict[str, Any], start: Judgement, where: str) -> Judgement:
+    empty = start.evidence
+    _refuse_places(data["seasons"], len(empty.seasons.counts), where)
+    seasons = Seasons(
+        np.array(data["seasons"]["counts"], np.intp),
+        np.array(data["seasons"]["sums"], np.float64),
+    )
+    evidence = PromiseEvidence(
+        empty.promise,
+        starts=_read_starts(data["starts"], empty.starts, where),
+        scatter=_read_scatter(data["scatter"], empty.scatter, where),
+        seasons=seasons,
+        sizes=tuple(map(float, data["sizes"])),
+    )
+    tally = Tally(**{name: data["tally"][name] for name in Tally.__dataclass_fields__})
+    return replace(start, evidence=evidence, tally=tally, memory=_read_memory(data["memory"], where))
+
+
+def _read_contest_judgement(data: dict[str, Any], start: ContestJudgement, where: str) -> ContestJudgement:
+    evidence = DifferenceEvidence(
+        starts=_read_starts(data["starts"], start.evidence.starts, where),
+        scatter=_read_scatter(data["scatter"], start.evidence.scatter, where),
+    )
+    return replace(start, evidence=evidence, memory=_read_memory(data["memory"], where))
+
+
+def _read_starts(data: dict[str, Any], empty: Starts, where: str) -> Starts:
+    for name in ("total", "product", "start"):
+        _refuse_length(data[name], len(empty.total), f"{where}.starts", name)
+    if max(data["start"]) > data["days"]:
+        raise ValueError(f"in `{where}.starts`, `start` must be no day after `days`")
+    return Starts(
+        np.array(data["total"], np.float64),
+        np.array(data["product"], np.float64),
+        np.array(data["start"], np.intp),
+        data["days"],
+    )
+
+
+def _read_scatter(data: dict[str, Any], empty: Scatter, where: str) -> Scatter:
+    _refuse_length(data["squares"], max(empty.squares.size, 1), f"{where}.scatter", "squares")
+    squares = np.array(data["squares"], np.float64).reshape(empty.squares.shape)
+    return Scatter(squares, data["days"], float(data["rows"]))
+
+
+def _read_memory(data: dict[str, Any], where: str) -> Memory:
+    _refuse_length(data["labels"], len(data["days"]), f"{where}.memory", "labels")
+    starts = dict(zip(data["days"], data["labels"], strict=True))
+    alarm = data["alarm"]
+    if alarm is not None:
+        alarm = Alarm(alarm["label"], alarm["since"], float(alarm["evidence"]))
+    return Memory(starts, float(data["level"]), alarm)
+
+
+def _days(columns: dict[str, list[Any]], where: str) -> list[Day]:
+    _refuse_lengths(columns, COLUMNS, where)
+    _refuse_disorder(columns["label"], where)
+    return [_day(columns, place) for place in range(len(columns["label"]))]
 
 
 def _day(columns: dict[str, list[Any]], place: int) -> Day:
@@ -131,6 +325,27 @@ def _day(columns: dict[str, list[Any]], place: int) -> Day:
         skill=_or(columns["skill"][place], nan),
         watched=columns["watched"][place],
     )
+
+
+def _refuse_lengths(columns: dict[str, Any], shape: Growing, where: str) -> None:
+    if len({len(columns[name]) for name in shape.fields}) > 1:
+        raise ValueError(f"the lists of `{where}` must have one length")
+
+
+def _refuse_length(values: Sequence[Any], length: int, where: str, name: str) -> None:
+    if len(values) != length:
+        raise ValueError(f"in `{where}`, `{name}` must have {length} entries; it has {len(values)}")
+
+
+def _refuse_places(seasons: dict[str, Any], places: int, where: str) -> None:
+    for name in ("counts", "sums"):
+        _refuse_length(seasons[name], places, f"{where}.seasons", name)
+
+
+def _refuse_disorder(labels: Sequence[Label], where: str) -> None:
+    for earlier, later in pairwise(labels):
+        if not is_before(earlier, later):
+            raise ValueError(f"in `{where}`, `label` must be in order")
 
 
 def _are_scales(value: Any) -> bool:

@@ -1,23 +1,21 @@
-"""Series: the days of one model, or of one of its groups, and what they say together."""
+"""Series: the days of one model, of one of its groups, or of two models against each other, and what they say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
 from uccurve import _refusals as checks
-from uccurve._arrays import Indices
 from uccurve._distributions import clopper_pearson
-from uccurve._vocabulary import Array
 
-from . import evidence as by_day
-from .days import Day, Label, is_before, pooled_factor, seasons
+from .days import Day, Difference, Label, is_before, place_of, pooled_factor
+from .evidence import DifferenceEvidence, Promise, PromiseEvidence, Side, Starts
 from .step import ContestStep, Status, Step
+from .track import Track
 
-KEPT = 400  # days; what began earlier is forgotten, which can only make alarms rarer
 UNCLEAR_ODDS = 3  # times the promised odds of a miss
 NOISE = 1.64  # standard errors of a calibration that the tolerance allows
 USUAL_TOLERANCE = 0.05  # share of the miss rate
@@ -29,7 +27,7 @@ class Watch:
 
     coverage: float
     false_alarm_every: float
-    side: by_day.Side = "both"
+    side: Side = "both"
     tolerance: float | None = None
     calibrated_on: int | None = None
     period: int | None = None
@@ -51,219 +49,249 @@ class Watch:
         error = np.sqrt(self.alpha * (1 - self.alpha) / self.calibrated_on)
         return float(max(usual, NOISE * error))
 
+    @property
+    def promise(self) -> Promise:
+        """What the evidence is weighed against."""
+        return Promise(self.alpha, self.allowed, self.side, self.period)
+
     def settings(self) -> dict[str, Any]:
         """Return what a `Monitor` is made with."""
         return asdict(self)
 
 
-@dataclass(slots=True)
-class Series:
-    """One model, or one group of it: its days in order, and after which of them an alarm was acknowledged."""
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """That it rang: on which day, and how strong the evidence has become, from which day on."""
 
-    model: str
-    group: str | None = None
-    days: list[Day] = field(default_factory=list)
-    acknowledged: list[Label] = field(default_factory=list)
+    label: Label
+    since: Label
+    evidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What is remembered beside the evidence.
+
+    Attributes
+    ----------
+    starts : dict from day number to label
+        The days on which bets and ratios have begun.
+    level : float
+        Evidence after the last day, shared among all that is watched.
+    alarm : Alarm or None
+        Until it is acknowledged.
+    """
+
+    starts: dict[int, Label] = field(default_factory=dict)
+    level: float = 0.0
+    alarm: Alarm | None = None
+
+    def after(self, label: Label, starts: Starts, *, watched: int, limit: float) -> Self:
+        """One day more."""
+        known = self.starts | {starts.days - 1: label}
+        used = np.unique(starts.start).tolist()
+        labels = {day: known[day] for day in used if day in known}
+        level = float(starts.mean) / watched
+        alarm = self.alarm
+        if level >= (limit if alarm is None else alarm.evidence):
+            since = labels[int(starts.since)]
+            alarm = Alarm(label if alarm is None else alarm.label, since, level)
+        return replace(self, starts=labels, level=level, alarm=alarm)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many rows were missed, and how many independent rows days that scatter like these are worth."""
+
+    days: int = 0
+    rows: float = 0.0
+    missed: float = 0.0
+    rows_squared: float = 0.0
+    rows_missed: float = 0.0  # sum of rows times missed rows
+    missed_squared: float = 0.0
+
+    def after(self, day: Day) -> Tally:
+        """One day more."""
+        rows = day.effective
+        missed = rows * day.missed
+        return Tally(
+            self.days + 1,
+            self.rows + rows,
+            self.missed + missed,
+            self.rows_squared + rows * rows,
+            self.rows_missed + rows * missed,
+            self.missed_squared + missed * missed,
+        )
 
     @property
-    def labels(self) -> list[Label]:
-        """The days that were taken."""
-        return [day.label for day in self.days]
-
-    def copy(self) -> Series:
-        """Return another one of the same days."""
-        return Series(self.model, self.group, [*self.days], [*self.acknowledged])
-
-    def acknowledge(self) -> None:
-        """Remember that what rang after the last day is known."""
-        if self.days:
-            self.acknowledged.append(self.days[-1].label)
-
-    def has_taken(self, label: Label) -> bool:
-        """Whether a day was taken, or is older than all that are kept after many."""
-        if not self.days:
-            return False
-        forgotten = len(self.days) == KEPT and is_before(label, self.days[0].label)
-        return forgotten or self.find(label) is not None
-
-    def find(self, label: Label) -> Day | None:
-        """Return a day that was taken."""
-        for day in reversed(self.days):
-            if day.label == label:
-                return day
-        return None
-
-    def take(self, day: Day, *, replace: bool) -> None:
-        """Add a day after the others; or in its place, with `replace`."""
-        place = self._place_of(day.label)
-        taken = place < len(self.days) and self.days[place].label == day.label
-        if place < len(self.days) and not replace:
-            self._refuse(day, taken=taken)
-        self.days[place : place + taken] = [day]
-        del self.days[: max(0, len(self.days) - KEPT)]
-
-    def _place_of(self, label: Label) -> int:
-        place = len(self.days)
-        while place and not is_before(self.days[place - 1].label, label):
-            place -= 1
-        return place
-
-    def _refuse(self, day: Day, *, taken: bool) -> None:
-        last = self.days[-1].label
-        if taken:
-            raise ValueError(
-                f"each day is taken once, and {day.label} was taken already. "
-                "Hint: for late rows, give all rows of the day with replace=True."
-            )
-        raise ValueError(
-            f"days must come in order: {day.label} is before {last}, the last one taken. "
-            "Hint: replace=True puts it in its place."
-        )
+    def largest_miss_rate(self) -> float:
+        """Upper end of the 95% interval of the miss rate, with days as blocks."""
+        rate = self.missed / self.rows
+        squares = self.missed_squared - 2 * rate * self.rows_missed + rate**2 * self.rows_squared
+        variance = max(squares, 0.0) / self.rows**2 * self.days / max(self.days - 1, 1)
+        worth = self.rows
+        if variance > 0:
+            worth = min(worth, rate * (1 - rate) / variance)
+        return clopper_pearson(rate * worth, worth)[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """Days of a series from one acknowledgement to the next: their evidence, and whether it rings."""
+class Judgement:
+    """What all days since the last acknowledgement say of a promise."""
 
     watch: Watch
-    series: Series
-    days: Sequence[Day]
-    shares: Array
-    sizes: Array
-    evidence: Array
-    since: Indices
-    alarm: int | None  # the first day that rings
+    evidence: PromiseEvidence
+    tally: Tally = field(default_factory=Tally)
+    memory: Memory = field(default_factory=Memory)
 
     @classmethod
-    def of(cls, watch: Watch, series: Series, days: Sequence[Day]) -> Judged:
-        """Weigh the days."""
-        shares = np.array([day.missed for day in days])
-        sizes = np.array([day.effective for day in days])
-        found = by_day.of_promise(
-            shares,
-            sizes,
-            alpha=watch.alpha,
-            tolerance=watch.allowed,
-            side=watch.side,
-            seasons=seasons([day.label for day in days], watch.period),
-        )
-        evidence = found.days / _watched(days)
-        alarm = first_alarm(evidence, watch.false_alarm_every)
-        return cls(watch, series, days, shares, sizes, evidence, found.since, alarm)
+    def of(cls, watch: Watch) -> Self:
+        """Nothing yet."""
+        return cls(watch, PromiseEvidence.of(watch.promise))
 
-    def steps(self) -> list[Step]:
-        """Return what was said after each day."""
-        return [self.step(place) for place in range(len(self.days))]
+    def anew(self) -> Judgement:
+        """Return what is known after an acknowledgement."""
+        return Judgement.of(self.watch)
 
-    def step(self, place: int) -> Step:
-        """Return what was said after one day."""
+    def after(self, day: Day) -> Judgement:
+        """One day more."""
+        place = place_of(day.label, self.evidence.starts.days, self.watch.period)
+        evidence = self.evidence.after(day.missed, day.effective, place)
+        limit = self.watch.false_alarm_every
+        memory = self.memory.after(day.label, evidence.starts, watched=day.watched, limit=limit)
+        return Judgement(self.watch, evidence, self.tally.after(day), memory)
+
+    @property
+    def status(self) -> Status:
+        """What the days say."""
+        if self.memory.alarm is not None:
+            return "ringing"
+        if self.evidence.is_learning:
+            return "learning"
+        odds = UNCLEAR_ODDS * self.watch.alpha / (1 - self.watch.alpha)
+        unclear = self.tally.largest_miss_rate > odds / (1 + odds)
+        return "unclear" if unclear else "ok"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContestJudgement:
+    """What all days since the last acknowledgement say of a champion and a challenger."""
+
+    watch: Watch
+    evidence: DifferenceEvidence
+    memory: Memory = field(default_factory=Memory)
+
+    @classmethod
+    def of(cls, watch: Watch) -> Self:
+        """Nothing yet."""
+        return cls(watch, DifferenceEvidence.of())
+
+    def anew(self) -> ContestJudgement:
+        """Return what is known after an acknowledgement."""
+        return ContestJudgement.of(self.watch)
+
+    def after(self, day: Difference) -> ContestJudgement:
+        """One day more."""
+        evidence = self.evidence.after(day.difference)
+        limit = self.watch.false_alarm_every
+        memory = self.memory.after(day.label, evidence.starts, watched=day.watched, limit=limit)
+        return ContestJudgement(self.watch, evidence, memory)
+
+    @property
+    def status(self) -> Status:
+        """What the days say."""
+        if self.memory.alarm is not None:
+            return "ringing"
+        return "learning" if self.evidence.is_learning else "ok"
+
+
+class Series(Track[Day, Judgement]):
+    """The days of one model, or of one group of it."""
+
+    def steps(self, model: str, group: str | None) -> list[Step]:
+        """Return what was said after each day that is kept."""
+        steps: list[Step] = []
+        for place, (_, judgement) in enumerate(self.history()):
+            steps.append(self._step(place, judgement, model, group))
+        return steps
+
+    def last(self, model: str, group: str | None) -> Step:
+        """Return the last step; right after an acknowledgement, that of a day that says nothing yet."""
+        place = len(self.days) - 1
+        step = self._step(place, self.now, model, group)
+        return step.as_new() if self.days[-1].label in self.acknowledged else step
+
+    def _step(self, place: int, judgement: Judgement, model: str, group: str | None) -> Step:
         day = self.days[place]
         covered = 1 - day.missed
         low, high = clopper_pearson(covered * day.effective, day.effective)
-        start = self.start(place)
-        part = self.days[place if start is None else start : place + 1]
+        alarm = judgement.memory.alarm
+        since = None if alarm is None else alarm.since
+        part = self._part(since, place)
         return Step(
             label=day.label,
             n=day.rows,
             coverage=covered,
             low=low,
             high=high,
-            evidence=float(self.evidence[place]),
-            status=self.status(place),
-            since=None if start is None else self.days[start].label,
-            factor=pooled_factor(part, self.watch.alpha),
+            evidence=judgement.memory.level,
+            status=judgement.status,
+            since=since,
+            factor=pooled_factor(part, judgement.watch.alpha),
             since_coverage=_coverage(part),
             since_days=len(part),
-            model=self.series.model,
-            group=self.series.group,
-            promised=self.watch.coverage,
+            model=model,
+            group=group,
+            promised=judgement.watch.coverage,
         )
 
-    def start(self, place: int) -> int | None:
-        """Return where what rings has begun, as it looked when the evidence was strongest."""
-        if self.alarm is None or place < self.alarm:
+    def _part(self, since: Label | None, place: int) -> Sequence[Day]:
+        """Return the days from one on until a place; the day there where nothing rings."""
+        if since is None:
+            return self.days[place : place + 1]
+        return [day for day in self.days[: place + 1] if not is_before(day.label, since)]
+
+
+class Contest(Track[Difference, ContestJudgement]):
+    """The daily differences of two models' scores."""
+
+    def steps(self, champion: str, challenger: str) -> list[ContestStep]:
+        """Return what was said after each day that is kept, since the last acknowledgement."""
+        steps: list[ContestStep] = []
+        first = 0
+        for place, (day, judgement) in enumerate(self.history()):
+            steps.append(self._step(self.days[first : place + 1], judgement, champion, challenger))
+            if day.label in self.acknowledged:
+                steps.clear()
+                first = place + 1
+        return steps
+
+    def last(self, champion: str, challenger: str) -> ContestStep | None:
+        """Return the last step; None where nothing was said since the last acknowledgement."""
+        if not self.days or self.days[-1].label in self.acknowledged:
             return None
-        strongest = self.alarm + int(np.argmax(self.evidence[self.alarm : place + 1]))
-        return int(self.since[strongest])
+        new = [day for day in self.days if all(is_before(label, day.label) for label in self.acknowledged)]
+        return self._step(new, self.now, champion, challenger)
 
-    def status(self, place: int) -> Status:
-        """Return what the days up to one say."""
-        if self.alarm is not None and place >= self.alarm:
-            return "ringing"
-        if place < by_day.FIRST:
-            return "learning"
-        return "unclear" if self._is_unclear(place) else "ok"
-
-    def _is_unclear(self, place: int) -> bool:
-        """Whether the interval of the miss rate, with days as blocks, reaches three times the promised odds."""
-        odds = UNCLEAR_ODDS * self.watch.alpha / (1 - self.watch.alpha)
-        missed, rows = _misses(self.shares[: place + 1], self.sizes[: place + 1])
-        return clopper_pearson(missed, rows)[1] > odds / (1 + odds)
-
-
-def segments(series: Series) -> list[list[Day]]:
-    """Return the days between acknowledgements, oldest first; the last part has those since the last one."""
-    parts: list[list[Day]] = [[]]
-    for day in series.days:
-        parts[-1].append(day)
-        if day.label in series.acknowledged:
-            parts.append([])
-    return parts
-
-
-def first_alarm(evidence: Array, limit: float) -> int | None:
-    """Return the first day whose evidence reaches the limit."""
-    rings = np.flatnonzero(evidence >= limit)
-    return int(rings[0]) if len(rings) else None
-
-
-def contest(watch: Watch, champion: Series, challenger: Series, acknowledged: Sequence[Label]) -> list[ContestStep]:
-    """Return what the daily differences of scores say after each day that both have, since the last acknowledgement."""
-    scores = {day.label: day.score for day in challenger.days if np.isfinite(day.score)}
-    days = [day for day in champion.days if day.label in scores and np.isfinite(day.score)]
-    if acknowledged:
-        days = [day for day in days if is_before(acknowledged[-1], day.label)]
-    if not days:
-        return []
-    differences = np.array([day.score - scores[day.label] for day in days])
-    found = by_day.of_difference(differences)
-    evidence = found.days / _watched(days)
-    alarm = first_alarm(evidence, watch.false_alarm_every)
-    steps: list[ContestStep] = []
-    for place, day in enumerate(days):
-        rings = alarm is not None and place >= alarm
-        start = int(found.since[place]) if rings else 0
-        status: Status = "ringing" if rings else "ok" if place >= by_day.FIRST else "learning"
-        steps.append(
-            ContestStep(
-                day.label,
-                champion.model,
-                challenger.model,
-                difference=float(differences[place]),
-                since_difference=float(differences[start : place + 1].mean()),
-                evidence=float(evidence[place]),
-                status=status,
-                since=days[start].label if rings else None,
-            )
+    def _step(
+        self, days: Sequence[Difference], judgement: ContestJudgement, champion: str, challenger: str
+    ) -> ContestStep:
+        alarm = judgement.memory.alarm
+        since = None if alarm is None else alarm.since
+        part = [day.difference for day in days if since is None or not is_before(day.label, since)]
+        return ContestStep(
+            days[-1].label,
+            champion,
+            challenger,
+            difference=days[-1].difference,
+            since_difference=float(np.mean(part)),
+            evidence=judgement.memory.level,
+            status=judgement.status,
+            since=since,
         )
-    return steps
-
-
-def _watched(days: Sequence[Day]) -> Array:
-    return np.array([float(day.watched) for day in days])
 
 
 def _coverage(days: Sequence[Day]) -> float:
     rows = np.array([day.effective for day in days])
     missed = np.array([day.missed for day in days])
     return float(1 - np.average(missed, weights=rows))
-
-
-def _misses(shares: Array, sizes: Array) -> tuple[float, float]:
-    """Return misses and rows, as many as days that scatter like these are worth."""
-    rows = sizes.sum()
-    rate = float(np.average(shares, weights=sizes))
-    days = len(shares)
-    variance = np.sum((sizes * (shares - rate)) ** 2) / rows**2 * days / max(days - 1, 1)
-    worth = min(rows, rate * (1 - rate) / variance) if variance > 0 else rows
-    return float(rate * worth), float(worth)
