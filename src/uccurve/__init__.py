@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from .resampling.bootstrap import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
     from .crossings import Crossings as Crossings, crossings as crossings
     from .resampling.permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
-    from .results import Assessment as Assessment, Verdict as Verdict
+    from .estimate import Estimate as Estimate, Move as Move
+    from .gate import Gate as Gate, gate as gate
+    from .results import Assessment as Assessment, ModelRow as ModelRow, Verdict as Verdict
     from .plots.display import UCCDisplay as UCCDisplay
-    from .sketch.assess import (
-        StreamedAssessment as StreamedAssessment,
-        assess_frame as assess_frame,
-        assess_sketches as assess_sketches,
-    )
+    from .sketch.assess import assess_frame as assess_frame, assess_sketches as assess_sketches
     from .sketch.sketch import SketchUCC as SketchUCC, UCCSketch as UCCSketch
     from .watch.following import FollowingCalibrator as FollowingCalibrator
     from .watch.monitor import Monitor as Monitor, Step as Step
@@ -44,10 +42,12 @@ _LATER = {
     "resampling.bootstrap": ("BootstrapInterval", "ConfidenceBand", "bootstrap", "confidence_band"),
     "crossings": ("Crossings", "crossings"),
     "resampling.permutation": ("PermutationTest", "permutation_test"),
-    "results": ("Assessment", "Verdict"),
+    "estimate": ("Estimate", "Move"),
+    "gate": ("Gate", "gate"),
+    "results": ("Assessment", "ModelRow", "Verdict"),
     "plots": ("plots",),
     "plots.display": ("UCCDisplay",),
-    "sketch.assess": ("StreamedAssessment", "assess_frame", "assess_sketches"),
+    "sketch.assess": ("assess_frame", "assess_sketches"),
     "sketch.sketch": ("SketchUCC", "UCCSketch"),
     "train": ("train",),
     "watch.following": ("FollowingCalibrator",),

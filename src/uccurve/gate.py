@@ -1,75 +1,104 @@
 """Gate: whether proposed intervals may replace the present ones, as checks with one false-alarm rate for all."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from math import hypot, isfinite, isnan, log, nan
+from math import hypot, log, nan
 from typing import Any, Literal, Self
 
 from uccurve import _refusals as checks
 from uccurve._distributions import t_quantile
-from uccurve._vocabulary import HEADLINE
+from uccurve._saved import NUMBER, PROPORTION, SIZE, Growing, check
+from uccurve._vocabulary import Array
 from uccurve.assess.assemble import asked_settings
-from uccurve.assess.model import Model
+from uccurve.assess.memory import RowsSource, score_degrees
 from uccurve.assess.models import curves_by_name
+from uccurve.assess.promise import Promised
 from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
+from uccurve.estimate import Estimate
 from uccurve.evidence.contributions import weights
-from uccurve.evidence.tests import (
-    checked_level,
-    coverage_interval,
-    coverage_tail,
-    holm,
-    one_sided_t_test,
-    standard_error,
-)
-from uccurve.evidence.units import Blocks
+from uccurve.evidence.intervals import checked_level, coverage_estimate, reach_of
+from uccurve.evidence.tests import coverage_tail, holm, one_sided_t_test
+from uccurve.evidence.units import Blocks, Spread
 from uccurve.intervals import Intervals
-from uccurve.words.columns import plain
-from uccurve.words.formats import amount, number, p, share, short
+from uccurve.results import Promise
+from uccurve.words.formats import amount, counted, number, p, share, short
 from uccurve.words.formats import coverage as percentage
+from uccurve.words.records import plain
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
-SCHEMA = 1  # version of what `Gate.to_dict` returns
+SCHEMA = 2  # version of what `Gate.to_dict` returns
 Intervalled = Intervals | UCC | Mapping[float, Intervals]
+# What a saved assessment must say of the model that is the baseline.
+SCORED = Growing({"value": SIZE, "low": SIZE, "high": NUMBER})
+BASELINE = Growing({"delivered_score": SCORED, "degrees": SIZE})
+ASKED = Growing({"confidence_level": PROPORTION, "shown_coverage": PROPORTION})
 
 
 @dataclass(frozen=True, slots=True)
 class SavedScore:
-    """Interval score as delivered of a model whose rows are gone, with its standard error."""
+    """Interval score as delivered of a model whose rows are gone, with its standard error and degrees of freedom."""
 
     name: str
     score: float
-    error: float
+    spread: Spread
 
     @classmethod
     def of(cls, data: Mapping[str, Any], *, coverage: float | Fraction, name: str | None = None) -> Self:
         """Score of a model in a saved assessment (`Assessment.to_dict`, or what its JSON holds).
 
-        The standard error is that of the score at its best scale, relative to it: a saved assessment has no other.
+        Every number that the gate will rest on must be finite and fit the others, or the assessment is refused.
         """
-        models = data.get("models", {})
+        models = data.get("models")
+        if not isinstance(models, Mapping) or not models:
+            raise ValueError("the saved assessment holds no models.")
         if name is None and len(models) > 1:
             raise ValueError(f"the saved assessment has several models ({', '.join(models)}): which is the baseline?")
-        name = next(iter(models), None) if name is None else name
-        try:
-            settings, row = data["settings"], models[name]
-            value, low, high = row["decomposition"]["score"], row["score_low"], row["score_high"]
-            level, n, told, unit = settings["confidence_level"], row["n"], settings["shown_coverage"], settings["unit"]
-        except (KeyError, TypeError):
-            raise ValueError(f"no model {name!r} with its score is in the saved assessment.") from None
-        if checks.as_written(told) != checks.as_written(coverage):
-            raise ValueError(
-                f"the saved assessment is for a coverage of {told:g}, the gate for {float(coverage):g}. "
-                "Hint: assess the baseline at the same coverage."
-            )
-        if unit != "raw":
-            raise ValueError("the saved assessment must be in units of y. Hint: assess the baseline without a unit.")
-        if None in (value, low, high):
+        name = next(iter(models)) if name is None else name
+        if name not in models:
+            raise ValueError(f"no model {name!r} is in the saved assessment.{checks.nearest(name, list(models))}")
+        settings = data.get("settings")
+        check(settings, ASKED, "settings")
+        if not isinstance(settings, Mapping):
+            raise TypeError("the saved assessment must tell its settings.")
+        _refuse_other_question(settings, coverage)
+        row = models[name]
+        if isinstance(row, Mapping) and _has_no_interval(row):
             raise ValueError(f"the saved assessment does not know how sure the score of {name!r} is: too few rows.")
-        relative = (log(high) - log(low)) / (2 * t_quantile((1 + level) / 2, n - 1)) if low > 0 else 0.0
-        return cls(str(name), float(value), float(value) * relative)
+        check(row, BASELINE, f"models.{name}")
+        score = row["delivered_score"]
+        if not 0 <= score["low"] <= score["high"] or not score["low"] <= 2 * score["value"] + score["high"]:
+            raise ValueError(f"the saved score of {name!r} must lie within its confidence interval.")
+        return cls(str(name), float(score["value"]), _spread_of_interval(score, row, settings))
+
+
+def _has_no_interval(row: Mapping[str, Any]) -> bool:
+    score = row.get("delivered_score")
+    return isinstance(score, Mapping) and None in (score.get("value"), score.get("low"), score.get("high"))
+
+
+def _refuse_other_question(settings: Mapping[str, Any], coverage: float | Fraction) -> None:
+    """Refuse an assessment of another coverage, side or unit."""
+    saved = settings["shown_coverage"]
+    if checks.as_written(saved) != checks.as_written(coverage):
+        raise ValueError(
+            f"the saved assessment is for a coverage of {saved:g}, the gate for {float(coverage):g}. "
+            "Hint: assess the baseline at the same coverage."
+        )
+    if settings.get("unit", "raw") != "raw":
+        raise ValueError("the saved assessment must be in units of y. Hint: assess the baseline without a unit.")
+
+
+def _spread_of_interval(score: Mapping[str, float], row: Mapping[str, Any], settings: Mapping[str, Any]) -> Spread:
+    """Return the standard error that the interval of a score was made from."""
+    degrees = float(row["degrees"])
+    if degrees < 1 or not score["low"] > 0:
+        return Spread(0.0 if score["high"] == score["low"] else nan, degrees)
+    quantile = t_quantile((1 + settings["confidence_level"]) / 2, degrees)
+    relative = (log(score["high"]) - log(score["low"])) / (2 * quantile)
+    return Spread(score["value"] * relative, degrees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +113,13 @@ class Check:
     n : int
     value, reference : float
         Coverage as delivered and the promised one, or the interval scores as delivered of both models.
-    difference, low, high : float
-        Value minus reference, with its confidence interval.
+    difference : Estimate
+        Value minus reference.
     pvalue, pvalue_holm : float
-        Probability of a difference as bad as this by chance, and the same adjusted for all checks; nan where it could
-        not be tested.
+        Probability of a difference as bad as this by chance, and the same adjusted for the checks that share its level;
+        nan where it could not be tested.
+    promise : {"kept", "too narrow", "too wide", "unclear"} or None
+        Of the coverage of all rows: whether the promise is kept.
     passed : bool
     """
 
@@ -97,12 +128,16 @@ class Check:
     n: int
     value: float
     reference: float
-    difference: float
-    low: float
-    high: float
+    difference: Estimate
     pvalue: float
     pvalue_holm: float = nan
+    promise: Promise | None = None
     passed: bool = True
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether a test was possible."""
+        return self.pvalue >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +146,12 @@ class Gate:
 
     Attributes
     ----------
+    headline : str
+        The outcome in one sentence.
     passed : bool
     checks : tuple of Check
+    tested : int
+        How many of the checks could be tested.
     coverage, level : float
         The promised coverage, and the false-alarm rate of all checks together.
     margin : float or str
@@ -124,8 +163,10 @@ class Gate:
     notes : tuple of str
     """
 
+    headline: str
     passed: bool
     checks: tuple[Check, ...]
+    tested: int
     coverage: float
     level: float
     margin: float | str
@@ -136,54 +177,68 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; what is infinite or undefined is None."""
-        return dict(plain({"schema": SCHEMA, **asdict(self)}))
+        return {"schema": SCHEMA, **plain(asdict(self))}
 
     def to_text(self) -> str:
         """Return the outcome and one line per check."""
-        rows, notes = self._rows(), [f"Note: {note}." for note in self.notes]
-        width = max(len(name) for _, name, _ in rows)
-        lines = [f"{word:<4}  {name:<{width}}  {facts}" for word, name, facts in rows]
-        return "\n".join([self._outcome(), *lines, *notes, self._meaning()])
+        rows = self._rows()
+        width = max(len(row.name) for row in rows)
+        lines = [f"{row.outcome:<4}  {row.name:<{width}}  {row.facts}" for row in rows]
+        notes = [f"Note: {note}." for note in self.notes]
+        return "\n".join([self.headline, *lines, *notes, self._meaning()])
 
     def to_markdown(self) -> str:
         """Return the same for a comment on a pull request; names cannot become markup, and mention nobody."""
-        rows = [f"| {' | '.join(map(_escaped, row))} |" for row in self._rows()]
+        rows = [f"| {row.outcome} | {_escaped(row.name)} | {_escaped(row.facts)} |" for row in self._rows()]
         notes = [f"- {_escaped(note)}." for note in self.notes]
-        head = [f"### {_escaped(self._outcome())}", "", "| | check | |", "|---|---|---|"]
-        return "\n".join([*head, *rows, "", *notes, *([""] if notes else []), self._meaning()]) + "\n"
+        head = [f"### {_escaped(self.headline)}", "", "| | check | |", "|---|---|---|"]
+        gap = [""] if notes else []
+        return "\n".join([*head, *rows, "", *notes, *gap, self._meaning()]) + "\n"
 
     def __repr__(self) -> str:
         return self.to_text()
 
-    def _outcome(self) -> str:
-        failed, total = sum(not one.passed for one in self.checks), len(self.checks)
-        if self.passed:
-            return f"Gate passed: {short(self.proposed)} may replace {short(self.baseline)} ({total} checks)."
-        return f"Gate failed: {failed} of {total} checks."
-
     def _meaning(self) -> str:
-        return f"False-alarm rate of the whole gate: {percentage(self.level)}."
+        each = percentage(self.level / 2).text
+        if not any(item.segment for item in self.checks):
+            return f"False-alarm rate of the whole gate: {percentage(self.level)}."
+        total = percentage(self.level)
+        return f"False-alarm rate of the whole gate: {total} ({each} for all rows, {each} for the segments)."
 
-    def _rows(self) -> list[tuple[str, str, str]]:
+    def _rows(self) -> "list[GateLine]":
         """Outcome, name and facts of each check."""
-        margin, out = "" if self.margin in (0, "0", "0%") else f", margin {self.margin}", []
-        for one in self.checks:
-            sure = "not tested" if isnan(one.pvalue_holm) else f"adjusted {p(one.pvalue_holm)}"
-            if one.statistic == "coverage":
-                covers = share(one.value, one.low + one.reference, one.high + one.reference)
-                facts = f"{covers} where {percentage(self.coverage)} is promised, n = {one.n:,}, {sure}"
-            else:
-                change = amount(one.difference, one.low, one.high)
-                scores = f"{number(one.value)} vs. {number(one.reference)} for {short(self.baseline)}"
-                facts = f"{scores}, {change}{margin}, {sure}"
-            name = one.statistic if one.segment is None else f"{one.statistic}, {short(one.segment)}"
-            out.append(("ok" if one.passed else "FAIL", name, facts))
-        return out
+        return [self._line(item) for item in self.checks]
+
+    def _line(self, item: Check) -> "GateLine":
+        sure = f"adjusted {p(item.pvalue_holm)}" if item.is_tested else "not tested"
+        name = item.statistic if item.segment is None else f"{item.statistic}, {short(item.segment)}"
+        outcome = "FAIL" if not item.passed else "ok" if item.is_tested else "-"
+        if item.statistic == "coverage":
+            low = item.difference.low + item.reference
+            high = item.difference.high + item.reference
+            covers = share(item.value, low, high)
+            unclear = ", unclear" if item.promise == "unclear" else ""
+            facts = f"{covers} where {percentage(self.coverage)} is promised, n = {item.n:,}, {sure}{unclear}"
+            return GateLine(outcome, name, facts)
+        change = amount(item.difference.value, item.difference.low, item.difference.high)
+        scores = f"{number(item.value)} vs. {number(item.reference)} for {short(self.baseline)}"
+        margin = "" if self.margin in (0, "0", "0%") else f", margin {self.margin}"
+        return GateLine(outcome, name, f"{scores}, {change}{margin}, {sure}")
+
+
+@dataclass(frozen=True, slots=True)
+class GateLine:
+    """One check as a reader sees it."""
+
+    outcome: str
+    name: str
+    facts: str
 
 
 def _escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return SPECIAL.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;")).replace("@", "&#64;")
+    plain_text = text.replace("&", "&amp;").replace("<", "&lt;")
+    return SPECIAL.sub(r"\\\1", plain_text).replace("@", "&#64;")
 
 
 def gate(
@@ -193,12 +248,14 @@ def gate(
     coverage: float | Fraction,
     level: float = 0.05,
     margin: float | str = 0.0,
+    tolerance: float | None = None,
+    allow_unclear: bool = False,
     by: Any = None,
     bins: int = 4,
     block: Any = None,
     names: tuple[str, str] = ("baseline", "proposed"),
 ) -> Gate:
-    """Check that proposed intervals keep their promise and score no worse than the baseline.
+    """Check that proposed intervals keep their promise and score no worse than the baseline, both as delivered.
 
     Parameters
     ----------
@@ -208,9 +265,13 @@ def gate(
         What the intervals promise.
     level : float
         False-alarm rate of all checks together: how often a gate says no to intervals that keep the promise and score
-        as well as the baseline.
+        as well as the baseline. With segments, half of it is theirs.
     margin : float or str
         How much worse the score may be: a number in units of `y_true`, or a percentage of the baseline's such as "2%".
+    tolerance : float, optional
+        As in `assess`.
+    allow_unclear : bool
+        Whether to pass intervals of which too little is known to say that they keep the promise.
     by, bins, block
         As in `assess`: segments that must keep the promise too, and dependent rows.
     names : tuple of str
@@ -218,80 +279,145 @@ def gate(
     Notes
     -----
     Coverage as delivered, of all rows and of each segment: one-sided binomial tail with the effective number of rows.
-    Interval score as delivered: one-sided paired t test of the rows' differences. Holm's method over all of them.
+    Interval score as delivered: one-sided paired t test of the rows' differences, with one degree of freedom less than
+    there are units with a miss. Holm's method within all rows, and within the segments.
+
+    A gate that always compares with the last accepted model lets small losses add up: freeze the baseline.
 
     Examples
     --------
     >>> y, zero = [1.0, -2.0, 0.5, 1.5, -0.7, 0.2, -1.1, 2.2] * 5, [0.0] * 40
-    >>> old, new = (Intervals.from_bands(y, zero, [width] * 40) for width in (2.0, 0.4))
+    >>> old, new = (Intervals.from_bounds(y, zero, [-width] * 40, [width] * 40) for width in (2.0, 0.4))
     >>> print(gate(old, new, coverage=0.8))
-    Gate failed: 2 of 2 checks.
+    Gate failed: 2 of 2 checks, all tested.
     FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001
-    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [2.39, 6.21], adjusted p < 0.001
+    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [2.38, 6.22], adjusted p < 0.001
     False-alarm rate of the whole gate: 5%.
     """
-    asked: Any = {"axes": HEADLINE, "partial": None, "c": None, "unit": "raw"}
-    settings = asked_settings(coverage, confidence_level=1 - checked_level(level, "level"), **asked)
+    level = checked_level(level, "level")
+    settings = asked_settings(coverage, confidence_level=1 - level, tolerance=tolerance)
     allowed = checks.amount("margin", margin, "the baseline's score")
     saved = baseline if isinstance(baseline, SavedScore) else None
     given = {names[1]: proposed} if saved else {names[0]: baseline, names[1]: proposed}
     if len(given) == 1 and not saved:
         raise ValueError("`names` must be different.")
-    curves, _ = curves_by_name(given, None)
+    curves = curves_by_name(given).curves
     blocks = Blocks.of(curves[names[1]].intervals, block)
     blocks.require_two("a gate")
-    models = {name: Model(name, curve, settings, blocks) for name, curve in curves.items()}
-    new = models[names[1]]
-    found = [_coverage_check(new), _score_check(new, saved or models[names[0]], allowed)]
-    found += [_coverage_check(new, part) for part in segment_rows(by, blocks, bins)]
-    pvalues = holm([one.pvalue for one in found])
-    judged = tuple(replace(one, pvalue_holm=p, passed=not p <= level) for one, p in zip(found, pvalues, strict=True))
+    sources = {name: RowsSource(name, curve, settings, blocks) for name, curve in curves.items()}
+    new = sources[names[1]]
+    parts = segment_rows(by, blocks, bins)
+    promised = Promised.of(settings.shown_coverage, settings.tolerance)
+    coverage_check = _overall_coverage(new, promised, allow_unclear=allow_unclear)
+    whole = _judged([coverage_check, _score_check(new, saved or sources[names[0]], allowed)], level, halved=bool(parts))
+    of_segments = _judged([_coverage_check(new, part) for part in parts], level, halved=True)
+    found = (*whole, *of_segments)
+    passed = all(item.passed for item in found)
     return Gate(
-        passed=all(one.passed for one in judged),
-        checks=judged,
+        headline=_headline(found, names, passed=passed),
+        passed=passed,
+        checks=found,
+        tested=sum(item.is_tested for item in found),
         coverage=settings.shown_coverage,
-        level=float(level),
+        level=level,
         margin=margin,
         baseline=saved.name if saved else names[0],
         proposed=names[1],
         paired=saved is None,
-        notes=tuple(_notes(judged, saved)),
+        notes=tuple(_notes(found, saved)),
     )
 
 
-def _coverage_check(model: Model, part: SegmentRows | None = None) -> Check:
+def _judged(items: Sequence[Check], level: float, *, halved: bool) -> list[Check]:
+    """Adjust the p-values of checks that share a level, and say which pass."""
+    own_level = level / 2 if halved else level
+    adjusted = holm([item.pvalue for item in items])
+    out = []
+    for item, pvalue in zip(items, adjusted, strict=True):
+        passed = item.passed and not pvalue <= own_level
+        out.append(replace(item, pvalue_holm=pvalue, passed=passed))
+    return out
+
+
+def _overall_coverage(source: RowsSource, promised: Promised, *, allow_unclear: bool) -> Check:
+    """Whether the coverage of all rows is not below the promised one, and known well enough to say so."""
+    item = _coverage_check(source)
+    low = item.reference + item.difference.low
+    high = item.reference + item.difference.high
+    promise = promised.kept_by(Estimate(item.value, low, high))
+    return replace(item, promise=promise, passed=allow_unclear or promise != "unclear")
+
+
+def _coverage_check(source: RowsSource, part: SegmentRows | None = None) -> Check:
     """Whether the coverage as delivered is not below the promised one by more than chance."""
-    path, blocks, segment = model.path, model.blocks, None
+    path = source.path
+    blocks = source.units
+    segment = None
     if part is not None:
-        path, blocks = path.subset(part.rows), part.blocks
+        path = path.subset(part.rows)
+        blocks = part.blocks
         segment = part.label if part.feature == "segment" else f"{part.feature} {part.label}"
-    covered, promised, level = path.critical <= path.delivered, float(1 - model.alpha), model.confidence_level
-    value, (low, high) = path.mean(covered), coverage_interval(covered, path.weight, blocks, level)
-    pvalue = coverage_tail(covered, path.weight, blocks, level, promised=1 - model.alpha)
-    ends = low - promised, high - promised
-    return Check("coverage", segment, len(path), value, promised, value - promised, *ends, pvalue)
+    covered = path.critical <= path.delivered
+    promised = float(1 - source.alpha)
+    level = source.settings.confidence_level
+    estimate = coverage_estimate(covered, path.weight, blocks, level)
+    difference = Estimate(estimate.value - promised, estimate.low - promised, estimate.high - promised)
+    pvalue = coverage_tail(covered, path.weight, blocks, level, promised=1 - source.alpha)
+    if blocks.count < 2:
+        pvalue = nan
+    return Check("coverage", segment, len(path), estimate.value, promised, difference, pvalue)
 
 
-def _score_check(model: Model, baseline: Model | SavedScore, margin: tuple[float, float]) -> Check:
+def _score_check(source: RowsSource, baseline: RowsSource | SavedScore, margin: tuple[float, float]) -> Check:
     """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
-    path, own, allowed = model.path, model.score_rows(model.path.delivered), 1 + margin[1]
+    path = source.path
+    own = path.score_rows(path.delivered, float(source.alpha))
+    value = path.mean(own)
+    allowed = 1 + margin[1]
+    degrees = score_degrees(path, path.delivered, source.units)
     if isinstance(baseline, SavedScore):
-        rows, reference, noise = own, baseline.score, allowed * baseline.error
+        reference = baseline.score
+        spread = _spread(own, source).limited(degrees)
+        error = hypot(spread.error, allowed * baseline.spread.error)
+        spread = Spread(error, min(spread.degrees, baseline.spread.degrees))
     else:
-        theirs = baseline.score_rows(baseline.path.delivered)
-        rows, reference, noise = own - allowed * theirs, path.mean(theirs), 0.0
-    value, change = path.mean(own), (rows - path.mean(rows)) * weights(path)
-    error, degrees = hypot(standard_error(change, model.blocks), noise), model.blocks.count - 1
-    excess, difference = value - allowed * reference - margin[0], value - reference
-    pvalue = one_sided_t_test(excess, error, degrees, size=max(value, reference))
-    reach = t_quantile((1 + model.confidence_level) / 2, degrees) * error
-    return Check("score", None, len(own), value, reference, difference, difference - reach, difference + reach, pvalue)
+        theirs = baseline.path.score_rows(path.delivered, float(source.alpha))
+        reference = path.mean(theirs)
+        degrees = min(degrees, score_degrees(baseline.path, path.delivered, source.units))
+        spread = _spread(own - allowed * theirs, source).limited(degrees)
+    excess = value - allowed * reference - margin[0]
+    pvalue = one_sided_t_test(excess, spread, size=max(value, reference))
+    reach = reach_of(spread, source.settings.confidence_level)
+    difference = value - reference
+    return Check(
+        "score", None, len(own), value, reference, Estimate(difference, difference - reach, difference + reach), pvalue
+    )
 
 
-def _notes(found: tuple[Check, ...], saved: SavedScore | None) -> Iterator[str]:
+def _spread(rows: Array, source: RowsSource) -> Spread:
+    """Return how sure the mean of what each row adds is."""
+    return source.units.spread((rows - source.path.mean(rows)) * weights(source.path))
+
+
+def _headline(found: Sequence[Check], names: tuple[str, str], *, passed: bool) -> str:
+    """Return the outcome, and how much of it was tested."""
+    total = counted(len(found), "check")
+    untested = sum(not item.is_tested for item in found)
+    tested = f"{untested} not tested" if untested else "all tested"
+    if passed:
+        return f"Gate passed: {short(names[1])} may replace {short(names[0])} ({total}, {tested})."
+    failed = sum(not item.passed for item in found)
+    return f"Gate failed: {failed} of {total}, {tested}."
+
+
+def _notes(found: Sequence[Check], saved: SavedScore | None) -> Iterator[str]:
     if saved is not None:
         yield "the baseline is a saved assessment: scores are not compared row by row, which finds large changes only"
-    untested = [one.segment for one in found if not isfinite(one.pvalue) and one.segment is not None]
+    if any(item.promise == "unclear" and not item.passed for item in found):
+        yield "too little is known of the coverage to say that the promise is kept; allow_unclear passes such intervals"
+    untested = [item.segment for item in found if not item.is_tested and item.segment is not None]
     if untested:
         what = "segment is a single block" if len(untested) == 1 else "segments are a single block each"
-        yield f"{len(untested)} {what} and could not be tested, first {untested[0]}"
+        yield f"{len(untested)} {what} and could not be tested, first {short(untested[0])}"
+    if any(item.statistic == "score" and not item.is_tested for item in found):
+        yield "the score could not be tested: fewer than two units have a miss"

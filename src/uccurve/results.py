@@ -127,6 +127,8 @@ class ModelRow:
         Whether that is the coverage asked for; None where none was.
     missed_above, missed_below : float
         Shares of the rows above the upper and below the lower bound, as delivered.
+    degrees : float
+        Degrees of freedom of the score as delivered, which rests on the units with a miss; 0 where there are too few.
     move : Move
         Factor on the bands (or amount added to them) that reaches the target; infinite where none does.
     half_width, score, skill : Estimate
@@ -167,6 +169,7 @@ class ModelRow:
     promise: Promise | None
     missed_above: float
     missed_below: float
+    degrees: float = 0.0
     move: Move
     half_width: Estimate
     score: Estimate
@@ -202,7 +205,7 @@ class ModelRow:
 class Comparison:
     """Paired test of two models on what ranks them, or on their WIS.
 
-    `difference` is the first model's value minus the second's. `pvalue_holm` is adjusted for all pairs; both are nan
+    `difference` is the first model's value minus the second's, `ratio` the first over the second. `pvalue_holm` is adjusted for all pairs; both are nan
     where no test was possible. `better` is None where it exceeds 1 - confidence_level.
     """
 
@@ -213,6 +216,7 @@ class Comparison:
     pvalue: float
     pvalue_holm: float = nan
     better: str | None = None
+    ratio: float = nan
 
     @property
     def is_tested(self) -> bool:

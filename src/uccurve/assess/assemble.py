@@ -1,10 +1,10 @@
-"""Assess: one call that says which model's intervals to ship, at what scale, how sure that is, and why."""
+"""Assess: one call that says which model's intervals to ship, at what factor, how sure that is, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from math import inf, isfinite, isinf, isnan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -12,28 +12,43 @@ import numpy.typing as npt
 
 from uccurve import _refusals as checks
 from uccurve._progress import Progress, watched
-from uccurve._vocabulary import HEADLINE, SUMMARY, Array, Axes, Range, Unit
-from uccurve.assess.model import Model
-from uccurve.assess.models import curves_by_name
-from uccurve.assess.segments import assessed_segments, segment_rows
-from uccurve.crossings import Line, crossings_of_lines
+from uccurve._vocabulary import HEADLINE, Axes, Range, Side, Unit
+from uccurve.assess import cautions
+from uccurve.assess.choice import Decision, decide, ranking_values
+from uccurve.assess.compare import Contender, compared, with_ranks
+from uccurve.assess.decided import t_of, verdict_of
+from uccurve.assess.folds import NestedChoice, nested_choice
+from uccurve.assess.memory import RowsSource
+from uccurve.assess.missing import (
+    CHOICES,
+    Aligned,
+    MissingRows,
+    aligned,
+    kept_rows,
+    lack_different_rows,
+    vanished_segments,
+)
+from uccurve.assess.models import given_models, refuse_different
+from uccurve.assess.pairwise import pairwise_comparisons, pairwise_missing, pairwise_values
+from uccurve.assess.resampled import resampled_row
+from uccurve.assess.rows import model_row
+from uccurve.assess.segments import SegmentRows, assessed_segments, segment_rows
+from uccurve.assess.source import CRPS, SCORE, WIS_SCORE
+from uccurve.crossings import Crossings, Line, crossings_of_lines
 from uccurve.curve import UCC
-from uccurve.evidence.contributions import weights
-from uccurve.evidence.tests import ROUNDING, checked_level, holm, interval, paired_t_test
-from uccurve.evidence.units import Blocks, generator, positive
+from uccurve.evidence.intervals import checked_level
+from uccurve.evidence.labels import generator, positive
+from uccurve.evidence.units import Blocks, Repeated
 from uccurve.intervals import Intervals
-from uccurve.resampling.bootstrap import bootstrap
-from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, few_rows
-from uccurve.words.formats import alike, counted, p
-from uccurve.words.formats import coverage as percentage
-from uccurve.words.verdict import adjusted_pvalue, verdict
+from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, Verdict
+from uccurve.words import notes as sentences
+from uccurve.words.formats import counted
+from uccurve.words.verdict import worded
 
 Models = Intervals | UCC | Mapping[Any, Any]
-SHOWN = 0.9  # coverage that scales and half-widths are shown for where none was asked for
+SHOWN = 0.9  # coverage that factors and half-widths are shown for where none was asked for
 # Rows of all models together up to which curves keep their order, for plots and pages that may follow.
 KEPT_ROWS = 1_000_000
-FEW_BLOCKS = 8
-ONE_BLOCK = "all rows form one block, so there are no confidence intervals or tests; use shorter blocks, or more rows"
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what lies beyond float64 is infinite, a difference of two such nan
@@ -45,6 +60,11 @@ def assess(
     bins: int = 4,
     rows: Sequence[Any] | None = None,
     block: int | npt.ArrayLike | None = None,
+    incumbent: str | None = None,
+    reference: str | None = None,
+    tolerance: float | None = None,
+    missing: MissingRows = "raise",
+    features: Any = None,
     axes: Axes = HEADLINE,
     partial: Range | None = None,
     c: float | None = None,
@@ -59,21 +79,34 @@ def assess(
     Parameters
     ----------
     models : Intervals, UCC, or mapping from names to models
-        A model is Intervals, a `UCC` of any path, a mapping from level to Intervals, or a list of these for the folds
-        of a cross-validation or repeated runs, which are joined. All models must have the same rows.
+        A model is Intervals, a `UCC` of any path, a mapping from level to Intervals, or a list of these: training runs
+        over the same rows where all have the same ``y_true``, else the folds of a cross-validation, which are joined.
+        All models must have the same rows.
     coverage : float, optional
-        Coverage that the intervals promise, such as 0.9: models are ranked by their interval score at this coverage,
-        and told whether they keep it. Without it they are ranked by their potential CRPS.
+        Coverage that the intervals promise, such as 0.9: models are ranked by their interval score with the factor
+        that reaches it, and told whether they keep it as delivered. Without it they are ranked by their potential
+        CRPS; models of several levels by the common level nearest 0.9.
     by : array_like or mapping, optional
         One label or number per row (of the joined folds), to assess segments of the rows too; a mapping has several
         features by name.
     bins : int
         Number of equal-count bins into which a numeric feature is cut.
     rows : list of array_like, optional
-        Names of the rows of each fold where rows occur more than once: a row's repetitions form one block. Without it,
-        folds with the same ``y_true`` in the same order are treated as runs over the same rows.
+        Names of the rows of each item where these are training runs in a different order.
     block : int or array_like, optional
-        Dependent rows: a number of consecutive rows (time series), or one label per row (groups, repeated measures).
+        Dependent rows: a number of consecutive rows (time series), or one label per row (a date, a forecast origin, a
+        patient). Of many series over the same dates: the date or the origin.
+    incumbent : str, optional
+        The model in use: it stays unless another one is shown to be better.
+    reference : str, optional
+        A model that others are only compared with: it takes part in no choice.
+    tolerance : float, optional
+        How far the delivered coverage may lie from the promised one and still keep it; by default 5% of the miss rate.
+    missing : {"raise", "drop", "pairwise"}
+        What to do where models lack different rows, as `Intervals` built with ``missing="drop"`` may: refuse, compare
+        all on the rows that they share, or each pair on the rows that these two share.
+    features : frame or mapping, optional
+        Features of the rows among which to look for pockets where shipped intervals fail; see `find_pockets`.
     axes : tuple of str
         For crossings, concentration, partial gain and cost.
     partial : tuple of float, optional
@@ -96,226 +129,333 @@ def assess(
     Notes
     -----
     Intervals and tests come from the influence of each row, which needs one sort per model: t quantiles on the log
-    scale with one degree of freedom less than there are blocks. Pairs are compared by the paired t test of what ranks
-    the models, segments by one-sided tests; both are adjusted by Holm's method. The interval of a coverage is that of
-    Clopper and Pearson for the effective number of rows (Korn and Graubard 1998).
+    scale with one degree of freedom less than there are blocks, or blocks with a miss where the statistic rests on
+    these. Pairs are compared by the paired t test of what ranks the models, segments by one-sided tests; both are
+    adjusted by Holm's method. The interval of a coverage is that of Clopper and Pearson for the effective number of
+    rows (Korn and Graubard 1998), that of a half-width is by MOVER (Zou and Donner 2008).
+
+    Where the choice among the models spends coverage, the verdict's factor is the chosen model's own one times a
+    multiplier that is found by choosing again without each of ten folds.
 
     Examples
     --------
     >>> y = [1.0, 2.0, 4.0, 0.5, 3.0, 2.5, 5.0, 1.5]
     >>> sharp = Intervals.from_bands(y, [0.0] * 8, [0.9, 2.2, 3.9, 0.6, 2.8, 2.6, 5.2, 1.3])
     >>> a = assess({"sharp": sharp, "flat": sharp.constant()}, coverage=0.5)
-    >>> [row.name for row in a.ranking], a.verdict.model, round(a.verdict.scale, 2)
+    >>> [row.name for row in a.ranking], a.verdict.model, round(float(a["sharp"].scale), 2)
     (['sharp', 'flat'], 'sharp', 1.03)
     """
-    asked: Any = {"axes": axes, "partial": partial, "c": c, "unit": unit, "confidence_level": confidence_level}
-    asked["n_resamples"] = None if n_resamples is None else positive("n_resamples", n_resamples)
-    settings = asked_settings(coverage, seed=seed, **asked)
+    given = given_models(models, rows)
     generator(seed)  # refuses what is no seed
-    curves, repeated = curves_by_name(models, rows)
-    first, *others = curves.values()
-    blocks = Blocks.of(first.intervals, block, row_ids=repeated)
-    if not blocks.independent:
-        is_length = block is not None and np.ndim(block) == 0
-        settings = replace(settings, block=f"blocks of {block!s} rows" if is_length else counted(blocks.count, "block"))
-    comparable = all(np.array_equal(one.intervals.y_pred, first.intervals.y_pred) for one in others)
-    find_crossings = comparable and len(curves) > 1 and settings.axes[0] != settings.axes[1]
-    parts = segment_rows(by, blocks, bins)
-    notes = [*common_notes(blocks.count, len(blocks.of_row), comparable=comparable)]
-    found, segments, lines = list[ModelRow](), list[Segment](), dict[str, Line]()
-    ranking_rows, wis_rows = dict[str, Array](), dict[str, Array]()
+    settings = asked_settings(
+        coverage_of(coverage, [curve.levels for curve in given.curves.values()]),
+        side=next(iter(given.curves.values())).intervals.side,
+        tolerance=tolerance,
+        incumbent=known_model("incumbent", incumbent, given.curves),
+        reference=known_model("reference", reference, given.curves),
+        axes=axes,
+        partial=partial,
+        c=c,
+        unit=unit,
+        confidence_level=confidence_level,
+        n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
+        seed=seed,
+    )
+    checks.choice("missing", missing, CHOICES)
+    if missing == "pairwise" and lack_different_rows(given.curves):
+        entries = _own_rows(given.curves, block, by, bins)
+        lost = pairwise_missing(given.curves)
+    else:
+        on_rows = aligned(given.curves, missing=missing)
+        refuse_different(on_rows.curves)
+        entries = _same_rows(on_rows, given.repeated, block, by, bins)
+        lost = on_rows.missing
+        if lost is not None:
+            lost = replace(lost, vanished=vanished_segments(by, on_rows.kept))
+    settings = replace(settings, block=_block_in_words(block, entries[0].units))
     with watched(progress, "assessment") as tick:
-        for name, curve in curves.items():
-            model = Model(name, curve, settings, blocks)
-            segments += assessed_segments(model, parts)
-            if not (found and comparable):
-                constant_rows = model.constant_crps_rows()
-            found.append(_row(model, constant_rows))
-            notes += [*notes_on(found[-1], settings, **_facts(model)), *_note_on_levels(model)]
-            ranking_rows[name] = model.score_rows(model.best_t) if settings.ranked_by == "score" else model.crps_rows
-            if curve.levels:
-                wis_rows[name] = model.wis_rows.score
-            if find_crossings:
-                lines[name] = Line.of(curve, settings.axes, unit)
-            if len(first.intervals) * len(curves) > KEPT_ROWS:
-                curve._forget_order()
-            if tick is not None:
-                tick(len(found), len(curves))
-    comparisons = _comparisons(ranking_rows, model, settings.ranked_by)
-    same_levels = len({curve.levels for curve in curves.values()}) == 1 and first.levels
-    ranked = with_ranks(found, comparisons, settings.ranked_by)
-    crossings = [
-        crossings_of_lines(lines[a], lines[b], axes=settings.axes, names=(a, b))
-        for a, b in combinations(lines, 2)
-        if curves[a].vary == curves[b].vary
-    ]
+        evidence = _evidence(entries, settings, tick)
+    found = evidence.rows
+    if entries[0].units is entries[-1].units:
+        comparisons = _comparisons(evidence, settings, entries[0].units)
+        values = ranking_values(found, settings)
+        on_wis = _on_wis(evidence, entries[0].units, settings)
+    else:
+        comparisons = pairwise_comparisons(evidence.sources, settings)
+        values = pairwise_values(comparisons, found, settings)
+        on_wis = []
+    ranked = with_ranks(found, comparisons, values)
+    decision = decide(ranked, comparisons, settings)
+    verdict = _verdict(decision, evidence, settings)
+    segments = _segments(evidence.sources, verdict, entries)
+    untested = cautions.not_tested(ranked, comparisons, segments, verdict.model)
+    kept = lost is not None and missing == "drop"
+    pockets = _pockets(evidence.sources, verdict, on_rows.labels(features) if kept else features, settings)
+    notes = [*_coverage_note(coverage, settings), *evidence.notes, *_choice_notes(verdict, entries[0].units)]
     return Assessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
-        crossings=tuple(crossings),
+        wis_comparisons=tuple(on_wis),
+        crossings=tuple(evidence.crossings),
         segments=tuple(segments),
+        pockets=pockets,
         notes=tuple(dict.fromkeys(notes)),
+        not_tested=untested,
+        missing=lost,
         settings=settings,
-        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
-        curves=curves,
-        comparable=comparable,
-        wis_comparisons=tuple(_comparisons(wis_rows, model, "wis")) if same_levels else (),
+        verdict=worded(
+            verdict,
+            rows=ranked,
+            settings=settings,
+            comparisons=comparisons,
+            segments=segments,
+            missing=lost,
+            not_tested=untested,
+            pockets=pockets,
+        ),
+        curves={entry.name: entry.curve for entry in entries},
+        comparable=evidence.comparable,
     )
 
 
-def asked_settings(coverage: float | Fraction | None, **given: Any) -> AssessmentSettings:
-    """Return what is asked for, checked; `given` are fields of the settings."""
-    alpha, partial, c = checks.miss_rate_of(SHOWN if coverage is None else coverage), given["partial"], given["c"]
-    checked = {
-        "coverage": None if coverage is None else float(1 - alpha),
-        "axes": checks.axes(given["axes"]),
-        "partial": None if partial is None else checks.span("partial", partial),
-        "c": None if c is None else checks.real("c", c, 0, 1),
-        "confidence_level": checked_level(given["confidence_level"]),
-        "ranked_by": "crps" if coverage is None else "score",
-        "shown_coverage": float(1 - alpha),
-    }
-    return AssessmentSettings(**(given | checked))
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A model with its rows: their dependence, and their segments."""
+
+    name: str
+    curve: UCC
+    units: Blocks
+    parts: list[SegmentRows]
 
 
-def _facts(model: Model) -> dict[str, Any]:
-    """What the notes on a model are about."""
-    path, intervals, width = model.path, model.delivered, 2 * model.path.mean_half_width
-    asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width if path.vary == "scale" and width else 0.0
-    uncoverable, weighted = int(np.isinf(path.critical).sum()), not path.equally_weighted
-    facts = {"uncoverable": uncoverable, "weighted": weighted, "asymmetry": asymmetry}
-    return facts | {"raised": intervals.raised, "dropped": intervals.dropped}
+def _same_rows(on_rows: Aligned, repeated: Repeated | None, block: Any, by: Any, bins: int) -> list[Entry]:
+    """Return models that have the same rows."""
+    first = next(iter(on_rows.curves.values()))
+    units = Blocks.of(first.intervals, on_rows.labels(block), repeated=repeated)
+    parts = segment_rows(on_rows.labels(by), units, bins)
+    return [Entry(name, curve, units, parts) for name, curve in on_rows.curves.items()]
 
 
-def _row(model: Model, constant_rows: Array) -> ModelRow:
-    """All numbers of a model, with bootstrap intervals in place of those by influence where they were asked for."""
-    row, settings, ends = model.row(constant_rows), model.settings, dict[str, Any]()
-    if settings.n_resamples is None:
-        return row
-    coverage = {"coverage": settings.shown_coverage}
-    asked: dict[str, Any] = {"score": coverage, "half_width": coverage, "scale": coverage, "skill": {}}
-    asked |= {f"gain_{'_'.join(axes)}": {"axes": axes} for axes in SUMMARY}
-    if settings.partial is not None:
-        asked["partial_gain"] = {"axes": settings.axes, "miss_rate": settings.partial}
-    how: Any = {name: getattr(settings, name) for name in ("unit", "confidence_level", "n_resamples", "seed")}
-    how |= {"block": model.blocks, "progress": False}
-    for name, options in asked.items():
-        if isfinite(getattr(row, name)):
-            found = bootstrap(model.curve, **how | {"statistic": "gain" if "gain" in name else name}, **options)
-            ends |= {f"{name}_low": found.low, f"{name}_high": found.high}
-    return replace(row, **ends)
+def _own_rows(curves: Mapping[str, UCC], block: Any, by: Any, bins: int) -> list[Entry]:
+    """Return models each of which has rows of its own."""
+    entries = []
+    for name, curve in curves.items():
+        own = Aligned({name: curve}, kept_rows(curve), None)
+        units = Blocks.of(curve.intervals, own.labels(block))
+        entries.append(Entry(name, curve, units, segment_rows(own.labels(by), units, bins)))
+    return entries
 
 
-def _comparisons(rows: Mapping[str, Array], model: Model, statistic: Any) -> list[Comparison]:
-    """Paired t tests of all pairs on what ranks the models, or on their WIS; `model` is any of them."""
-    compared = [
-        Comparison(first, second, statistic, *_paired(rows[first], rows[second], model))
-        for first, second in combinations(rows, 2)
-    ]
-    return adjusted_comparisons(compared, model.confidence_level)
+@dataclass(slots=True)
+class ModelEvidence:
+    """What was found on each model, before they are compared."""
+
+    sources: list[RowsSource]
+    rows: list[ModelRow]
+    contenders: list[Contender]
+    on_wis: list[Contender]
+    crossings: list[Crossings]
+    notes: list[str]
+    comparable: bool
 
 
-def adjusted_comparisons(compared: Sequence[Comparison], confidence_level: float) -> list[Comparison]:
-    """Adjust the p-values for all pairs, and say which model of each is better."""
-    out = []
-    for one, pvalue in zip(compared, holm([one.pvalue for one in compared]), strict=True):
-        better = one.first if one.difference < 0 else one.second
-        out.append(replace(one, pvalue_holm=pvalue, better=better if pvalue <= 1 - confidence_level else None))
-    return out
-
-
-def _paired(first: Array, second: Array, model: Model) -> tuple[float, float, float, float]:
-    """Difference of two means over the rows of a model with its interval, and the p-value of the paired t test."""
-    share, blocks, unit, change = weights(model.path), model.blocks, model.unit, first - second
-    largest = max(float(np.sum(np.abs(rows) * share)) for rows in (first, second))
-    difference = float(np.sum(change * share))
-    difference = difference if abs(difference) > ROUNDING * largest else 0.0
-    change -= difference
-    change *= share
-    low, high = interval(difference, change, blocks, model.confidence_level)
-    if max(abs(low), abs(high)) <= ROUNDING * largest:
-        low = high = 0.0
-    pvalue = paired_t_test(change, difference, blocks, size=largest)
-    return difference / unit, low / unit, high / unit, pvalue
-
-
-def with_ranks(rows: Sequence[ModelRow], comparisons: Sequence[Comparison], ranked_by: str) -> list[ModelRow]:
-    """Rank by what ranks, in the order given where only rounding differs, with the p-values against the best."""
-    values = [getattr(row, ranked_by) for row in rows]
-    size = max(filter(isfinite, map(abs, values)), default=1.0) or 1.0
-    order = sorted(range(len(rows)), key=lambda i: inf if isnan(values[i]) else round(values[i] / size, 12))
-    best = rows[order[0]]
-    return [
-        replace(row, rank=1 + order.index(i), pvalue=adjusted_pvalue(comparisons, best, row))
-        for i, row in enumerate(rows)
-    ]
-
-
-def common_notes(blocks: int, rows: int, *, comparable: bool) -> Iterator[str]:
-    """What a reader must know of all models before comparing them."""
-    if not comparable:
-        yield (
-            "the models' predictions differ: score and CRPS judge predictions and bands together, skill and gains "
-            "the bands alone"
-        )
-    if blocks < 2:
-        yield ONE_BLOCK
-    elif blocks < min(FEW_BLOCKS, rows):
-        yield f"there are only {blocks} blocks: confidence intervals and tests from so few are rough; use 8 to 16"
-
-
-def notes_on(
-    row: ModelRow,
-    settings: AssessmentSettings,
+def asked_settings(
+    coverage: float | Fraction | None,
     *,
-    raised: int,
-    dropped: int,
-    uncoverable: int,
-    weighted: bool,
-    asymmetry: float = 0.0,
-) -> Iterator[str]:
-    """What a reader must know of one model before trusting its numbers.
-
-    `raised`, `dropped` and `uncoverable` count bands and rows, `asymmetry` is how far the two bands differ.
-    """
-    name, target, out_of_reach = row.name, percentage(settings.shown_coverage), isinf(row.half_width)
-    if raised:
-        yield f"{name}: {counted(raised, 'band was', 'bands were')} raised by min_band"
-    if dropped:
-        what = counted(dropped, "row with a missing value was", "rows with missing values were")
-        yield f"{name}: {what} dropped"
-    if out_of_reach and not uncoverable:
-        rows = counted(row.n, "row is", "rows are")
-        yield f"{rows} too few to promise {target} coverage for new rows; no factor is sure to reach it"
-    elif weighted:
-        yield (
-            "rows have unequal weights: the factor (or shift) is the smallest whose weighted coverage reaches the "
-            "target, without the correction for new rows"
-        )
-    if uncoverable:
-        rows = counted(uncoverable, "row has", "rows have")
-        reach = f"no factor reaches {target} coverage and " if out_of_reach else ""
-        yield (
-            f"{name}: {rows} an error on the side of a zero band, which no factor covers, so {reach}areas are "
-            "infinite; raise such bands with min_band"
-        )
-    elif few := few_rows(row, settings):
-        yield few
-    if asymmetry > 0.01:
-        yield (
-            "some bands are asymmetric: the gain on deficit vs. excess can reward asymmetry that carries no "
-            "information; score, skill and the gain on deficit vs. bandwidth cannot"
-        )
+    axes: Axes = HEADLINE,
+    partial: Range | None = None,
+    c: float | None = None,
+    unit: Unit = "raw",
+    confidence_level: float = 0.95,
+    side: Side = "both",
+    tolerance: float | None = None,
+    incumbent: str | None = None,
+    reference: str | None = None,
+    n_resamples: int | None = None,
+    seed: int | None = None,
+) -> AssessmentSettings:
+    """Return what is asked for, checked."""
+    alpha = checks.miss_rate_of(SHOWN if coverage is None else coverage)
+    return AssessmentSettings(
+        coverage=None if coverage is None else float(1 - alpha),
+        shown_coverage=float(1 - alpha),
+        ranked_by="crps" if coverage is None else "score",
+        side=side,
+        tolerance=_checked_tolerance(tolerance, alpha),
+        incumbent=incumbent,
+        reference=reference,
+        axes=checks.axes(axes),
+        partial=None if partial is None else checks.span("partial", partial),
+        c=None if c is None else checks.real("c", c, 0, 1),
+        unit=unit,
+        confidence_level=checked_level(confidence_level),
+        n_resamples=n_resamples,
+        seed=seed,
+    )
 
 
-def _note_on_levels(model: Model) -> Iterator[str]:
-    """Whether a model's own levels or multiples of its delivered interval fit the errors better, if either does."""
-    if len(model.curve.levels) < 2 or model.blocks.count < 2:
-        return
-    own, scaled = model.crps_rows, model.scaled_crps_rows
-    difference, _, _, pvalue = _paired(own, scaled, model)
-    if pvalue <= 1 - model.confidence_level:
-        levels, multiples = "its own levels", f"multiples of its {percentage(model.level)} interval"
-        better, worse = (levels, multiples) if difference < 0 else (multiples, levels)
-        low, high = alike(*sorted(model.path.mean(rows) / model.unit for rows in (own, scaled)))
-        yield f"{model.name}: {better} do better than {worse} (potential CRPS {low} vs. {high}, {p(pvalue)})"
+def coverage_of(coverage: float | None, levels: Sequence[tuple[float, ...]]) -> float | None:
+    """Return the coverage that counts: the one asked for, or the common level nearest 0.9 of models with levels."""
+    if coverage is not None or not all(levels):
+        return coverage
+    common = set(levels[0]).intersection(*levels[1:])
+    if not common:
+        return None
+    return min(common, key=lambda level: (abs(level - SHOWN), -level))
+
+
+def known_model(name: str, model: str | None, curves: Mapping[str, Any]) -> str | None:
+    """Return the name of a model, or refuse what is none."""
+    if model is None or model in curves:
+        return model
+    listed = ", ".join(curves)
+    raise ValueError(
+        f"`{name}` must be one of the models ({listed}); got {checks.shown(model)}.{checks.nearest(model, list(curves))}"
+    )
+
+
+def _checked_tolerance(tolerance: float | None, alpha: Fraction) -> float:
+    if tolerance is None:
+        return nan
+    value = checks.real("tolerance", tolerance, 0)
+    if value >= alpha:
+        raise ValueError(
+            f"`tolerance` must be below the miss rate, {float(alpha):g}; got {value:g}. "
+            "Hint: it is a difference of coverages, such as 0.005."
+        )
+    return value
+
+
+def _block_in_words(block: Any, units: Blocks) -> str | None:
+    if units.independent:
+        return None
+    if units.runs > 1 and block is None:
+        return f"{units.runs} runs over the same rows"
+    is_length = block is not None and np.ndim(block) == 0
+    return f"blocks of {block!s} rows" if is_length else counted(units.count, "block")
+
+
+def _coverage_note(coverage: float | None, settings: AssessmentSettings) -> list[str]:
+    if coverage is None and settings.coverage is not None:
+        return [sentences.level_as_coverage(settings.coverage)]
+    return []
+
+
+def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any) -> ModelEvidence:
+    """Return all numbers of each model, and what the comparisons need."""
+    curves = {entry.name: entry.curve for entry in entries}
+    first = entries[0]
+    y_pred = first.curve.intervals.y_pred
+    comparable = all(np.array_equal(curve.intervals.y_pred, y_pred) for curve in curves.values())
+    crosses = comparable and len(entries) > 1 and settings.axes[0] != settings.axes[1]
+    notes = list(cautions.common_notes(first.units.count, first.units.rows, comparable=comparable))
+    evidence = ModelEvidence([], [], [], [], [], notes, comparable)
+    lines: dict[str, Line] = {}
+    for entry in entries:
+        name = entry.name
+        curve = entry.curve
+        source = RowsSource(name, curve, settings, entry.units)
+        _share_constant(source, evidence.sources, comparable=comparable)
+        row = model_row(source)
+        if settings.n_resamples is not None:
+            row = resampled_row(row, source)
+        evidence.sources.append(source)
+        evidence.rows.append(row)
+        evidence.contenders.append(Contender(name, source.evidence(_ranking_statistic(settings))))
+        if curve.levels:
+            evidence.on_wis.append(Contender(name, source.evidence(WIS_SCORE)))
+        evidence.notes += cautions.notes_on(row, settings, cautions.facts_of(source))
+        evidence.notes += _data_notes(source, entry.units, is_first=len(evidence.sources) == 1)
+        if crosses:
+            lines[name] = Line.of(curve, settings.axes, settings.unit)
+        if len(curve.intervals) * len(curves) > KEPT_ROWS:
+            curve.forget_order()
+            source.forget()
+        if tick is not None:
+            tick(len(evidence.rows), len(curves))
+    evidence.crossings = _crossings(lines, curves, settings)
+    return evidence
+
+
+def _share_constant(source: RowsSource, earlier: Sequence[RowsSource], *, comparable: bool) -> None:
+    """Let models with the same predictions share what is known of the constant band around these."""
+    if earlier and comparable:
+        source.share_constant(earlier[0])
+
+
+def _ranking_statistic(settings: AssessmentSettings) -> Any:
+    return SCORE if settings.ranked_by == "score" else CRPS
+
+
+def _data_notes(source: RowsSource, units: Blocks, *, is_first: bool) -> list[str]:
+    """Return notes on scores that few blocks carry, and on rows that repeat."""
+    found = []
+    carrying = cautions.carrying_blocks(source.weighted_score_rows(), units)
+    if carrying:
+        names = [f"block {number + 1}" for number in carrying]
+        found.append(sentences.carried_by_few_blocks(source.name, names, units.count))
+    if is_first and units.independent:
+        repeated = cautions.repeated_pairs(source)
+        if repeated > cautions.REPEATED * units.rows:
+            found.append(sentences.repeated_rows(repeated, units.rows))
+    return found
+
+
+def _crossings(lines: Mapping[str, Line], curves: Mapping[str, UCC], settings: AssessmentSettings) -> list[Crossings]:
+    return [
+        crossings_of_lines(lines[first], lines[second], axes=settings.axes, names=(first, second))
+        for first, second in combinations(lines, 2)
+        if curves[first].vary == curves[second].vary
+    ]
+
+
+def _on_wis(evidence: ModelEvidence, units: Blocks, settings: AssessmentSettings) -> list[Comparison]:
+    """Compare models on their WIS, where all of them have the same levels."""
+    levels = {source.curve.levels for source in evidence.sources}
+    if len(levels) > 1 or not levels.pop():
+        return []
+    return compared(evidence.on_wis, units, "wis", settings.confidence_level)
+
+
+def _verdict(decision: Decision, evidence: ModelEvidence, settings: AssessmentSettings) -> Verdict:
+    """Return the verdict without its words."""
+    chosen = next(source for source in evidence.sources if source.name == decision.model.name)
+    nested: NestedChoice | None = None
+    contenders = [source for source in evidence.sources if source.name != settings.reference]
+    same_rows = all(source.units is chosen.units for source in contenders)
+    if decision.spends and same_rows:
+        nested = nested_choice([source.path for source in contenders], chosen.units, chosen.alpha)
+    return verdict_of(decision, chosen, settings, models=len(contenders), nested=nested)
+
+
+def _segments(sources: Sequence[RowsSource], verdict: Verdict, entries: Sequence[Entry]) -> list[Segment]:
+    """Return all models on all segments: the one that ships with the verdict's factor, others with their own."""
+    segments: list[Segment] = []
+    for source, entry in zip(sources, entries, strict=True):
+        t = t_of(verdict) if source.name == verdict.model else source.t
+        segments += assessed_segments(source, t, entry.parts)
+    return segments
+
+
+def _comparisons(evidence: ModelEvidence, settings: AssessmentSettings, units: Blocks) -> list[Comparison]:
+    """Compare all pairs on what ranks the models."""
+    return compared(evidence.contenders, units, settings.ranked_by, settings.confidence_level)
+
+
+def _choice_notes(verdict: Verdict, units: Blocks) -> list[str]:
+    """Return what choosing may cost, where the factor does not allow for it."""
+    if verdict.choice.corrected:
+        return []
+    models = verdict.choice.models
+    return [sentences.choosing_not_corrected(models, units.rows, cautions.cost_of_choosing(models, units.rows))]
+
+
+def _pockets(
+    sources: Sequence[RowsSource], verdict: Verdict, features: Any, settings: AssessmentSettings
+) -> Any:
+    """Look for pockets where shipped intervals fail, where features were given."""
+    if features is None:
+        return None
+    from uccurve.pockets import pockets_of_sources
+
+    return pockets_of_sources(sources, verdict, features, settings)

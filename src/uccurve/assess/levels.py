@@ -1,9 +1,7 @@
-"""Calibration: what a model of several levels promises at each of them, and where its observations really fall."""
+"""Levels: what a model of several levels promises at each of them, and where its observations really fall."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isnan, nan
-from typing import Literal
 
 import numpy as np
 
@@ -11,73 +9,46 @@ from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import ALL, ScalePath
 from uccurve._refusals import miss_rate_of
 from uccurve._rowscores import WISRows, wis
-from uccurve._scoring import quantiles
+from uccurve._scoring import conformal_t, quantiles
 from uccurve._vocabulary import Array
-from uccurve.evidence.tests import ROUNDING, effective_rows
+from uccurve.assess.promise import Promised
+from uccurve.estimate import Estimate
+from uccurve.evidence.intervals import coverage_estimate, effective_rows
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-
-Promise = Literal["kept", "too narrow", "too wide"]
-
-
-@dataclass(frozen=True, slots=True)
-class LevelRow:
-    """One level of a model: what its own interval of that level covers, and the factor it needs to keep its promise.
-
-    Attributes
-    ----------
-    model : str
-        Name of the model.
-    level : float
-        Nominal coverage.
-    coverage, coverage_low, coverage_high : float
-        Observed coverage and its confidence interval.
-    promise : {"kept", "too narrow", "too wide"} or None
-        Whether the confidence interval contains the level; None where nothing is known about chance.
-    missed_above, missed_below : float
-        Share of the observations above the upper and below the lower bound.
-    scale : float
-        Factor on this level's bands with which a new row is covered with probability `level`.
-    half_width : float
-        Half the mean width as delivered.
-    """
-
-    model: str
-    level: float
-    coverage: float
-    coverage_low: float
-    coverage_high: float
-    promise: Promise | None
-    missed_above: float
-    missed_below: float
-    scale: float
-    half_width: float
+from uccurve.results import PIT, AssessmentSettings, LevelRow
 
 
-@dataclass(frozen=True, slots=True)
-class PIT:
-    """Histogram of the probability integral transform: where observations fall among a model's own quantiles.
+def level_rows(
+    model: str, levels: Mapping[float, Intervals], blocks: Blocks, settings: AssessmentSettings, unit: float
+) -> list[LevelRow]:
+    """One row per level of a model, narrowest first."""
+    rows = []
+    for level, intervals in levels.items():
+        path = ScalePath.of(intervals)
+        covered = path.critical <= path.delivered
+        coverage = coverage_estimate(covered, path.weight, blocks, settings.confidence_level)
+        above, below = missed_on_sides(intervals)
+        row = LevelRow(
+            model=model,
+            level=level,
+            coverage=coverage,
+            promise=Promised.of(level).kept_by(coverage),
+            missed_above=above,
+            missed_below=below,
+            scale=Estimate(conformal_t(path, miss_rate_of(level))),
+            half_width=path.mean_half_width / unit,
+        )
+        rows.append(row)
+    return rows
 
-    Attributes
-    ----------
-    edges : tuple of float
-        Probabilities of the model's quantiles, from 0 to 1: the bins are what lies between two of them.
-    density : tuple of float
-        Observed share of each bin over its probability; 1 throughout for a calibrated model.
-    low, high : tuple of float
-        Simultaneous band: with the confidence level, all bins of a calibrated model lie inside.
-    """
 
-    edges: tuple[float, ...]
-    density: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether all bins lie inside the band, so that the histogram shows no miscalibration."""
-        ends = zip(self.density, self.low, self.high, strict=True)
-        return all(low <= x * (1 + ROUNDING) and x <= high * (1 + ROUNDING) for x, low, high in ends)
+def missed_on_sides(intervals: Intervals) -> tuple[float, float]:
+    """Shares of the rows above the upper and below the lower bound."""
+    y = intervals.y_true
+    above = np.average(y > intervals.upper, weights=intervals._weight)
+    below = np.average(y < intervals.lower, weights=intervals._weight)
+    return float(above), float(below)
 
 
 def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: float) -> PIT:
@@ -88,50 +59,66 @@ def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: flo
     the confidence level of Šidák for all bins together.
     """
     ordered = [levels[level] for level in sorted(levels)]
-    first, count = ordered[0], len(ordered)
-    y, median = _flat(first, first.y_true), _flat(first, first.y_pred)
+    count = len(ordered)
+    first = ordered[0]
+    y = _flat(first, first.y_true)
+    median = _flat(first, first.y_pred)
     weight = None if first._weight is None else _flat(first, first._weight)
-    below = np.sum([y < _flat(iv, iv.lower) for iv in ordered], axis=0)
-    above = np.sum([y > _flat(iv, iv.upper) for iv in ordered], axis=0)
-    place, tied = np.where(y > median, count + 1 + above, count - below), y == median
-    tails = [miss_rate_of(level) / 2 for level in sorted(levels, reverse=True)]
-    edges = (0.0, *map(float, tails), 0.5, *(float(1 - tail) for tail in reversed(tails)), 1.0)
+    below = np.sum([y < _flat(intervals, intervals.lower) for intervals in ordered], axis=0)
+    above = np.sum([y > _flat(intervals, intervals.upper) for intervals in ordered], axis=0)
+    place = np.where(y > median, count + 1 + above, count - below)
+    tied = y == median
+    edges = pit_edges(levels)
     shares = np.bincount(place, weight, len(edges) - 1).astype(np.float64)
     half = np.sum(tied if weight is None else weight[tied]) / 2
     shares[count : count + 2] += -half, half
-    each, bins = confidence_level ** (1 / (len(edges) - 1)), []
+    shares /= shares.sum()
+    each = confidence_level ** (1 / len(shares))
+    density = []
     for i, width in enumerate(np.diff(edges).tolist()):
         inside = (place == i) | tied if i == count + 1 else place == i
-        effective = effective_rows(inside, weight, blocks, each)[1] if blocks.count > 1 else nan
-        bins.append((shares[i] / shares.sum() / width, *pit_band(effective, width, each)))
-    return PIT(edges, *(tuple(map(float, column)) for column in zip(*bins, strict=True)))
+        effective = effective_rows(inside, weight, blocks, each)
+        density.append(pit_density(float(shares[i]), effective, width, each))
+    return PIT(edges, tuple(density))
 
 
-def pit_band(effective: float, width: float, confidence_level: float) -> tuple[float, float]:
-    """Ends between which the density of one bin lies with this confidence, if its probability is right."""
+def pit_edges(levels: Mapping[float, object]) -> tuple[float, ...]:
+    """Probabilities of the quantiles that central intervals around the median are made of, with 0 and 1."""
+    tails = [miss_rate_of(level) / 2 for level in sorted(levels, reverse=True)]
+    lower = [float(tail) for tail in tails]
+    upper = [float(1 - tail) for tail in reversed(tails)]
+    return (0.0, *lower, 0.5, *upper, 1.0)
+
+
+def pit_density(share: float, effective: float, width: float, confidence_level: float) -> Estimate:
+    """Density of one bin, between the ends where it lies with this confidence if its probability is right."""
+    density = share / width
     if isnan(effective):
-        return nan, nan
+        return Estimate(density, nan, nan)
     count = max(int(effective), 1)
     low, high = order_statistic_ranks(count, width, confidence_level)
-    return low / count / width, (high - 1) / count / width
+    return Estimate(density, low / count / width, (high - 1) / count / width)
 
 
 def wis_rows(levels: Mapping[float, Intervals]) -> WISRows:
     """Weighted interval score of each row, in its three parts; the prediction is the median."""
-    first, *_ = every = list(levels.values())
-    lower, upper = ([_flat(iv, getattr(iv, side)) for iv in every] for side in ("lower", "upper"))
-    y, median = _flat(first, first.y_true), _flat(first, first.y_pred)
-    return wis(y, median, lower, upper, [float(miss_rate_of(level)) for level in levels])
+    every = list(levels.values())
+    first = every[0]
+    lower = [_flat(intervals, intervals.lower) for intervals in every]
+    upper = [_flat(intervals, intervals.upper) for intervals in every]
+    alphas = [float(miss_rate_of(level)) for level in levels]
+    return wis(_flat(first, first.y_true), _flat(first, first.y_pred), lower, upper, alphas)
 
 
-def potential_wis(paths: Mapping[float, ScalePath]) -> float:
+def potential_wis(levels: Mapping[float, Intervals]) -> float:
     """WIS with each level at the factor that is best for it."""
     total = 0.0
-    for level, path in paths.items():
+    for level, intervals in levels.items():
+        path = ScalePath.of(intervals)
         alpha = float(miss_rate_of(level))
         point = path.at(best_factor(path, alpha))
-        total += (alpha * point["bandwidth"] + point["deficit"]) * path.unit
-    return (total + path.mean(path.error) * path.unit / 2) / (len(paths) + 0.5)
+        total += alpha * point["bandwidth"] + point["deficit"]
+    return (total + path.mean(path.error) / 2) / (len(levels) + 0.5)
 
 
 def best_factor(path: ScalePath, alpha: float) -> float:

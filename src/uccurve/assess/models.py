@@ -1,70 +1,64 @@
 """Models: what comparisons are given, as curves of the same rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from uccurve._arrays import Flags, Indices
+from uccurve._arrays import Flags
 from uccurve._refusals import shown
 from uccurve._vocabulary import Vary
 from uccurve.curve import UCC
-from uccurve.evidence.units import row_ids
+from uccurve.evidence.units import Repeated, repeated_rows
 from uccurve.intervals import Intervals
 
 HINT = 'Hint: {"GBR": one, "Meta": other}.'
 
 
-def curves_by_name(models: Any, rows: Any) -> tuple[dict[str, UCC], Indices | None]:
-    """Return the curve of each model, folds joined, and a number per row that repetitions of a row share."""
-    if isinstance(models, Intervals | UCC):
-        models = {"model": models}
-    if not isinstance(models, Mapping):
-        raise TypeError(
-            "`models` must be Intervals, a curve, or a mapping from names to these; "
-            f"got {type(models).__name__}. {HINT}"
-        )
-    if not models:
-        raise ValueError(f"`models` must hold at least one model; it is empty. {HINT}")
-    if all(isinstance(name, float) and isinstance(one, Intervals) for name, one in models.items()):
-        models = {"model": models}  # the levels of one model
-    folds = {_name(name): _folds(name, given) for name, given in models.items()}
-    if len(folds) < len(models):
+class Given(NamedTuple):
+    """The curve of each model, folds joined, and which rows are repetitions of each other."""
+
+    curves: dict[str, UCC]
+    repeated: Repeated | None
+
+
+def given_models(models: Any, rows: Any = None) -> Given:
+    """Return the curves that `models` name, and their repetitions; the curves may still have different rows."""
+    named = _named(models)
+    folds = {_name(name): _folds(name, given) for name, given in named.items()}
+    if len(folds) < len(named):
         raise ValueError("`models` must have different names: two of them read the same.")
     curves = {name: _joined(name, parts) for name, parts in folds.items()}
+    most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
+    return Given(curves, repeated_rows([fold.intervals for fold in most], rows))
+
+
+def curves_by_name(models: Any, rows: Any = None) -> Given:
+    """Return the curves of models that have the same rows, and are all one-sided in the same way or not at all."""
+    given = given_models(models, rows)
+    refuse_different(given.curves)
+    return given
+
+
+def refuse_different(curves: Mapping[str, UCC]) -> None:
+    """Refuse models that cannot be compared: of other rows, or that judge other bounds."""
     (first, curve), *others = curves.items()
     for name, other in others:
+        refuse_other_side(curve, other, names=(repr(first), repr(name)))
         refuse_other_rows(curve, other, names=(f"`models` {first!r}", repr(name)))
-    most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
-    return curves, row_ids([fold.intervals for fold in most], rows)
 
 
-def _name(name: Any) -> str:
-    if isinstance(name, bool) or not isinstance(name, str | int | np.integer) or not str(name).strip():
-        raise TypeError(f"`models` must have names (str) that can be read; got {shown(name)} ({type(name).__name__}).")
-    return str(name)
-
-
-def _folds(name: Any, given: Any) -> list[UCC]:
-    """Return a model as one curve, or as one for each of its folds."""
-    parts = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    if not parts:
-        raise ValueError(f"a list of folds must hold at least one Intervals; that of {name!r} is empty.")
-    own = f"models[{name!r}]"
-    return [UCC.from_levels(part) if isinstance(part, Mapping) else curve_of(own, part) for part in parts]
-
-
-def _joined(name: str, folds: list[UCC]) -> UCC:
-    """Return the curve of all rows of the folds."""
-    first = folds[0]
-    if len(folds) == 1:
-        return first
-    if len({(fold.vary, fold.levels) for fold in folds}) > 1:
-        raise ValueError(f"the folds of a model must be of one kind, with the same levels; those of {name!r} differ.")
-    if not first.levels:
-        return UCC(Intervals.join([fold.intervals for fold in folds]), vary=first.vary)
-    levels = zip(*(fold._levels for fold in folds), strict=True)
-    return UCC.from_levels(dict(zip(first.levels, map(Intervals.join, levels), strict=True)))
+def refuse_other_side(a: UCC, b: UCC, *, names: tuple[str, str]) -> None:
+    """Refuse to compare a bound on one side with an interval, or with a bound on the other side."""
+    one = a.intervals.side
+    two = b.intervals.side
+    if one == two:
+        return
+    words = {"both": "two-sided", "upper": "an upper bound", "lower": "a lower bound"}
+    raise ValueError(
+        f"`models` must all judge the same side: {names[0]} is {words[one]}, {names[1]} is {words[two]}. "
+        "Hint: assess them in two calls."
+    )
 
 
 def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:
@@ -84,7 +78,7 @@ def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:
 
 
 def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")) -> None:
-    """Refuse two models whose rows are not the same: other lengths, shapes, observations or weights.
+    """Refuse two models whose rows are not the same: other lengths, shapes, observations, weights or units.
 
     `names` are what the sentence calls them, such as ``("`models` 'GBR'", "'Meta'")``.
 
@@ -95,11 +89,15 @@ def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")
     Traceback (most recent call last):
     ValueError: `a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1. Hint: put the rows of ...
     """
-    one, two, pair = a.intervals, b.intervals, " and ".join(names)
+    one = a.intervals
+    two = b.intervals
+    pair = " and ".join(names)
     if one.y_true.shape != two.y_true.shape:
         shapes = "" if len(one) != len(two) else f", shapes {one.y_true.shape} against {two.y_true.shape}"
-        hint = "give all models the same rows in the same order"
-        raise ValueError(f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}. Hint: {hint}.")
+        raise ValueError(
+            f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}. Hint: give all models the same "
+            'rows in the same order, or pass missing="drop" if some were dropped.'
+        )
     _refuse(one.y_true != two.y_true, f"{pair} must have the same y_true", "put the rows of both in the same order")
     if one._weight is None and two._weight is None:
         return
@@ -112,3 +110,56 @@ def _refuse(differ: Flags, rule: str, hint: str) -> None:
     rows = np.flatnonzero(differ.reshape(len(differ), -1).any(axis=1))
     if len(rows):
         raise ValueError(f"{rule}: {len(rows)} of {len(differ)} rows differ, first row {rows[0]}. Hint: {hint}.")
+
+
+def _named(models: Any) -> Mapping[Any, Any]:
+    """Return what is given as a mapping from names to models."""
+    if isinstance(models, Intervals | UCC):
+        return {"model": models}
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            "`models` must be Intervals, a curve, or a mapping from names to these; "
+            f"got {type(models).__name__}. {HINT}"
+        )
+    if not models:
+        raise ValueError(f"`models` must hold at least one model; it is empty. {HINT}")
+    if all(isinstance(name, float) and isinstance(given, Intervals) for name, given in models.items()):
+        return {"model": models}  # the levels of one model
+    return models
+
+
+def _name(name: Any) -> str:
+    if isinstance(name, bool) or not isinstance(name, str | int | np.integer) or not str(name).strip():
+        raise TypeError(f"`models` must have names (str) that can be read; got {shown(name)} ({type(name).__name__}).")
+    return str(name)
+
+
+def _folds(name: Any, given: Any) -> list[UCC]:
+    """Return a model as one curve, or as one for each of its folds."""
+    parts = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    if not parts:
+        raise ValueError(f"a list of folds must hold at least one Intervals; that of {name!r} is empty.")
+    return [UCC.from_levels(part) if isinstance(part, Mapping) else curve_of(f"models[{name!r}]", part) for part in parts]
+
+
+def _joined(name: str, folds: list[UCC]) -> UCC:
+    """Return the curve of all rows of the folds."""
+    first = folds[0]
+    if len(folds) == 1:
+        return first
+    if len({(fold.vary, fold.levels) for fold in folds}) > 1:
+        raise ValueError(f"the folds of a model must be of one kind, with the same levels; those of {name!r} differ.")
+    if not first.levels:
+        return UCC(Intervals.join([fold.intervals for fold in folds]), vary=first.vary)
+    by_level = [fold.intervals_by_level() for fold in folds]
+    return UCC.from_levels({level: Intervals.join([fold[level] for fold in by_level]) for level in first.levels})
+
+
+def rows_of(curve: UCC, rows: Flags) -> UCC:
+    """Return the curve of some of the rows."""
+    if curve.levels:
+        levels = curve.intervals_by_level()
+        return UCC.from_levels({level: intervals[rows] for level, intervals in levels.items()})
+    return UCC(curve.intervals[rows], vary=curve.vary)
+
+

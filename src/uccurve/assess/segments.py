@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf, isfinite, isnan, nan
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Indices
-from uccurve._paths import Path
-from uccurve._ramps import Ramps
-from uccurve._scoring import interval_score, saved_share
-from uccurve._vocabulary import Metric
-from uccurve.assess.model import Model, t_for_coverage
-from uccurve.evidence.contributions import weights
-from uccurve.evidence.tests import coverage_interval, coverage_tail, holm, segment_test
-from uccurve.evidence.units import Blocks, codes, labels, positive
+from uccurve._distributions import clopper_pearson
+from uccurve._scoring import conformal_t, saved_share
+from uccurve._vocabulary import Array
+from uccurve.assess.memory import RowsSource
+from uccurve.estimate import UNKNOWN, Estimate, Move
+from uccurve.evidence.intervals import effective_rows, share_estimate
+from uccurve.evidence.labels import codes, labels, positive
+from uccurve.evidence.tests import holm, segment_test, share_tail
+from uccurve.evidence.units import Blocks
 from uccurve.results import Segment
+
+MOST_LABELS = 50  # integers with at most so many different values are labels
 
 
 class SegmentRows(NamedTuple):
@@ -32,88 +35,148 @@ class SegmentRows(NamedTuple):
 def segment_rows(by: Any, blocks: Blocks, bins: int = 4) -> list[SegmentRows]:
     """Segments by each feature of `by`: an array of labels or numbers, or a mapping of such by name; None for none.
 
-    Numbers with more than `bins` different values are cut into `bins` bins that hold as many rows each as ties allow.
+    Floats with more than `bins` different values, and integers with more than 50, are cut into `bins` bins that hold as
+    many rows each as ties allow.
     """
-    found, bins = list[SegmentRows](), positive("bins", bins)
-    features = by if isinstance(by, Mapping) else {str(getattr(by, "name", None) or "segment"): by}
-    for feature, values in features.items() if by is not None else ():
-        argument = f"by[{feature!r}]" if isinstance(by, Mapping) else "by"
-        array = labels(argument, values, blocks.rows)
+    bins = positive("bins", bins)
+    if by is None:
+        return []
+    if isinstance(by, Mapping):
+        features = [(f"by[{feature!r}]", str(feature), values) for feature, values in by.items()]
+    else:
+        features = [("by", str(getattr(by, "name", None) or "segment"), by)]
+    segments: list[SegmentRows] = []
+    for argument, feature, values in features:
+        array = labels(argument, values, blocks.given)
         code, names = codes(argument, array)
-        if array.dtype.kind in "iuf" and len(names) > bins:
+        if _is_cut(array, len(names), bins):
             code, names = _bins(array, code, bins)
-        of_row = code[blocks.row]
-        order = np.argsort(of_row.astype(np.min_scalar_type(len(names))), kind="stable")  # small integers are fast
-        ends = np.cumsum(np.bincount(of_row, minlength=len(names)))
-        for label, rows in zip(names, np.split(order, ends[:-1]), strict=True):
-            if len(rows):
-                found.append(SegmentRows(str(feature), str(label), rows, blocks.subset(rows)))
-    return found
+        segments += _split(feature, code[blocks.row], names, blocks)
+    return segments
 
 
-def assessed_segments(model: Model, parts: Sequence[SegmentRows]) -> list[Segment]:
-    """One model on each segment, p-values adjusted for all of them.
+class AsShipped(NamedTuple):
+    """What each row of a model says with the factor (or shift) that ships."""
+
+    source: RowsSource
+    t: float
+    covered: npt.NDArray[np.bool_]
+    width: Array
+    score: Array
+    constant_score: Array
+
+    @classmethod
+    def of(cls, source: RowsSource, t: float) -> "AsShipped":
+        """Look at all rows once."""
+        path = source.path
+        alpha = float(source.alpha)
+        constant = source.constant.path
+        constant_t = source.constant.t
+        if not (isfinite(t) and isfinite(constant_t)):
+            nothing = np.full(len(path), nan)
+            return cls(source, nan, np.zeros(len(path), np.bool_), nothing, nothing, nothing)
+        width = path.contributions(t, {"bandwidth": 1.0})
+        score = path.score_rows(t, alpha)
+        return cls(source, t, source.covered_at(t), width, score, constant.score_rows(constant_t, alpha))
+
+
+def assessed_segments(source: RowsSource, t: float, parts: Sequence[SegmentRows]) -> list[Segment]:
+    """One model on each segment, with the factor (or shift) t that ships; p-values adjusted for all segments.
 
     Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
     segment is covered less often than the model's other rows.
     """
-    return adjusted_segments([_assessed(model, part) for part in parts], model.confidence_level)
+    if not parts:
+        return []
+    shipped = AsShipped.of(source, t)
+    level = source.settings.confidence_level
+    tested = sum(part.blocks.count > 1 for part in parts)
+    return adjusted_segments([_assessed(shipped, part, max(tested, 1)) for part in parts], level)
 
 
-def adjusted_segments(found: Sequence[Segment], confidence_level: float) -> list[Segment]:
+def adjusted_segments(segments: Sequence[Segment], confidence_level: float) -> list[Segment]:
     """Adjust the p-values for all segments of a model, and say which of them fail and which stay short."""
-    delivered, shipped = holm([one.pvalue for one in found]), holm([one.shipped_pvalue for one in found])
-    level, out = 1 - confidence_level, []
-    for one, p, left in zip(found, delivered, shipped, strict=True):
-        short = (p if isnan(left) else left) <= level
-        out.append(replace(one, pvalue_holm=p, fails=p <= level, shipped_pvalue=left, short=short))
+    delivered = holm([segment.pvalue for segment in segments])
+    shipped = holm([segment.shipped_pvalue for segment in segments])
+    level = 1 - confidence_level
+    out = []
+    for segment, pvalue, shipped_pvalue in zip(segments, delivered, shipped, strict=True):
+        decisive = shipped_pvalue if shipped_pvalue >= 0 else pvalue
+        judged = replace(
+            segment,
+            pvalue=pvalue,
+            shipped_pvalue=shipped_pvalue,
+            fails=pvalue <= level,
+            short=decisive <= level,
+        )
+        out.append(judged)
     return out
 
 
-def _assessed(model: Model, part: SegmentRows) -> Segment:
-    whole, level, alpha, settings = model.path, model.confidence_level, float(model.alpha), model.settings
-    path, covered = whole.subset(part.rows), model.covered[part.rows]
-    shipped = path.critical <= model.target.t if isfinite(model.target.t) else None
-    low, high = coverage_interval(covered, path.weight, part.blocks, level)
+def upper_bound(share: float, effective: float, confidence_level: float, segments: int) -> float:
+    """Upper bound of a coverage that holds for so many segments at once; nan where nothing is known about chance."""
+    if not effective >= 1:
+        return nan
+    each = 1 - 2 * (1 - confidence_level) / segments
+    return clopper_pearson(share * effective, effective, max(each, 0.0))[1]
+
+
+def _assessed(shipped: AsShipped, part: SegmentRows, tested: int) -> Segment:
+    source = shipped.source
+    rows = part.rows
+    path = source.path.subset(rows)
+    settings = source.settings
+    level = settings.confidence_level
+    covered = source.covered[rows]
+    delivered = path.mean(covered)
+    effective = effective_rows(covered, path.weight, part.blocks, level)
+    reaches = isfinite(shipped.t)
+    kept = shipped.covered[rows]
+    shipped_share = path.mean(kept) if reaches else nan
+    shipped_effective = effective_rows(kept, path.weight, part.blocks, level) if reaches else nan
     pvalue = shipped_pvalue = nan
-    if part.blocks.count > 1 and settings.coverage is None:
-        segment = np.zeros(len(whole), np.bool_)
-        segment[part.rows] = True
-        pvalue = segment_test(model.covered, whole.weight, model.blocks, segment)
+    if settings.coverage is not None:
+        pvalue = share_tail(delivered, effective, 1 - source.alpha) if part.blocks.count > 1 else nan
+        if part.blocks.count > 1:
+            shipped_pvalue = share_tail(shipped_share, shipped_effective, 1 - source.alpha)
     elif part.blocks.count > 1:
-        how = path.weight, part.blocks, level
-        pvalue = coverage_tail(covered, *how, promised=1 - model.alpha)
-        shipped_pvalue = nan if shipped is None else coverage_tail(shipped, *how, promised=1 - model.alpha)
-    t, size, shifted = t_for_coverage(path, 1 - model.alpha), path.unit / model.unit, path.vary == "shift"
-    ramps = Ramps(path)
-    hull = ramps.lower_hull()
-    best_t = hull.best_t(alpha)
-    best: dict[Metric, float] = {name: ramps.value(name, best_t) for name in ("bandwidth", "deficit")}
+        inside = np.zeros(source.n, np.bool_)
+        inside[rows] = True
+        pvalue = segment_test(source.covered, source.path.weight, source.units, inside)
+    score = path.mean(shipped.score[rows]) / source.unit
+    constant = path.mean(shipped.constant_score[rows]) / source.unit
     return Segment(
         feature=part.feature,
         label=part.label,
-        model=model.name,
-        n=len(part.rows),
-        coverage=path.mean(covered),
-        coverage_low=low,
-        coverage_high=high,
-        scale=nan if shifted else t,
-        half_width=ramps.value("bandwidth", t) * size if isfinite(t) else inf,
-        score=interval_score(best, alpha) * size,
-        skill=saved_share(_constant_crps(path), ramps.potential_crps(hull)),
+        model=source.name,
+        n=len(rows),
+        blocks=part.blocks.count,
+        coverage=share_estimate(delivered, effective, level),
+        shipped_coverage=share_estimate(shipped_share, shipped_effective, level) if reaches else UNKNOWN,
+        move=Move(source.kind, Estimate(conformal_t(path, source.alpha))),
+        half_width=path.mean(shipped.width[rows]) / source.unit,
+        score=score,
+        skill=saved_share(constant, score) if reaches else nan,
         target=settings.coverage,
         pvalue=pvalue,
-        shift=t * path.unit if shifted else nan,
-        shipped_coverage=nan if shipped is None else path.mean(shipped),
         shipped_pvalue=shipped_pvalue,
+        at_most=upper_bound(shipped_share, shipped_effective, level, tested) if reaches else nan,
     )
 
 
-def _constant_crps(path: Path) -> float:
-    """Potential CRPS of a constant band around the same predictions: half the mean of the larger of two errors."""
-    order = np.argsort(path.error)
-    weight = np.broadcast_to(weights(path), len(path))[order]
-    return float(np.sum(path.error[order] * weight * (np.cumsum(weight) - weight / 2)))
+def _split(feature: str, of_row: Indices, names: Sequence[Any], blocks: Blocks) -> list[SegmentRows]:
+    """Rows of each label that has any."""
+    order = np.argsort(of_row.astype(np.min_scalar_type(len(names))), kind="stable")  # small integers are fast
+    ends = np.cumsum(np.bincount(of_row, minlength=len(names)))
+    groups = zip(names, np.split(order, ends[:-1]), strict=True)
+    return [SegmentRows(feature, str(label), rows, blocks.subset(rows)) for label, rows in groups if len(rows)]
+
+
+def _is_cut(values: npt.NDArray[Any], different: int, bins: int) -> bool:
+    """Whether a feature is numbers that are cut into bins, and no labels."""
+    if values.dtype.kind in "iu":
+        return different > max(bins, MOST_LABELS)
+    return values.dtype.kind == "f" and different > bins
 
 
 def _bins(values: npt.NDArray[Any], code: Indices, bins: int) -> tuple[Indices, list[str]]:
@@ -123,5 +186,13 @@ def _bins(values: npt.NDArray[Any], code: Indices, bins: int) -> tuple[Indices, 
     chosen = np.minimum((middle * bins / len(values)).astype(np.intp), bins - 1)
     used, renumbered = np.unique(chosen, return_inverse=True)
     of_row = renumbered[code]
-    ends = [(part.min(), part.max()) for part in (values[of_row == i] for i in range(len(used)))]
-    return of_row, [f"{low:.4g} to {high:.4g}" if low < high else f"{low:.4g}" for low, high in ends]
+    names = []
+    for number in range(len(used)):
+        part = values[of_row == number]
+        names.append(_range(part.min(), part.max()))
+    return of_row, names
+
+
+def _range(low: float, high: float) -> str:
+    """Smallest and largest value of a bin, in words."""
+    return f"{low:.4g} to {high:.4g}" if low < high else f"{low:.4g}"

@@ -1,17 +1,24 @@
-"""Influence: what each row contributes to a statistic of the curve, from one sort and a few sums.
+"""Contributions: what each row adds to a statistic of the curve, from one sort and a few sums.
 
 Where a statistic is the minimum over t of a mean (best score, potential CRPS), the best t drops out of the derivative
 (envelope theorem): *a row's contribution is its own cost at the common optimum*. Contributions have the statistic as
 their weighted mean, so their differences from it are the influence function. Intervals and tests need nothing else.
 """
 
+from math import ceil, isfinite, log, nan
+from statistics import NormalDist
+from typing import NamedTuple
+
 import numpy as np
 
 from uccurve._areas import closed_area, closed_axes, integral
-from uccurve._arrays import blocks
 from uccurve._paths import Path, ScalePath
 from uccurve._ramps import Ramps
+from uccurve._scoring import quantiles
 from uccurve._vocabulary import Array, Axes, Metric
+from uccurve.evidence.units import Blocks
+
+NORMAL = NormalDist()
 
 
 def weights(path: Path) -> Array | float:
@@ -34,7 +41,7 @@ def log_influence(path: Path, contributions: Array, *, degree: int = 1) -> Array
 
 
 def crps_contributions(path: Path, ramps: Ramps) -> Array:
-    """Each row's part of the potential CRPS, in units of y_true: alpha h + d at the best t, integrated over alpha."""
+    """Each row's part of the potential CRPS, in the unit of the path: alpha h + d at the best t, integrated over alpha."""
     hull = ramps.lower_hull()
     t, corners, moment, length = hull.t, hull.corners, hull.alpha_moment, hull.alpha_length
     del hull  # it takes as much memory as all of these
@@ -47,7 +54,6 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
         place = np.cumsum(before)[place]
     out = path.width_integrals(t, moment)
     out += path.deficit_integrals(t, length, place)
-    out *= path.unit
     return out
 
 
@@ -123,20 +129,77 @@ def whole_area(path: Path, ramps: Ramps, axes: Axes) -> float:
     return integral(ramps, path, axes) if names is None else closed_area(path, names)
 
 
-def half_width_influence(path: Path, t: float, q: float, sparsity: float) -> Array | None:
-    """Influence on the logarithm of the mean half-width at the scale or shift t that covers a share q.
+class Shipped(NamedTuple):
+    """Interval score at a factor (or shift) that was fitted to the rows, and what each row does to it.
 
-    `sparsity` is dt/dq at q, from two order statistics around it (Woodruff 1952).
+    `influence` is that on the score, with the movement of the factor; None where the factor's own error is not known.
+    `offset` is what the fit of this very factor hides: the score of new rows is expected at ``score + offset``.
     """
-    width = path.at(t)["bandwidth"]
-    if not 0 < width < np.inf or not np.isfinite(sparsity):
-        return None
-    growth = path.mean_half_width
-    if path.vary == "shift":  # the share of bands that are not 0 after t
-        growth = path.mean(path.lower_band + t >= 0) / 2 + path.mean(path.upper_band + t >= 0) / 2
-    out = path.contributions(t, {"bandwidth": 1.0})
-    for part in blocks(len(path)):
-        covered = path.critical[part] <= t
-        out[part] = (out[part] - width + (q - covered) * (sparsity * growth)) / width
-    out *= weights(path)
-    return out
+
+    score: float
+    influence: Array | None
+    offset: float
+
+
+def shipped_score(path: Path, t: float, alpha: float, sparsity: float, blocks: Blocks) -> Shipped:
+    """Interval score at the conformal t, and its influence.
+
+    Notes
+    -----
+    With s_i the score of a row, D the weighted mean of its slope in t and g = dt/dq the sparsity, the influence of a row
+    is ``w_i (s_i - S + D g (1{t_i > t} - alpha))``. The offset is ``-g sum_b G_b M_b`` over blocks, with G_b and M_b the
+    sums of the centred ``w_i s_i'`` and ``w_i 1{t_i > t}``.
+    """
+    share = weights(path)
+    rows = path.score_rows(t, alpha)
+    score = float(np.sum(rows * share))
+    if not isfinite(sparsity) or not isfinite(score):
+        return Shipped(score, None, 0.0)
+    slopes = path.score_slopes(t, alpha)
+    slope = float(np.sum(slopes * share))
+    missed = (path.critical > max(t, path.start)).astype(np.float64)
+    missed -= float(np.sum(missed * share))
+    rows -= score
+    rows += slope * sparsity * missed
+    rows *= share
+    slopes -= slope
+    slopes *= share
+    missed *= share
+    offset = -sparsity * float(np.dot(blocks.sums(slopes), blocks.sums(missed)))
+    return Shipped(score, rows, offset)
+
+
+def sparsity_of(path: Path, q: float, effective: float) -> float:
+    """Growth of the critical t with the share that it covers, ``dt/dq`` at q; nan where nothing can be said.
+
+    From two order statistics at the distance of Hall and Sheather (1988) for this effective number of rows, on the
+    logarithm of t where both are positive.
+    """
+    if not effective >= 2:
+        return nan
+    reach = hall_sheather(q, effective)
+    n = len(path)
+    first = max(ceil((q - reach) * n), 1)
+    last = min(ceil((q + reach) * n), n)
+    low, middle, high = quantiles(path.critical, path.weight, first / n, q, last / n)
+    if not isfinite(high):
+        high = middle
+        last = ceil(q * n)
+    distance = (last - first) / n
+    if distance <= 0 or not isfinite(middle):
+        return nan
+    if low > 0:
+        return middle * log(high / low) / distance
+    return (high - low) / distance
+
+
+def hall_sheather(q: float, effective: float) -> float:
+    """Distance from q to the two shares between which a sparsity is read off (Hall and Sheather 1988).
+
+    >>> round(hall_sheather(0.9, 1000), 4)
+    0.0345
+    """
+    z = NORMAL.inv_cdf(q)
+    wide = NORMAL.inv_cdf(0.975)
+    ratio = 1.5 * NORMAL.pdf(z) ** 2 / (2 * z**2 + 1)
+    return float(effective ** (-1 / 3) * wide ** (2 / 3) * ratio ** (1 / 3))

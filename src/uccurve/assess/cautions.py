@@ -1,0 +1,205 @@
+"""Cautions: which notes are true of an assessment, and what could not be tested."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, isinf
+
+import numpy as np
+
+from uccurve.assess.memory import RowsSource
+from uccurve.evidence.units import Blocks
+from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment
+from uccurve.words import notes
+
+FEW_BLOCKS = 8
+# Shares of rows above which observations on bounds, raised bands and repeated rows are worth a note.
+MANY = 0.05
+REPEATED = 0.01
+SLACK = 0.05  # share of the score above which the cost of the promise is worth a note
+# A score that is carried by at most so many blocks, and at most this share of all blocks, is worth a note.
+MOST_CARRYING = 3
+CARRYING_SHARE = 0.05
+FEW_ROWS = 50  # half of an area on one row in so many is worth a note
+ASYMMETRIC = 1e-9
+# Coverage that choosing among m models on n rows costs at most, from simulated models that are all equally good:
+# (rows, models, cost); `python -m benchmarks evidence` makes the table.
+COST_OF_CHOOSING = (
+    (100, 2, 0.006),
+    (100, 5, 0.014),
+    (100, 20, 0.033),
+    (300, 2, 0.004),
+    (300, 5, 0.008),
+    (300, 20, 0.018),
+    (1000, 2, 0.002),
+    (1000, 5, 0.005),
+    (1000, 20, 0.010),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowFacts:
+    """What the notes on a model are about.
+
+    Attributes
+    ----------
+    raised, dropped, uncoverable : int
+        Bands that `min_band` raised, rows with missing values that were dropped, rows that no factor covers.
+    weighted : bool
+        Whether rows have unequal weights.
+    asymmetry : float
+        How far the two bands differ, as a share of the mean width.
+    on_bounds, open_coverage : float
+        Share of the observations exactly on a bound, and the coverage as delivered without these.
+    from_middle : bool
+        Whether there was no prediction.
+    """
+
+    raised: int = 0
+    dropped: int = 0
+    uncoverable: int = 0
+    weighted: bool = False
+    asymmetry: float = 0.0
+    on_bounds: float = 0.0
+    open_coverage: float = 0.0
+    from_middle: bool = False
+
+
+def facts_of(source: RowsSource) -> RowFacts:
+    """Return the facts of a model whose rows are at hand."""
+    path = source.path
+    intervals = source.delivered_intervals
+    width = 2 * path.mean_half_width
+    asymmetry = 0.0
+    if source.side == "both" and path.vary == "scale" and not path.symmetric and width:
+        asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width
+    y = intervals.y_true
+    touching = (y == intervals.lower) | (y == intervals.upper)
+    on_bounds = float(np.average(touching, weights=intervals._weight))
+    return RowFacts(
+        raised=intervals.raised,
+        dropped=intervals.dropped,
+        uncoverable=int(np.isinf(path.critical).sum()),
+        weighted=not path.equally_weighted,
+        asymmetry=asymmetry,
+        on_bounds=on_bounds,
+        open_coverage=path.mean(source.covered) - on_bounds,
+        from_middle=getattr(intervals, "from_middle", False),
+    )
+
+
+def common_notes(blocks: int, rows: int, *, comparable: bool) -> Iterator[str]:
+    """What a reader must know of all models before comparing them."""
+    if not comparable:
+        yield notes.predictions_differ()
+    if blocks < 2:
+        yield notes.one_block()
+    elif blocks < min(FEW_BLOCKS, rows):
+        yield notes.few_blocks(blocks)
+
+
+def notes_on(row: ModelRow, settings: AssessmentSettings, facts: RowFacts) -> Iterator[str]:
+    """What a reader must know of one model before trusting its numbers."""
+    name = row.name
+    target = settings.shown_coverage
+    out_of_reach = isinf(row.half_width.value)
+    if facts.raised:
+        yield notes.raised_bands(name, facts.raised, row.n)
+    if facts.dropped:
+        yield notes.dropped_rows(name, facts.dropped)
+    if facts.from_middle:
+        yield notes.middle_as_prediction(name)
+    if out_of_reach and not facts.uncoverable:
+        yield notes.too_few_rows(row.n, target)
+    elif facts.weighted:
+        yield notes.unequal_weights()
+    if facts.uncoverable:
+        yield notes.uncoverable_rows(name, facts.uncoverable, out_of_reach=out_of_reach, target=target)
+    if facts.on_bounds > MANY:
+        yield notes.observations_on_bounds(
+            name,
+            share_on_bounds=facts.on_bounds,
+            closed=row.coverage.value,
+            open_coverage=facts.open_coverage,
+        )
+    parts = row.decomposition
+    if parts.slack > SLACK * parts.best and isfinite(parts.slack):
+        yield notes.slack(name, slack_share=parts.slack / parts.best, target=target)
+    if facts.asymmetry > ASYMMETRIC:
+        yield notes.asymmetric_bands()
+    if _is_carried_by_few_rows(row):
+        yield notes.carried_by_few_rows(name, row.concentration, row.n, settings.axes)
+    if row.level is not None and row.level not in [level.level for level in row.levels]:
+        yield notes.interpolated_level(name, row.level)
+
+
+def carrying_blocks(scores: np.ndarray, blocks: Blocks) -> Sequence[int]:
+    """Return the few blocks that carry more than half of a score; none where it takes more than a few.
+
+    `scores` is what each row adds to the score.
+    """
+    if blocks.independent or blocks.count < 2:
+        return ()
+    totals = blocks.sums(scores)
+    largest = np.argsort(-totals)[:MOST_CARRYING]
+    running = np.cumsum(totals[largest])
+    needed = int(np.searchsorted(running, totals.sum() / 2, side="right")) + 1
+    if needed > len(largest) or needed >= CARRYING_SHARE * blocks.count:
+        return ()
+    return [int(block) for block in largest[:needed]]
+
+
+def repeated_pairs(source: RowsSource) -> int:
+    """Return how many rows repeat another row's observation and prediction."""
+    intervals = source.delivered_intervals
+    pairs = np.stack([intervals.y_true.ravel(), intervals.y_pred.ravel()], axis=1)
+    return len(pairs) - len(np.unique(pairs, axis=0))
+
+
+def cost_of_choosing(models: int, rows: int) -> float:
+    """Return how much coverage choosing among so many equal models on so many rows costs at most.
+
+    >>> cost_of_choosing(4, 500)
+    0.008
+    """
+    candidates = [
+        cost
+        for table_rows, table_models, cost in COST_OF_CHOOSING
+        if table_rows <= max(rows, 100) and table_models >= min(models, 20)
+    ]
+    return min(candidates)
+
+
+def not_tested(
+    rows: Sequence[ModelRow], comparisons: Sequence[Comparison], segments: Sequence[Segment], model: str
+) -> tuple[str, ...]:
+    """Return what could not be tested: coverages, pairs and segments of the model that ships."""
+    found = []
+    if rows and all(not row.coverage.has_interval for row in rows):
+        found.append("the coverage of any model" if len(rows) > 1 else notes.coverage_not_tested(rows[0].name))
+    else:
+        found += [notes.coverage_not_tested(row.name) for row in rows if not row.coverage.has_interval]
+    untested = sum(not pair.is_tested for pair in comparisons)
+    if untested:
+        found.append(notes.pairs_not_tested(untested, len(comparisons)))
+    own = [segment for segment in segments if segment.model == model]
+    unseen = [segment.title for segment in own if not segment.is_tested]
+    if unseen:
+        found.append(notes.segments_not_tested(len(unseen), len(own), unseen))
+    return tuple(found)
+
+
+def named_blocks(numbers: Sequence[int], labels: Mapping[int, str]) -> list[str]:
+    """Return the names of blocks."""
+    return [labels.get(number, f"block {number + 1}") for number in numbers]
+
+
+
+
+def _is_carried_by_few_rows(row: ModelRow) -> bool:
+    """Whether half of a model's area lies on few rows: on one row in `FEW_ROWS`, or fewer.
+
+    Of fewer rows than that, from ten: on a single one. An infinite area lies on the rows that no factor covers.
+    """
+    few = max(1, row.n // FEW_ROWS)
+    area = row.areas["bandwidth_miss_rate"].value
+    return row.n >= 10 and 0 < row.concentration <= few and isfinite(area)

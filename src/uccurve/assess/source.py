@@ -1,0 +1,170 @@
+"""Source: what gives the numbers of one model on some rows, whether these are at hand or only their bins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, nan
+from typing import NamedTuple, Protocol
+
+from uccurve._vocabulary import SUMMARY, Array, Axes, Side
+from uccurve.estimate import Estimate, MoveKind
+from uccurve.evidence.intervals import Span, WidthsAround, log_estimate, saved_estimate
+from uccurve.evidence.units import Spread, Units
+from uccurve.points import Curve, Decomposition, OperatingPoint
+from uccurve.results import PIT, AssessmentSettings, LevelRow
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One number of a model that has a confidence interval.
+
+    A share that is `saved` has the influence on the logarithm of what is left of it, any other one, which is positive,
+    that on its own logarithm. Areas and gains have `axes`.
+    """
+
+    name: str
+    saved: bool = False
+    axes: Axes | None = None
+
+
+SCORE = Statistic("score")  # as shipped
+DELIVERED_SCORE = Statistic("delivered_score")
+BEST_SCORE = Statistic("best_score")
+CRPS = Statistic("crps")
+WIS_SCORE = Statistic("wis")
+WIDTH = Statistic("width")  # mean half-width at the factor that ships, as if that were known
+SKILL = Statistic("skill", saved=True)
+CRPS_SKILL = Statistic("crps_skill", saved=True)
+AREAS = tuple(Statistic("area", axes=axes) for axes in SUMMARY)
+GAINS = tuple(Statistic("gain", saved=True, axes=axes) for axes in SUMMARY)
+
+
+class Evidence(NamedTuple):
+    """A statistic and what is known about chance.
+
+    Attributes
+    ----------
+    span : Span
+        Its value, in the caller's unit.
+    change : array or None
+        Influence of the units on its logarithm (of what is left, for a share that is saved); None where unknown.
+    offset : float
+        What the fit of a factor hides, on the same logarithm.
+    degrees : float
+        Most degrees of freedom; fewer than there are units where only some of them say anything.
+    """
+
+    span: Span
+    change: Array | None
+    offset: float = 0.0
+    degrees: float = inf
+
+
+class Place(NamedTuple):
+    """Factor (or shift) that reaches the target, with the ends of its confidence interval."""
+
+    low: float
+    value: float
+    high: float
+
+
+class Source(Protocol):
+    """One model on some rows."""
+
+    name: str
+    settings: AssessmentSettings
+
+    @property
+    def units(self) -> Units:
+        """What is independent of each other."""
+
+    @property
+    def unit(self) -> float:
+        """One of the caller's units in units of y."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows that carry weight."""
+
+    @property
+    def side(self) -> Side:
+        """Which bounds are judged."""
+
+    @property
+    def kind(self) -> MoveKind:
+        """Whether bands are calibrated by a factor or by a shift."""
+
+    @property
+    def level(self) -> float | None:
+        """Nominal coverage of the interval that is moved, for a model of several levels."""
+
+    @property
+    def curve(self) -> Curve:
+        """The whole curve."""
+
+    def evidence(self, statistic: Statistic) -> Evidence:
+        """Return a statistic and what is known about chance."""
+
+    def coverage(self) -> Estimate:
+        """Coverage as delivered."""
+
+    def missed(self) -> tuple[float, float]:
+        """Shares of the rows above the upper and below the lower bound, as delivered."""
+
+    def target(self, confidence_level: float) -> Place:
+        """Factor (or shift) that reaches the coverage that is asked for."""
+
+    def widths(self, place: Place) -> WidthsAround:
+        """Mean half-width at a factor (or shift) and at the ends of its interval, in the caller's unit."""
+
+    def delivered_half_width(self, confidence_level: float) -> Estimate:
+        """Mean half-width as delivered."""
+
+    def decomposition(self) -> Decomposition:
+        """What makes up the interval score."""
+
+    def delivered(self) -> OperatingPoint:
+        """Metrics as delivered, in the caller's unit."""
+
+    def concentration(self) -> int:
+        """Smallest number of rows that make up half the area."""
+
+    def wis_parts(self) -> "WISParts | None":
+        """Parts of the weighted interval score; None for a model of one level."""
+
+    def levels(self) -> Sequence[LevelRow]:
+        """The model's own levels, narrowest first."""
+
+    def pit(self) -> PIT | None:
+        """Where observations fall among the quantiles of the levels."""
+
+
+class WISParts(NamedTuple):
+    """What makes up a weighted interval score, and the score with each level at its best factor."""
+
+    dispersion: float
+    underprediction: float
+    overprediction: float
+    potential: float
+
+
+def spread_of(source: Source, evidence: Evidence) -> Spread:
+    """Return how sure a statistic is."""
+    if evidence.change is None:
+        return Spread(nan, 0.0)
+    return source.units.spread(evidence.change).limited(evidence.degrees)
+
+
+def estimate(source: Source, statistic: Statistic, *, confidence_level: float | None = None) -> Estimate:
+    """Return a statistic with its confidence interval."""
+    evidence = source.evidence(statistic)
+    spread = spread_of(source, evidence)
+    level = confidence_level or source.settings.confidence_level
+    if statistic.saved:
+        return saved_estimate(evidence.span, spread, level, offset=evidence.offset)
+    shifted = evidence.span.value * evidence.offset
+    return log_estimate(evidence.span, spread, level, offset=shifted)
+
+
+def exact(value: float, change: Array | None = None) -> Evidence:
+    """Return the evidence on a number that is known exactly."""
+    return Evidence(Span.exact(value), change)
