@@ -20,8 +20,8 @@ BLOCK = 1 << 16
 DROP_HINT = Hint("pass {missing} to leave such rows out", {"missing": "drop"})
 DRAW = ("has a draw that is not", "have a draw that is not")
 CONVERT = "Hint: convert it to float first."
-# Power of two, or its negative, to which weights beyond it are brought, so that no sum of products leaves float64.
-LARGEST_WEIGHT = 400
+# Size of numbers other than 0: the squares and quotients of what lies between fit float64.
+SMALLEST, LARGEST = 1e-100, 1e100
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 SWAP = Hint("swap {lower} and {upper}", {"lower": None, "upper": None})
 ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP)
@@ -70,6 +70,18 @@ def finite(name: str, hint: str | Hint = DROP_HINT) -> Rule:
 def exact(name: str) -> Rule:
     """Return the rule for numbers that float64 would round."""
     return Rule(name, "fit float64 exactly", ("does not", "do not"), "subtract a common offset from all columns first")
+
+
+def of_common_size(name: str, what: str = "all columns") -> Rule:
+    """Return the rule for numbers whose squares and quotients float64 must hold."""
+    must = f"be 0 or from {SMALLEST:g} to {LARGEST:g} in size"
+    return Rule(name, must, ("is not", "are not"), f"divide {what} by a common unit first")
+
+
+def apart(name: str) -> Rule:
+    """Return the rule for bounds, whose distance from `y_pred` is divided by."""
+    must = f"be `y_pred` itself or lie from {SMALLEST:g} to {LARGEST:g} away from it"
+    return Rule(name, must, ("is not", "are not"), "divide all columns by a common unit first")
 
 
 def near(name: str, other: str) -> Rule:
@@ -213,9 +225,7 @@ def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
             f"`{name}` must not be zero in every row: all {len(weight)} are. "
             f"Hint: leave `{name}` out to weight rows equally."
         )
-    exponent = int(np.frexp(weight.max())[1])
-    if abs(exponent) > LARGEST_WEIGHT:
-        weight = np.ldexp(weight, int(np.copysign(LARGEST_WEIGHT, exponent)) - exponent)
+    refuse_extreme(weight, of_common_size(name, "all weights"))
     return weight if weight.shape == shape else np.broadcast_to(weight[:, None], shape)
 
 
@@ -251,7 +261,16 @@ def within_range(result: Array, **given: Array) -> None:
     checks.rows(~np.isfinite(result), near(name, other), lambda at: f"{values[at]!s} against {centre[at]!s}")
 
 
+def refuse_extreme(values: Array, rule: Rule) -> None:
+    """Refuse numbers other than 0 that are too small or too large to calculate with."""
+    sizes = np.abs(values)
+    if sizes.max() <= LARGEST and sizes.min() >= SMALLEST:
+        return
+    extreme = (sizes > LARGEST) | ((sizes < SMALLEST) & (sizes > 0))
+    checks.rows(extreme, rule, values.__getitem__)
+
+
 def kept_in_range(name: str, bounds: Array) -> None:
-    """Refuse a number that moves bounds beyond float64."""
-    rule = Rule(name, "keep the bounds within float64 range", ("leaves it", "leave it"), "pass a smaller number")
-    checks.rows(~np.isfinite(bounds), rule, bounds.__getitem__)
+    """Refuse a number that moves bounds too far to calculate with."""
+    rule = Rule(name, f"keep the bounds within {LARGEST:g}", ("leaves it", "leave it"), "pass a smaller number")
+    checks.rows(~(np.abs(bounds) <= LARGEST), rule, bounds.__getitem__)

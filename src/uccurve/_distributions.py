@@ -81,7 +81,7 @@ def t_quantile(p: float, dof: float) -> float:
     return sign * (t if t < LARGE else inf)
 
 
-def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None) -> int:
+def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None, *, name: str = "conformal") -> int:
     """Return the rank of split conformal prediction among n rows, or the one that holds with a confidence.
 
     With a confidence it is the smallest j with ``P(Beta(j, n + 1 - j) >= 1 - alpha) >= confidence``.
@@ -100,7 +100,7 @@ def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None) -> 
         needed = ceil(log1p(-confidence) / log(float(1 - alpha))) if alpha < 1 else 1
     if rank > n:
         raise ValueError(
-            f"`conformal` at miss_rate={float(alpha):g}{how} needs at least {needed} rows; there are {n}. "
+            f"`{name}` at miss_rate={float(alpha):g}{how} needs at least {needed} rows; there are {n}. "
             "Hint: use more calibration rows or a larger miss_rate."
         )
     return rank

@@ -1,7 +1,7 @@
 """Levels: the path through a model's own nested intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum
 from typing import ClassVar, Self
@@ -10,7 +10,8 @@ import numpy as np
 
 from . import _refusals as checks
 from ._arrays import Indices
-from ._paths import ALL, Events, Part, Path, ScalePath, cumulative, refuse_unresolved
+from ._paths import Events, Path, ScalePath, cumulative, refuse_unresolved
+from ._rows import ALL, Part
 from ._vocabulary import Array, Metric, Vary
 from .intervals import Intervals
 
@@ -36,21 +37,18 @@ class LevelsPath(Path):
 
     @classmethod
     def of(cls, levels: Sequence[Intervals], knots: Array) -> Self:
-        """Bands and critical t of all rows, in the unit of the widest level. O(n) per level."""
+        """Bands and critical t of all rows. O(n) per level."""
         paths = [ScalePath.of(intervals) for intervals in levels]
-        widest = paths[-1]
-
-        def at_knots(name: str) -> Array:
-            lines = (getattr(path, name) * (path.unit / widest.unit) for path in paths)
-            return np.stack([np.zeros(len(widest)), *lines])
-
-        actives = others = at_knots("active")
-        given = {field.name: getattr(widest, field.name) for field in fields(widest)}
+        rows = paths[-1].rows
+        nothing = np.zeros(len(rows))
+        actives = np.stack([nothing, *(path.active for path in paths)])
+        others = actives
         if not all(path.symmetric for path in paths):
-            others = at_knots("other")
-            given["above"] = widest.above if widest.above is not None else np.ones(len(widest), np.bool_)
-        given["critical"] = _between_levels(widest.error, paths, knots, actives)
-        path = cls(**given, knots=knots, actives=actives, others=others)
+            others = np.stack([nothing, *(path.other for path in paths)])
+            if rows.above is None:
+                rows = replace(rows, above=np.ones(len(rows), np.bool_))
+        critical = _between_levels(rows.error, paths, knots, actives)
+        path = cls(rows, critical, 0.0, knots, actives, others)
         largest = float(max(actives[-1].max(), others[-1].max()))
         refuse_unresolved(path, "a curve of levels needs", largest, float(np.max(path.growth())))
         return path
@@ -65,6 +63,12 @@ class LevelsPath(Path):
             bands[i, part] + share * (bands[i + 1, part] - bands[i, part]) for bands in (self.actives, self.others)
         )
         return active, other
+
+    def slopes(self, t: float) -> tuple[Array, Array]:
+        """How fast the active and the other band grow between the levels around t."""
+        active, other = self.growth()
+        i = int(np.searchsorted(self.knots, t, side="right")) - 1
+        return active[i], other[i]
 
     @property
     def widths(self) -> Array:

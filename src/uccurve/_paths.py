@@ -6,22 +6,26 @@ again, because rounding loses the row that defines t.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ._arrays import Flags, Indices, blocks, equal_weights
-from ._vocabulary import METRICS, Array, Metric, Vary
+from ._arrays import Flags, Indices, blocks
+from ._rows import ALL, Part, Rows, Source, select
+from ._vocabulary import METRICS, Array, Metric, Side, Vary
 from .intervals import Intervals
 
-Part = slice | Indices
-ALL = slice(None)
 # Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits.
 RESOLUTION = 2.0**-53 / 1e-9
-INCOMPARABLE = "bands and errors must be of comparable size: {}. Hint: raise such bands with `min_band`."
-LARGEST = 2.0**500  # upper limit of bands and errors in their unit; critical scales above it need a closer look
+LARGEST = 1e200  # limit of the half-width on a curve, so that no area leaves float64
+# Share of the excess at the end of a curve that the slopes of huge bands, which come and go, may leave behind.
+LEFT_BEHIND = 1e-9
+DOUBLED = 2.0**-100  # precision of a sum of slopes in two floats
+INCOMPARABLE = "bands and errors must be of comparable size: {}. Hint: {}."
+RAISE_HINT = "raise such bands with `min_band`"
+SIDE_HINT = "if such a bound stands for none, judge one side: from_bounds(..., lower=None) or upper=None"
 
 
 class Events(NamedTuple):
@@ -37,47 +41,101 @@ class Events(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path(ABC):
-    """Errors, bands and critical t of the rows that carry weight, flattened and in one unit.
+    """Rows and their critical t, the smallest that covers each: error / active for a scale, error - active for a shift.
 
-    `active` is the band on the side of the error, `above` whether `y_true` is not below `y_pred` (None: symmetric
-    bands), `critical` the smallest t that covers a row: error / active for a scale, error - active for a shift. `unit`
-    is a power of two, and 1 except for data near the ends of float64, so that nobody behind meets 1e300.
+    `start` is where the curve begins.
     """
 
-    error: Array
-    active: Array
-    lower_band: Array
-    upper_band: Array
-    above: Flags | None
-    weight: Array | None
+    rows: Rows
     critical: Array
     start: float
-    unit: float  # what errors and bands are in units of; callers multiply by it, no formula here uses it
     vary: ClassVar[Vary]
     delivered: ClassVar[float]  # the t of the intervals as delivered
 
     def __len__(self) -> int:
-        return len(self.error)
+        return len(self.rows)
+
+    # ---- the rows
 
     @property
-    def t_unit(self) -> float:
-        """What t is in units of: that of the bands for shifts, 1 for factors."""
-        return self.unit if self.vary == "shift" else 1.0
+    def side(self) -> Side:
+        """Which bounds are judged."""
+        return self.rows.side
 
     @property
-    def symmetric(self) -> bool:
-        """Whether both bands are one array."""
-        return self.above is None
+    def sides(self) -> int:
+        """How many bounds are judged."""
+        return 2 if self.side == "both" else 1
+
+    @property
+    def error(self) -> Array:
+        """Distance between observation and prediction."""
+        return self.rows.error
+
+    @property
+    def active(self) -> Array:
+        """The band on the side of the error."""
+        return self.rows.active
 
     @property
     def other(self) -> Array:
         """The band on the side away from the error."""
-        return self.active if self.above is None else _select(self.above, self.lower_band, self.upper_band)
+        return self.rows.other
+
+    @property
+    def lower_band(self) -> Array:
+        """Lower bands as delivered."""
+        return self.rows.lower_band
+
+    @property
+    def upper_band(self) -> Array:
+        """Upper bands as delivered."""
+        return self.rows.upper_band
+
+    @property
+    def above(self) -> Flags | None:
+        """Whether `y_true` is not below `y_pred`; None where both bands are one array."""
+        return self.rows.above
+
+    @property
+    def weight(self) -> Array | None:
+        """Weight of each row as given; None where all are equal."""
+        return self.rows.weight
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both bands are one array."""
+        return self.rows.symmetric
 
     @property
     def half_widths(self) -> Array:
         """Half-width of each row as delivered."""
-        return self.active if self.symmetric else self.lower_band / 2 + self.upper_band / 2
+        return self.rows.half_widths
+
+    @property
+    def mean_half_width(self) -> float:
+        """Mean half-width as delivered."""
+        return self.rows.mean_half_width
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights as given; the number of rows without any."""
+        return self.rows.total
+
+    @property
+    def equally_weighted(self) -> bool:
+        """Whether every row counts the same."""
+        return self.rows.equally_weighted
+
+    def mean(self, values: Array | Flags) -> float:
+        """Weighted mean over the rows."""
+        return self.rows.mean(values)
+
+    def weighted(self, values: Array, part: Part = ALL) -> Array:
+        """Values times the weights as given; the values themselves without weights."""
+        return self.rows.weighted(values, part)
+
+    # ---- the critical t
 
     @property
     def largest(self) -> float:
@@ -97,61 +155,62 @@ class Path(ABC):
     @property
     def end(self) -> float:
         """Last finite critical t, where the curve ends."""
-        return float(self.critical.max(initial=self.start, where=np.isfinite(self.critical)))
+        finite = np.isfinite(self.critical)
+        return float(self.critical.max(initial=self.start, where=finite))
 
-    @property
-    def total(self) -> float:
-        """Sum of the weights as given; the number of rows without any."""
-        return float(len(self)) if self.weight is None else float(self.weight.sum())
+    def critical_of_rank(self, rank: int) -> float:
+        """Critical t of a rank from 1; the start for rank 0. O(n), by selection."""
+        return float(np.partition(self.critical, rank - 1)[rank - 1]) if rank else self.start
 
-    @property
-    def equally_weighted(self) -> bool:
-        """Whether every row counts the same."""
-        return equal_weights(self.weight)
+    def is_covered(self, t: float, part: Part = ALL) -> Flags:
+        """Whether each row is covered at t; at the start and before, the rows that the start covers are."""
+        covered: Flags = self.critical[part] <= max(t, self.start)
+        return covered
 
-    def mean(self, values: Array | Flags) -> float:
-        """Weighted mean over the rows."""
-        return float(np.average(values, weights=self.weight))
+    # ---- the bands at t
 
-    @property
-    def mean_half_width(self) -> float:
-        """Mean half-width as delivered."""
-        lower = self.mean(self.lower_band)
-        return lower if self.symmetric else lower / 2 + self.mean(self.upper_band) / 2
-
-    def weighted(self, values: Array, part: Part = ALL) -> Array:
-        """Values times the weights as given; the values themselves without weights."""
-        return values if self.weight is None else values * self.weight[part]
-
-    @staticmethod
-    def band_at(band: Array, t: float) -> Array:
-        """Bands at t of rows that have these as delivered."""
-        return t * band
-
+    @abstractmethod
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
-        active = self.band_at(self.active[part], t)
-        if self.above is None:
-            return active, active
-        return active, self.band_at(_select(self.above[part], self.lower_band[part], self.upper_band[part]), t)
+
+    @abstractmethod
+    def slopes(self, t: float) -> tuple[Array, Array]:
+        """How fast the active and the other band grow just after t."""
 
     @abstractmethod
     def events(self) -> Iterator[Events]:
         """Slope changes after the start, first those of the coverable rows at their critical t."""
 
+    @abstractmethod
+    def width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's half-width by a measure with these masses at ascending `t`."""
+
+    @abstractmethod
+    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
+        """The same of each row's deficit; `place` is how many of the `t` lie before its critical one."""
+
+    # ---- what rows have at t
+
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
     def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
         """Every metric of each row at t; their weighted means are the metrics of the curve."""
         active, other = self.bands(t, part)
-        error, covered = self.error[part], self.critical[part] <= max(t, self.start)
+        error = self.error[part]
+        covered = self.is_covered(t, part)
         over = np.maximum(active - error, 0)
         over *= covered
         under = np.maximum(error - active, 0)
         under *= ~covered
+        width = excess = active
+        if self.symmetric:
+            excess = over
+        else:
+            width = active / 2 + other / 2
+            excess = np.minimum(over, np.where(covered, other + error, 0))
         return {
-            "bandwidth": active if self.symmetric else active / 2 + other / 2,
+            "bandwidth": width,
             "miss_rate": (~covered).astype(np.float64),
-            "excess": over if self.symmetric else np.minimum(over, np.where(covered, other + error, 0)),
+            "excess": excess,
             "deficit": under,
             "overshoot": over,
         }
@@ -169,34 +228,43 @@ class Path(ABC):
         """Each row's own weighted sum of metrics at t, such as its part of an interval score. O(n)."""
         out = np.zeros(len(self))
         for part in blocks(len(self)):
-            rows = self.per_row(t, part)
+            metrics = self.per_row(t, part)
             for name, factor in weights.items():
-                out[part] += factor * rows[name]
+                out[part] += factor * metrics[name]
         return out
 
-    @abstractmethod
-    def width_integrals(self, t: Array, mass: Array) -> Array:
-        """Integral of each row's half-width by a measure with these masses at ascending `t`."""
+    def score(self, t: float, alpha: float) -> float:
+        """Mean interval score at t for a miss rate of alpha. O(n)."""
+        point = self.at(t)
+        return self.sides * (point["bandwidth"] + point["deficit"] / alpha)
 
-    @abstractmethod
-    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
-        """The same of each row's deficit; `place` is how many of the `t` lie before its critical one."""
+    def score_rows(self, t: float, alpha: float) -> Array:
+        """Each row's interval score at t for a miss rate of alpha; their mean is the score of the curve there."""
+        return self.contributions(t, {"bandwidth": self.sides, "deficit": self.sides / alpha})
 
-    def critical_of_rank(self, rank: int) -> float:
-        """Critical t of a rank from 1; the start for rank 0. O(n), by selection."""
-        return float(np.partition(self.critical, rank - 1)[rank - 1]) if rank else self.start
+    def score_slopes(self, t: float, alpha: float) -> Array:
+        """How fast each row's interval score grows at t, where no row is about to be covered."""
+        missed = ~self.is_covered(t)
+        return self.sides * (self.half_width_slopes(t) - self.active_slopes(t) * missed / alpha)
+
+    def half_width_slopes(self, t: float) -> Array:
+        """How fast each row's half-width grows just after t."""
+        active, other = self.slopes(t)
+        return active if self.symmetric else active / 2 + other / 2
+
+    def active_slopes(self, t: float) -> Array:
+        """How fast each row's band on the side of its error grows just after t."""
+        return self.slopes(t)[0]
+
+    # ---- other paths
 
     def constant(self) -> "ScalePath":
         """The reference: the same errors in bands of 1."""
-        one = np.broadcast_to(1.0, self.error.shape)
-        return ScalePath(self.error, one, one, one, None, self.weight, self.error, 0.0, self.unit)
+        return ScalePath(self.rows.in_bands_of_one(), self.error, 0.0)
 
     def subset(self, rows: Part) -> Self:
         """Some of the rows."""
-        names = ("error", "active", "lower_band", "upper_band", "critical", "above", "weight")
-        given = ((name, getattr(self, name)) for name in names)
-        chosen: dict[str, Any] = {name: array if array is None else array[rows] for name, array in given}
-        return replace(self, **chosen)
+        return replace(self, rows=self.rows.subset(rows), critical=self.critical[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,15 +277,24 @@ class ScalePath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> Self:
         """Critical scales of all rows. O(n), no sort."""
-        path = cls(**_rows(intervals, cls.delivered, _quotients), start=0.0)
-        if path.largest >= LARGEST:
-            critical = np.where(path.active > 0, path.critical, 0)
-            row = int(critical.argmax())
-            if critical[row] == np.inf or path.end * path.mean_half_width >= LARGEST**2:
-                error, band = path.error[row] * path.unit, path.active[row] * path.unit
-                what = f"scaling a band of {band:.3g} up to an error of {error:.3g} leaves the range of float64"
-                raise ValueError(INCOMPARABLE.format(what))
+        source = Source(intervals)
+        rows = source.rows()
+        path = cls(rows, source.critical(rows, _quotients, cls.delivered), 0.0)
+        path.refuse_incomparable()
         return path
+
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Active and other bands at t."""
+        active = t * self.active[part]
+        if self.above is None:
+            return active, active
+        other = select(self.above[part], self.lower_band[part], self.upper_band[part])
+        return active, t * other
+
+    def slopes(self, t: float) -> tuple[Array, Array]:
+        """How fast the active and the other band grow: they are what they grow by."""
+        del t
+        return self.active, self.other
 
     def events(self) -> Iterator[Events]:
         """Coverage of a row, and where its other bound becomes the nearer one."""
@@ -225,7 +302,8 @@ class ScalePath(Path):
         mass = self.weighted(self.active[rows], rows)
         yield Events(self.critical[rows], {"overshoot": mass, "deficit": mass, "excess": mass})
         rows, position = self.crossovers()
-        active, other = (self.weighted(band[rows], rows) for band in (self.active, self.other))
+        active = self.weighted(self.active[rows], rows)
+        other = self.weighted(self.other[rows], rows)
         yield Events(position, {"excess": (-active, other)})
 
     def crossovers(self) -> tuple[Indices, Array]:
@@ -248,6 +326,33 @@ class ScalePath(Path):
         short -= self.active * cumulative(mass * t)[place]
         return short
 
+    def refuse_incomparable(self) -> None:
+        """Refuse bands and errors so unlike each other that float64 cannot hold what follows to nine digits."""
+        largest = self.largest
+        end = largest if np.isfinite(largest) else self.end
+        widest = float(self.lower_band.max())
+        if not self.symmetric:
+            widest = max(widest, float(self.upper_band.max()))
+        if end * widest >= LARGEST and end * self.mean_half_width >= LARGEST:
+            critical = np.where(np.isfinite(self.critical), self.critical, 0)
+            row = int(critical.argmax())
+            band, error = self.active[row], self.error[row]
+            what = f"scaling a band of {band:.3g} up to an error of {error:.3g} leaves the range of float64"
+            raise ValueError(INCOMPARABLE.format(what, RAISE_HINT))
+        if not self.symmetric and DOUBLED * end * widest > LEFT_BEHIND * self.mean(self.error):
+            self._refuse_huge_bands(end)
+
+    def _refuse_huge_bands(self, end: float) -> None:
+        """Refuse bands whose slopes leave more behind, where their other bound becomes the nearer one, than 1e-9."""
+        rows, _ = self.crossovers()
+        if not len(rows):
+            return
+        huge = float(self.weighted(self.active[rows], rows).sum()) / self.total
+        if DOUBLED * end * huge > LEFT_BEHIND * self.at(end)["excess"]:
+            largest, error = float(self.active[rows].max()), self.mean(self.error)
+            what = f"float64 cannot hold a band of {largest:.3g} beside a mean error of {error:.3g} to nine digits"
+            raise ValueError(INCOMPARABLE.format(what, SIDE_HINT))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShiftPath(Path):
@@ -259,26 +364,39 @@ class ShiftPath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> Self:
         """Critical shifts of all rows. O(n), no sort."""
-        fields = _rows(intervals, cls.delivered, np.subtract)
-        largest = float(max(fields["lower_band"].max(), fields["upper_band"].max()))
-        start, missed = 0.0 - largest, fields["error"] > 0
-        fields["critical"][~missed] = start  # a zero-width interval covers y_true == y_pred
-        np.maximum(
-            fields["critical"], np.nextafter(start, np.inf), out=fields["critical"], where=missed
-        )  # and no other
-        path = cls(**fields, start=start)
+        source = Source(intervals)
+        rows = source.rows()
+        critical = source.critical(rows, np.subtract, cls.delivered)
+        largest = float(max(rows.lower_band.max(), rows.upper_band.max()))
+        start = 0.0 - largest
+        missed = rows.error > 0
+        critical[~missed] = start  # a zero-width interval covers y_true == y_pred
+        np.maximum(critical, np.nextafter(start, np.inf), out=critical, where=missed)  # and no other
+        path = cls(rows, critical, start)
         refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
         return path
 
-    @staticmethod
-    def band_at(band: Array, t: float) -> Array:
-        """Bands at t of rows that have these as delivered."""
-        return np.maximum(band + t, 0)
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Active and other bands at t."""
+        active = np.maximum(self.active[part] + t, 0)
+        if self.above is None:
+            return active, active
+        other = select(self.above[part], self.lower_band[part], self.upper_band[part])
+        return active, np.maximum(other + t, 0)
+
+    def slopes(self, t: float) -> tuple[Array, Array]:
+        """How fast the active and the other band grow: by 1 where they are not held at 0."""
+        active = (self.active + t >= 0).astype(np.float64)
+        if self.symmetric:
+            return active, active
+        return active, (self.other + t >= 0).astype(np.float64)
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""
-        one, error, other = self.weighted(np.ones(len(self))), self.error, self.other
-        missed, zero_error = one * (error > 0), one * (error == 0)
+        one = self.weighted(np.ones(len(self)))
+        error, other = self.error, self.other
+        missed = one * (error > 0)
+        zero_error = one * (error == 0)
         yield Events(self.critical, {"overshoot": missed, "deficit": missed, "excess": missed})
         leaves_zero: dict[Metric, Array] = {
             "bandwidth": one / 2,
@@ -294,7 +412,8 @@ class ShiftPath(Path):
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
-        count, moment = cumulative(mass), cumulative(mass * t)
+        count = cumulative(mass)
+        moment = cumulative(mass * t)
         widths = np.zeros(len(self))
         for band in (self.lower_band, self.upper_band):
             first = np.searchsorted(t, 0.0 - band)
@@ -303,7 +422,8 @@ class ShiftPath(Path):
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit."""
-        count, moment = cumulative(mass), cumulative(mass * t)
+        count = cumulative(mass)
+        moment = cumulative(mass * t)
         first = np.searchsorted(t, 0.0 - self.active)
         last = np.where(self.error > 0, np.maximum(place, first), first)
         short: Array = self.error * count[first] * (self.error > 0)
@@ -311,51 +431,9 @@ class ShiftPath(Path):
         return short
 
 
-def _rows(intervals: Intervals, delivered: float, critical_t: Callable[[Array, Array], Array]) -> dict[str, Any]:
-    """Fields of a path; the bounds decide where rounding made an error equal to its band."""
-    weight = None if intervals._weight is None else intervals._weight.ravel()
-    kept: Part = ALL if weight is None or weight.all() else np.flatnonzero(weight)
-    error = (intervals.y_true - intervals.y_pred).ravel()[kept]
-    bands = [band.ravel()[kept] for band in (intervals.lower_band, intervals.upper_band)[: 2 - intervals.symmetric]]
-    above = None if intervals.symmetric else error >= 0
-    unit, (error, lower, *others) = _in_one_unit(np.abs(error, out=error), *bands)
-    upper = others[0] if others else lower
-    active = lower if above is None else _select(above, upper, lower)
-    critical = critical_t(error, active)
-    equal = np.flatnonzero(critical == delivered)
-    if len(equal):
-        y, low, high = (array.ravel()[kept][equal] for array in (intervals.y_true, intervals.lower, intervals.upper))
-        critical[equal[(y < low) | (y > high)]] = np.nextafter(delivered, np.inf)
-    fields = {"error": error, "active": active, "lower_band": lower, "upper_band": upper, "above": above}
-    return fields | {"weight": None if weight is None else weight[kept], "critical": critical, "unit": unit}
-
-
-def _select(which: Flags, yes: Array, no: Array) -> Array:
-    """Return ``np.where(which, yes, no)`` of finite values, in half the time where `which` is random."""
-    out = np.empty(len(which))
-    for part in blocks(len(out)):
-        np.multiply(which[part], yes[part], out=out[part])
-        out[part] += ~which[part] * no[part]
-    return out
-
-
-def _in_one_unit(*columns: Array) -> tuple[float, list[Array]]:
-    """Power of two that brings values near the ends of float64 to where their squares fit, else 1; and values in it."""
-    largest = max(float(column.max()) for column in columns)
-    exponent = int(np.frexp(largest)[1])
-    if not largest or -400 <= exponent <= 500:
-        return 1.0, [*columns]
-    unit = float(np.ldexp(1.0, exponent - 500 if exponent > 0 else max(exponent, -700)))  # 1 / unit must fit too
-    smallest = min(float(column.min(initial=largest, where=column > 0)) for column in columns)
-    if unit > 1 and smallest / unit < np.finfo(np.float64).tiny:
-        what = f"float64 cannot hold {smallest:.3g} beside values above {unit * 2.0**499:.3g}"
-        raise ValueError(INCOMPARABLE.format(what))
-    return unit, [values / unit for values in columns]
-
-
 def _quotients(error: Array, active: Array) -> Array:
     """Critical scales ``error / active``; 0 where both are 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         critical: Array = error / active
     if np.isnan(critical.max()):
         critical[np.isnan(critical)] = 0.0
@@ -367,8 +445,8 @@ def refuse_unresolved(path: Path, who: str, largest: float, steepest: float) -> 
     error = path.mean(path.error)
     if 0 < error < RESOLUTION * steepest:
         raise ValueError(
-            f"{who} bands and errors of comparable size: the largest band is {largest * path.unit:.3g}, the mean error "
-            f"{error * path.unit:.3g}, which float64 cannot add to nine digits. Hint: leave out or cap such bands."
+            f"{who} bands and errors of comparable size: the largest band is {largest:.3g}, the mean error "
+            f"{error:.3g}, which float64 cannot add to nine digits. Hint: leave out or cap such bands."
         )
 
 

@@ -65,7 +65,6 @@ class Ramps:
         self._distinct: Indices | slice = slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
         self.t = t[self._distinct]
         self.end = int(np.searchsorted(self.t, path.end))
-        self.unit = path.unit
         self._rows, self._total = len(path), path.total
         self._coverable = path.coverable
         self._weight = None if path.weight is None else path.weight[self._coverable]

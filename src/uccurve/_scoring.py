@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf, isfinite, nan
 from typing import TypeVar
 
 import numpy as np
 
 from ._arrays import average, equal_weights
 from ._paths import Path
+from ._ramps import Ramps
 from ._vocabulary import Array, Metric
 from .intervals import Intervals
 from .points import Decomposition
 
 Values = TypeVar("Values", float, Array)
+SHORT = 1000  # weighted values up to which a quantile sorts them all
+ROUNDING = 1e-14  # share below which two scores, or two sums of weights, are the same
 
 
 def penalised(width: Values, outside: Values, alpha: float) -> Values:
@@ -29,38 +32,71 @@ def interval_score(point: Mapping[Metric, float], alpha: float) -> float:
 def saved_share(theirs: float, mine: float, negligible: float = 0.0) -> float:
     """Share of a reference's area or score that is saved; what is at most `negligible` counts as 0."""
     if theirs <= negligible:
-        return float("nan") if mine <= negligible else -np.inf
-    return (theirs - mine) / theirs if np.isfinite(theirs) else (1.0 if np.isfinite(mine) else float("nan"))
+        return nan if mine <= negligible else -inf
+    if isfinite(theirs):
+        return (theirs - mine) / theirs
+    return 1.0 if isfinite(mine) else nan
 
 
 def rows_carrying(share: float, parts: Array) -> int:
     """Smallest number of rows, at least one, whose parts add up to a share of all; 0 where all parts are 0."""
     running = np.cumsum(-np.sort(-parts))
+    if not running[-1] > 0:
+        return 0
     need = share * running[-1] if share else 0.0
-    return int(np.searchsorted(running, need)) + 1 if running[-1] > 0 else 0
+    return int(np.searchsorted(running, need)) + 1
 
 
-def decomposition(path: Path, intervals: Intervals, alpha: Fraction, t: float, unit: float) -> Decomposition:
-    """What makes up the interval score as delivered; `t` minimises the score, `unit` is the caller's."""
-    size = path.unit / unit
-    score, best = (interval_score(path.at(place), float(alpha)) * size for place in (path.delivered, t))
-    if best >= score:  # no t is better than the delivered one, up to rounding
-        best, t = score, path.delivered
-    (width,) = quantiles(path.error, path.weight, 1 - alpha)  # the half-width of the best constant band
-    constant = size * penalised(2 * width, path.mean(np.maximum(path.error - width, 0)), float(alpha))
-    overall = climatology(intervals, alpha) / unit
-    if abs(constant - best) <= 1e-14 * constant:
-        constant = best  # a constant band, but for rounding
-    return Decomposition.of(score, best, t * path.t_unit, uncertainty=constant, climatology=overall)
+def conformal_t(path: Path, alpha: Fraction) -> float:
+    """Return the t that ships for a miss rate, infinite where there is none.
+
+    It is the critical t of the conformal rank, which too few rows do not have; with unequal weights the smallest t that
+    reaches the miss rate on these rows.
+    """
+    if not path.equally_weighted:
+        return quantiles(path.critical, path.weight, 1 - alpha)[0]
+    rank = ceil((len(path) + 1) * (1 - alpha))
+    return path.critical_of_rank(rank) if rank <= len(path) else inf
+
+
+def score_at(path: Path, t: float, alpha: float) -> float:
+    """Mean interval score at t; infinite where t is."""
+    return path.score(t, alpha) if isfinite(t) else inf
+
+
+def shipped_score(path: Path, alpha: Fraction) -> float:
+    """Mean interval score at the conformal t; infinite where there is none."""
+    return score_at(path, conformal_t(path, alpha), float(alpha))
+
+
+def decomposition(path: Path, ramps: Ramps, intervals: Intervals, alpha: Fraction, unit: float = 1.0) -> Decomposition:
+    """What makes up the interval score as delivered, in the caller's `unit`.
+
+    Where no t ships, the scores as shipped are infinite and what follows from them infinite or nan.
+    """
+    miss_rate = float(alpha)
+    delivered = path.score(path.delivered, miss_rate)
+    shipped = shipped_score(path, alpha)
+    best = path.score(ramps.lower_hull().best_t(miss_rate), miss_rate)
+    constant = shipped_score(path.constant(), alpha)
+    if isfinite(constant) and abs(constant - shipped) <= ROUNDING * abs(constant):
+        constant = shipped  # a constant band, but for rounding
+    return Decomposition.of(
+        delivered=delivered / unit,
+        shipped=shipped / unit,
+        constant=constant / unit,
+        climatology=climatology(intervals, alpha) / unit,
+        best=min(best, delivered, shipped) / unit,
+    )
 
 
 def climatology(intervals: Intervals, alpha: Fraction) -> float:
     """Smallest interval score of one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of y_true."""
-    y, weight = intervals.y_true.ravel(), None if intervals._weight is None else intervals._weight.ravel()
+    y = intervals.y_true.ravel()
+    weight = None if intervals._weight is None else intervals._weight.ravel()
     lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
-    with np.errstate(over="ignore"):  # in halves, which are exact: a distance may be twice the largest float
-        outside = np.maximum(lower / 2 - y / 2, 0) + np.maximum(y / 2 - upper / 2, 0)
-        return penalised(upper - lower, 2 * average(outside, weight), float(alpha))
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
+    return penalised(upper - lower, average(outside, weight), float(alpha))
 
 
 def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) -> list[float]:
@@ -70,21 +106,27 @@ def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) ->
     """
     if weight is not None and not equal_weights(weight):
         return [_weighted_quantile(values, weight, float(share)) for share in shares]
+    last = len(values) - 1
     places = [max(ceil(len(values) * share), 1) - 1 for share in shares]
-    ordered = np.partition(values, sorted({place for place in places if place < len(values)} or {0}))
-    return [float(ordered[place]) if place < len(values) else np.inf for place in places]
+    wanted = sorted({min(place, last) for place in places})
+    ordered = np.partition(values, wanted)
+    return [float(ordered[place]) if place <= last else inf for place in places]
 
 
 def _weighted_quantile(values: Array, weight: Array, share: float) -> float:
     """Smallest value at and below which a share of the weight lies: halves the values until few are left."""
-    need = (share - 1e-14) * float(np.sum(weight))
-    while len(values) > 1000:
+    need = (share - ROUNDING) * float(np.sum(weight))
+    while len(values) > SHORT:
         middle = len(values) // 2
         order = np.argpartition(values, middle)
         lower = float(np.sum(weight[order[:middle]]))
-        half = order[:middle] if lower >= need else order[middle:]
-        need -= 0.0 if lower >= need else lower
-        values, weight = values[half], weight[half]
+        if lower >= need:
+            half = order[:middle]
+        else:
+            half = order[middle:]
+            need -= lower
+        values = values[half]
+        weight = weight[half]
     order = np.argsort(values, kind="stable")
     place = int(np.searchsorted(np.cumsum(weight[order]), need))
-    return float(values[order[place]]) if place < len(values) else np.inf
+    return float(values[order[place]]) if place < len(values) else inf

@@ -17,7 +17,7 @@ from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps
-from ._scoring import decomposition, penalised, rows_carrying, saved_share
+from ._scoring import ROUNDING, conformal_t, decomposition, penalised, rows_carrying, saved_share, shipped_score
 from ._vocabulary import FALLING, HEADLINE, METRICS, SUMMARY, Array, Axes, Metric, Range, Target, Unit, Vary
 from .intervals import Intervals, standard_deviation
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
@@ -109,7 +109,7 @@ class UCC:
         A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
         """
         path = self.path()
-        return self._point(path, self._asked(value, level) / path.t_unit, unit)
+        return self._point(path, self._asked(value, level), unit)
 
     def find(
         self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
@@ -145,7 +145,7 @@ class UCC:
         elif name == "miss_rate" and path.equally_weighted:
             t = path.critical_of_rank(rank_leaving(len(path), target))
         else:
-            size = self._sizes(path, unit)[name]
+            size = self._sizes(unit)[name]
             t = t_reaching(self.ramps(path), path, name, float(target) / size, beyond_the_curve=True)
         if np.isinf(t):
             raise ValueError(self._out_of_reach(path, name, f"{float(target):g}{how}", unit))
@@ -246,7 +246,7 @@ class UCC:
         """
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         path = self.path()
-        sizes = self._sizes(path, unit)
+        sizes = self._sizes(unit)
         t = self.ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
         point = self._point(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
@@ -268,23 +268,25 @@ class UCC:
         return penalised(2 * point.bandwidth, point.deficit, float(alpha))
 
     def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:
-        """Split the interval score at a coverage into predictions, bands and calibration. O(n log n).
+        """Split the interval score at a coverage into predictions, bands and rescaling. O(n log n).
 
-        ``score = climatology - prediction - discrimination + miscalibration``; see `Decomposition`. On a curve of
-        levels the model's own interval of that level is what is delivered and scaled.
+        ``delivered = climatology - prediction - bands + rescaling``; see `Decomposition`. Shipped is what the conformal
+        factor makes of the intervals, so whatever ``find(coverage=..., conformal=True)`` refuses is refused here; with
+        unequal weights it is the smallest factor that reaches the coverage. On a curve of levels the model's own
+        interval of that level is what is delivered and scaled.
 
         Examples
         --------
         >>> iv = Intervals.from_bands([1, 2, 4, 9], y_pred=[0, 2, 5, 8], lower_band=[2, 1, 2, 2])
         >>> UCC(iv).decompose(coverage=0.5)
-        Decomposition(score=3.5, best_score=1.75, best_scale=0.5, miscalibration=1.75, discrimination=0.25,
-            uncertainty=2, prediction=6, climatology=8)
+        Decomposition(delivered=3.5, shipped=1.75, rescaling=1.75, bands=0.25, constant=2, prediction=6, climatology=8,
+            best=1.75, slack=0)
         """
         alpha = checks.miss_rate_of(coverage)
         curve = self.delivered_curve(1 - alpha)
         path = curve.path()
-        t = curve.ramps(path).lower_hull().best_t(float(alpha))
-        return decomposition(path, self.intervals, alpha, t, self.unit_size(unit))
+        curve._shipped_t(path, alpha)
+        return decomposition(path, curve.ramps(path), self.intervals, alpha, self.unit_size(unit))
 
     def potential_crps(self, *, unit: Unit = "raw") -> float:
         """Potential CRPS: the interval score at its best scale, averaged over all coverages. O(n log n).
@@ -301,21 +303,45 @@ class UCC:
         0.875
         """
         path = self.path()
-        return self.ramps(path).potential_crps() * self._sizes(path, unit)["bandwidth"]
+        return self.ramps(path).potential_crps() * self._sizes(unit)["bandwidth"]
 
-    def skill(self, *, reference: Intervals | Curve | None = None) -> float:
-        """Share of the reference's potential CRPS that these intervals save; by default of the constant band's.
+    def skill(self, *, coverage: float | None = None, reference: Intervals | Curve | None = None) -> float:
+        """Share of the reference's score that these intervals save; by default of the constant band's.
 
-        0 says that the bands know no more than one width for all rows, 1 that no uncertainty is left.
+        With a `coverage` it compares interval scores as shipped, each at its own conformal factor; without one
+        potential CRPS. 0 says that the bands know no more than one width for all rows, 1 that no uncertainty is left.
 
         Examples
         --------
-        >>> round(UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 2, 4])).skill(), 4)
-        0.2222
+        >>> curve = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 2, 4]))
+        >>> round(curve.skill(), 4), round(curve.skill(coverage=0.7), 4)
+        (0.2222, 0.4167)
         """
+        if coverage is not None:
+            return self._skill_as_shipped(checks.miss_rate_of(coverage), reference)
         other = self._reference(reference)
         path = self.path()
-        return saved_share(other.potential_crps(unit=path.unit), self.ramps(path).potential_crps())
+        return saved_share(other.potential_crps(), self.ramps(path).potential_crps())
+
+    def _skill_as_shipped(self, alpha: Fraction, reference: Intervals | Curve | None) -> float:
+        """Share of a reference's interval score that is saved, both as shipped."""
+        curve = self.delivered_curve(1 - alpha)
+        path = curve.path()
+        curve._shipped_t(path, alpha)
+        mine = shipped_score(path, alpha)
+        if reference is None:
+            theirs = shipped_score(path.constant(), alpha)
+            return 0.0 if abs(theirs - mine) <= ROUNDING * theirs else saved_share(theirs, mine)
+        return saved_share(self._reference(reference).decompose(coverage=float(1 - alpha)).shipped, mine)
+
+    def _shipped_t(self, path: Path, alpha: Fraction) -> float:
+        """Return the scale (or shift) that ships; refuse too few rows, and a coverage that none reaches."""
+        if path.equally_weighted:
+            conformal_rank(len(path), alpha, name="coverage")
+        t = conformal_t(path, alpha)
+        if np.isinf(t):
+            raise ValueError(self._out_of_reach(path, "miss_rate", f"{float(alpha):g}", "raw"))
+        return t
 
     def intervals_at(self, value: float | None = None, *, level: float | None = None) -> Intervals:
         """Return the intervals at one scale (or shift), such as those that `find` or `cheapest` chose, or at a level.
@@ -373,7 +399,7 @@ class UCC:
         except ValueError:
             return f"UCC({rows}, {self.vary} that float64 cannot resolve)"
         first, last = float(path.critical.min()), path.end
-        words = f"{self.vary} {first * path.t_unit:.4g} to {last * path.t_unit:.4g}"
+        words = f"{self.vary} {first:.4g} to {last:.4g}"
         if self.levels:
             first, last = self._knots()[[1, -1]].tolist()
             words = f"{checks.counted(len(self.levels), 'level')} {self.levels[0]:g} to {self.levels[-1]:g}"
@@ -437,8 +463,8 @@ class UCC:
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
         ramps = self.ramps()
-        sizes, kept = self._sizes(ramps, unit), ramps.vertices(names)
-        columns = {self._t_name: _times(ramps.t[kept], ramps.unit if self.vary == "shift" else 1.0)}
+        sizes, kept = self._sizes(unit), ramps.vertices(names)
+        columns = {self._t_name: _times(ramps.t[kept], 1.0)}
         for name in sorted(names, key=lambda name: name in ("bandwidth", "miss_rate")):
             ramps.values(name)  # those first that need the most memory beside their result
         return columns | {name: _times(ramps.values(name)[kept], sizes[name]) for name in names}
@@ -448,7 +474,7 @@ class UCC:
     ) -> tuple[float, Path, dict[Metric, float]]:
         """Area in the unit of the path, that path, and the factors that turn its metrics into the caller's unit."""
         path = self.path()
-        sizes, cut = self._sizes(path, unit), None
+        sizes, cut = self._sizes(unit), None
         if part is not None:
             low, high = (end / sizes[part[0]] for end in checks.span(*part))
             cut = piece(self.ramps(path), path, part[0], low, high)
@@ -475,14 +501,14 @@ class UCC:
         """Size of the caller's unit in units of y_true."""
         return checks.unit(unit) or standard_deviation(self.intervals.y_true, self.intervals.weight)
 
-    def _sizes(self, path: Path | Ramps, unit: Unit) -> dict[Metric, float]:
-        """Return the factors that turn metrics of the path into the caller's unit."""
-        return dict.fromkeys(METRICS, path.unit / self.unit_size(unit)) | {"miss_rate": 1.0}
+    def _sizes(self, unit: Unit) -> dict[Metric, float]:
+        """Return the factors that turn metrics into the caller's unit."""
+        return dict.fromkeys(METRICS, 1 / self.unit_size(unit)) | {"miss_rate": 1.0}
 
     def _point(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
-        sizes = self._sizes(path, unit)
+        sizes = self._sizes(unit)
         values = {name: value * sizes[name] for name, value in path.at(t).items()}
-        scale, shift = (1.0, t * path.unit) if self.vary == "shift" else (t, 0.0)
+        scale, shift = (1.0, t) if self.vary == "shift" else (t, 0.0)
         return OperatingPoint(scale=scale, shift=shift, level=self._level_of(t), **values)
 
     def _level_of(self, t: float) -> float | None:
@@ -496,7 +522,7 @@ class UCC:
         if name in FALLING:
             word, limit = "smallest", self.ramps(path).values(name)[-1]
         return (
-            f"no {self._t_name} reaches {name}={target}: the {word} is {limit * self._sizes(path, unit)[name]:.4g}. "
+            f"no {self._t_name} reaches {name}={target}: the {word} is {limit * self._sizes(unit)[name]:.4g}. "
             "Hint: raise zero bands with `min_band`."
         )
 

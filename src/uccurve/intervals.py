@@ -118,11 +118,11 @@ class Intervals:
         columns = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper}
         (y, p, lo, up), w, dropped = arrays.columns(columns, weight, missing)
         arrays.ascending(lo, up)
-        with np.errstate(over="ignore"):
-            below, above = p - lo, up - p
-            arrays.within_range(y - p, y_true=y, y_pred=p)
-        arrays.within_range(below, lower=lo, y_pred=p)
-        arrays.within_range(above, upper=up, y_pred=p)
+        for name, column in zip(columns, (y, p, lo, up), strict=True):
+            arrays.refuse_extreme(column, arrays.of_common_size(name))
+        below, above = p - lo, up - p
+        for name, band in (("lower", below), ("upper", above)):
+            arrays.refuse_extreme(band, arrays.apart(name))
         raised = 0
         if min_band is None:
             outside = (below < 0) | (above < 0)
@@ -183,12 +183,9 @@ class Intervals:
         cls, y: Array, p: Array, below: Array, above: Array, names: Sequence[str] = GIVEN, **facts: Any
     ) -> Self:
         """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
-        true, pred, low, high = names
-        with np.errstate(over="ignore"):
-            arrays.within_range(y - p, **{true: y, pred: p})
+        for name, column in zip(names, (y, p, below, above), strict=True):
+            arrays.refuse_extreme(column, arrays.of_common_size(name))
         lo, up = _bounds(-1, y, p, below), _bounds(1, y, p, above)
-        arrays.within_range(lo, **{low: below, pred: p})
-        arrays.within_range(up, **{high: above, pred: p})
         return cls._of(**facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
 
     @classmethod
@@ -363,11 +360,6 @@ class Intervals:
         weights = None
         if any(part._weight is not None for part in parts):
             weights = [np.ones(part.y_true.shape) if part._weight is None else part._weight for part in parts]
-            if max(abs(np.frexp(weight.max())[1]) for weight in weights) >= arrays.LARGEST_WEIGHT:
-                raise ValueError(
-                    "a list of folds must have weights of comparable size: float64 cannot hold their sums. "
-                    "Hint: divide the weights of all folds by a common number first."
-                )
         return cls._of(
             None if weights is None else np.concatenate(weights),
             sum(part.raised for part in parts),
@@ -420,8 +412,7 @@ def standard_deviation(y: Array, weight: Array) -> float:
 
 def _bounds(side: int, y: Array, p: Array, band: Array) -> Array:
     """Lower (-1) or upper (1) bounds; one step of float64 away where rounding would cover another row than the band."""
-    with np.errstate(over="ignore"):
-        bound: Array = p + band if side > 0 else p - band
+    bound: Array = p + band if side > 0 else p - band
     true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
     for part in arrays.blocks(true.size):
         error = side * (true[part] - pred[part])

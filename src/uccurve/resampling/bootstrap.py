@@ -261,7 +261,7 @@ def confidence_band(
     curves: list[Array] = []
     with watched(progress, "resamples") as tick:
         knots = knots_for(path, asked)
-        table, sizes = knots.table(units.of_row, units.count), [asked.size(path, name) for name in asked.axes]
+        table, sizes = knots.table(units.of_row, units.count), [asked.size(name) for name in asked.axes]
         steps = knots.is_every_vertex and "miss_rate" in asked.axes
         for counts in units.resamples(n_resamples, tick):
             drawn = knots.curves(means(counts @ table)).metrics

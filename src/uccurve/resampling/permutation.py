@@ -168,7 +168,7 @@ def permutation_test(
     null.setflags(write=False)
     size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
     if asked.asked == "area":
-        size += size_of_area(one.path(), asked.axes) * asked.size(one.path(), *asked.axes)
+        size += size_of_area(one.path(), asked.axes) * asked.size(*asked.axes)
     slack, delivered = TIE * size, float(differences(np.zeros((1, units.count)))[0])  # by the same arithmetic
     extreme = {
         "less": null <= delivered + slack,

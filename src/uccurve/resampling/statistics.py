@@ -103,7 +103,10 @@ class Statistic:
             return curve.skill() if self.asked == "skill" else curve.potential_crps(unit=self.unit)
         coverage = float(1 - self.alpha)
         if self.asked == "score":
-            return curve.decompose(coverage=coverage, unit=self.unit).best_score
+            alpha = float(self.alpha)
+            best = curve.cheapest(alpha / (1 + alpha), axes=("bandwidth", "deficit"))
+            at = best.shift if curve.vary == "shift" else best.scale
+            return curve.interval_score(coverage=coverage, at=at, unit=self.unit)
         point = curve.find(coverage=coverage, unit=self.unit)
         return point.scale if self.asked == "scale" else point.bandwidth
 
@@ -127,9 +130,9 @@ class Statistic:
             "the constant band leaves nothing to save."
         )
 
-    def size(self, path: Path, *names: Metric) -> float:
-        """What turns a product of these metrics in the path's unit into the caller's unit."""
-        return float((path.unit / self.unit) ** sum(name != "miss_rate" for name in names))
+    def size(self, *names: Metric) -> float:
+        """What turns a product of these metrics into the caller's unit."""
+        return float(self.unit ** -sum(name != "miss_rate" for name in names))
 
 
 class Summed(NamedTuple):
@@ -168,7 +171,7 @@ def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
         knots = knots_for(path, statistic, smooth=smooth)
         return Summed(knots.table(unit, count), lambda drawn: _from_knots(knots, means(drawn), path, statistic))
     columns = [path.weight, *(path.weighted(column) for column in closed_columns(path, closed))]
-    size = statistic.size(path, *statistic.axes)
+    size = statistic.size(*statistic.axes)
 
     def values(drawn: Array) -> Array:
         band, falling, error = means(drawn).T
@@ -198,7 +201,7 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
     own, constant = replace(statistic, asked="area" if statistic.asked == "gain" else "crps"), path.constant()
     mine, theirs = (summed(one, own, unit, count, smooth=smooth) for one in (path, constant))
-    negligible = rounding_of_area(constant, own.axes) * own.size(constant, *own.axes) if own.asked == "area" else 0.0
+    negligible = rounding_of_area(constant, own.axes) * own.size(*own.axes) if own.asked == "area" else 0.0
     width = mine.table.shape[1]
 
     def values(drawn: Array) -> Array:
@@ -212,9 +215,9 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
 
 def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) -> Array:
     """Return the statistic of several curves, from their metrics at the knots."""
-    curves, size, alpha = knots.curves(means), statistic.size(path, "bandwidth"), float(statistic.alpha or 0)
+    curves, size, alpha = knots.curves(means), statistic.size("bandwidth"), float(statistic.alpha or 0)
     if statistic.asked == "area":
-        return curves.area(statistic.axes, statistic.span) * statistic.size(path, *statistic.axes)
+        return curves.area(statistic.axes, statistic.span) * statistic.size(*statistic.axes)
     width = curves.metrics["bandwidth"]
     if statistic.asked == "crps":
         return curves.potential_crps() * size

@@ -66,7 +66,7 @@ class State:
         weight = np.ones(len(y)) if path.weight is None else path.weight
         with np.errstate(over="ignore"):
             bands = {"active": path.active, "width": path.lower_band + path.upper_band, "error": path.error}
-            columns = {"weight": weight, **{name: column * path.unit for name, column in bands.items()}}
+            columns = {"weight": weight, **bands}
             return cls(
                 **_histograms(columns, path.critical, resolution),
                 weighted=path.weight is not None,
