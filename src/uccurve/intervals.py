@@ -13,7 +13,7 @@ import numpy.typing as npt
 from . import _arrays as arrays
 from . import _refusals as checks
 from ._arrays import Flags
-from ._vocabulary import Array
+from ._vocabulary import Array, Side
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -281,6 +281,11 @@ class Intervals:
         """Copies and pickles are frozen too."""
         columns = {name: getattr(self, name) for name in _columns(self)}
         return partial(self._of, self._weight, self.raised, self.dropped, **columns), ()
+
+    @property
+    def side(self) -> Side:
+        """Which bounds are judged."""
+        return "both"
 
     @property
     def symmetric(self) -> bool:
