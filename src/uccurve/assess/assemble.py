@@ -390,14 +390,14 @@ def _ranking_statistic(settings: AssessmentSettings) -> Any:
 def _data_notes(source: RowsSource, units: Blocks, *, is_first: bool) -> list[str]:
     """Return notes on scores that few blocks carry, and on rows that repeat."""
     found = []
-    carrying = cautions.carrying_blocks(source.weighted_score_rows(), units)
+    carrying = () if units.independent else cautions.carrying_blocks(source.weighted_score_rows(), units)
     if carrying:
         names = [f"block {number + 1}" for number in carrying]
         found.append(sentences.carried_by_few_blocks(source.name, names, units.count))
     if is_first and units.independent:
-        repeated = cautions.repeated_pairs(source)
-        if repeated > cautions.REPEATED * units.rows:
-            found.append(sentences.repeated_rows(repeated, units.rows))
+        repeated = cautions.repeated_share(source)
+        if repeated > cautions.REPEATED:
+            found.append(sentences.repeated_rows(round(repeated * units.rows), units.rows))
     return found
 
 

@@ -21,6 +21,8 @@ MOST_CARRYING = 3
 CARRYING_SHARE = 0.05
 FEW_ROWS = 50  # half of an area on one row in so many is worth a note
 ASYMMETRIC = 1e-9
+COUNTED_ROWS = 20_000  # rows about of which repetitions are counted
+MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)  # odd multipliers of hashes
 # Coverage that choosing among m models on n rows costs at most, from simulated models that are all equally good:
 # (rows, models, cost); `python -m benchmarks evidence` makes the table.
 COST_OF_CHOOSING = (
@@ -72,9 +74,10 @@ def facts_of(source: RowsSource) -> RowFacts:
     asymmetry = 0.0
     if source.side == "both" and path.vary == "scale" and not path.symmetric and width:
         asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width
-    y = intervals.y_true
-    touching = (y == intervals.lower) | (y == intervals.upper)
-    on_bounds = float(np.average(touching, weights=intervals._weight))
+    touching = path.critical == path.delivered
+    if path.vary == "scale":
+        touching |= (path.active == 0) & (path.error == 0)
+    on_bounds = path.mean(touching)
     return RowFacts(
         raised=intervals.raised,
         dropped=intervals.dropped,
@@ -148,11 +151,23 @@ def carrying_blocks(scores: np.ndarray, blocks: Blocks) -> Sequence[int]:
     return [int(block) for block in largest[:needed]]
 
 
-def repeated_pairs(source: RowsSource) -> int:
-    """Return how many rows repeat another row's observation and prediction."""
+def repeated_share(source: RowsSource) -> float:
+    """Return the share of rows that repeat another row's observation and prediction.
+
+    Of many rows only those are counted whose hash is a multiple of some number: equal pairs have equal hashes.
+    """
     intervals = source.delivered_intervals
-    pairs = np.stack([intervals.y_true.ravel(), intervals.y_pred.ravel()], axis=1)
-    return len(pairs) - len(np.unique(pairs, axis=0))
+    y = intervals.y_true.ravel().view(np.uint64)
+    predicted = intervals.y_pred.ravel().view(np.uint64)
+    hashes = (y * MIX[0]) ^ (predicted * MIX[1])
+    hashes ^= hashes >> np.uint64(29)
+    hashes *= MIX[2]
+    if len(hashes) > 2 * COUNTED_ROWS:
+        part = np.uint64(len(hashes) // COUNTED_ROWS)
+        hashes = hashes[(hashes >> np.uint64(32)) % part == 0]
+    if not len(hashes):
+        return 0.0
+    return 1 - len(np.unique(hashes)) / len(hashes)
 
 
 def cost_of_choosing(models: int, rows: int) -> float:

@@ -61,7 +61,8 @@ def decide(
     unchanged = may_ship_unchanged(model, settings)
     clear = all(adjusted_pvalue(comparisons, best.name, row.name) < CLEAR for row in rivals)
     stays = model.name == settings.incumbent
-    spends = len(ordered) > 1 and settings.coverage is not None and not (unchanged or clear or stays)
+    chosen_among_others = len(ordered) > 1 and settings.coverage is not None and model.move.is_reachable
+    spends = chosen_among_others and not (unchanged or clear or stays)
     return Decision(best, model, tuple(row.name for row in tied), runner_up, pvalue, unchanged, spends)
 
 

@@ -14,7 +14,7 @@ from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._refusals import miss_rate_of
 from uccurve._rowscores import WISRows
-from uccurve._scoring import conformal_t, decomposition, quantiles, rows_carrying, saved_share
+from uccurve._scoring import climatology, conformal_t, quantiles, rows_carrying, saved_share
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Side
 from uccurve.assess import levels as level_rows
 from uccurve.assess.source import (
@@ -88,6 +88,8 @@ class RowsSource:
         self.moved_curve = curve.delivered_curve(1 - self.alpha)
         self.delivered_intervals = self.moved_curve.intervals
         self.constant = ConstantBand(self)
+        self._targets: dict[float, Place] = {}
+        self._areas: dict[Axes, Evidence] = {}
         self.level = min(float(1 - self.alpha), curve.levels[-1]) if curve.levels else None
 
     # ---- rows
@@ -134,6 +136,7 @@ class RowsSource:
     def forget(self) -> None:
         """Free what only the model's own row needed."""
         vars(self).pop("crps_rows", None)
+        self._areas.clear()
 
     def share_constant(self, other: "RowsSource") -> None:
         """Take over what another model with the same predictions knows of the constant band around them."""
@@ -153,6 +156,12 @@ class RowsSource:
         return effective_at(self.path, self.units, self.alpha, self.settings.confidence_level)
 
     def target(self, confidence_level: float) -> Place:
+        """Scale (or shift) of the conformal rank, and the order statistics around it."""
+        if confidence_level not in self._targets:
+            self._targets[confidence_level] = self._target(confidence_level)
+        return self._targets[confidence_level]
+
+    def _target(self, confidence_level: float) -> Place:
         """Scale (or shift) of the conformal rank, and the order statistics around it.
 
         Weighted or dependent rows have the ranks of as many independent rows as they are worth.
@@ -258,6 +267,8 @@ class RowsSource:
         return self._of_rows(self.path.contributions(self.t, {"bandwidth": 1.0}))
 
     def _skill(self) -> Evidence:
+        if not isfinite(self._shipped.span.value):
+            return Evidence(Span.exact(nan), None)
         return _saved(self._shipped, self.constant.shipped)
 
     def _crps_skill(self) -> Evidence:
@@ -265,6 +276,11 @@ class RowsSource:
 
     def _area(self, axes: Axes) -> Evidence:
         """One of the paper's areas."""
+        if axes not in self._areas:
+            self._areas[axes] = self._area_anew(axes)
+        return self._areas[axes]
+
+    def _area_anew(self, axes: Axes) -> Evidence:
         path = self.whole_path
         ramps = self.whole_ramps
         size = self.unit ** -sum(metric != "miss_rate" for metric in axes)
@@ -294,12 +310,18 @@ class RowsSource:
 
     def decomposition(self) -> Decomposition:
         """What makes up the interval score."""
-        ramps = self.moved_curve.ramps(self.path)
-        return decomposition(self.path, ramps, self.delivered_intervals, self.alpha, self.unit)
+        alpha = float(self.alpha)
+        return Decomposition.of(
+            delivered=self.path.score(self.path.delivered, alpha) / self.unit,
+            shipped=self._shipped.span.value,
+            constant=self.constant.shipped.span.value,
+            climatology=climatology(self.delivered_intervals, self.alpha) / self.unit,
+            best=self.path.score(self.best_t, alpha) / self.unit,
+        )
 
     def delivered(self) -> OperatingPoint:
         """Metrics as delivered."""
-        return self.moved_curve.at(self.path.delivered, unit=self.settings.unit)
+        return self.moved_curve.point_at(self.path, self.path.delivered, self.settings.unit)
 
     def concentration(self) -> int:
         """Smallest number of rows that make up half the area on the assessment's axes."""
@@ -333,6 +355,8 @@ def evidence_of_rows(path: Path, rows: Array, unit: float) -> Evidence:
 
 def effective_at(path: Path, units: Blocks, alpha: Fraction, confidence_level: float) -> float:
     """Return the number of independent rows that the factor for a coverage rests on."""
+    if units.independent and path.equally_weighted:
+        return float(len(path))
     reached = path.critical <= quantiles(path.critical, path.weight, 1 - alpha)[0]
     return effective_rows(reached, path.weight, units, confidence_level)
 

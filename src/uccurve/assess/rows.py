@@ -18,6 +18,7 @@ from uccurve.assess.source import (
     Place,
     Source,
     estimate,
+    estimate_of,
     spread_of,
 )
 from uccurve.estimate import Estimate, Move
@@ -30,6 +31,7 @@ def model_row(source: Source) -> ModelRow:
     settings = source.settings
     place = source.target(settings.confidence_level)
     coverage = source.coverage()
+    evidence = source.evidence(DELIVERED_SCORE)
     above, below = source.missed()
     return ModelRow(
         name=source.name,
@@ -40,14 +42,14 @@ def model_row(source: Source) -> ModelRow:
         promise=_promise(coverage, settings),
         missed_above=above,
         missed_below=below,
-        degrees=max(spread_of(source, source.evidence(DELIVERED_SCORE)).degrees, 0.0),
+        degrees=max(min(source.units.degrees, evidence.degrees), 0.0),
         move=Move(source.kind, _estimate_of(place)),
         half_width=half_width(source, settings.confidence_level),
         score=estimate(source, SCORE),
         skill=estimate(source, SKILL),
         crps=estimate(source, CRPS),
         crps_skill=estimate(source, CRPS_SKILL),
-        delivered_score=estimate(source, DELIVERED_SCORE),
+        delivered_score=estimate_of(source, DELIVERED_SCORE, evidence),
         best_score=estimate(source, BEST_SCORE),
         decomposition=source.decomposition(),
         delivered=source.delivered(),

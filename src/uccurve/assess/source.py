@@ -156,7 +156,13 @@ def spread_of(source: Source, evidence: Evidence) -> Spread:
 
 def estimate(source: Source, statistic: Statistic, *, confidence_level: float | None = None) -> Estimate:
     """Return a statistic with its confidence interval."""
-    evidence = source.evidence(statistic)
+    return estimate_of(source, statistic, source.evidence(statistic), confidence_level=confidence_level)
+
+
+def estimate_of(
+    source: Source, statistic: Statistic, evidence: Evidence, *, confidence_level: float | None = None
+) -> Estimate:
+    """Return a statistic with its confidence interval, from the evidence on it."""
     spread = spread_of(source, evidence)
     level = confidence_level or source.settings.confidence_level
     if statistic.saved:
