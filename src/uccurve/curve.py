@@ -109,7 +109,7 @@ class UCC:
         A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
         """
         path = self.path()
-        return self._point(path, self._asked(value, level), unit)
+        return self.point_at(path, self._asked(value, level), unit)
 
     def find(
         self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
@@ -149,7 +149,7 @@ class UCC:
             t = t_reaching(self.ramps(path), path, name, float(target) / size, beyond_the_curve=True)
         if np.isinf(t):
             raise ValueError(self._out_of_reach(path, name, f"{float(target):g}{how}", unit))
-        return self._point(path, t, unit)
+        return self.point_at(path, t, unit)
 
     def points(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> CurvePoints:
         """Vertices of the curve from its start to its last finite critical scale (or shift).
@@ -248,7 +248,7 @@ class UCC:
         path = self.path()
         sizes = self._sizes(unit)
         t = self.ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
-        point = self._point(path, t, unit)
+        point = self.point_at(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
 
     def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> float:
@@ -505,7 +505,7 @@ class UCC:
         """Return the factors that turn metrics into the caller's unit."""
         return dict.fromkeys(METRICS, 1 / self.unit_size(unit)) | {"miss_rate": 1.0}
 
-    def _point(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
+    def point_at(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
         sizes = self._sizes(unit)
         values = {name: value * sizes[name] for name, value in path.at(t).items()}
         scale, shift = (1.0, t) if self.vary == "shift" else (t, 0.0)
