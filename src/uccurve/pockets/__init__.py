@@ -1,0 +1,1 @@
+"""Pockets: regions of the features where shipped intervals fail, found without being told where to look."""
