@@ -57,7 +57,7 @@ class Feature:
         return len(np.unique(self.known)) + has_missing
 
 
-def read_features(given: Any, rows: int) -> list[Feature]:
+def read_features(given: Any, rows: int | None = None) -> list[Feature]:
     """Return the columns of a data frame, or of a mapping from name to array.
 
     Examples
@@ -68,10 +68,11 @@ def read_features(given: Any, rows: int) -> list[Feature]:
     features: list[Feature] = []
     for name, column in _columns(given):
         feature = feature_of(str(name), column)
-        _refuse_length(feature, rows)
         features.append(feature)
     if not features:
         raise ValueError(f"`features` must have at least one column; it has none. {HINT}")
+    for feature in features:
+        _refuse_length(feature, len(features[0]) if rows is None else rows)
     return features
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _refusals as checks
-from uccurve._paths import Path, ScalePath, ShiftPath
+from uccurve.assess.decided import t_of
+from uccurve.assess.missing import kept_rows
 from uccurve.assess.models import curves_by_name
 from uccurve.curve import UCC
-from uccurve.estimate import UNKNOWN, Move, MoveKind
-from uccurve.evidence.tests import checked_level
+from uccurve.estimate import UNKNOWN, Estimate, Move, MoveKind
+from uccurve.evidence.intervals import checked_level
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-from uccurve.pockets.misses import Asked, Shipped, conformal_move, moved
+from uccurve.pockets.misses import Asked, ShippedRows, conformal_move, moved
 from uccurve.pockets.results import Pockets
-from uccurve.pockets.search import pockets_in
+from uccurve.pockets.search import Sources, pockets_in
+
+if TYPE_CHECKING:
+    from uccurve.assess.memory import RowsSource
+    from uccurve.results import AssessmentSettings, Verdict
 
 
 def find_pockets(
@@ -71,27 +76,43 @@ def find_pockets(
     ['weekend and temp > 30.2']
     """
     alpha = checks.miss_rate_of(coverage)
-    curves, repeated = curves_by_name(models, rows)
-    first = next(iter(curves.values()))
-    blocks = Blocks.of(first.intervals, block, row_ids=repeated)
+    given = curves_by_name(models, rows)
+    first = next(iter(given.curves.values())).intervals
+    blocks = Blocks.of(first, block, repeated=given.repeated)
     asked = Asked(alpha, checked_level(confidence_level), seed)
-    shipped = [shipped_model(name, curve, asked) for name, curve in curves.items()]
-    return pockets_in(shipped, features, blocks.of_row, asked, row=blocks.row, total=len(first.intervals))
+    shipped = [shipped_rows(name, curve, asked) for name, curve in given.curves.items()]
+    kept = kept_rows(next(iter(given.curves.values())))
+    return pockets_in(shipped, features, blocks.of_row, asked, sources=Sources(blocks.row, len(first), kept))
 
 
-def shipped_model(name: str, curve: UCC, asked: Asked) -> Shipped:
+def shipped_rows(name: str, curve: UCC, asked: Asked) -> ShippedRows:
     """Return a model with the conformal factor (or shift) for the coverage that was asked for."""
-    path = path_of(curve, float(1 - asked.alpha))
-    critical = path.critical * path.t_unit
-    flags = np.zeros(len(path), np.bool_)
+    path = curve.delivered_curve(1 - asked.alpha).path()
     kind: MoveKind = "shift" if path.vary == "shift" else "scale"
-    delivered = Shipped(name, flags, critical, Move(kind, UNKNOWN), path.weight)
-    return moved(delivered, conformal_move(delivered, asked.alpha))
+    none_covered = np.zeros(len(path), np.bool_)
+    model = ShippedRows(name, none_covered, path.critical * path.t_unit, Move(kind, UNKNOWN), path.weight)
+    return moved(model, conformal_move(model, asked.alpha))
 
 
-def path_of(curve: UCC, coverage: float) -> Path:
-    """Return the rows of the intervals that are delivered for a coverage."""
-    if curve.levels:
-        return ScalePath.of(curve.intervals_at(level=min(coverage, curve.levels[-1])))
-    path: Path = ShiftPath.of(curve.intervals) if curve.vary == "shift" else ScalePath.of(curve.intervals)
-    return path
+def pockets_of_sources(
+    sources: Sequence[RowsSource], verdict: Verdict, features: Any, settings: AssessmentSettings
+) -> Pockets:
+    """Find the pockets of assessed models: of the one that ships with the verdict's factor, of others with their own.
+
+    Models that have rows of their own are left out, but for the one that ships.
+    """
+    chosen = next(source for source in sources if source.name == verdict.model)
+    same_rows = [source for source in sources if source.units is chosen.units]
+    shipped = [_as_assessed(source, verdict) for source in same_rows]
+    asked = Asked(chosen.alpha, settings.confidence_level, settings.seed or 0)
+    units = chosen.units
+    rows = Sources(units.row, units.given, kept_rows(chosen.curve))
+    return pockets_in(shipped, features, units.of_row, asked, sources=rows)
+
+
+def _as_assessed(source: RowsSource, verdict: Verdict) -> ShippedRows:
+    """Return an assessed model as it ships."""
+    path = source.path
+    t = t_of(verdict) if source.name == verdict.model else source.t
+    move = Move(source.kind, Estimate(t * path.t_unit))
+    return ShippedRows(source.name, source.covered_at(t), path.critical * path.t_unit, move, path.weight)

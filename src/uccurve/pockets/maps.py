@@ -9,14 +9,14 @@ import numpy as np
 from uccurve._arrays import Indices
 from uccurve._vocabulary import Array
 from uccurve.pockets.features import Feature
-from uccurve.pockets.misses import Shipped
+from uccurve.pockets.misses import ShippedRows
 from uccurve.pockets.results import FeatureMap, MapAxis
 
 CELLS = 12  # along each axis
 OTHERS = "others"
 
 
-def feature_map(model: Shipped, features: Sequence[Feature], strength: Array) -> FeatureMap | None:
+def feature_map(model: ShippedRows, features: Sequence[Feature], strength: Array) -> FeatureMap | None:
     """Return the map of the two strongest features; None where fewer than two tell anything."""
     strongest = np.argsort(-strength, kind="stable")[:2]
     if len(strongest) < 2 or strength[strongest[0]] <= 0:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, inf, nan, sqrt
 
 import numpy as np
 
 from uccurve._arrays import Flags, Indices, equal_weights
-from uccurve._distributions import binomial_tail, clopper_pearson, t_tail
+from uccurve._distributions import binomial_tail, clopper_pearson, t_quantile, t_tail
 from uccurve._vocabulary import Array
 from uccurve.estimate import Estimate, Move
-from uccurve.evidence.tests import effective_count
 from uccurve.pockets.features import Feature
 
 FEWEST_BLOCKS = 8  # of dependent rows, in a region that is tested
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shipped:
+class ShippedRows:
     """One model as shipped, by its flattened rows.
 
     Attributes
@@ -40,10 +39,10 @@ class Shipped:
     move: Move
     weight: Array | None = None
 
-    def take(self, rows: Indices) -> Shipped:
+    def take(self, rows: Indices) -> ShippedRows:
         """Return some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Shipped(self.name, self.covered[rows], self.critical[rows], self.move, weight)
+        return ShippedRows(self.name, self.covered[rows], self.critical[rows], self.move, weight)
 
     @property
     def weights(self) -> Array:
@@ -81,7 +80,7 @@ class Surroundings:
         """Return the features at some rows."""
         return [feature.take(rows) for feature in self.features]
 
-    def misses(self, model: Shipped, rows: Indices) -> Misses:
+    def misses(self, model: ShippedRows, rows: Indices) -> Misses:
         """Count the misses of a model among some rows."""
         return misses_of(model.take(rows), self.of_row[rows], self.asked.confidence_level)
 
@@ -134,7 +133,7 @@ class Misses:
         return Estimate(1 - self.share, low, high)
 
 
-def misses_of(model: Shipped, of_row: Indices, confidence_level: float) -> Misses:
+def misses_of(model: ShippedRows, of_row: Indices, confidence_level: float) -> Misses:
     """Count the misses of a model; `of_row` is the block of each row."""
     missed = ~model.covered
     rows = len(missed)
@@ -149,11 +148,25 @@ def misses_of(model: Shipped, of_row: Indices, confidence_level: float) -> Misse
     error = sqrt(squares * blocks / (blocks - 1)) if blocks > 1 else nan
     if blocks == rows and equal_weights(model.weight):
         return Misses(share, rows, blocks, float(rows), error)
-    effective = effective_count(share, squares, rows, blocks, confidence_level) if blocks > 1 else nan
-    return Misses(share, rows, blocks, effective, error)
+    misses = Misses(share, rows, blocks, nan, error)
+    return replace(misses, effective=effective_rows(misses, confidence_level))
 
 
-def conformal_move(model: Shipped, alpha: Fraction) -> Move:
+def effective_rows(misses: Misses, confidence_level: float) -> float:
+    """Return the effective number of rows of Korn and Graubard; nan for a single block."""
+    if misses.blocks < 2:
+        return nan
+    if not 0 < misses.share < 1:
+        return float(misses.blocks)
+    if misses.error <= 0:
+        return float(misses.rows)
+    upper = (1 + confidence_level) / 2
+    ratio = t_quantile(upper, misses.rows - 1) / t_quantile(upper, misses.blocks - 1)
+    independent = misses.share * (1 - misses.share) / misses.error**2
+    return min(float(misses.rows), independent * ratio**2)
+
+
+def conformal_move(model: ShippedRows, alpha: Fraction) -> Move:
     """Return the factor (or shift) with which a new row of the region is covered as promised; inf where none does."""
     order = np.argsort(model.critical, kind="stable")
     rows = len(order)
@@ -166,7 +179,7 @@ def conformal_move(model: Shipped, alpha: Fraction) -> Move:
     return Move(model.move.kind, Estimate(value))
 
 
-def moved(model: Shipped, move: Move) -> Shipped:
+def moved(model: ShippedRows, move: Move) -> ShippedRows:
     """Return the model with another factor (or shift)."""
     covered = model.critical <= float(move.estimate)
-    return Shipped(model.name, covered, model.critical, move, model.weight)
+    return ShippedRows(model.name, covered, model.critical, move, model.weight)

@@ -13,7 +13,7 @@ from uccurve._arrays import Flags, Indices
 from uccurve._vocabulary import Array
 from uccurve.evidence.tests import holm
 from uccurve.pockets.features import Feature
-from uccurve.pockets.misses import Misses, Shipped, Surroundings
+from uccurve.pockets.misses import Misses, ShippedRows, Surroundings
 from uccurve.pockets.rules import Region
 from uccurve.pockets.trees import Ground, Node, Tree, grow
 from uccurve.pockets.whole import savage_scores, shuffled
@@ -59,7 +59,7 @@ class Search:
     expected: Array  # miss rate that the other half's regions predict for each row
 
 
-def halves(model: Shipped, data: Surroundings) -> tuple[Half, ...]:
+def halves(model: ShippedRows, data: Surroundings) -> tuple[Half, ...]:
     """Grow a tree on either half of the blocks."""
     order, reached = shuffled(data, data.asked.seed + 1)
     first = np.sort(order[reached <= 0.5])
@@ -72,7 +72,7 @@ def halves(model: Shipped, data: Surroundings) -> tuple[Half, ...]:
     return tuple(trees)
 
 
-def tested_regions(model: Shipped, data: Surroundings, trees: Sequence[Half]) -> Search:
+def tested_regions(model: ShippedRows, data: Surroundings, trees: Sequence[Half]) -> Search:
     """Test all leaves of both trees on both sides, adjusted by Holm's method, and name those that fail."""
     tester = _Tester(model, data)
     level = data.asked.confidence_level
@@ -107,7 +107,7 @@ class _Leaf:
 class _Tester:
     """Counts and tests the misses of a model in regions."""
 
-    model: Shipped
+    model: ShippedRows
     data: Surroundings
 
     def rows(self, half: Half, node: Node) -> Indices:
@@ -147,7 +147,7 @@ def _largest(node: Node, pvalues: dict[int, float]) -> list[tuple[Node, float]]:
     return [*parts[0], *parts[1]]
 
 
-def _expected(model: Shipped, tested: Sequence[_Leaf]) -> Array:
+def _expected(model: ShippedRows, tested: Sequence[_Leaf]) -> Array:
     """Return, for each row, the miss rate of its region in the half that the region was grown on."""
     expected = np.full(len(model.covered), np.nan)
     for leaf in tested:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite, nan
 from typing import Any
 
@@ -16,7 +16,7 @@ from uccurve.estimate import Estimate, Move
 from uccurve.evidence.tests import holm
 from uccurve.pockets.features import Feature, read_features, usable
 from uccurve.pockets.maps import feature_map
-from uccurve.pockets.misses import Asked, Misses, Shipped, Surroundings, conformal_move, misses_of, moved
+from uccurve.pockets.misses import Asked, Misses, ShippedRows, Surroundings, conformal_move, misses_of, moved
 from uccurve.pockets.power import smallest_found
 from uccurve.pockets.regions import Candidate, Half, Search, halves, merged, tested_regions
 from uccurve.pockets.results import ModelPockets, Pocket, Pockets
@@ -25,37 +25,45 @@ from uccurve.pockets.whole import FEWEST_BLOCKS, FEWEST_ROWS, RiskTest, test_of_
 MOST_ROWS = 1_000_000
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sources:
+    """Where flattened rows come from.
+
+    `row` is the row of the data of each, `rows` the number of these, `kept` which of the rows that were given they are
+    where some were dropped.
+    """
+
+    row: Indices
+    rows: int
+    kept: Flags | None = None
+
+
 def pockets_in(
-    models: Sequence[Shipped],
+    models: Sequence[ShippedRows],
     features: Any,
     of_row: Indices,
     asked: Asked,
     *,
-    row: Indices | None = None,
-    total: int | None = None,
+    sources: Sources | None = None,
     sampled_from: int | None = None,
 ) -> Pockets:
     """Find the pockets of shipped models.
 
     Parameters
     ----------
-    models : sequence of Shipped
+    models : sequence of ShippedRows
         By their flattened rows, the same for all.
     features : data frame or mapping from name to array
     of_row : array of int
         Block of each flattened row, from 0.
     asked : Asked
-    row : array of int, optional
-        Row of the features that each flattened row comes from, where these are not the same.
-    total : int, optional
-        Number of rows that the features must have.
+    sources : Sources, optional
+        Which rows of the features the flattened rows come from, where these are not the same.
     sampled_from : int, optional
         Of how many rows these are a random sample, where they are one.
     """
     rows = len(of_row)
-    columns = read_features(features, rows if total is None else total)
-    if row is not None:
-        columns = [column.take(row) for column in columns]
+    columns = columns_at(features, rows if sources is None else sources)
     kept = sampled(of_row, asked.seed)
     if kept is not None:
         sampled_from = sampled_from or rows
@@ -74,6 +82,19 @@ def pockets_in(
         rows=len(of_row),
         notes=tuple(notes),
     )
+
+
+def columns_at(features: Any, sources: Sources | int) -> list[Feature]:
+    """Return the features of the flattened rows, from those of the data or of all rows that were given."""
+    if isinstance(sources, int):
+        return read_features(features, sources)
+    columns = read_features(features)
+    row = sources.row
+    if sources.kept is not None and len(columns[0]) == len(sources.kept):
+        row = np.flatnonzero(sources.kept)[row]
+    else:
+        columns = read_features(features, sources.rows)
+    return [column.take(row) for column in columns]
 
 
 def sampled(of_row: Indices, seed: int) -> Indices | None:
@@ -98,7 +119,7 @@ def why_not(data: Surroundings) -> str:
     return ""
 
 
-def _all_models(models: Sequence[Shipped], data: Surroundings) -> list[ModelPockets]:
+def _all_models(models: Sequence[ShippedRows], data: Surroundings) -> list[ModelPockets]:
     """Test every model, then look for the regions of those whose misses can be predicted."""
     reasons = [why_not(data) or _unshippable(model) for model in models]
     tests = [_risk_test(model, data, reason) for model, reason in zip(models, reasons, strict=True)]
@@ -113,20 +134,20 @@ def _all_models(models: Sequence[Shipped], data: Surroundings) -> list[ModelPock
     return found
 
 
-def _unshippable(model: Shipped) -> str:
+def _unshippable(model: ShippedRows) -> str:
     """Return why a model cannot be tested."""
     if not isfinite(model.move.estimate.value):
         return "no finite factor brings the intervals to the coverage"
     return "" if not model.covered.all() else "no row is missed"
 
 
-def _risk_test(model: Shipped, data: Surroundings, reason: str) -> RiskTest:
+def _risk_test(model: ShippedRows, data: Surroundings, reason: str) -> RiskTest:
     if reason:
         return RiskTest(nan, 0, nan)
     return test_of_risk(model, data)
 
 
-def _of_model(model: Shipped, data: Surroundings, pvalue: float) -> ModelPockets:
+def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPockets:
     """Return everything about one model; regions are named only where the test of the whole is significant."""
     level = data.asked.confidence_level
     alpha = data.asked.alpha
@@ -163,7 +184,7 @@ def _strength(trees: Sequence[Half]) -> Array:
     return strength
 
 
-def _pocket(model: Shipped, data: Surroundings, regions: Search, group: Sequence[Candidate]) -> Pocket:
+def _pocket(model: ShippedRows, data: Surroundings, regions: Search, group: Sequence[Candidate]) -> Pocket:
     """Return the surest of the finds that are one pocket."""
     first = group[0]
     alpha = data.asked.alpha
@@ -188,7 +209,7 @@ def _pocket(model: Shipped, data: Surroundings, regions: Search, group: Sequence
     )
 
 
-def _grown_move(model: Shipped, data: Surroundings, candidate: Candidate) -> Move:
+def _grown_move(model: ShippedRows, data: Surroundings, candidate: Candidate) -> Move:
     """Return the factor (or shift) that the half where a region was found gives it."""
     grown = candidate.half.grown
     inside = grown[candidate.region.holds(data.features_at(grown))]
@@ -203,7 +224,7 @@ def _bound(candidate: Candidate, tests: int, level: float) -> float:
     return high if candidate.kind == "too narrow" else low
 
 
-def _elsewhere(model: Shipped, data: Surroundings, regions: Search) -> tuple[Estimate, Estimate]:
+def _elsewhere(model: ShippedRows, data: Surroundings, regions: Search) -> tuple[Estimate, Estimate]:
     """Return the coverage outside all found regions as shipped, and with a factor of the rest's own."""
     outside = np.zeros(len(model.covered), np.bool_)
     covered = model.covered.copy()
@@ -230,7 +251,7 @@ def _inside(found: Sequence[Candidate], features: Sequence[Feature]) -> Flags:
     return inside
 
 
-def _explained(model: Shipped, regions: Search) -> float:
+def _explained(model: ShippedRows, regions: Search) -> float:
     """Return the share of the variance of misses that regions predict for rows they were not found on."""
     missed = ~model.covered
     overall = np.average(missed, weights=model.weights)

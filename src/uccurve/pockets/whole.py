@@ -19,7 +19,7 @@ from uccurve._arrays import Indices
 from uccurve._distributions import t_tail
 from uccurve._vocabulary import Array
 from uccurve.pockets.features import Feature
-from uccurve.pockets.misses import Shipped, Surroundings
+from uccurve.pockets.misses import ShippedRows, Surroundings
 from uccurve.pockets.trees import binned
 
 PARTS = (0.4, 0.6, 0.8, 1.0)  # shares of the rows at which one part ends and the next begins
@@ -54,7 +54,7 @@ def shuffled(data: Surroundings, seed: int) -> tuple[Indices, Array]:
     return order, last / len(order)
 
 
-def test_of_risk(model: Shipped, data: Surroundings) -> RiskTest:
+def test_of_risk(model: ShippedRows, data: Surroundings) -> RiskTest:
     """Test whether features predict which rows a model misses."""
     order, reached = shuffled(data, data.asked.seed)
     score = savage_scores(model.critical)
@@ -105,7 +105,7 @@ def _column(feature: Feature, score: Array, learnt: Indices) -> Array:
     return bins.codes(feature).astype(np.float64)
 
 
-def _covariance(risk: Array, model: Shipped) -> Array:
+def _covariance(risk: Array, model: ShippedRows) -> Array:
     """Return each row's part of the covariance of predicted risk and misses."""
     missed = ~model.covered
     weights = model.weights
@@ -113,7 +113,7 @@ def _covariance(risk: Array, model: Shipped) -> Array:
     return weights * risk * centred
 
 
-def _tested(influence: Array, model: Shipped, data: Surroundings) -> RiskTest:
+def _tested(influence: Array, model: ShippedRows, data: Surroundings) -> RiskTest:
     """Return the t test of a sum over blocks that should be 0 where nothing predicts a miss."""
     sums = np.bincount(data.of_row, influence, data.count)
     missing = np.unique(data.of_row[~model.covered])
