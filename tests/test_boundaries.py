@@ -25,8 +25,13 @@ ROOTS = ["intervals", "curve", "scores", "assess.assemble"]
 FRAME_DOOR = "from_frame"
 """Function of the core that takes data frames, by a module that knows narwhals."""
 
-BRIDGES = {"_progress": "rich", "words.tables": "narwhals"}
-"""Modules of the core that bring one library when they are asked to: for a progress bar, and for `to_frame`."""
+BRIDGES = {
+    "_progress": "rich",
+    "pockets.features": "narwhals",
+    "pockets.whole": "sklearn",
+    "words.tables": "narwhals",
+}
+"""Modules of the core that bring one library when they are asked to: for progress, frames, boosted trees, `to_frame`."""
 
 EAGER = (
     "calibrate.estimators",
@@ -179,7 +184,7 @@ def test_a_core_module_imports_numpy_and_the_standard_library_only(module: str) 
 
 def test_the_core_knows_the_rooms_of_the_assessment_only() -> None:
     rooms = {module.partition(".")[0] for module in core_modules() if "." in module or (PACKAGE / module).is_dir()}
-    assert rooms == {"assess", "evidence", "resampling", "words"}
+    assert rooms == {"assess", "evidence", "pockets", "resampling", "words"}
 
 
 def test_data_frames_come_in_through_one_door() -> None:

@@ -90,7 +90,7 @@ def shipped_rows(name: str, curve: UCC, asked: Asked) -> ShippedRows:
     path = curve.delivered_curve(1 - asked.alpha).path()
     kind: MoveKind = "shift" if path.vary == "shift" else "scale"
     none_covered = np.zeros(len(path), np.bool_)
-    model = ShippedRows(name, none_covered, path.critical * path.t_unit, Move(kind, UNKNOWN), path.weight)
+    model = ShippedRows(name, none_covered, path.critical, Move(kind, UNKNOWN), path.weight)
     return moved(model, conformal_move(model, asked.alpha))
 
 
@@ -114,5 +114,5 @@ def _as_assessed(source: RowsSource, verdict: Verdict) -> ShippedRows:
     """Return an assessed model as it ships."""
     path = source.path
     t = t_of(verdict) if source.name == verdict.model else source.t
-    move = Move(source.kind, Estimate(t * path.t_unit))
-    return ShippedRows(source.name, source.covered_at(t), path.critical * path.t_unit, move, path.weight)
+    move = Move(source.kind, Estimate(t))
+    return ShippedRows(source.name, source.covered_at(t), path.critical, move, path.weight)
