@@ -21,7 +21,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Most of a small network's time is compiling it. That is kept, for each worker apart because writes are not atomic.
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "compiled" / _WORKER))
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "compiled" / _WORKER)
+)
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # Spark's Java compiles for a day's work unless told that the job is short: half of a test's time.
@@ -29,8 +31,12 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 # No deadline: a loaded machine is not a bug. The default gives the same verdict every time, `thorough` looks for news.
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-settings.register_profile("quick", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_SLOW)
-settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+settings.register_profile(
+    "quick", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_SLOW
+)
+settings.register_profile(
+    "thorough", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=_SLOW
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
@@ -46,13 +52,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a skipped browser or Spark test where it is required."""
     report = yield
-    names = [name for name in ("browser", "spark") if item.get_closest_marker(name) and required(name)]
+    names = [
+        name for name in ("browser", "spark") if item.get_closest_marker(name) and required(name)
+    ]
     if names and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = f"skipped although UCCURVE_REQUIRE_{names[0].upper()} is set: {report.longrepr}"
+        report.longrepr = (
+            f"skipped although UCCURVE_REQUIRE_{names[0].upper()} is set: {report.longrepr}"
+        )
     return report
 
 

@@ -36,7 +36,9 @@ def run(name: str, *, quick: bool) -> dict[str, Any]:
 def write(path: Path, results: dict[str, Any]) -> None:
     """Write the results whole or not at all; those of other benchmarks in the file stay."""
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".json", delete=False, encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, suffix=".json", delete=False, encoding="utf-8"
+    ) as file:
         json.dump(before | results, file, indent=1)
     Path(file.name).replace(path)
 
@@ -44,10 +46,24 @@ def write(path: Path, results: dict[str, Any]) -> None:
 def main() -> None:
     """Read the command line and run what it asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run the benchmarks.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(names())}; all of them by default")
-    parser.add_argument("--quick", action="store_true", help="fewer rows and repetitions, to see that it runs")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the machine and all rows to this file")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables on this page, docs/performance.md")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"any of {', '.join(names())}; all of them by default",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer rows and repetitions, to see that it runs"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="OUT", help="write the machine and all rows to this file"
+    )
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="put the tables on this page, docs/performance.md",
+    )
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in names()]
     if unknown:

@@ -99,7 +99,9 @@ def _sort(n: int) -> Job:
 def assessed(n: int, kind: str) -> Row:
     """How many sorts an assessment of three models takes."""
     limit = ASSESS[max(10**5, n), kind]
-    return _row(f"assess of three models, {kind}", n, limit, partial(ucc.assess, three(n, kind)), _sort(n))
+    return _row(
+        f"assess of three models, {kind}", n, limit, partial(ucc.assess, three(n, kind)), _sort(n)
+    )
 
 
 def segmented(n: int) -> Row:
@@ -107,18 +109,29 @@ def segmented(n: int) -> Row:
     given = three(n, "symmetric")
     by = np.random.default_rng(10).integers(0, SEGMENTS, n).astype(str)
     ours = partial(ucc.assess, given, by=by)
-    return _row(f"assess of three models by {SEGMENTS} segments", n, BY, ours, partial(ucc.assess, given))
+    return _row(
+        f"assess of three models by {SEGMENTS} segments", n, BY, ours, partial(ucc.assess, given)
+    )
 
 
 def of_levels(n: int) -> Row:
     """How many times as long an assessment takes where each model has three levels."""
     given = three(n, "symmetric")
     levels = {
-        name: {level: one.calibrated(scale=factor) for level, factor in ((0.5, 0.4), (0.8, 0.8), (0.95, 1.3))}
+        name: {
+            level: one.calibrated(scale=factor)
+            for level, factor in ((0.5, 0.4), (0.8, 0.8), (0.95, 1.3))
+        }
         for name, one in given.items()
     }
     ours = partial(ucc.assess, levels, coverage=0.9)
-    return _row("assess of three models of three levels", n, LEVELS, ours, partial(ucc.assess, given, coverage=0.9))
+    return _row(
+        "assess of three models of three levels",
+        n,
+        LEVELS,
+        ours,
+        partial(ucc.assess, given, coverage=0.9),
+    )
 
 
 def _crps(n: int, count: int) -> Row:
@@ -141,7 +154,9 @@ def _against_scipy(n: int, count: int) -> list[Row]:
     rows = []
     for name, axes in CLOSED.items():
         ours = partial(ucc.permutation_test, a, b, axes=axes, n_resamples=count, seed=0)
-        rows.append(_row(f"{count} swaps, {name}", n, SCIPY, ours, partial(_scipy, a, b, name, count)))
+        rows.append(
+            _row(f"{count} swaps, {name}", n, SCIPY, ours, partial(_scipy, a, b, name, count))
+        )
     return rows
 
 
@@ -185,9 +200,14 @@ def _memory(n: int, count: int) -> list[Row]:
         "assess of three models, asymmetric": partial(ucc.assess, given),
         "bootstrap of a partial gain": partial(ucc.bootstrap, a, miss_rate=PART, **how),
     }
-    for name, axes in (("miss_rate vs. bandwidth", CLOSED["miss_rate vs. bandwidth"]), ("deficit vs. excess", EXCESS)):
+    for name, axes in (
+        ("miss_rate vs. bandwidth", CLOSED["miss_rate vs. bandwidth"]),
+        ("deficit vs. excess", EXCESS),
+    ):
         found[f"bootstrap, gain of {name}"] = partial(ucc.bootstrap, a, axes=axes, **how)
-        found[f"permutation_test, area of {name}"] = partial(ucc.permutation_test, a, b, axes=axes, **how)
+        found[f"permutation_test, area of {name}"] = partial(
+            ucc.permutation_test, a, b, axes=axes, **how
+        )
         found[f"crossings of {name}"] = partial(ucc.crossings, a, b, axes=axes)
         found[f"confidence_band of {name}"] = partial(ucc.confidence_band, a, axes=axes, **how)
     return [_peak(job, n, work) for job, work in found.items()]
@@ -195,4 +215,11 @@ def _memory(n: int, count: int) -> list[Row]:
 
 def _peak(job: str, n: int, work: Job) -> Row:
     memory = peak(work) / 1e6
-    return {"job": f"peak of {job}", "N": n, "unit": "MB", "memory": memory, "at most": MEGABYTES, "aim": None}
+    return {
+        "job": f"peak of {job}",
+        "N": n,
+        "unit": "MB",
+        "memory": memory,
+        "at most": MEGABYTES,
+        "aim": None,
+    }

@@ -16,7 +16,12 @@ from .measure import Job, Row, Timing, peak, timings
 SORT = "np.sort of N floats"
 ALPHA, COST = 0.05, 0.1
 AREAS = {
-    "symmetric": ["miss_rate vs. bandwidth", "deficit vs. bandwidth", "deficit vs. overshoot", "deficit vs. excess"],
+    "symmetric": [
+        "miss_rate vs. bandwidth",
+        "deficit vs. bandwidth",
+        "deficit vs. overshoot",
+        "deficit vs. excess",
+    ],
     "asymmetric": ["miss_rate vs. bandwidth", "deficit vs. bandwidth", "deficit vs. overshoot"],
 }
 """Areas that have a closed form."""
@@ -70,7 +75,9 @@ def _against_sort(given: dict[str, ucc.Intervals]) -> dict[str, Timed]:
     }
     for kind, intervals in given.items():
         for axes in AREAS[kind]:
-            found[f"UCC(iv).area(), {axes}, {kind}"] = Timed(partial(_area, intervals, axes), 0.6, 0.3)
+            found[f"UCC(iv).area(), {axes}, {kind}"] = Timed(
+                partial(_area, intervals, axes), 0.6, 0.3
+            )
     return found
 
 
@@ -134,20 +141,41 @@ def _row(name: str, n: int, job: Timed, times: dict[str, Timing]) -> Row:
     cpu, wall = times[name].over(times[job.yardstick])
     unit = "x sort" if job.yardstick == SORT else "x its own table()"
     limits = {"at most": job.most, "aim": job.aim}
-    return {"job": name, "N": n, "unit": unit, "cpu": cpu, "wall": wall, **limits, "cpu ms": 1e3 * times[name].cpu}
+    return {
+        "job": name,
+        "N": n,
+        "unit": unit,
+        "cpu": cpu,
+        "wall": wall,
+        **limits,
+        "cpu ms": 1e3 * times[name].cpu,
+    }
 
 
 def _imports(repetitions: int) -> list[Row]:
     """How long a new process needs to import the package, where numpy is the yardstick."""
-    seconds = {name: min(_import_seconds(name) for _ in range(repetitions)) for name in ("numpy", "uccurve")}
+    seconds = {
+        name: min(_import_seconds(name) for _ in range(repetitions))
+        for name in ("numpy", "uccurve")
+    }
     ratio = seconds["uccurve"] / seconds["numpy"]
-    row: Row = {"job": "import uccurve", "unit": "x import numpy", "cpu": ratio, "at most": 2.0, "aim": None}
+    row: Row = {
+        "job": "import uccurve",
+        "unit": "x import numpy",
+        "cpu": ratio,
+        "at most": 2.0,
+        "aim": None,
+    }
     return [row | {"cpu ms": 1e3 * seconds["uccurve"]}]
 
 
 def _import_seconds(name: str) -> float:
     code = f"import time; start = time.process_time(); import {name}; print(time.process_time() - start)"
-    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    return float(
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout
+    )
 
 
 def _memory(n: int) -> list[Row]:
@@ -165,12 +193,19 @@ def _growth(sizes: list[int]) -> list[Row]:
     rows: list[Row] = []
     for n in sizes:
         given = {
-            name: job for name, job in jobs(n).items() if name == SORT or "table" in name or "area(), miss_rate" in name
+            name: job
+            for name, job in jobs(n).items()
+            if name == SORT or "table" in name or "area(), miss_rate" in name
         }
-        times = timings({name: job.work for name, job in given.items()}, repetitions=min(200, 5 + 10**7 // n))
+        times = timings(
+            {name: job.work for name, job in given.items()}, repetitions=min(200, 5 + 10**7 // n)
+        )
         each = (_row(name, n, job, times) for name, job in given.items())
         rows += [
-            {"growth": row["job"], **{name: row[name] for name in ("N", "unit", "cpu", "wall", "cpu ms")}}
+            {
+                "growth": row["job"],
+                **{name: row[name] for name in ("N", "unit", "cpu", "wall", "cpu ms")},
+            }
             for row in each
         ]
     return rows

@@ -66,7 +66,15 @@ def _jobs(size: Size) -> Iterable[Callable[[], Row]]:
     half = size._replace(samples=size.samples // 2)
     for population in (LIGHT, HEAVY, ASYMMETRIC):
         yield from (partial(coverage, population, n, size) for n in (50, 100, 300, 1000))
-    for n, blocks in ((500, None), (500, 8), (500, 16), (5000, None), (5000, 8), (5000, 16), (5000, 100)):
+    for n, blocks in (
+        (500, None),
+        (500, 8),
+        (500, 16),
+        (5000, None),
+        (5000, 8),
+        (5000, 16),
+        (5000, 100),
+    ):
         yield partial(series_coverage, n, blocks, half)
     for population in (LIGHT, HEAVY):
         yield from (partial(resampled, population, n, half) for n in (50, 100, 300))
@@ -76,7 +84,11 @@ def _jobs(size: Size) -> Iterable[Callable[[], Row]]:
     yield from (partial(swap_test_size, n, size) for n in (50, 100, 300, 1000))
     for n in (100, 1000):
         yield from (partial(flip_test_size, n, ratio, half) for ratio in (1 / 3, 1, 3))
-    yield from (partial(size_by_clusters, blocks, known, half) for blocks in (10, 30, 100) for known in (True, False))
+    yield from (
+        partial(size_by_clusters, blocks, known, half)
+        for blocks in (10, 30, 100)
+        for known in (True, False)
+    )
     yield from (partial(size_of_series, blocks, half) for blocks in (None, 8, 16))
     for name in ("oracle vs. noisy bands", "oracle vs. constant", "oracle vs. sqrt(sigma)"):
         yield from (partial(power, name, n, half) for n in (100, 300))
@@ -103,7 +115,9 @@ def series_coverage(n: int, blocks: int | None, size: Size) -> Row:
     held = {name: 0 for name in COLUMNS if "gain" not in name}
     for _ in range(size.samples):
         iv = SERIES.draw(rng, n)
-        _count(held, true, ucc.assess(iv, coverage=COVERAGE, block=blocks and -(-n // blocks)).rows[0])
+        _count(
+            held, true, ucc.assess(iv, coverage=COVERAGE, block=blocks and -(-n // blocks)).rows[0]
+        )
     what = "by single rows" if blocks is None else f"by {blocks} blocks"
     return _row("95% interval of a series", what, n, size, held, nominal=LEVEL)
 
@@ -149,7 +163,10 @@ def _truth(population: Population, size: Size) -> dict[str, float]:
     row = ucc.assess(rows, coverage=COVERAGE).rows[0]
     true = {field: getattr(row, field) for field in COLUMNS.values()}
     if population.gain_bandwidth_deficit is not None:
-        true |= {"gain_bandwidth_miss_rate": 0.0, "gain_bandwidth_deficit": population.gain_bandwidth_deficit}
+        true |= {
+            "gain_bandwidth_miss_rate": 0.0,
+            "gain_bandwidth_deficit": population.gain_bandwidth_deficit,
+        }
     return true
 
 
@@ -217,7 +234,9 @@ def flip_test_size(n: int, ratio: float, size: Size) -> Row:
     for _ in range(size.samples):
         pair, other = simulated.same_gain(rng, n, ratio), simulated.same_skill(rng, n, ratio)
         tests = {
-            "flips, gain d vs. b": _permutation_test(pair, size, rng, statistic="gain", axes=DEFICIT),
+            "flips, gain d vs. b": _permutation_test(
+                pair, size, rng, statistic="gain", axes=DEFICIT
+            ),
             "flips, skill": _permutation_test(other, size, rng, statistic="skill"),
             "naive swaps, gain d vs. b": _naive_swaps(pair, size, rng),
         }
@@ -255,7 +274,9 @@ def size_by_clusters(count: int, known: bool, size: Size) -> Row:
 def size_of_series(count: int | None, size: Size, n: int = 2000) -> Row:
     """Two models of a series, by single rows or by that many blocks."""
     what = "AR(0.9) series, by single rows" if count is None else f"AR(0.9) series, {count} blocks"
-    return _size_by_blocks(what, partial(simulated.series_pair, n=n), n, count and -(-n // count), size)
+    return _size_by_blocks(
+        what, partial(simulated.series_pair, n=n), n, count and -(-n // count), size
+    )
 
 
 def _size_by_blocks(what: str, draw: Callable[..., Pair], n: int, block: Any, size: Size) -> Row:
@@ -303,12 +324,21 @@ def power(name: str, n: int, size: Size) -> Row:
     rng, found = _generator(size, name, n), dict[str, int]()
     for _ in range(size.samples):
         pair = _oracle_and(name, rng, n)
-        _alarm(found, {f"t, {kind}": _better(pair, **options) for kind, options in RANKED_BY.items()})
-        tests = {axes[1]: ucc.permutation_test(*pair, n_resamples=size.swaps, seed=rng, axes=axes) for axes in SWAPPED}
+        _alarm(
+            found, {f"t, {kind}": _better(pair, **options) for kind, options in RANKED_BY.items()}
+        )
+        tests = {
+            axes[1]: ucc.permutation_test(*pair, n_resamples=size.swaps, seed=rng, axes=axes)
+            for axes in SWAPPED
+        }
         shown = {
             "swaps, d vs. b": tests["deficit"].pvalue if tests["deficit"].statistic < 0 else 1.0,
-            "swaps, m vs. b": tests["miss_rate"].pvalue if tests["miss_rate"].statistic < 0 else 1.0,
-            "m vs. b, wrong way": tests["miss_rate"].pvalue if tests["miss_rate"].statistic > 0 else 1.0,
+            "swaps, m vs. b": tests["miss_rate"].pvalue
+            if tests["miss_rate"].statistic < 0
+            else 1.0,
+            "m vs. b, wrong way": tests["miss_rate"].pvalue
+            if tests["miss_rate"].statistic > 0
+            else 1.0,
         }
         _alarm(found, shown)
     return _row("power at 0.05", name, n, size, found, nominal=None)
@@ -321,7 +351,10 @@ def _oracle_and(name: str, rng: np.random.Generator, n: int) -> Pair:
     sigma = rng.lognormal(0, 0.5, n)
     error, noise = sigma * rng.normal(size=n), rng.lognormal(0, 0.4, n)
     others = {"noisy bands": sigma * noise, "constant": np.ones(n), "sqrt(sigma)": np.sqrt(sigma)}
-    return [simulated.around_zero(error, band) for band in (sigma, others[name.removeprefix("oracle vs. ")])]
+    return [
+        simulated.around_zero(error, band)
+        for band in (sigma, others[name.removeprefix("oracle vs. ")])
+    ]
 
 
 def _better(pair: Pair, **options: Any) -> float:
@@ -350,18 +383,31 @@ def segment_alarms(n: int, promised: bool, size: Size) -> Row:
         sigma = rng.uniform(0.5, 1.5, n)
         iv = simulated.around_zero(sigma * rng.normal(size=n), 1.6448536 * sigma)
         by = rng.integers(0, SEGMENTS, n).astype(str)
-        found["any fails"] += bool(ucc.assess(iv, coverage=COVERAGE if promised else None, by=by).failing)
+        found["any fails"] += bool(
+            ucc.assess(iv, coverage=COVERAGE if promised else None, by=by).failing
+        )
     what = "against the promise" if promised else "against the other rows"
     return _row(f"failure among {SEGMENTS} equal segments", what, n, size, found)
 
 
-def _row(kind: str, what: str, n: int, size: Size, found: dict[str, int], *, nominal: float | None = 1 - LEVEL) -> Row:
+def _row(
+    kind: str,
+    what: str,
+    n: int,
+    size: Size,
+    found: dict[str, int],
+    *,
+    nominal: float | None = 1 - LEVEL,
+) -> Row:
     """Shares of the samples, their nominal value, and the standard error of a share that has it."""
     row: Row = {kind: what, "N": n, "samples": size.samples}
     row |= {name: count / size.samples for name, count in found.items()}
     if nominal is None:
         return row
-    return row | {"nominal": round(nominal, 6), "standard error": standard_error(nominal, size.samples)}
+    return row | {
+        "nominal": round(nominal, 6),
+        "standard error": standard_error(nominal, size.samples),
+    }
 
 
 def standard_error(share: float, samples: int) -> float:

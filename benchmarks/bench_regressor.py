@@ -50,14 +50,20 @@ def coverage(base: str, n: int, samples: int, *, seed: int = SEED, band: Any = "
     rng = np.random.default_rng([seed, crc32(base.encode()), n])
     found = [true_coverage(BASES[base](), band, n, rng) for _ in range(samples)]
     row: Row = {"IntervalRegressor around": base, "N": n, "samples": samples}
-    return row | {"coverage": float(np.mean(found)), "sd": float(np.std(found, ddof=1)), "nominal": COVERAGE}
+    return row | {
+        "coverage": float(np.mean(found)),
+        "sd": float(np.std(found, ddof=1)),
+        "nominal": COVERAGE,
+    }
 
 
 def true_coverage(base: Any, band: Any, n: int, rng: np.random.Generator) -> float:
     """Return the exact coverage at new features, whose noise has a known distribution, of a model from n rows."""
     X, mean, sigma = population(rng, n)
     y = mean + sigma * rng.normal(size=n)
-    model = ucc.IntervalRegressor(base, band=band, coverage=COVERAGE, random_state=int(rng.integers(2**31))).fit(X, y)
+    model = ucc.IntervalRegressor(
+        base, band=band, coverage=COVERAGE, random_state=int(rng.integers(2**31))
+    ).fit(X, y)
     X, mean, sigma = population(rng, 2000)
     below, above = ((bound - mean) / sigma for bound in model.predict_interval(X))
     return float(np.mean(_normal(above) - _normal(below)))
@@ -86,13 +92,20 @@ def bands(name: str, data: tuple[Any, Any], splits: int) -> Row:
             found[band].append(_scores(model, data, seen, new, split))
     mean = {band: np.mean(scores, axis=0) for band, scores in found.items()}
     row: Row = {"data": name, "N": len(seen), "splits": splits}
-    row |= {f"score saved, {band}": float(1 - mean[band][0] / mean["constant"][0]) for band in ("quantile", "area")}
+    row |= {
+        f"score saved, {band}": float(1 - mean[band][0] / mean["constant"][0])
+        for band in ("quantile", "area")
+    }
     return row | {f"skill, {band}": float(mean[band][1]) for band in ("quantile", "area")}
 
 
-def _scores(band: Any, data: tuple[Any, Any], seen: Any, new: Any, seed: int) -> tuple[float, float]:
+def _scores(
+    band: Any, data: tuple[Any, Any], seen: Any, new: Any, seed: int
+) -> tuple[float, float]:
     X, y = data
-    model = ucc.IntervalRegressor(band=band, coverage=COVERAGE, random_state=seed).fit(X[seen], y[seen])
+    model = ucc.IntervalRegressor(band=band, coverage=COVERAGE, random_state=seed).fit(
+        X[seen], y[seen]
+    )
     curve = ucc.UCC(from_estimator(model, X[new], y[new]))
     return curve.interval_score(coverage=COVERAGE), curve.skill()
 
@@ -107,8 +120,16 @@ def traffic() -> tuple[Any, Any]:
     """Return hourly traffic by calendar and weather."""
     frame = loaders.traffic()
     time = frame["date_time"].str.to_datetime()
-    columns = [time.dt.hour(), time.dt.weekday(), time.dt.month(), frame["temp"], frame["clouds_all"]]
-    return np.column_stack(columns).astype(np.float64), frame["traffic_volume"].to_numpy().astype(np.float64)
+    columns = [
+        time.dt.hour(),
+        time.dt.weekday(),
+        time.dt.month(),
+        frame["temp"],
+        frame["clouds_all"],
+    ]
+    return np.column_stack(columns).astype(np.float64), frame["traffic_volume"].to_numpy().astype(
+        np.float64
+    )
 
 
 def made_up() -> tuple[Any, Any]:

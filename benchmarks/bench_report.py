@@ -35,7 +35,13 @@ def run(quick: bool = False) -> list[Row]:
         path = Path(folder) / "report.html"
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
             built: list[Row] = alone.submit(build, n, path).result()
-        size = {"file": "page", "N": n, "unit": "MB", "value": path.stat().st_size / 1e6, "at most": MUST["page"]}
+        size = {
+            "file": "page",
+            "N": n,
+            "unit": "MB",
+            "value": path.stat().st_size / 1e6,
+            "at most": MUST["page"],
+        }
         return [*built, size, *_visited(path, n, visits)]
 
 
@@ -60,9 +66,14 @@ def build(n: int, path: Path) -> list[Row]:
     assessed = _now()
     path.write_text(found.to_html(), encoding="utf-8")
     rows = {"assess": _between(start, assessed), "to_html": _between(assessed, _now())}
-    times: list[Row] = [{"job": job, "N": n, "unit": "s", "cpu": t.cpu, "wall": t.wall} for job, t in rows.items()]
+    times: list[Row] = [
+        {"job": job, "N": n, "unit": "s", "cpu": t.cpu, "wall": t.wall} for job, t in rows.items()
+    ]
     memory = {"process with the models": before, "peak of assess and to_html": resident() / 1e3}
-    return [*times, *({"memory": what, "N": n, "unit": "GB", "value": value} for what, value in memory.items())]
+    return [
+        *times,
+        *({"memory": what, "N": n, "unit": "GB", "value": value} for what, value in memory.items()),
+    ]
 
 
 def _now() -> Timing:
@@ -84,7 +95,17 @@ def _visited(path: Path, n: int, visits: int) -> list[Row]:
     for kind, times, limit in zip(VISIT, zip(*seen, strict=True), limits, strict=True):
         cpu, wall = (min(column) for column in zip(*times, strict=True))
         middle = median(timing.wall for timing in times)
-        rows.append({"visit": kind, "N": n, "unit": "s", "cpu": cpu, "wall": wall, "median wall": middle, **limit})
+        rows.append(
+            {
+                "visit": kind,
+                "N": n,
+                "unit": "s",
+                "cpu": cpu,
+                "wall": wall,
+                "median wall": middle,
+                **limit,
+            }
+        )
     return rows
 
 
@@ -115,7 +136,9 @@ def _visit(browser: Any, url: str) -> tuple[Timing, ...]:
 
     def now() -> Timing:
         wall = time.perf_counter() - start
-        found = {one["name"]: one["value"] for one in counters.send("Performance.getMetrics")["metrics"]}
+        found = {
+            one["name"]: one["value"] for one in counters.send("Performance.getMetrics")["metrics"]
+        }
         return Timing(found["TaskDuration"], wall)
 
     page.goto(url, wait_until="commit", timeout=PATIENCE)

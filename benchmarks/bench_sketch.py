@@ -25,7 +25,13 @@ PART = 10**6
 """Rows of one file."""
 MODELS = {name: tuple(f"{role}_{name}" for role in ("y_pred", "lower", "upper")) for name in "abc"}
 ENGINES = ("polars", "duckdb")
-JOBS = {"sketch": "a", "assess": "a", "assess by day": "a", "assess three": "abc", "assess three by day": "abc"}
+JOBS = {
+    "sketch": "a",
+    "assess": "a",
+    "assess by day": "a",
+    "assess three": "abc",
+    "assess three by day": "abc",
+}
 """What is timed, and for which models."""
 GROWING = ("sketch", "assess", "assess three")
 """What is shown at all sizes."""
@@ -45,7 +51,9 @@ def run(quick: bool = False) -> list[Row]:
     sizes, engines = list(repetitions), [name for name in ENGINES if find_spec(name)]
     found = {n: _measured(n, engines, count) for n, count in repetitions.items()}
     rows = [row for engine in engines for row in _rows(engine, sizes[-1], found[sizes[-1]])]
-    rows += [_growth(job, engine, n, found[n]) for engine in engines for job in GROWING for n in sizes]
+    rows += [
+        _growth(job, engine, n, found[n]) for engine in engines for job in GROWING for n in sizes
+    ]
     if find_spec("pyspark") and find_spec("psutil") and shutil.which("java"):
         found_by_spark = _measured(sizes[-2], ["spark"], 1)
         rows += [_throughput(job, sizes[-2], found_by_spark) for job in JOBS]
@@ -82,13 +90,17 @@ def _measured(n: int, engines: list[str], repetitions: int) -> dict[tuple[str, s
             for key in ((engine, job) for engine in engines for job in ("sum a", "sum abc", *JOBS)):
                 now = _child(*key, folder)
                 before = best.get(key, now)
-                best[key] = now | {name: min(now[name], before[name]) for name in ("cpu", "wall", "MB")}
+                best[key] = now | {
+                    name: min(now[name], before[name]) for name in ("cpu", "wall", "MB")
+                }
     return best
 
 
 def _child(engine: str, job: str, folder: str) -> Row:
     command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, engine, job, folder]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1]
+    )
     found: Row = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -96,9 +108,18 @@ def _child(engine: str, job: str, folder: str) -> Row:
 def _rows(engine: str, n: int, found: dict[tuple[str, str], Row]) -> list[Row]:
     rows = [_ratio("job", job, engine, n, found) | _limits(job) for job in JOBS]
     for job in ("sketch", "assess three by day"):
-        peak = {"job": f"peak of {job}, {engine}", "N": n, "unit": "MB", "memory": found[engine, job]["MB"]}
+        peak = {
+            "job": f"peak of {job}, {engine}",
+            "N": n,
+            "unit": "MB",
+            "memory": found[engine, job]["MB"],
+        }
         rows.append(peak | _limits("memory"))
-    width = {"job": f"bracket of the area of deficit vs. excess, {engine}", "N": n, "unit": "% of the area"}
+    width = {
+        "job": f"bracket of the area of deficit vs. excess, {engine}",
+        "N": n,
+        "unit": "% of the area",
+    }
     return [*rows, width | {"width": found[engine, "sketch"]["width"]} | _limits("width")]
 
 
@@ -117,7 +138,11 @@ def _limits(kind: str) -> Row:
 
 def _growth(job: str, engine: str, n: int, found: dict[tuple[str, str], Row]) -> Row:
     mine = found[engine, job]
-    each = {"cpu ns per row": 1e9 * mine["cpu"] / n, "wall ns per row": 1e9 * mine["wall"] / n, "MB": mine["MB"]}
+    each = {
+        "cpu ns per row": 1e9 * mine["cpu"] / n,
+        "wall ns per row": 1e9 * mine["wall"] / n,
+        "MB": mine["MB"],
+    }
     return _ratio("growth", job, engine, n, found) | each
 
 
@@ -143,7 +168,11 @@ def _source(engine: str, folder: str) -> Any:
         return duckdb.from_parquet(files)
     from pyspark.sql import SparkSession
 
-    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+    }
     settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     builder: Any = SparkSession.builder
     return builder.master("local[1]").config(map=settings).getOrCreate().read.parquet(folder)
@@ -177,7 +206,9 @@ def _done(engine: str, job: str, frame: Any) -> Any:
     if job.startswith("sum"):
         return _sum(engine, frame, _columns(job.removeprefix("sum ")))
     if job == "sketch":
-        return UCCSketch.from_frame(frame, **dict(zip(("y_pred", "lower", "upper"), MODELS["a"], strict=True)))
+        return UCCSketch.from_frame(
+            frame, **dict(zip(("y_pred", "lower", "upper"), MODELS["a"], strict=True))
+        )
     models = {name: MODELS[name] for name in JOBS[job]}
     return assess_frame(frame, models, coverage=0.9, block="day" if job.endswith("day") else None)
 
@@ -190,7 +221,12 @@ def _job(engine: str, job: str, folder: str) -> Row:
         _done(engine, job, frame)  # Java compiles what it has run for a while
     cpu, wall = _cpu(engine), time.perf_counter()
     found = _done(engine, job, frame)
-    took = {"cpu": _cpu(engine) - cpu, "wall": time.perf_counter() - wall, "MB": resident(), "width": None}
+    took = {
+        "cpu": _cpu(engine) - cpu,
+        "wall": time.perf_counter() - wall,
+        "MB": resident(),
+        "width": None,
+    }
     if job == "sketch":
         low, high = found.ucc().bracket("area", axes=("excess", "deficit"))
         took["width"] = 100 * (high - low) / low

@@ -42,15 +42,23 @@ def _by_scikit_learn(X: Any, errors: Any, trees: int) -> dict[str, Job]:
         n_estimators=trees, max_leaf_nodes=LEAVES, max_depth=None, min_samples_leaf=SMALLEST
     )
     ours = BandRegressor(n_estimators=trees, max_leaf_nodes=LEAVES, min_samples_leaf=SMALLEST)
-    return {"GradientBoostingRegressor": partial(theirs.fit, X, errors), "BandRegressor": partial(ours.fit, X, errors)}
+    return {
+        "GradientBoostingRegressor": partial(theirs.fit, X, errors),
+        "BandRegressor": partial(ours.fit, X, errors),
+    }
 
 
 def _by_lightgbm(X: Any, errors: Any, trees: int) -> dict[str, Job]:
     theirs = lightgbm.LGBMRegressor(
         n_estimators=trees, num_leaves=LEAVES, min_child_samples=SMALLEST, n_jobs=0, verbosity=-1
     )
-    ours = BandRegressor(n_estimators=trees, max_leaf_nodes=LEAVES, min_samples_leaf=SMALLEST, backend="lightgbm")
-    return {"LGBMRegressor": partial(theirs.fit, X, errors), "BandRegressor": partial(ours.fit, X, errors)}
+    ours = BandRegressor(
+        n_estimators=trees, max_leaf_nodes=LEAVES, min_samples_leaf=SMALLEST, backend="lightgbm"
+    )
+    return {
+        "LGBMRegressor": partial(theirs.fit, X, errors),
+        "BandRegressor": partial(ours.fit, X, errors),
+    }
 
 
 def _rows(backend: str, jobs: dict[str, Job], n: int, *, repetitions: int) -> list[Row]:
@@ -62,5 +70,7 @@ def _rows(backend: str, jobs: dict[str, Job], n: int, *, repetitions: int) -> li
         cpu, wall = time.over(times[yardstick])
         job = name if name == yardstick else f'{name}(backend="{backend}")'
         limits = {"at most": None if name == yardstick else MOST, "cpu s": time.cpu}
-        rows.append({"job": job, "N": n, "unit": f"x {yardstick}", "cpu": cpu, "wall": wall, **limits})
+        rows.append(
+            {"job": job, "N": n, "unit": f"x {yardstick}", "cpu": cpu, "wall": wall, **limits}
+        )
     return rows

@@ -46,8 +46,18 @@ def run(quick: bool = False) -> list[Row]:
     times = theirs["timed"]
     job = "fit and area of miss_rate vs. bandwidth"
     rows: list[Row] = [
-        {"job": f"{job}, UQ360", "N": len(intervals), "cpu s": times["cpu"], "wall s": times["wall"]},
-        {"job": f"{job}, uccurve", "N": len(intervals), "cpu s": ours["area"].cpu, "wall s": ours["area"].wall},
+        {
+            "job": f"{job}, UQ360",
+            "N": len(intervals),
+            "cpu s": times["cpu"],
+            "wall s": times["wall"],
+        },
+        {
+            "job": f"{job}, uccurve",
+            "N": len(intervals),
+            "cpu s": ours["area"].cpu,
+            "wall s": ours["area"].wall,
+        },
         {
             "job": "all metrics at every vertex, uccurve",
             "N": len(intervals),
@@ -56,7 +66,10 @@ def run(quick: bool = False) -> list[Row]:
         },
     ]
     for row in rows[1:]:
-        row["times as fast"], row["wall times"] = times["cpu"] / row["cpu s"], times["wall"] / row["wall s"]
+        row["times as fast"], row["wall times"] = (
+            times["cpu"] / row["cpu s"],
+            times["wall"] / row["wall s"],
+        )
     rows[1] |= {"at least": 1000, "aim": 4000}
     return rows + _differences(intervals, theirs)
 
@@ -86,10 +99,17 @@ def _differences(intervals: ucc.Intervals, theirs: dict[str, Any]) -> list[Row]:
     }
     found = theirs["findings"]
     rows: list[Row] = [
-        {"answer": name, "UQ360": found.get(name), "uccurve": value, "why": WHY[name]} for name, value in ours.items()
+        {"answer": name, "UQ360": found.get(name), "uccurve": value, "why": WHY[name]}
+        for name, value in ours.items()
     ]
-    lost = {"answer": f"vertices of {len(intervals)} that count a row too few", "UQ360": theirs["timed"]["lost"]}
-    return [*rows, {**lost, "uccurve": 0, "why": "tests error <= scale * band again, and rounding decides"}]
+    lost = {
+        "answer": f"vertices of {len(intervals)} that count a row too few",
+        "UQ360": theirs["timed"]["lost"],
+    }
+    return [
+        *rows,
+        {**lost, "uccurve": 0, "why": "tests error <= scale * band again, and rounding decides"},
+    ]
 
 
 def _uq360(intervals: ucc.Intervals) -> dict[str, Any]:
@@ -113,7 +133,14 @@ def _python() -> Path:
     if not ready.exists():
         print(f"installing {RELEASE} into {folder}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         subprocess.run([*pip, *NEEDS], check=True)
         subprocess.run([*pip, "--no-deps", RELEASE], check=True)
         ready.touch()

@@ -40,7 +40,9 @@ def timings(jobs: Mapping[str, Job], *, repetitions: int) -> dict[str, Timing]:
     for _ in range(repetitions):
         for name, job in jobs.items():
             now = _once(job)
-            shortest[name] = Timing(min(shortest[name].cpu, now.cpu), min(shortest[name].wall, now.wall))
+            shortest[name] = Timing(
+                min(shortest[name].cpu, now.cpu), min(shortest[name].wall, now.wall)
+            )
     return shortest
 
 
@@ -68,7 +70,9 @@ def resident() -> float:
     if status.exists():  # what getrusage tells there includes the process that started this one
         lines = status.read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1e6 if sys.platform == "darwin" else 1e3
+    )
 
 
 def machine() -> dict[str, Any]:
@@ -86,7 +90,11 @@ def machine() -> dict[str, Any]:
 def _processor() -> str:
     listing = Path("/proc/cpuinfo")
     if listing.exists():
-        names = [line for line in listing.read_text(encoding="utf-8").splitlines() if line.startswith("model name")]
+        names = [
+            line
+            for line in listing.read_text(encoding="utf-8").splitlines()
+            if line.startswith("model name")
+        ]
         if names:
             return names[0].partition(":")[2].strip()
     return platform.processor() or platform.machine()
@@ -109,7 +117,10 @@ def _table(rows: list[Row]) -> str:
     numeric = [all(not isinstance(row.get(name), str) for row in rows) for name in names]
     columns = list(zip(widths, numeric, strict=True))
     aligned = [
-        [cell.rjust(width) if right else cell.ljust(width) for cell, (width, right) in zip(line, columns, strict=True)]
+        [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, (width, right) in zip(line, columns, strict=True)
+        ]
         for line in cells
     ]
     return "\n".join("  ".join(line).rstrip() for line in aligned)

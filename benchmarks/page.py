@@ -18,7 +18,9 @@ def section(text: str, name: str) -> re.Match[str]:
     """Return the match of one benchmark's place on the page."""
     found = re.search(rf"(?<=<!-- bench {name} -->\n).*?(?=<!-- end {name} -->)", text, re.DOTALL)
     if found is None:
-        raise ValueError(f"the page must have a place between <!-- bench {name} --> and <!-- end {name} -->.")
+        raise ValueError(
+            f"the page must have a place between <!-- bench {name} --> and <!-- end {name} -->."
+        )
     return found
 
 
@@ -44,7 +46,9 @@ def tables(text: str) -> list[list[dict[str, str]]]:
     """Return all tables of a text; every row must have as many cells as the heading of its table."""
     found = []
     for block in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
-        heading, rule, *lines = ([part.strip() for part in line.strip("|").split("|")] for line in block.splitlines())
+        heading, rule, *lines = (
+            [part.strip() for part in line.strip("|").split("|")] for line in block.splitlines()
+        )
         if not all(re.fullmatch("-+:?", mark) for mark in rule):
             raise ValueError(f"a table needs a rule under its heading: {' '.join(heading)}.")
         found.append([dict(zip(heading, line, strict=True)) for line in (rule, *lines)][1:])
@@ -61,13 +65,20 @@ def _broken(row: dict[str, str]) -> bool:
     figure = next((float(row[name]) for name in FIGURES if row.get(name)), None)
     if figure is None:
         return False
-    most, least = (float(row.get(name) or nothing) for name, nothing in (("at most", "inf"), ("at least", "-inf")))
+    most, least = (
+        float(row.get(name) or nothing)
+        for name, nothing in (("at most", "inf"), ("at least", "-inf"))
+    )
     return not least <= figure <= most
 
 
 def _measured_on(machine: dict[str, Any]) -> str:
     names = ("processor", "system")
-    parts = [f"{machine['cores']} cores", f"Python {machine['python']}", f"numpy {machine['numpy']}"]
+    parts = [
+        f"{machine['cores']} cores",
+        f"Python {machine['python']}",
+        f"numpy {machine['numpy']}",
+    ]
     load = "" if machine["load"] is None else f"; load {machine['load']} before the run"
     return f"Measured on {', '.join([*(str(machine[name]) for name in names), *parts])}{load}."
 
@@ -76,5 +87,9 @@ def _table(rows: list[Row]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
     numeric = [all(not isinstance(row.get(name), str) for row in rows) for name in names]
     rule = ["--:" if right else "---" for right in numeric]
-    lines = [names, rule, *([cell(row.get(name)).replace("|", "/") for name in names] for row in rows)]
+    lines = [
+        names,
+        rule,
+        *([cell(row.get(name)).replace("|", "/") for name in names] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -53,7 +53,9 @@ def asymmetric(rng: Generator, n: int) -> Intervals:
     """Skewed errors (gamma of shape 4), lognormal bands that differ between the sides and know the noise roughly."""
     sigma = rng.lognormal(0, 0.5, n)
     lower, upper = (sigma * rng.lognormal(0, 0.3, n) for _ in range(2))
-    return Intervals.from_bands(sigma * (rng.gamma(4, size=n) - 4) / 2, np.zeros(n), lower, 1.5 * upper)
+    return Intervals.from_bands(
+        sigma * (rng.gamma(4, size=n) - 4) / 2, np.zeros(n), lower, 1.5 * upper
+    )
 
 
 def series(rng: Generator, n: int) -> Intervals:
@@ -88,7 +90,10 @@ def same_gain(rng: Generator, n: int, ratio: float) -> list[Intervals]:
     both, spread = _common(rng, n), float(np.sqrt(np.exp(0.49) - 1))
     sigma = np.where(rng.random(n) < 0.5, 1 - spread, 1 + spread)
     eps = _own(rng, both.eps)
-    return [Intervals.from_bands(np.zeros(n), -sigma * eps, sigma), _own_errors(rng, both, 0.7, ratio)]
+    return [
+        Intervals.from_bands(np.zeros(n), -sigma * eps, sigma),
+        _own_errors(rng, both, 0.7, ratio),
+    ]
 
 
 def same_skill(rng: Generator, n: int, ratio: float) -> list[Intervals]:

@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-for old, new in (("trapz", "trapezoid"), ("simps", "simpson")):  # gone from SciPy since UQ360 was released
+for old, new in (
+    ("trapz", "trapezoid"),
+    ("simps", "simpson"),
+):  # gone from SciPy since UQ360 was released
     if not hasattr(scipy.integrate, old):
         setattr(scipy.integrate, old, getattr(scipy.integrate, new))
 
@@ -72,9 +75,15 @@ def findings(columns: Any) -> dict[str, Any]:
         "area of swapped axes": float(on["missrate", "bandwidth"].get_AUUCC()),
         "area of deficit vs. excess": float(on["excess", "deficit"].get_AUUCC()),
         "partial area": float(headline.get_AUUCC(partial_y=(0.1, 0.3))),
-        "miss rate found for 0.099": float(headline.get_specific_operating_point(req_y_axis_value=0.099)["new_y"]),
-        "area of one row": answer(lambda: float(fitted([c[:1] for c in few], ("bandwidth", "missrate")).get_AUUCC())),
-        "area of two rows": answer(lambda: float(fitted([c[:2] for c in few], ("bandwidth", "missrate")).get_AUUCC())),
+        "miss rate found for 0.099": float(
+            headline.get_specific_operating_point(req_y_axis_value=0.099)["new_y"]
+        ),
+        "area of one row": answer(
+            lambda: float(fitted([c[:1] for c in few], ("bandwidth", "missrate")).get_AUUCC())
+        ),
+        "area of two rows": answer(
+            lambda: float(fitted([c[:2] for c in few], ("bandwidth", "missrate")).get_AUUCC())
+        ),
         "error of a prediction of 0 beside a zero band": float(touched.d[0][0]),
     }
 

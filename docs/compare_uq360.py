@@ -32,7 +32,9 @@ def data() -> ucc.Intervals:
     rng = np.random.default_rng(0)
     x = rng.uniform(1, 5, 200)
     y = x + rng.normal(size=200) * x / 4
-    return ucc.Intervals.from_bands(y, x, x / 3 * rng.uniform(0.5, 1.5, 200), x / 2 * rng.uniform(0.5, 1.5, 200))
+    return ucc.Intervals.from_bands(
+        y, x, x / 3 * rng.uniform(0.5, 1.5, 200), x / 2 * rng.uniform(0.5, 1.5, 200)
+    )
 
 
 def fitted(metrics: Any, iv: ucc.Intervals, **options: Any) -> Any:
@@ -54,14 +56,22 @@ def main() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         u = fitted(metrics, iv, normalize=False)
         default = fitted(metrics, iv)
-        rows = list(areas(metrics, u, default, iv, c)) + list(points(u, c)) + list(oddities(metrics, iv))
+        rows = (
+            list(areas(metrics, u, default, iv, c))
+            + list(points(u, c))
+            + list(oddities(metrics, iv))
+        )
     for row in rows:
         say(*row)
 
 
 def areas(metrics: Any, u: Any, default: Any, iv: ucc.Intervals, c: ucc.UCC) -> Any:
     """Coverage, width, areas and gains."""
-    yield "picp, coverage_score", metrics.picp(iv.y_true, iv.lower, iv.upper), 1 - c.at(1.0).miss_rate
+    yield (
+        "picp, coverage_score",
+        metrics.picp(iv.y_true, iv.lower, iv.upper),
+        1 - c.at(1.0).miss_rate,
+    )
     yield "mpiw, 2 x bandwidth_score", metrics.mpiw(iv.lower, iv.upper), 2 * c.at(1.0).bandwidth
     ours = c.area(axes=("overshoot", "miss_rate"), unit="std")
     yield "area, missrate vs. excess, normalised (its default)", default.get_AUUCC(), ours
@@ -91,7 +101,9 @@ def points(u: Any, c: ucc.UCC) -> Any:
     yield "minimum cost 0.1 bandwidth + 0.9 missrate", best["cost"], c.cheapest(0.1).cost
     yield "  at scale", best["modvalue"], c.cheapest(0.1).scale
     scales = np.array([row[0] for row in u.plotdata_for_scale[0]])
-    lost = sum(round(row[1] * len(scales)) != np.sum(scales > row[0]) for row in u.plotdata_for_scale[0])
+    lost = sum(
+        round(row[1] * len(scales)) != np.sum(scales > row[0]) for row in u.plotdata_for_scale[0]
+    )
     yield "vertices (of 200) whose own row is lost to rounding", lost, 0
 
 
@@ -99,14 +111,22 @@ def oddities(metrics: Any, iv: ucc.Intervals) -> Any:
     """What normalising does to the miss rate, two rows to an area, and a zero band to a prediction of zero."""
     u = fitted(metrics, iv, normalize=False)
     u.set_coordinates(normalize=True)
-    yield "miss rate as delivered, after set_coordinates(normalize=True)", u.get_OP()[1], ucc.UCC(iv).at(1.0).miss_rate
+    yield (
+        "miss rate as delivered, after set_coordinates(normalize=True)",
+        u.get_OP()[1],
+        ucc.UCC(iv).at(1.0).miss_rate,
+    )
     small = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 1.0], [1.0, 1.0])
     u = fitted(metrics, small, normalize=False)
     u.set_coordinates("bandwidth", "missrate", normalize=False)
     yield "area of two rows", u.get_AUUCC(), ucc.UCC(small).area()
     prediction, band = iv.y_pred.copy(), iv.lower_band.copy()
     prediction[0], band[1] = 0.0, 0.0
-    u = fitted(metrics, ucc.Intervals.from_bands(iv.y_true, prediction, band, iv.upper_band), normalize=False)
+    u = fitted(
+        metrics,
+        ucc.Intervals.from_bands(iv.y_true, prediction, band, iv.upper_band),
+        normalize=False,
+    )
     yield "error of a row predicted 0, where another row has a zero band", u.d[0][0], iv.y_true[0]
 
 

@@ -32,7 +32,9 @@ class Readable(Extension):
                 del func.parameters[given.name]
                 options = func.modules_collection[shared.slice.canonical_path]  # type: ignore[union-attr]  # a name
                 for field in options.attributes.values():
-                    named = Parameter(field.name, annotation=field.annotation, kind=KEYWORD, default="...")
+                    named = Parameter(
+                        field.name, annotation=field.annotation, kind=KEYWORD, default="..."
+                    )
                     func.parameters.add(named)
                 if func.docstring:
                     listed = f"\n{', '.join(options.attributes)}"

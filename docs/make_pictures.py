@@ -18,7 +18,9 @@ from uccurve.plots._drawing import style, tidy
 
 HERE = Path(__file__).parent
 ASSETS = HERE / "assets"
-SHOWN = re.compile(r"```python\n(?P<code>.*?)```|!\[[^\]]*\]\(assets/(?P<picture>[\w-]+)\.svg\)", flags=re.DOTALL)
+SHOWN = re.compile(
+    r"```python\n(?P<code>.*?)```|!\[[^\]]*\]\(assets/(?P<picture>[\w-]+)\.svg\)", flags=re.DOTALL
+)
 
 
 def verdict() -> Figure:
@@ -26,7 +28,9 @@ def verdict() -> Figure:
     rng = np.random.default_rng(0)
     y_pred, noise = rng.normal(size=1000), rng.uniform(0.1, 0.6, 1000)
     y = y_pred + noise * rng.normal(size=1000)
-    net, forest = (ucc.Intervals.from_bounds(y, y_pred, y_pred - band, y_pred + band) for band in (noise, 0.6))
+    net, forest = (
+        ucc.Intervals.from_bounds(y, y_pred, y_pred - band, y_pred + band) for band in (noise, 0.6)
+    )
     figure: Figure = ucc.assess({"net": net, "forest": forest}, coverage=0.9).plot()
     figure.set_size_inches(9.5, 5.6)  # so that its words can be read at the width of a page
     return figure
@@ -46,12 +50,26 @@ def anatomy() -> Figure:
     step = int(np.searchsorted(-table["miss_rate"], -0.75))
     flat = ucc.UCC(iv.constant()).find(coverage=0.95)
     color = display.line_.get_color()
-    ax.plot(target.bandwidth, target.miss_rate, "D", color=color, markersize=8, markeredgecolor="white", zorder=3)
+    ax.plot(
+        target.bandwidth,
+        target.miss_rate,
+        "D",
+        color=color,
+        markersize=8,
+        markeredgecolor="white",
+        zorder=3,
+    )
     places = {
         "1  start: scale 0, every row missed": ((0, 1), (0.5, 0.97)),
-        "6  one step is one row": ((table["bandwidth"][step], table["miss_rate"][step]), (0.9, 0.8)),
+        "6  one step is one row": (
+            (table["bandwidth"][step], table["miss_rate"][step]),
+            (0.9, 0.8),
+        ),
         "2  as delivered: scale 1": ((delivered.bandwidth, delivered.miss_rate), (1.7, 0.52)),
-        f"3  90% coverage: scale {target.scale:.2f}": ((target.bandwidth, target.miss_rate), (2.3, 0.34)),
+        f"3  90% coverage: scale {target.scale:.2f}": (
+            (target.bandwidth, target.miss_rate),
+            (2.3, 0.34),
+        ),
         "4  constant band": ((flat.bandwidth, flat.miss_rate), (3.2, 0.2)),
         "5  area": ((0.55, 0.2), (0.35, 0.15)),
     }
@@ -62,7 +80,14 @@ def anatomy() -> Figure:
 
 def _point_out(ax: Any, text: str, point: tuple[float, float], label: tuple[float, float]) -> None:
     arrow = {"arrowstyle": "-", "color": "black", "linewidth": 0.8, "shrinkB": 4}
-    ax.annotate(text, point, label, arrowprops=None if "area" in text else arrow, fontsize="small", va="center")
+    ax.annotate(
+        text,
+        point,
+        label,
+        arrowprops=None if "area" in text else arrow,
+        fontsize="small",
+        va="center",
+    )
 
 
 def gains() -> Figure:
@@ -71,9 +96,15 @@ def gains() -> Figure:
     sigma = rng.lognormal(0, 0.5, 200_000)
     y = sigma * rng.normal(size=200_000)
     powers = np.linspace(0, 2, 21)
-    curves = [ucc.UCC(ucc.Intervals.from_std(y, np.zeros(200_000), sigma**power)) for power in powers]
+    curves = [
+        ucc.UCC(ucc.Intervals.from_std(y, np.zeros(200_000), sigma**power)) for power in powers
+    ]
     rows: dict[str, list[float]] = {}
-    for first, second in (("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")):
+    for first, second in (
+        ("bandwidth", "miss_rate"),
+        ("bandwidth", "deficit"),
+        ("excess", "deficit"),
+    ):
         label = f"gain, {second} vs. {first}".replace("_", " ")
         rows[label] = [c.gain(axes=(first, second)) for c in curves]  # type: ignore[arg-type]  # two metrics
     rows["skill"] = [c.skill() for c in curves]
@@ -85,7 +116,10 @@ def gains() -> Figure:
     ax.axhline(0, color="black", linewidth=0.8)
     ax.axvline(1, color="black", linewidth=0.8, linestyle=":")
     ax.annotate("the oracle", (1, -40), (6, 0), textcoords="offset points")
-    ax.set(xlabel="power of the true noise that the bands follow", ylabel="share of the constant band saved, %")
+    ax.set(
+        xlabel="power of the true noise that the bands follow",
+        ylabel="share of the constant band saved, %",
+    )
     ax.set(xlim=(0, 2), ylim=(-45, 55))
     ax.legend(loc="upper left", frameon=False, fontsize="small")
     tidy(ax)

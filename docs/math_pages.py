@@ -10,7 +10,8 @@ from typing import Any
 from latex2mathml.converter import convert
 
 TEX = re.compile(
-    r'<(?P<tag>span|div) class="arithmatex">\\(?P<open>[(\[])(?P<tex>.*?)\\[)\]]</(?P=tag)>', flags=re.DOTALL
+    r'<(?P<tag>span|div) class="arithmatex">\\(?P<open>[(\[])(?P<tex>.*?)\\[)\]]</(?P=tag)>',
+    flags=re.DOTALL,
 )
 
 

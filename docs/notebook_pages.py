@@ -37,7 +37,9 @@ def executed(name: str, notebook: dict[str, Any]) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     copy: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    same = [cell["source"] for cell in copy["cells"]] == [cell["source"] for cell in notebook["cells"]]
+    same = [cell["source"] for cell in copy["cells"]] == [
+        cell["source"] for cell in notebook["cells"]
+    ]
     return copy if same else None
 
 

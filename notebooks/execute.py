@@ -29,7 +29,9 @@ def execute(name: str, out: Path) -> str:
     client = NotebookClient(
         notebook,
         kernel_name="python3",
-        extra_arguments=["--log-level=ERROR"],  # no warning about encryption: the kernel talks to this machine only
+        extra_arguments=[
+            "--log-level=ERROR"
+        ],  # no warning about encryption: the kernel talks to this machine only
         timeout=3600,
         resources={"metadata": {"path": str(HERE)}},
     )
@@ -46,14 +48,20 @@ def execute(name: str, out: Path) -> str:
 def main() -> None:
     """Execute the named notebooks, by default all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; by default all of them")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; by default all of them"
+    )
     parser.add_argument("--quick", action="store_true", help="small data and models")
-    parser.add_argument("-o", "--out", type=Path, default=HERE.parent / "build" / "notebooks", metavar="DIR")
+    parser.add_argument(
+        "-o", "--out", type=Path, default=HERE.parent / "build" / "notebooks", metavar="DIR"
+    )
     given = parser.parse_args()
     os.environ["UCCURVE_QUICK"] = "1" if given.quick else "0"
     os.environ.pop("MPLBACKEND", None)  # figures belong in the notebook
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")])
+    )
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.names or NAMES:
         sys.stdout.write(f"{name}: {execute(name, given.out)}\n")

@@ -13,7 +13,9 @@ from uccurve import _refusals as checks
 
 __all__ = ["NAMES", "load", "run", "study"]
 
-Progress = Callable[[str, int, int], None]  # called with a label, how much is done and how much there is
+Progress = Callable[
+    [str, int, int], None
+]  # called with a label, how much is done and how much there is
 NAMES = ("concepts", "synthetic", "gap", "bnn", "housing", "wine", "traffic")
 
 

@@ -10,7 +10,9 @@ from paper import NAMES, Progress
 from paper.results import as_text
 from uccurve._progress import Tick, watched
 
-INTERRUPTED = "interrupted: finished parts are kept, so the same command resumes where this one stopped\n"
+INTERRUPTED = (
+    "interrupted: finished parts are kept, so the same command resumes where this one stopped\n"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,12 +34,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""
     reader = StudyOptions(prog="python -m paper", description=__doc__)
-    reader.add_argument("names", nargs="+", choices=[*NAMES, "all", "study"], metavar="NAME", help=", ".join(NAMES))
+    reader.add_argument(
+        "names", nargs="+", choices=[*NAMES, "all", "study"], metavar="NAME", help=", ".join(NAMES)
+    )
     reader.add_argument("--quick", action="store_true", help="small data and models, few seeds")
     reader.add_argument("--seeds", type=int, metavar="N", help="number of seeds")
-    reader.add_argument("-o", "--out", type=Path, default=Path("build/paper"), metavar="DIR", help="folder to write to")
-    reader.add_argument("--method", action="append", metavar="NAME", help="study only: run this method; repeatable")
-    reader.add_argument("--data", action="append", metavar="NAME", help="study only: use this data set; repeatable")
+    reader.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("build/paper"),
+        metavar="DIR",
+        help="folder to write to",
+    )
+    reader.add_argument(
+        "--method", action="append", metavar="NAME", help="study only: run this method; repeatable"
+    )
+    reader.add_argument(
+        "--data", action="append", metavar="NAME", help="study only: use this data set; repeatable"
+    )
     return reader
 
 
@@ -67,7 +82,9 @@ def computed(given: argparse.Namespace, progress: Progress) -> list[str]:
     texts = []
     of_paper = [name for name in given.names if name != "study"]
     if of_paper:
-        results = paper.run(of_paper, quick=given.quick, seeds=given.seeds, out=given.out, progress=progress)
+        results = paper.run(
+            of_paper, quick=given.quick, seeds=given.seeds, out=given.out, progress=progress
+        )
         texts += [as_text(result) for result in results.values()]
     if "study" in given.names:
         paper.study(

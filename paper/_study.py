@@ -44,7 +44,9 @@ def run_study(
 ) -> Result:  # fmt: skip
     """Compute what is missing, judge, rank, draw, and write the JSON file, the figures and the page."""
     seeds = seeds or (1 if quick else 5)
-    chosen = selected("methods", methods, METHODS) | {name: own_method(name, one) for name, one in own.items()}
+    chosen = selected("methods", methods, METHODS) | {
+        name: own_method(name, one) for name, one in own.items()
+    }
     sets = selected("data", QUICK if quick and data is None else data, DATA)
     said = {name: ABOUT["methods"].get(name, OWN) for name in chosen}
     packages = loaded(said | {name: ABOUT["data"][name] for name in sets})
@@ -72,7 +74,8 @@ def run_study(
         "quick": quick,
         "seeds": list(range(seeds)),
         "coverage": COVERAGE,
-        "versions": {"python": platform.python_version()} | versions(sorted({"uccurve", "numpy"} | packages)),
+        "versions": {"python": platform.python_version()}
+        | versions(sorted({"uccurve", "numpy"} | packages)),
         "methods": said,
         "data": judged,
         "ranks": {name: ranks(judged, among) for name, among in groups.items()},
@@ -82,7 +85,9 @@ def run_study(
     return result
 
 
-def selected(argument: str, names: Iterable[str] | None, known: Mapping[str, Any]) -> dict[str, Any]:
+def selected(
+    argument: str, names: Iterable[str] | None, known: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return entries by name, by default all of them."""
     wanted = list(known if names is None else names)
     for name in wanted:
@@ -94,9 +99,13 @@ def own_method(name: str, model: Any) -> Method:
     """Return a reader's object as a method; it is copied before each fit."""
     if name in METHODS:
         raise ValueError(f"`own` must not use a name of the study: {name!r} is one of its methods.")
-    missing = [call for call in ("fit", "predict_interval") if not callable(getattr(model, call, None))]
+    missing = [
+        call for call in ("fit", "predict_interval") if not callable(getattr(model, call, None))
+    ]
     if missing:
-        raise TypeError(f"`own` must hold objects with fit and predict_interval: {name!r} has no {missing[0]}.")
+        raise TypeError(
+            f"`own` must hold objects with fit and predict_interval: {name!r} has no {missing[0]}."
+        )
     return of_object(lambda _: deepcopy(model))
 
 
@@ -107,7 +116,9 @@ def loaded(asked: Mapping[str, Mapping[str, Any]]) -> set[str]:
             import_module(one["package"].replace("scikit-learn", "sklearn"))
         except ImportError as error:
             package = one["package"]
-            raise ImportError(f"{name!r} of the study needs {package}: pip install --group paper") from error
+            raise ImportError(
+                f"{name!r} of the study needs {package}: pip install --group paper"
+            ) from error
     return {one["package"] for one in asked.values()}
 
 
@@ -126,8 +137,16 @@ def finished_part(one: Trial, method: str, fit: Method) -> Arrays:
     """Return what a method predicts in a trial, kept from an earlier run or computed now."""
     said = ABOUT["methods"][method], ABOUT["data"][one.data]
     packages = ("numpy", "scikit-learn", *(entry["package"] for entry in said))
-    depends = {"data": one.data, "method": method, "seed": one.seed, "quick": one.quick, "recipe": RECIPE}
-    path = part_path("study", f"{one.data} {method} seed{one.seed}", depends | {"versions": versions(packages)})
+    depends = {
+        "data": one.data,
+        "method": method,
+        "seed": one.seed,
+        "quick": one.quick,
+        "recipe": RECIPE,
+    }
+    path = part_path(
+        "study", f"{one.data} {method} seed{one.seed}", depends | {"versions": versions(packages)}
+    )
     return finished(path, partial(intervals, one, method, fit))
 
 
@@ -142,7 +161,11 @@ def intervals(one: Trial, method: str, fit: Method) -> Arrays:
             found = predict(one.X[test])
             times.append(time.process_time())
         n = len(test)
-        if {np.shape(column) for column in found} != {(n,)} or len(found) != 3 or not np.isfinite(found).all():
+        if (
+            {np.shape(column) for column in found} != {(n,)}
+            or len(found) != 3
+            or not np.isfinite(found).all()
+        ):
             raise ValueError(
                 f"predict_interval of {method!r} must return lower and upper bounds, {n} finite numbers each."
             )
@@ -156,14 +179,20 @@ def judge(trials: list[Trial], parts: Mapping[str, list[Arrays]]) -> dict[str, A
     """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals."""
     size = len(trials[0].folds[0][0])
     if not parts:
-        raise ValueError(f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows.")
+        raise ValueError(
+            f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows."
+        )
     models = {method: list(map(repaired, trials, found)) for method, found in parts.items()}
     label = np.concatenate([one.label[one.test] for one in trials])
     pooled = assess(models, coverage=COVERAGE, block=label, progress=False)
     results: dict[str, dict[str, Any]] = {}
     for method, found in models.items():
         seeds, row = list(map(measures, trials, parts[method], found)), pooled[method]
-        skill = {"skill_pooled": row.skill, "skill_low": row.skill_low, "skill_high": row.skill_high}
+        skill = {
+            "skill_pooled": row.skill,
+            "skill_low": row.skill_low,
+            "skill_high": row.skill_high,
+        }
         results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]}
         results[method] |= {key: finite(round(value, DIGITS)) for key, value in skill.items()}
     rows, features = trials[0].X.shape
@@ -201,9 +230,15 @@ def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:
     Two methods whose mean ranks differ by more are significantly different at 5%, all pairs considered.
     """
     results = [judged[name]["results"] for name in among]
-    common = [method for method in results[0] if all(method in one for one in results)] if results else []
+    common = (
+        [method for method in results[0] if all(method in one for one in results)]
+        if results
+        else []
+    )
     k, n = len(common), len(results)
-    critical = studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n)) if k > 1 else 0.0
+    critical = (
+        studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n)) if k > 1 else 0.0
+    )
     found: dict[str, Any] = {"data": among, "critical_difference": finite(critical), "measures": {}}
     for measure, sign in RANKED.items() if common else ():
         values = np.array([[one[method][measure]["mean"] for method in common] for one in results])

@@ -53,7 +53,9 @@ def table(X: Any, y: Any, label: Indices | None = None, hidden: Any = False) -> 
     return np.asarray(X, float), np.asarray(y, float), label, np.broadcast_to(hidden, len(y))
 
 
-def synthetic(seed: int, rows: int, noise: str = "normal", *, features: int = 5, gap: float = 0.0) -> Table:
+def synthetic(
+    seed: int, rows: int, noise: str = "normal", *, features: int = 5, gap: float = 0.0
+) -> Table:
     """Return rows with uniform features, a bumpy signal, and noise that grows eightfold along two features.
 
     One of these two is no part of the signal. Rows whose first feature lies in a `gap` of this width are only tested.
@@ -66,7 +68,9 @@ def synthetic(seed: int, rows: int, noise: str = "normal", *, features: int = 5,
         drawn = rng.exponential(size=rows) - 1
     else:
         drawn = rng.standard_t(3, size=rows) if noise == "heavy tails" else rng.normal(size=rows)
-    return table(X, signal + size * drawn, seed * rows + np.arange(rows), np.abs(X[:, 0] - 0.6) < gap / 2)
+    return table(
+        X, signal + size * drawn, seed * rows + np.arange(rows), np.abs(X[:, 0] - 0.6) < gap / 2
+    )
 
 
 def friedman1(seed: int) -> Table:
@@ -80,7 +84,9 @@ def statsmodels_set(name: str, target: str = "") -> Table:
     frame = import_module(f"statsmodels.datasets.{name}").load_pandas().data
     if name != "star98":
         return table(frame.drop(columns=target), frame[target])
-    rows = frame.to_numpy()  # school districts: pupils above and below the median; from column 15 on products of others
+    rows = (
+        frame.to_numpy()
+    )  # school districts: pupils above and below the median; from column 15 on products of others
     return table(rows[:, 2:14], rows[:, 0] / (rows[:, 0] + rows[:, 1]))
 
 

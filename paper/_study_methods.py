@@ -22,8 +22,12 @@ from uccurve.train import BandRegressor
 from .experiment import Floats
 from .tabular import meta_bands
 
-Predict = Callable[[Floats], tuple[Floats, Floats, Floats]]  # returns predictions, lower and upper bounds of new rows
-Method = Callable[[Floats, Floats, int], Predict]  # fits a method on features and targets with a seed
+Predict = Callable[
+    [Floats], tuple[Floats, Floats, Floats]
+]  # returns predictions, lower and upper bounds of new rows
+Method = Callable[
+    [Floats, Floats, int], Predict
+]  # fits a method on features and targets with a seed
 
 COVERAGE = 0.9
 LOW, HIGH = 0.05, 0.95
@@ -32,7 +36,9 @@ NORMAL = 1.6448536269514722  # the normal distribution's quantile at HIGH
 SIZE = {"max_iter": 100, "max_leaf_nodes": 8, "min_samples_leaf": 20, "learning_rate": 0.1}
 # Share of the training rows that CQR is conformalised on, and that the paper's Meta learns its bands from.
 HELD_OUT = 0.25
-AT_ONCE = 250  # rows that CV+ predicts at once: it needs memory for this number times the training rows
+AT_ONCE = (
+    250  # rows that CV+ predicts at once: it needs memory for this number times the training rows
+)
 
 
 def learner(seed: int, **loss: Any) -> Any:
@@ -77,15 +83,22 @@ def cross_fitted(band: Callable[[int], Any], point: Callable[[int], Any] = learn
     """Return a point prediction with bands of a regressor of its absolute errors, cross-fitted and calibrated by us."""
 
     def make(seed: int) -> IntervalRegressor:
-        return IntervalRegressor(point(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed)
+        return IntervalRegressor(
+            point(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed
+        )
 
     return of_object(make)
 
 
 def quantile_boosting(X: Floats, y: Floats, seed: int) -> Predict:
     """Fit two quantiles and use them as they are."""
-    point, *bounds = (one.fit(X, y) for one in (learner(seed), quantile(seed, LOW), quantile(seed, HIGH)))
-    return lambda new: (point.predict(new), *np.sort([bound.predict(new) for bound in bounds], axis=0))
+    point, *bounds = (
+        one.fit(X, y) for one in (learner(seed), quantile(seed, LOW), quantile(seed, HIGH))
+    )
+    return lambda new: (
+        point.predict(new),
+        *np.sort([bound.predict(new) for bound in bounds], axis=0),
+    )
 
 
 def meta(X: Floats, y: Floats, seed: int) -> Predict:
@@ -108,9 +121,16 @@ def normalised(X: Floats, y: Floats, seed: int) -> Predict:
     from crepes import ConformalRegressor
     from crepes.extras import DifficultyEstimator
 
-    errors, point, scaler = unseen_errors(X, y, seed), learner(seed).fit(X, y), StandardScaler().fit(X)
+    errors, point, scaler = (
+        unseen_errors(X, y, seed),
+        learner(seed).fit(X, y),
+        StandardScaler().fit(X),
+    )
     near = {"X": scaler.transform(X), "residuals": errors, "beta": 0.01 * np.abs(errors).mean()}
-    leave_one_out, difficulty = DifficultyEstimator().fit(**near, oob=True), DifficultyEstimator().fit(**near)
+    leave_one_out, difficulty = (
+        DifficultyEstimator().fit(**near, oob=True),
+        DifficultyEstimator().fit(**near),
+    )
     conformal = ConformalRegressor().fit(errors, sigmas=leave_one_out.apply())
 
     def predict(new: Floats) -> tuple[Floats, Floats, Floats]:
@@ -124,17 +144,26 @@ def cqr(X: Floats, y: Floats, seed: int) -> Predict:
     """Fit conformalised quantile regression by MAPIE, whose point prediction is the median."""
     from mapie.regression import ConformalizedQuantileRegressor
 
-    seen, held_out, y_seen, y_held_out = train_test_split(X, y, test_size=HELD_OUT, random_state=seed)
-    model = ConformalizedQuantileRegressor(quantile(seed, 0.5), confidence_level=COVERAGE).fit(seen, y_seen)
+    seen, held_out, y_seen, y_held_out = train_test_split(
+        X, y, test_size=HELD_OUT, random_state=seed
+    )
+    model = ConformalizedQuantileRegressor(quantile(seed, 0.5), confidence_level=COVERAGE).fit(
+        seen, y_seen
+    )
     model.conformalize(held_out, y_held_out)
-    return lambda new: (model.predict(new), *np.sort(model.predict_interval(new)[1][:, :, 0].T, axis=0))
+    return lambda new: (
+        model.predict(new),
+        *np.sort(model.predict_interval(new)[1][:, :, 0].T, axis=0),
+    )
 
 
 def cv_plus(X: Floats, y: Floats, seed: int) -> Predict:
     """Fit CV+ by MAPIE."""
     from mapie.regression import CrossConformalRegressor
 
-    model = CrossConformalRegressor(learner(seed), confidence_level=COVERAGE, cv=folds(seed), random_state=seed)
+    model = CrossConformalRegressor(
+        learner(seed), confidence_level=COVERAGE, cv=folds(seed), random_state=seed
+    )
     model.fit_conformalize(X, y)
 
     def predict(new: Floats) -> tuple[Floats, Floats, Floats]:
@@ -158,7 +187,10 @@ def quantile_forest(X: Floats, y: Floats, seed: int) -> Predict:
     for tree in trees:
         rows = rng.permutation(len(y))
         kept[leaves[rows, tree], tree] = y[rows]
-    return lambda new: (forest.predict(new), *np.quantile(kept[forest.apply(new), trees], [LOW, HIGH], axis=1))
+    return lambda new: (
+        forest.predict(new),
+        *np.quantile(kept[forest.apply(new), trees], [LOW, HIGH], axis=1),
+    )
 
 
 def gaussian_process(X: Floats, y: Floats, seed: int) -> Predict:

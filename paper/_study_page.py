@@ -27,7 +27,9 @@ def write(result: Result, folder: Path) -> None:
     """Write figures and page."""
     save(rank_diagrams(result), folder / "study" / "ranks")
     save(forest_plots(result), folder / "study" / "skills")
-    answers = {name: answer(result, name) for name, group in result["ranks"].items() if group["measures"]}
+    answers = {
+        name: answer(result, name) for name, group in result["ranks"].items() if group["measures"]
+    }
     page = rendered("study_page.md", **result, answers=answers, best=best, saved=saved)
     write_whole(folder / "study.md", f"{page}\n".encode())
 
@@ -40,7 +42,9 @@ def answer(result: Result, group: str) -> dict[str, Any]:
     sets = [result["data"][name] for name in ranks["data"]]
     largest = max(sets, key=lambda one: one["training_rows"])
     seconds = {method: largest["results"][method]["fit_seconds"]["mean"] for method in order}
-    worse = [method for method in order if mean[method] - mean[order[0]] > ranks["critical_difference"]]
+    worse = [
+        method for method in order if mean[method] - mean[order[0]] > ranks["critical_difference"]
+    ]
     return {"order": order, "worse": worse, "seconds": seconds, "largest": largest, "sets": sets}
 
 
@@ -54,7 +58,9 @@ def saved(sets: Any, method: str, measure: str = "score") -> float | None:
     """Return the median over data sets of the share that a method saves of a score of the constant band, in percent."""
     if "Constant" not in sets[0]["results"]:
         return None
-    scores = [[one["results"][name][measure]["mean"] for name in (method, "Constant")] for one in sets]
+    scores = [
+        [one["results"][name][measure]["mean"] for name in (method, "Constant")] for one in sets
+    ]
     return float(100 * median(1 - own / constant for own, constant in scores))
 
 
@@ -67,9 +73,18 @@ def rank_diagrams(result: Result) -> Any:
             ax.set_axis_off()
             continue
         mean, half = ranks["measures"][measure]["mean_ranks"], ranks["critical_difference"] / 2
-        lines = {name: (mean[name] - half, mean[name], mean[name] + half) for name in sorted(mean, key=mean.get)}
+        lines = {
+            name: (mean[name] - half, mean[name], mean[name] + half)
+            for name in sorted(mean, key=mean.get)
+        }
         draw_lines(ax, lines, result["methods"])
-        ax.axvspan(min(mean.values()) - half, min(mean.values()) + half, color=GREY, alpha=0.15, linewidth=0)
+        ax.axvspan(
+            min(mean.values()) - half,
+            min(mean.values()) + half,
+            color=GREY,
+            alpha=0.15,
+            linewidth=0,
+        )
         ax.set_title(f"{title} ({len(ranks['data'])}), CD {2 * half:.1f}", fontsize=10)
         ax.set_xlabel("mean rank")
     return figure

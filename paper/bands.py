@@ -15,7 +15,10 @@ ED: Axes = ("overshoot", "deficit")
 BM: Axes = ("bandwidth", "miss_rate")
 PRINTED: Axes = ("excess", "deficit")
 # Our models and the axes whose area they minimise; for symmetric bands the second area also decides the ED area.
-OURS: dict[str, Any] = {"Ours (BM)": ("bandwidth", "miss_rate"), "Ours (ED)": ("bandwidth", "deficit")}
+OURS: dict[str, Any] = {
+    "Ours (BM)": ("bandwidth", "miss_rate"),
+    "Ours (ED)": ("bandwidth", "deficit"),
+}
 PERFECT = "Eps-Perfect"
 FLOOR = "5%"
 COST_FACTOR = 0.1
@@ -59,13 +62,19 @@ def with_constant(models: Models) -> Models:
 
 def beside_constants(models: Models) -> Models:
     """Return models with predictions of their own, each followed by the constant band around these."""
-    return {k: one for n, iv in models.items() for k, one in ((n, iv), (f"Constant ({n})", iv.constant()))}
+    return {
+        k: one
+        for n, iv in models.items()
+        for k, one in ((n, iv), (f"Constant ({n})", iv.constant()))
+    }
 
 
 def models_of(part: Arrays, names: Iterable[str], period: str) -> Models:
     """Return repaired intervals by model, the constant band second; perfect bands and ours are left as they are."""
     floors = dict.fromkeys((PERFECT, *OURS))
-    return with_constant({name: repaired(part[f"{period} {name}"], floors.get(name, FLOOR)) for name in names})
+    return with_constant(
+        {name: repaired(part[f"{period} {name}"], floors.get(name, FLOOR)) for name in names}
+    )
 
 
 # ---- summary metrics
@@ -73,7 +82,9 @@ def models_of(part: Arrays, names: Iterable[str], period: str) -> Models:
 
 def tuned(held_out: Models, axes: Axes, unit: float = 1.0) -> dict[str, float]:
     """Return the scale with the lowest cost on the held-out rows, by model."""
-    return {n: UCC(iv).cheapest(COST_FACTOR, axes=axes, unit=unit).scale for n, iv in held_out.items()}
+    return {
+        n: UCC(iv).cheapest(COST_FACTOR, axes=axes, unit=unit).scale for n, iv in held_out.items()
+    }
 
 
 def costs(curve: UCC, axes: Axes, scale: float, unit: float = 1.0) -> dict[str, float]:
@@ -85,16 +96,25 @@ def costs(curve: UCC, axes: Axes, scale: float, unit: float = 1.0) -> dict[str, 
     }
 
 
-def calibrated_by_fold(rows: Mapping[str, Floats], fold: Mapping[str, Floats], unit: float) -> Intervals:
+def calibrated_by_fold(
+    rows: Mapping[str, Floats], fold: Mapping[str, Floats], unit: float
+) -> Intervals:
     """Return test intervals with the scale or shift of each fold that is cheapest on its held-out rows."""
     found = []
     for number in np.unique(fold["test"]):
-        held_out, test = (repaired(rows[period][:, fold[period] == number]) for period in ("held out", "test"))
-        points = [UCC(held_out, vary=vary).cheapest(COST_FACTOR, axes=ED, unit=unit) for vary in ("scale", "shift")]
+        held_out, test = (
+            repaired(rows[period][:, fold[period] == number]) for period in ("held out", "test")
+        )
+        points = [
+            UCC(held_out, vary=vary).cheapest(COST_FACTOR, axes=ED, unit=unit)
+            for vary in ("scale", "shift")
+        ]
         best = min(points, key=lambda point: point.cost or 0.0)
         found.append(test.calibrated(scale=best.scale, shift=best.shift))
     whole = Intervals.join(found)
-    return Intervals.from_bands(whole.y_true, whole.y_pred, whole.lower_band, whole.upper_band, min_band=FLOOR)
+    return Intervals.from_bands(
+        whole.y_true, whole.y_pred, whole.lower_band, whole.upper_band, min_band=FLOOR
+    )
 
 
 def absolute_error(curve: UCC, scale: float) -> float:
@@ -120,14 +140,24 @@ def summary(test: Models, scales: Mapping[str, float], unit: float | None = None
     for name, iv in test.items():
         curve, scale = UCC(iv), scales[name]
         for kind, axes in (("ED", ED), ("BM", BM)):
-            cells |= row(SUMMARY, name, {f"{kind} {m}": v for m, v in costs(curve, axes, scale, unit or 1.0).items()})
+            cells |= row(
+                SUMMARY,
+                name,
+                {f"{kind} {m}": v for m, v in costs(curve, axes, scale, unit or 1.0).items()},
+            )
         best = curve.cheapest(COST_FACTOR, axes=ED).scale
-        cells[SUMMARY, name, "MAE"] = squared_error(curve, scale) if unit else absolute_error(curve, best)
+        cells[SUMMARY, name, "MAE"] = (
+            squared_error(curve, scale) if unit else absolute_error(curve, best)
+        )
         cells |= row(EXCESS, name, costs(curve, PRINTED, scale, unit or 1.0))
         cells[REPAIR, name, "bands raised, %"] = 50.0 * iv.raised / len(iv)
-        cells[REPAIR, name, "rows that carry half of the BM area, %"] = 100.0 * curve.concentration() / len(iv)
+        cells[REPAIR, name, "rows that carry half of the BM area, %"] = (
+            100.0 * curve.concentration() / len(iv)
+        )
         if name != "Constant":
-            cells |= row(GAINS, name, {"ED": 100 * curve.gain(axes=ED), "BM": 100 * curve.gain(axes=BM)})
+            cells |= row(
+                GAINS, name, {"ED": 100 * curve.gain(axes=ED), "BM": 100 * curve.gain(axes=BM)}
+            )
     return cells
 
 
@@ -147,10 +177,15 @@ def smallest(cells: Cells, measure: str, name: str, others: Iterable[str]) -> bo
 def all_differ(models: Models, *, axes: Axes, seed: int, **options: Any) -> bool:
     """Return whether each pair's areas differ at p < 0.01 by the paired permutation test."""
     options |= {"axes": axes, "n_resamples": RESAMPLES, "seed": seed}
-    return all(permutation_test(a, b, **options).pvalue < SIGNIFICANT for a, b in combinations(models.values(), 2))
+    return all(
+        permutation_test(a, b, **options).pvalue < SIGNIFICANT
+        for a, b in combinations(models.values(), 2)
+    )
 
 
-def crossing(a: Intervals, b: Intervals, *, axes: Axes, margin: float = 0.03, floor: float = 0.05) -> bool:
+def crossing(
+    a: Intervals, b: Intervals, *, axes: Axes, margin: float = 0.03, floor: float = 0.05
+) -> bool:
     """Return whether each curve is clearly below the other somewhere: by more than `margin` of their height there.
 
     Heights below `floor` of the start are left out: at the very end some pair of rows always crosses.
@@ -158,7 +193,9 @@ def crossing(a: Intervals, b: Intervals, *, axes: Axes, margin: float = 0.03, fl
     curves = [UCC(iv).points(axes=axes) for iv in (a, b)]
     x = np.linspace(0.0, max(points.x[-1] for points in curves), 20_000)
     if axes[1] == "miss_rate":  # it keeps the value of the last vertex
-        heights = np.stack([points.y[np.searchsorted(points.x, x, side="right") - 1] for points in curves])
+        heights = np.stack(
+            [points.y[np.searchsorted(points.x, x, side="right") - 1] for points in curves]
+        )
     else:
         heights = np.stack([np.interp(x, points.x, points.y) for points in curves])
     heights = heights[:, heights.min(axis=0) > floor * max(points.y[0] for points in curves)]

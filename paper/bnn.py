@@ -65,7 +65,11 @@ def posterior_draws(x: Array, y: Array, settings: Settings, *, seed: int, kernel
         warmup, draws, thinning = settings["warmup"], settings["draws"], 1
     else:
         # Without trajectory_length=None NumPyro keeps its default length of 2 pi and ignores num_steps.
-        fixed: dict[str, Any] = {"trajectory_length": None, "adapt_step_size": False, "adapt_mass_matrix": False}
+        fixed: dict[str, Any] = {
+            "trajectory_length": None,
+            "adapt_step_size": False,
+            "adapt_mass_matrix": False,
+        }
         size = {"step_size": settings["hmc_step"], "num_steps": settings["hmc_leapfrog"]}
         method, keys = HMC(potential_fn=potential, **size, **fixed), keys[:1]
         warmup, thinning = settings["hmc_burn_in"], settings["hmc_thinning"]
@@ -83,7 +87,8 @@ def variational_draws(factors: Factors, *, draws: int, key: Array) -> Weights:
     mean, log_scale = factors
     keys = dict(zip(mean, jax.random.split(key, len(mean)), strict=True))
     return {
-        name: value + jnp.exp(log_scale[name]) * jax.random.normal(keys[name], (draws, *value.shape))
+        name: value
+        + jnp.exp(log_scale[name]) * jax.random.normal(keys[name], (draws, *value.shape))
         for name, value in mean.items()
     }
 
@@ -94,7 +99,9 @@ def elbo(factors: Factors, key: Array, x: Array, y: Array, settings: Settings) -
     draws = variational_draws(factors, draws=settings["samples"], key=key)
     values = jax.vmap(output, in_axes=(0, None))(draws, x)
     fit = -0.5 * jnp.sum((y - values) ** 2, axis=-1).mean() / noise**2
-    gap = sum(jnp.sum(jnp.exp(2 * log_scale[n]) + mean[n] ** 2 - 1 - 2 * log_scale[n]) for n in mean)
+    gap = sum(
+        jnp.sum(jnp.exp(2 * log_scale[n]) + mean[n] ** 2 - 1 - 2 * log_scale[n]) for n in mean
+    )
     return fit - 0.5 * gap
 
 
@@ -147,7 +154,12 @@ def data(seed: int, noise: float) -> Arrays:
     x_test = rng.uniform(-OUTER, OUTER, TEST)
     y = 0.1 * x**3 + rng.normal(0.0, noise, TRAIN)
     free = 0.1 * x_test**3
-    return {"train": np.stack([x, y]), "x": x_test, "noise-free": free, "noisy": free + rng.normal(0.0, noise, TEST)}
+    return {
+        "train": np.stack([x, y]),
+        "x": x_test,
+        "noise-free": free,
+        "noisy": free + rng.normal(0.0, noise, TEST),
+    }
 
 
 def fitted(method: str, seed: int, settings: Settings) -> Arrays:
@@ -155,7 +167,10 @@ def fitted(method: str, seed: int, settings: Settings) -> Arrays:
     found, noise = data(seed, settings["noise"]), settings["noise"]
     x, y = jnp.asarray(found["train"], jnp.float32)
     if method == "VI":
-        factors, draws = variational(x, y, settings, seed=seed), settings["chains"] * settings["draws"]
+        factors, draws = (
+            variational(x, y, settings, seed=seed),
+            settings["chains"] * settings["draws"],
+        )
         weights = variational_draws(factors, draws=draws, key=jax.random.key(seed + 1))
     else:
         weights = posterior_draws(x, y, settings, seed=seed, kernel=method)
@@ -165,7 +180,10 @@ def fitted(method: str, seed: int, settings: Settings) -> Arrays:
         np.stack([drawn.mean(axis=0), np.sqrt(drawn.var(axis=0) + noise**2)])
         for drawn in (values, functions(weights, grid))
     )
-    likelihoods = {f"log-likelihood {name}": np.array(log_likelihood(values, found[name], noise)) for name in TARGETS}
+    likelihoods = {
+        f"log-likelihood {name}": np.array(log_likelihood(values, found[name], noise))
+        for name in TARGETS
+    }
     return {**found, "test": test, "grid": np.stack([grid, *even]), **likelihoods}
 
 
@@ -191,17 +209,22 @@ def judge(_reading: str, parts: Parts, _seed: int) -> Findings:
     claims = {"curves cross": crossing(zoomed, zoomed.constant(), axes=BM)}
     for targets in TARGETS:
         table = GAINS.format(targets)
-        (vi, hmc), (vi_part, hmc_part) = ([cells[table, n, m] for n in ("VI", "NUTS")] for m in (GAIN, PARTIAL))
+        (vi, hmc), (vi_part, hmc_part) = (
+            [cells[table, n, m] for n in ("VI", "NUTS")] for m in (GAIN, PARTIAL)
+        )
         claims |= {
             f"VI loses, {targets}": vi < 0,
             f"HMC gains, {targets}": hmc > 0,
             f"HMC gains more, {targets}": hmc > vi,
             f"partial signs, {targets}": hmc_part > 0 > vi_part,
             f"HMC gains more in part, {targets}": hmc_part > vi_part,
-            f"likelihood, {targets}": cells[LIKELIHOOD, "VI", targets] > cells[LIKELIHOOD, "NUTS", targets],
+            f"likelihood, {targets}": cells[LIKELIHOOD, "VI", targets]
+            > cells[LIKELIHOOD, "NUTS", targets],
         }
     models = beside_constants({name: intervals(parts[name]) for name in ("VI", "NUTS")})
-    return Findings(cells, claims, models, orders=(("Constant (VI)", "VI"), ("NUTS", "Constant (NUTS)")))
+    return Findings(
+        cells, claims, models, orders=(("Constant (VI)", "VI"), ("NUTS", "Constant (NUTS)"))
+    )
 
 
 def draw(parts: Parts) -> Figures:
@@ -221,13 +244,21 @@ def draw(parts: Parts) -> Figures:
     draw_curves(right, models)
     for ax, letters, miss in zip(panels, ("AC", "BD"), (0.7, 0.2), strict=True):
         shown = {}
-        for letter, color, (name, one) in zip(letters, (PALETTE[0], GREY), models.items(), strict=True):
+        for letter, color, (name, one) in zip(
+            letters, (PALETTE[0], GREY), models.items(), strict=True
+        ):
             point = UCC(one).find(miss_rate=miss)
-            shown[f"{letter}: {name}, bandwidth {point.bandwidth:.2f}"] = one.calibrated(scale=point.scale)
+            shown[f"{letter}: {name}, bandwidth {point.bandwidth:.2f}"] = one.calibrated(
+                scale=point.scale
+            )
             mark_in_view(right, point.bandwidth, point.miss_rate, marker="o", color=color)
-            right.annotate(f" {letter}", (point.bandwidth, point.miss_rate), fontweight="bold", va="bottom")
+            right.annotate(
+                f" {letter}", (point.bandwidth, point.miss_rate), fontweight="bold", va="bottom"
+            )
         draw_fit(ax, x, iv.y_true, shown, title=f"miss rate {miss:.1f}")
     return {"bnn-fits": fits, "bnn-zoom": zoom}
 
 
-EXPERIMENT = Experiment("bnn", {method: partial(fitted, method) for method in ("VI", "NUTS", "HMC")}, judge, draw)
+EXPERIMENT = Experiment(
+    "bnn", {method: partial(fitted, method) for method in ("VI", "NUTS", "HMC")}, judge, draw
+)

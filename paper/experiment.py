@@ -86,7 +86,9 @@ class Findings:
 
 def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
     """Return findings with proper scores and a verdict, and with claims by sentence and where the paper has it."""
-    assessment = assess(found.models, coverage=COVERAGE, block=found.block, unit=found.unit, progress=False)
+    assessment = assess(
+        found.models, coverage=COVERAGE, block=found.block, unit=found.unit, progress=False
+    )
     cells = dict(found.cells)
     for name in found.models:
         model, parts = assessment[name], assessment[name].decomposition
@@ -101,11 +103,18 @@ def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
         }
         contributions = {label: getattr(parts, label.split()[-1]) for label in CONTRIBUTIONS}
         cells |= row(SCORES, name, scores) | row(DECOMPOSITION, name, contributions)
-    claims = {(text, where): found.claims[key] for where, texts in said.items() for key, text in texts.items()}
+    claims = {
+        (text, where): found.claims[key]
+        for where, texts in said.items()
+        for key, text in texts.items()
+    }
     for order, (score, words) in product(found.orders, RANKED_BY.items()):
         rises = np.diff([getattr(assessment[name], score) for name in order]) > 0
         claims[f"The {words} ranks {', '.join(order)}", SCORES] = bool(rises.all())
-    verdict = {name: getattr(assessment.verdict, name) for name in ("model", "runner_up", "decided", "text")}
+    verdict = {
+        name: getattr(assessment.verdict, name)
+        for name in ("model", "runner_up", "decided", "text")
+    }
     return replace(found, cells=cells, claims=claims, verdict=verdict)
 
 
@@ -164,13 +173,26 @@ class Experiment:
     def parts(self, seed: int, *, quick: bool) -> dict[str, Callable[[], Arrays]]:
         """Return what computes or reads each part of a seed, kept by settings, seed, recipe and library versions."""
         settings, versions = self.settings(quick=quick), store.versions(self.words["libraries"])
-        depends = {"seed": seed, "settings": settings, "recipe": self.words.get("recipe", 1), "versions": versions}
+        depends = {
+            "seed": seed,
+            "settings": settings,
+            "recipe": self.words.get("recipe", 1),
+            "versions": versions,
+        }
         left_out = () if seed == self.illustration else self.words.get("only_drawn", ())
         work = {name: compute for name, compute in self.work.items() if name not in left_out}
-        path = {name: store.part_path(self.name, f"{name}-seed{seed}", {**depends, "part": name}) for name in work}
-        return {name: partial(store.finished, path[name], partial(work[name], seed, settings)) for name in work}
+        path = {
+            name: store.part_path(self.name, f"{name}-seed{seed}", {**depends, "part": name})
+            for name in work
+        }
+        return {
+            name: partial(store.finished, path[name], partial(work[name], seed, settings))
+            for name in work
+        }
 
     def judge(self, parts: Parts, seed: int) -> dict[str, Findings]:
         """Return what each reading says, with proper scores; some are for the first seeds only."""
-        chosen = [name for name in self.readings if seed < self.words.get(name, {}).get("seeds", math.inf)]
+        chosen = [
+            name for name in self.readings if seed < self.words.get(name, {}).get("seeds", math.inf)
+        ]
         return {name: scored(self.read(name, parts, seed), self.words["claims"]) for name in chosen}

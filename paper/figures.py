@@ -20,24 +20,40 @@ Figures = dict[str, Figure]  # figures by file name
 CONSTANT: dict[str, Any] = {"color": GREY, "linestyle": "--", "gid": REFERENCE, "label": "Constant"}
 
 
-def canvas(columns: int, rows: int = 1, *, size: Any = (4.6, 3.6), **options: Any) -> tuple[Figure, list[Any]]:
+def canvas(
+    columns: int, rows: int = 1, *, size: Any = (4.6, 3.6), **options: Any
+) -> tuple[Figure, list[Any]]:
     """Return a figure and its axes, each of a size in inches, row by row."""
     figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 
-def draw_curves(ax: Any, models: Models, axes: Axes = BM, *, scales: Any = None, unit: Unit = "raw") -> None:
+def draw_curves(
+    ax: Any, models: Models, axes: Axes = BM, *, scales: Any = None, unit: Unit = "raw"
+) -> None:
     """Draw curves of several models, the gains in the legend, with hollow circles at the scales given by model."""
     for name, iv in models.items():
-        options: Any = {"ax": ax, "reference": False, "delivered": False, **(CONSTANT if name == "Constant" else {})}
+        options: Any = {
+            "ax": ax,
+            "reference": False,
+            "delivered": False,
+            **(CONSTANT if name == "Constant" else {}),
+        }
         display = UCCDisplay.from_ucc(UCC(iv), name=name, axes=axes, unit=unit, **options)
         if scales:
             point = display.ucc.at(scales[name], unit=unit)
-            ring: Any = {"marker": "o", "markersize": 7, "color": display.line_.get_color(), "markerfacecolor": "white"}
+            ring: Any = {
+                "marker": "o",
+                "markersize": 7,
+                "color": display.line_.get_color(),
+                "markerfacecolor": "white",
+            }
             mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **ring)
 
 
-def draw_fit(ax: Any, x: Floats, truth: Floats, fits: Models, *, points: Any = None, title: str = "") -> None:
+def draw_fit(
+    ax: Any, x: Floats, truth: Floats, fits: Models, *, points: Any = None, title: str = ""
+) -> None:
     """Draw intervals over ascending x, each with its prediction as a line, the truth, and training points."""
     if points is not None:
         ax.plot(*points, ".", color=GREY, markersize=4, label="training points")

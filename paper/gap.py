@@ -11,7 +11,18 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from uccurve import UCC, Intervals
 
 from .bands import ED, banded, beside_constants, repaired
-from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Parts, Settings, row
+from .experiment import (
+    FIRST,
+    SECOND,
+    Arrays,
+    Cells,
+    Experiment,
+    Findings,
+    Floats,
+    Parts,
+    Settings,
+    row,
+)
 from .figures import Figures, canvas, draw_curves, draw_fit
 
 Regions = tuple[tuple[float, float], ...]
@@ -31,7 +42,9 @@ GAINS: dict[str, dict[str, Any]] = {
 }
 
 
-def sample(seed: int, settings: Settings, regions: Regions = REGIONS) -> tuple[Floats, Floats, Floats, Floats]:
+def sample(
+    seed: int, settings: Settings, regions: Regions = REGIONS
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return noisy training points in the regions and the noise-free function over the whole range, one joint draw."""
     rng = np.random.default_rng(seed)
     per_region = settings["train"] // len(regions)
@@ -50,10 +63,15 @@ def intervals(regions: Regions, seed: int, settings: Settings) -> Arrays:
     """Return both models' intervals over the whole range; the kernel is fitted, the trees are not subsampled."""
     x, y, even, f = sample(seed, settings, regions)
     kernel = ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1)
-    process = GaussianProcessRegressor(kernel, normalize_y=False, random_state=seed).fit(x[:, None], y)
+    process = GaussianProcessRegressor(kernel, normalize_y=False, random_state=seed).fit(
+        x[:, None], y
+    )
     size = {"n_estimators": settings["trees"], "max_depth": 3, "min_samples_leaf": settings["leaf"]}
     losses = [{}, {"loss": "quantile", "alpha": 0.05}, {"loss": "quantile", "alpha": 0.95}]
-    trees = (GradientBoostingRegressor(**size, **loss, random_state=seed).fit(x[:, None], y) for loss in losses)
+    trees = (
+        GradientBoostingRegressor(**size, **loss, random_state=seed).fit(x[:, None], y)
+        for loss in losses
+    )
     mean, std = process.predict(even[:, None], return_std=True)
     return {
         "x": even,
@@ -89,7 +107,12 @@ def judge(reading: str, parts: Parts, _seed: int) -> Findings:
         "GP is narrower than constant": gp["saved, %"] > 0,
         "QR is wider than constant": qr["saved, %"] < 0,
     }
-    return Findings(cells, claims, beside_constants(found), orders=(("GP", "Constant (GP)"), ("Constant (QR)", "QR")))
+    return Findings(
+        cells,
+        claims,
+        beside_constants(found),
+        orders=(("GP", "Constant (GP)"), ("Constant (QR)", "QR")),
+    )
 
 
 def draw(parts: Parts) -> Figures:
@@ -101,11 +124,15 @@ def draw(parts: Parts) -> Figures:
         x, truth = part["x"], part["test GP"][0]
         data, *panels = fit_panels[3 * place : 3 * place + 3]
         draw_fit(data, x, truth, {}, points=part["train"], title=f"{reading} reading")
-        for ax, below, (model, iv) in zip(panels, curve_panels[2 * place :], models(part).items(), strict=False):
+        for ax, below, (model, iv) in zip(
+            panels, curve_panels[2 * place :], models(part).items(), strict=False
+        ):
             shown = {}
             for label, one in (("constant", iv.constant()), (model, iv)):
                 point = UCC(one).find(miss_rate=MISS_RATE)
-                shown[f"{label}, MPIW {2 * point.bandwidth:.2f}"] = one.calibrated(scale=point.scale)
+                shown[f"{label}, MPIW {2 * point.bandwidth:.2f}"] = one.calibrated(
+                    scale=point.scale
+                )
             draw_fit(ax, x, truth, shown, title=f"{model}, miss rate 5%")
             draw_curves(below, {model: iv, "Constant": iv.constant()})
             below.set_title(f"{reading} reading", fontsize="medium")

@@ -25,7 +25,9 @@ TIMEOUT = 60.0
 
 
 # Of each published file its name, its address, and the SHA-256 by size in bytes of its known copies.
-SOURCES: dict[str, Any] = {name: words["source"] for name, words in printed().items() if "source" in words}
+SOURCES: dict[str, Any] = {
+    name: words["source"] for name, words in printed().items() if "source" in words
+}
 LONGEST_FILLED = 2
 WEEK = 7 * 24
 MOST_RAIN = 300.0  # mm in an hour; the world record is 305, and one row of the file says 9831
@@ -75,7 +77,11 @@ def data(name: str) -> bytes:
 
 def table(content: bytes, **options: Any) -> tuple[Floats, Floats]:
     """Return the columns but the last as features, and the last as target."""
-    rows = pl.read_csv(io.BytesIO(content), infer_schema_length=None, **options).cast(pl.Float64).to_numpy()
+    rows = (
+        pl.read_csv(io.BytesIO(content), infer_schema_length=None, **options)
+        .cast(pl.Float64)
+        .to_numpy()
+    )
     return rows[:, :-1], rows[:, -1]
 
 
@@ -100,7 +106,9 @@ def hourly(raw: pl.DataFrame) -> pl.DataFrame:
     Volumes are filled over gaps of at most two hours; `observed` marks the hours that were measured, `usable` those
     with a volume.
     """
-    rows = raw.with_columns(pl.col("date_time").str.to_datetime("%Y-%m-%d %H:%M:%S")).sort("date_time")
+    rows = raw.with_columns(pl.col("date_time").str.to_datetime("%Y-%m-%d %H:%M:%S")).sort(
+        "date_time"
+    )
     rows = rows.unique("date_time", keep="first", maintain_order=True)
     holidays = rows.filter(pl.col("holiday") != "None")["date_time"].dt.date().implode()
     grid = rows.upsample("date_time", every="1h").with_columns(
@@ -122,6 +130,13 @@ def calendar_columns(grid: pl.DataFrame) -> Floats:
     time = grid["date_time"]
     hour = 2 * np.pi * time.dt.hour().to_numpy() / 24
     year = 2 * np.pi * time.dt.ordinal_day().to_numpy() / 365.25
-    waves = [np.sin(hour), np.cos(hour), np.sin(2 * hour), np.cos(2 * hour), np.sin(year), np.cos(year)]
+    waves = [
+        np.sin(hour),
+        np.cos(hour),
+        np.sin(2 * hour),
+        np.cos(2 * hour),
+        np.sin(year),
+        np.cos(year),
+    ]
     weekday = np.eye(7)[time.dt.weekday().to_numpy() - 1]
     return np.column_stack([*waves, weekday, grid["holiday"].to_numpy()])

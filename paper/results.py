@@ -30,7 +30,9 @@ Result = dict[str, Any]
 Progress = Callable[[str, int, int], None]
 LIBRARIES = ("uccurve", "numpy", "scikit-learn")
 FOLDER = Path(__file__).parent
-BLOCK = re.compile(r"<!-- (?P<name>\w+)(, (?P<reading>\w+))?: (?P<table>[^\n]+?) -->\n.*?<!-- end -->", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (?P<name>\w+)(, (?P<reading>\w+))?: (?P<table>[^\n]+?) -->\n.*?<!-- end -->", re.DOTALL
+)
 
 
 # ---- from seeds to a result
@@ -59,7 +61,9 @@ def ours(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": mean, "sd": spread, "values": [finite(v) for v in values]}
 
 
-def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]], *, quick: bool) -> Result:
+def result(
+    experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]], *, quick: bool
+) -> Result:
     """Return everything that a page or a test needs to know of an experiment, ready for JSON.
 
     Rows have our mean and spread beside the paper's value, in the order in which the findings name them; claims, and
@@ -72,26 +76,42 @@ def result(experiment: Experiment, judged: Mapping[int, Mapping[str, Findings]],
         "quick": quick,
         "seeds": list(judged),
         "settings": dict(experiment.settings(quick=quick)),
-        "versions": {"python": platform.python_version()} | versions((*LIBRARIES, *words["libraries"])),
+        "versions": {"python": platform.python_version()}
+        | versions((*LIBRARIES, *words["libraries"])),
         "readings": {},
         "rows": [],
         "claims": [],
         "verdicts": [],
-        "figures": [{"name": name, "caption": caption} for name, caption in words["captions"].items()],
+        "figures": [
+            {"name": name, "caption": caption} for name, caption in words["captions"].items()
+        ],
         "reasons": words.get("reasons", {}),
     }
     for name in experiment.readings:
         by_seed = {seed: one[name] for seed, one in judged.items() if name in one}
-        found["readings"][name] = {"seeds": list(by_seed), "note": words.get(name, {}).get("note", "")}
+        found["readings"][name] = {
+            "seeds": list(by_seed),
+            "note": words.get(name, {}).get("note", ""),
+        }
         for cell in dict.fromkeys(cell for one in by_seed.values() for cell in one.cells):
             about = dict(zip(("reading", "table", "model", "measure"), (name, *cell), strict=True))
             values = ours([one.cells[cell] for one in by_seed.values() if cell in one.cells])
-            found["rows"].append(about | {"ours": values, "paper": finite(paper.get(cell, math.nan))})
+            found["rows"].append(
+                about | {"ours": values, "paper": finite(paper.get(cell, math.nan))}
+            )
         for text, where in dict.fromkeys(claim for one in by_seed.values() for claim in one.claims):
             holds = sum(one.claims[text, where] for one in by_seed.values())
-            claim = {"reading": name, "text": text, "where": where, "holds": int(holds), "seeds": len(by_seed)}
+            claim = {
+                "reading": name,
+                "text": text,
+                "where": where,
+                "holds": int(holds),
+                "seeds": len(by_seed),
+            }
             found["claims"].append(claim)
-        found["verdicts"] += [{"reading": name, "seed": seed, **one.verdict} for seed, one in by_seed.items()]
+        found["verdicts"] += [
+            {"reading": name, "seed": seed, **one.verdict} for seed, one in by_seed.items()
+        ]
     return found
 
 
@@ -99,7 +119,9 @@ def write_page(folder: Path) -> None:
     """Write the page, which also shows the results of earlier runs."""
     files = [folder / f"{name}.json" for name in printed()]
     results = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
-    page = rendered("page.html", results=[one for one in results if "readings" in one], tables=tables)
+    page = rendered(
+        "page.html", results=[one for one in results if "readings" in one], tables=tables
+    )
     write_whole(folder / "index.html", page.encode())
 
 
@@ -108,15 +130,21 @@ def rendered(template: str, **content: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     lines: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
-    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(), **lines)
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(), **lines
+    )
     return environment.get_template(template).render(**content)
 
 
-def run_one(experiment: Experiment, folder: Path, *, quick: bool, seeds: int | None, progress: Progress) -> Result:
+def run_one(
+    experiment: Experiment, folder: Path, *, quick: bool, seeds: int | None, progress: Progress
+) -> Result:
     """Compute what is missing, judge every seed, draw one, and write the experiment's files."""
     from .figures import save
 
-    work = {seed: experiment.parts(seed, quick=quick) for seed in experiment.seeds(seeds, quick=quick)}
+    work = {
+        seed: experiment.parts(seed, quick=quick) for seed in experiment.seeds(seeds, quick=quick)
+    }
     total, steps = sum(len(parts) + 1 for parts in work.values()), count()
 
     def step(label: str) -> None:
@@ -147,9 +175,18 @@ def run_one(experiment: Experiment, folder: Path, *, quick: bool, seeds: int | N
 def shown(row: Mapping[str, Any]) -> str:
     """Return ours with its spread, and the paper's in brackets, all to the digit that their size deserves.
 
-    >>> shown({"table": "Areas", "measure": "BM", "ours": {"mean": 0.1384, "sd": 0.01}, "paper": 0.15})
+    >>> shown(
+    ...     {"table": "Areas", "measure": "BM", "ours": {"mean": 0.1384, "sd": 0.01}, "paper": 0.15}
+    ... )
     '0.138 ± 0.010 (0.150)'
-    >>> shown({"table": "Gains, %", "measure": "BM", "ours": {"mean": 4.44, "sd": None}, "paper": None})
+    >>> shown(
+    ...     {
+    ...         "table": "Gains, %",
+    ...         "measure": "BM",
+    ...         "ours": {"mean": 4.44, "sd": None},
+    ...         "paper": None,
+    ...     }
+    ... )
     '4.4'
     """
     mean, spread, paper = row["ours"]["mean"], row["ours"]["sd"], row["paper"]
@@ -168,21 +205,28 @@ def tables(found: Result, reading: str = FIRST) -> dict[str, list[list[str]]]:
     and in how many of these the runner-up is significantly worse.
     """
     numbers, said, verdicts = (
-        [one for one in found[kind] if one["reading"] == reading] for kind in ("rows", "claims", "verdicts")
+        [one for one in found[kind] if one["reading"] == reading]
+        for kind in ("rows", "claims", "verdicts")
     )
     lines: dict[str, list[list[str]]] = {}
     for table in dict.fromkeys(row["table"] for row in numbers):
-        cells = {(row["model"], row["measure"]): shown(row) for row in numbers if row["table"] == table}
+        cells = {
+            (row["model"], row["measure"]): shown(row) for row in numbers if row["table"] == table
+        }
         measures = list(dict.fromkeys(measure for _, measure in cells))
         lines[table] = [["", *measures]]
         for model in dict.fromkeys(model for model, _ in cells):
             lines[table].append([model, *(cells.get((model, measure), "") for measure in measures)])
     lines["claims"] = [["holds in", "claim", "where"]]
-    lines["claims"] += [[f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said]
+    lines["claims"] += [
+        [f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said
+    ]
     lines["verdicts"] = [["model to ship", "chosen in", "significantly better than the next in"]]
     decided = Counter(one["model"] for one in verdicts if one["decided"])
     for model, times in Counter(one["model"] for one in verdicts).items():
-        lines["verdicts"].append([model, f"{times} of {len(verdicts)}", f"{decided[model]} of {times}"])
+        lines["verdicts"].append(
+            [model, f"{times} of {len(verdicts)}", f"{decided[model]} of {times}"]
+        )
     return lines
 
 
@@ -205,7 +249,9 @@ def refreshed(text: str, folder: Path) -> str:
     >>> import tempfile
     >>> claim = {"reading": "first", "text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3}
     >>> with tempfile.TemporaryDirectory() as name:
-    ...     _ = (Path(name) / "toy.json").write_text(json.dumps({"rows": [], "claims": [claim], "verdicts": []}))
+    ...     _ = (Path(name) / "toy.json").write_text(
+    ...         json.dumps({"rows": [], "claims": [claim], "verdicts": []})
+    ...     )
     ...     print(refreshed("<!-- toy: claims -->\nold\n<!-- end -->", Path(name)))
     <!-- toy: claims -->
     | holds in | claim | where |
@@ -218,7 +264,9 @@ def refreshed(text: str, folder: Path) -> str:
     def fresh(block: re.Match[str]) -> str:
         found: Result = json.loads((folder / f"{block['name']}.json").read_text(encoding="utf-8"))
         heading, *lines = tables(found, block["reading"] or FIRST)[block["table"]]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *lines])
+        table = "\n".join(
+            f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *lines]
+        )
         return f"{block[0].partition(chr(10))[0]}\n{table}\n\n<!-- end -->"
 
     return BLOCK.sub(fresh, text)

@@ -48,12 +48,20 @@ def lstm_weights(key: Array, inputs: int, hidden: int) -> Weights:
     """Return the weights of one LSTM layer; the forget gate starts open."""
     left, right = jax.random.split(key)
     open_gate = jnp.zeros(4 * hidden).at[hidden : 2 * hidden].set(1.0)
-    return {"x": scaled(left, inputs, 4 * hidden), "h": scaled(right, hidden, 4 * hidden), "b": open_gate}
+    return {
+        "x": scaled(left, inputs, 4 * hidden),
+        "h": scaled(right, hidden, 4 * hidden),
+        "b": open_gate,
+    }
 
 
 def initial(key: Array, kind: Kind, settings: Settings, windows: Windows) -> Params:
     """Return fresh weights of a forecaster for windows like these."""
-    keys, hidden, meta_hidden = jax.random.split(key, 5), settings["hidden"], settings["meta_hidden"]
+    keys, hidden, meta_hidden = (
+        jax.random.split(key, 5),
+        settings["hidden"],
+        settings["meta_hidden"],
+    )
     past, calendar = windows.past.shape[2], windows.calendar.shape[2]
     params = {
         "encoder": lstm_weights(keys[0], past, hidden),
@@ -63,7 +71,9 @@ def initial(key: Array, kind: Kind, settings: Settings, windows: Windows) -> Par
     if kind == "variance":
         params["log_variance"] = {"w": scaled(keys[3], hidden), "b": jnp.zeros(())}
     if kind in ("meta", "online"):
-        params["meta"] = lstm_weights(keys[3], hidden + calendar + 1 + (kind == "online"), meta_hidden)
+        params["meta"] = lstm_weights(
+            keys[3], hidden + calendar + 1 + (kind == "online"), meta_hidden
+        )
         params["band"] = {"w": scaled(keys[4], meta_hidden), "b": jnp.zeros(())}
     return params
 
@@ -88,7 +98,9 @@ def run_lstm(weights: Weights, inputs: Array, mask: Array | float = 1.0) -> tupl
     return jax.lax.scan(tick, (zero, zero), drive)
 
 
-def decode(params: Params, state: State, last: Array, calendar: Array, masks: Masks) -> tuple[Array, Array]:
+def decode(
+    params: Params, state: State, last: Array, calendar: Array, masks: Masks
+) -> tuple[Array, Array]:
     """Return outputs and predictions (time first); each step sees the calendar and the previous prediction."""
     weights, head = params["decoder"], params["mean"]
     drive = jnp.swapaxes((calendar * masks["calendar"]) @ weights["x"][:-1] + weights["b"], 0, 1)
@@ -108,7 +120,9 @@ def previous_errors(windows: Windows, values: Array) -> Array:
     return jax.lax.stop_gradient(jnp.pad(errors[:, :-1], ((0, 0), (1, 0))))
 
 
-def forecast(params: Params, windows: Windows, masks: Masks, kind: Kind) -> tuple[Array, Array | None]:
+def forecast(
+    params: Params, windows: Windows, masks: Masks, kind: Kind
+) -> tuple[Array, Array | None]:
     """Return predictions and bands, both (batch, hours); `dropout` has no band of its own."""
     state, _ = run_lstm(params["encoder"], windows.past * masks["past"], masks["encoder"])
     outputs, steps = decode(params, state, windows.past[:, -1, 0], windows.calendar, masks)
@@ -120,7 +134,9 @@ def forecast(params: Params, windows: Windows, masks: Masks, kind: Kind) -> tupl
         seen = [jnp.swapaxes(outputs, 0, 1), windows.calendar, values[..., None]]
         seen += [previous_errors(windows, values)[..., None]] if kind == "online" else []
         _, hidden = run_lstm(params["meta"], jnp.concatenate(seen, axis=-1))
-        band = (jax.nn.softplus(hidden @ params["band"]["w"] + params["band"]["b"]) + SMALLEST_BAND).T
+        band = (
+            jax.nn.softplus(hidden @ params["band"]["w"] + params["band"]["b"]) + SMALLEST_BAND
+        ).T
     return values, band
 
 
@@ -128,9 +144,17 @@ def draw_masks(key: Array, windows: Windows, settings: Settings) -> Masks:
     """Return fresh dropout masks for a batch, scaled so that their mean is 1."""
     batch, keep = windows.past.shape[0], 1.0 - settings["dropout"]
     state = batch, settings["hidden"]
-    shapes = [(batch, 1, windows.past.shape[2]), state, (batch, 1, windows.calendar.shape[2]), state, state]
+    shapes = [
+        (batch, 1, windows.past.shape[2]),
+        state,
+        (batch, 1, windows.calendar.shape[2]),
+        state,
+        state,
+    ]
     keys = jax.random.split(key, len(shapes))
-    masks = (jax.random.bernoulli(k, keep, shape) / keep for k, shape in zip(keys, shapes, strict=True))
+    masks = (
+        jax.random.bernoulli(k, keep, shape) / keep for k, shape in zip(keys, shapes, strict=True)
+    )
     return dict(zip(NO_MASKS, masks, strict=True))
 
 
@@ -160,7 +184,9 @@ def optimiser(settings: Settings) -> optax.GradientTransformation:
 def update(fit: Fit, key: Array, windows: Windows, *, kind: Kind, settings: Settings) -> Fit:
     """Take one training step."""
     params, memory = fit
-    change, memory = optimiser(settings).update(jax.grad(loss)(params, key, windows, kind, settings), memory, params)
+    change, memory = optimiser(settings).update(
+        jax.grad(loss)(params, key, windows, kind, settings), memory, params
+    )
     return optax.apply_updates(params, change), memory
 
 
@@ -186,10 +212,14 @@ def sample(params: Params, key: Array, windows: Windows, settings: Settings) -> 
     return values.mean(axis=0), values.std(axis=0)
 
 
-def predict(params: Params, windows: Windows, kind: Kind, settings: Settings, *, seed: int) -> tuple[Floats, Floats]:
+def predict(
+    params: Params, windows: Windows, kind: Kind, settings: Settings, *, seed: int
+) -> tuple[Floats, Floats]:
     """Return predictions and bands (windows, hours) of a trained forecaster."""
     if kind == "dropout":
         value, band = sample(params, jax.random.key(seed), windows, settings)
     else:
-        value, band = jax.jit(forecast, static_argnames="kind")(params, windows, NO_MASKS, kind=kind)
+        value, band = jax.jit(forecast, static_argnames="kind")(
+            params, windows, NO_MASKS, kind=kind
+        )
     return np.asarray(value, dtype=np.float64), np.asarray(band, dtype=np.float64)

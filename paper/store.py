@@ -23,13 +23,19 @@ import numpy as np
 from uccurve._outputs import shown_path, written
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-LARGEST = 256 << 20  # bytes to which a part may unpack; the largest of the paper has a twentieth of it
+LARGEST = (
+    256 << 20
+)  # bytes to which a part may unpack; the largest of the paper has a twentieth of it
 
 
 def cache_folder() -> Path:
     """Return where downloads and finished parts are kept: `$UCCURVE_CACHE`, or `uccurve` in the user's cache folder."""
     named = os.environ.get("UCCURVE_CACHE")
-    return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uccurve"
+    return (
+        Path(named)
+        if named
+        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uccurve"
+    )
 
 
 def part_path(experiment: str, name: str, depends: Mapping[str, Any]) -> Path:
@@ -53,7 +59,9 @@ def write_whole(path: Path, content: bytes, *, follow_links: bool = True) -> Non
 
 def write_json(path: Path, found: Mapping[str, Any]) -> None:
     """Write a result's file."""
-    write_whole(path, (json.dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode())
+    write_whole(
+        path, (json.dumps(found, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+    )
 
 
 def finished(path: Path, compute: Callable[[], Arrays]) -> Arrays:
@@ -84,11 +92,16 @@ def unpacked(path: Path) -> Arrays | None:
         with zipfile.ZipFile(path) as kept:
             if sum(entry.file_size for entry in kept.infolist()) > LARGEST:
                 raise ValueError(f"would unpack to more than {LARGEST:,} bytes")
-            return {entry.filename.removesuffix(".npy"): array_of(kept, entry) for entry in kept.infolist()}
+            return {
+                entry.filename.removesuffix(".npy"): array_of(kept, entry)
+                for entry in kept.infolist()
+            }
     except (EOFError, zipfile.BadZipFile, zlib.error):
         return None
     except ValueError as why:
-        raise OSError(f"the kept part {shown_path(path)} {why}, so no run has written it. Hint: remove it.") from None
+        raise OSError(
+            f"the kept part {shown_path(path)} {why}, so no run has written it. Hint: remove it."
+        ) from None
 
 
 def array_of(kept: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
@@ -102,7 +115,10 @@ def array_of(kept: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray[Any, A
             shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
         except ValueError:
             raise ValueError(f"holds {name!r}, which is not an array") from None
-        if dtype.kind not in "biufU" or dtype.itemsize * math.prod(shape) != entry.file_size - stream.tell():
+        if (
+            dtype.kind not in "biufU"
+            or dtype.itemsize * math.prod(shape) != entry.file_size - stream.tell()
+        ):
             raise ValueError(f"holds {name!r}, an array of another kind or size than it says")
         stream.seek(0)
         return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))

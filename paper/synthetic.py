@@ -4,7 +4,20 @@ import numpy as np
 
 from uccurve import UCC, Intervals
 
-from .bands import BM, ED, OURS, PERFECT, SUMMARY, all_differ, banded, costs, models_of, ranked, summary, tuned
+from .bands import (
+    BM,
+    ED,
+    OURS,
+    PERFECT,
+    SUMMARY,
+    all_differ,
+    banded,
+    costs,
+    models_of,
+    ranked,
+    summary,
+    tuned,
+)
 from .experiment import Arrays, Experiment, Findings, Floats, Models, Parts, Settings
 from .figures import Figures, canvas, draw_curves, draw_fit
 from .tabular import Data, area_bands, quantile_models
@@ -37,7 +50,10 @@ def intervals(seed: int, settings: Settings) -> Arrays:
     """Return the bands of all of the paper's models and of ours at the held-out and the test points."""
     rng = np.random.default_rng(seed)
     train, new = sample(rng, settings)
-    found, ours = quantile_models(train, new, settings, seed=seed), area_bands(train, settings, seed=seed)
+    found, ours = (
+        quantile_models(train, new, settings, seed=seed),
+        area_bands(train, settings, seed=seed),
+    )
     for period, (X, _) in new.items():
         y_true, y_pred, *_ = found[f"{period} GBR"]
         spread = np.std(y_pred)
@@ -46,33 +62,52 @@ def intervals(seed: int, settings: Settings) -> Arrays:
             PERFECT: np.abs(y_true - y_pred) + rng.uniform(0.0, 0.05, len(y_pred)),
             **{name: predict(X) for name, predict in ours.items()},
         }
-        found |= {f"{period} {name}": banded((y_true, y_pred), band) for name, band in bands.items()}
+        found |= {
+            f"{period} {name}": banded((y_true, y_pred), band) for name, band in bands.items()
+        }
     clean = truth(new["held out"][0][:, 0])
-    return {"x": new["test"][0][:, 0], "train": np.column_stack(train).T, "held out truth": clean, **found}
+    return {
+        "x": new["test"][0][:, 0],
+        "train": np.column_stack(train).T,
+        "held out truth": clean,
+        **found,
+    }
 
 
 def costs_without_noise(test: Models, held_out: Models, y: Floats) -> dict[str, float]:
     """Return ED costs on the test rows at scales tuned on held-out rows whose targets `y` have no noise."""
-    clean = {n: Intervals.from_bounds(y, iv.y_pred, iv.lower, iv.upper) for n, iv in held_out.items() if n in ORDER}
+    clean = {
+        n: Intervals.from_bounds(y, iv.y_pred, iv.lower, iv.upper)
+        for n, iv in held_out.items()
+        if n in ORDER
+    }
     return {n: costs(UCC(test[n]), ED, scale)["cost"] for n, scale in tuned(clean, ED).items()}
 
 
 def judge(_reading: str, parts: Parts, seed: int) -> Findings:
     """Judge the models at the scale that is cheapest on ED on the noisy held-out rows."""
-    test, held_out = (models_of(parts["intervals"], (*MODELS, *OURS), period) for period in ("test", "held out"))
+    test, held_out = (
+        models_of(parts["intervals"], (*MODELS, *OURS), period) for period in ("test", "held out")
+    )
     cells = summary(test, tuned(held_out, ED))
     best = {name: cells[SUMMARY, name, "ED optimal cost"] for name in ORDER}
     clean = costs_without_noise(test, held_out, parts["intervals"]["held out truth"])
     claims = {
         "order": ranked(cells, "BM area", *ORDER),
-        "all differ": all_differ({name: test[name] for name in (*ORDER, PERFECT)}, axes=BM, seed=seed),
+        "all differ": all_differ(
+            {name: test[name] for name in (*ORDER, PERFECT)}, axes=BM, seed=seed
+        ),
         "perfect is best": ranked(cells, "ED area", PERFECT, "GBR"),
         "metrics agree": all(ranked(cells, measure, *ORDER) for measure in RANKING),
         "perfect is not best on BM": ranked(cells, "BM area", "GBR", PERFECT),
-        "tuning on noise costs": all(cells[SUMMARY, name, "ED cost"] > 1.5 * best[name] for name in ORDER[:2]),
+        "tuning on noise costs": all(
+            cells[SUMMARY, name, "ED cost"] > 1.5 * best[name] for name in ORDER[:2]
+        ),
         "noise is the reason": all(cost < 1.05 * best[name] for name, cost in clean.items()),
     }
-    scored = {name: iv for name, iv in test.items() if name != PERFECT}  # it looks at y, so nobody could ship it
+    scored = {
+        name: iv for name, iv in test.items() if name != PERFECT
+    }  # it looks at y, so nobody could ship it
     return Findings(cells, claims, scored, orders=(ORDER,))
 
 
@@ -86,7 +121,14 @@ def draw(parts: Parts) -> Figures:
         at = (low <= part["x"]) & (part["x"] <= high)
         some = part["train"][:, ::10]
         some = some[:, (low <= some[0]) & (some[0] <= high)]
-        draw_fit(ax, part["x"][at], scaled.y_true[at], {"GBR, miss rate 5%": scaled[at]}, points=some, title=title)
+        draw_fit(
+            ax,
+            part["x"][at],
+            scaled.y_true[at],
+            {"GBR, miss rate 5%": scaled[at]},
+            points=some,
+            title=title,
+        )
     curves, panels = canvas(2)
     for ax, axes in zip(panels, (BM, ED), strict=True):
         draw_curves(ax, test, axes, scales=tuned(held_out, ED))

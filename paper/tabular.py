@@ -14,8 +14,29 @@ from sklearn.utils.parallel import Parallel, delayed
 from uccurve._arrays import Indices
 from uccurve.train import BandRegressor
 
-from .bands import BM, ED, OURS, banded, calibrated_by_fold, models_of, summary, tuned, with_constant
-from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Floats, Models, Parts, Settings
+from .bands import (
+    BM,
+    ED,
+    OURS,
+    banded,
+    calibrated_by_fold,
+    models_of,
+    summary,
+    tuned,
+    with_constant,
+)
+from .experiment import (
+    FIRST,
+    SECOND,
+    Arrays,
+    Cells,
+    Experiment,
+    Findings,
+    Floats,
+    Models,
+    Parts,
+    Settings,
+)
 from .figures import Figures, canvas, draw_curves
 
 Data = tuple[Floats, Floats]  # features and targets
@@ -29,7 +50,10 @@ TIES = ", earlier ties"
 FEW_ROWS = 2000  # their folds are done before other processes have started
 LOW, HIGH = 0.05, 0.95
 PAPER_SEED = 42
-QUANTILES = {"GBR": "strong", "GBR-Weak": "weak"}  # quantile models, and the settings that say how large they are
+QUANTILES = {
+    "GBR": "strong",
+    "GBR-Weak": "weak",
+}  # quantile models, and the settings that say how large they are
 TODAY = {"": GradientBoostingRegressor}  # the kind of quantile model by what is added to its name
 
 
@@ -41,7 +65,9 @@ class EarlierQuantileLoss(PinballLoss):  # type: ignore[misc]  # sklearn is unty
 
     def gradient(self, y_true: Floats, raw_prediction: Floats, **options: Any) -> Floats:
         """Return the gradient with ties on the other side: `nextafter` moves a target by less than anything else."""
-        return np.asarray(super().gradient(np.nextafter(y_true, -np.inf), raw_prediction, **options))
+        return np.asarray(
+            super().gradient(np.nextafter(y_true, -np.inf), raw_prediction, **options)
+        )
 
 
 class EarlierBoosting(GradientBoostingRegressor):  # type: ignore[misc]  # sklearn is untyped
@@ -52,11 +78,20 @@ class EarlierBoosting(GradientBoostingRegressor):  # type: ignore[misc]  # sklea
 
 
 def boosted(
-    size: Mapping[str, int], *, seed: int, quantile: float | None = None, kind: Any = GradientBoostingRegressor
+    size: Mapping[str, int],
+    *,
+    seed: int,
+    quantile: float | None = None,
+    kind: Any = GradientBoostingRegressor,
 ) -> Any:
     """Return an unfitted regressor with the paper's rates; seed 0 is the paper's own random state."""
     loss: dict[str, Any] = {} if quantile is None else {"loss": "quantile", "alpha": quantile}
-    rates: dict[str, Any] = {"subsample": 0.7, "learning_rate": 0.1, "min_samples_leaf": 9, "min_samples_split": 9}
+    rates: dict[str, Any] = {
+        "subsample": 0.7,
+        "learning_rate": 0.1,
+        "min_samples_leaf": 9,
+        "min_samples_split": 9,
+    }
     return kind(**size, **loss, **rates, random_state=PAPER_SEED + seed)
 
 
@@ -66,14 +101,19 @@ def quantile_models(
     """Return y_true, y_pred, lower and upper of the strong and the weak model of each kind, around one prediction."""
     target, found = boosted(settings["strong"], seed=seed).fit(*train), {}
     for (name, size), (label, kind) in product(QUANTILES.items(), kinds.items()):
-        quantiles = (boosted(settings[size], seed=seed, quantile=q, kind=kind).fit(*train) for q in (LOW, HIGH))
+        quantiles = (
+            boosted(settings[size], seed=seed, quantile=q, kind=kind).fit(*train)
+            for q in (LOW, HIGH)
+        )
         models = [target, *quantiles]
         for key, (X, y) in new.items():
             found[f"{key} {name}{label}"] = np.stack([y, *(model.predict(X) for model in models)])
     return found
 
 
-def meta_bands(train: Data, base: Any, band: Any, *, share: float, state: int) -> Callable[[Floats], Floats]:
+def meta_bands(
+    train: Data, base: Any, band: Any, *, share: float, state: int
+) -> Callable[[Floats], Floats]:
     """Return what predicts the paper's Meta bands: `band` learns a quantile of the absolute errors of `base`.
 
     The base is fitted on a part of the rows, the band model on the errors of the others, a `share` of all, with the
@@ -89,12 +129,17 @@ def meta_bands(train: Data, base: Any, band: Any, *, share: float, state: int) -
     return lambda X: np.maximum(band.predict(features(X)), 0.0)
 
 
-def area_bands(train: Data, settings: Settings, *, seed: int) -> dict[str, Callable[[Floats], Floats]]:
+def area_bands(
+    train: Data, settings: Settings, *, seed: int
+) -> dict[str, Callable[[Floats], Floats]]:
     """Return what predicts our own bands, trained for an area on errors of unseen rows."""
     X, y = train
     folds = KFold(settings.get("cross_fits", 5), shuffle=True, random_state=seed)
     errors = np.abs(y - cross_val_predict(boosted(settings["strong"], seed=seed), X, y, cv=folds))
-    return {name: BandRegressor(axes, random_state=seed).fit(X, errors).predict for name, axes in OURS.items()}
+    return {
+        name: BandRegressor(axes, random_state=seed).fit(X, errors).predict
+        for name, axes in OURS.items()
+    }
 
 
 # ---- folds
@@ -104,8 +149,12 @@ def splits(n: int, settings: Settings, *, seed: int) -> Iterator[tuple[Indices, 
     """Yield the training, held-out and test rows of each fold of each repetition."""
     for repetition in range(settings["repetitions"]):
         state = 1000 * seed + repetition
-        for rest, test in KFold(settings["folds"], shuffle=True, random_state=state).split(np.arange(n)):
-            train, held_out = train_test_split(rest, test_size=settings["held_out"], random_state=state)
+        for rest, test in KFold(settings["folds"], shuffle=True, random_state=state).split(
+            np.arange(n)
+        ):
+            train, held_out = train_test_split(
+                rest, test_size=settings["held_out"], random_state=state
+            )
             yield train, held_out, test
 
 
@@ -116,7 +165,9 @@ def intervals(train: Data, new: Sets, settings: Settings, *, seed: int) -> Array
     state = int(np.random.RandomState(seed).randint(2**31 - 1))
     meta = meta_bands(train, base, band, share=settings["meta_share"], state=state)
     for name, predict in {"Meta": meta, **area_bands(train, settings, seed=seed)}.items():
-        found |= {f"{key} {name}": banded(found[f"{key} GBR"], predict(X)) for key, (X, _) in new.items()}
+        found |= {
+            f"{key} {name}": banded(found[f"{key} GBR"], predict(X)) for key, (X, _) in new.items()
+        }
     return found
 
 
@@ -127,12 +178,19 @@ def pooled(load: Callable[[], Data], seed: int, settings: Settings) -> Arrays:
     sets = [[(X[rows], y[rows]) for rows in split] for split in chosen]
     jobs = Parallel(n_jobs=-1 if len(y) > FEW_ROWS else 1)
     folds = jobs(
-        delayed(intervals)(train, dict(zip(PERIODS, new, strict=True)), settings, seed=seed) for train, *new in sets
+        delayed(intervals)(train, dict(zip(PERIODS, new, strict=True)), settings, seed=seed)
+        for train, *new in sets
     )
     found = {name: np.concatenate([one[name] for one in folds], axis=-1) for name in folds[0]}
     for place, period in enumerate(PERIODS, start=1):
-        found[f"{period} fold"] = np.repeat(np.arange(len(chosen)), [len(split[place]) for split in chosen])
-    return {"unit": np.array(y.std()), "test row": np.concatenate([test for *_, test in chosen]), **found}
+        found[f"{period} fold"] = np.repeat(
+            np.arange(len(chosen)), [len(split[place]) for split in chosen]
+        )
+    return {
+        "unit": np.array(y.std()),
+        "test row": np.concatenate([test for *_, test in chosen]),
+        **found,
+    }
 
 
 # ---- readings
@@ -151,11 +209,17 @@ def read(reading: str, part: Arrays) -> tuple[Models, dict[str, float]]:
     fold, found = {period: part[f"{period} fold"] for period in PERIODS}, {}
     for name in MODELS:
         label = name if name == "Meta" else f"{name}{TIES}"
-        found[name] = calibrated_by_fold({period: part[f"{period} {label}"] for period in PERIODS}, fold, unit)
-    return with_constant(found), dict.fromkeys(MODELS, 1.0) | tuned({"Constant": held_out["Constant"]}, ED, unit)
+        found[name] = calibrated_by_fold(
+            {period: part[f"{period} {label}"] for period in PERIODS}, fold, unit
+        )
+    return with_constant(found), dict.fromkeys(MODELS, 1.0) | tuned(
+        {"Constant": held_out["Constant"]}, ED, unit
+    )
 
 
-def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[str, ...]) -> Experiment:
+def experiment(
+    name: str, load: Callable[[], Data], judge: Judge, order: tuple[str, ...]
+) -> Experiment:
     """Return the experiment with a data set; `order` is the paper's ranking by the BM area."""
 
     def findings(reading: str, parts: Parts, seed: int) -> Findings:
@@ -163,7 +227,9 @@ def experiment(name: str, load: Callable[[], Data], judge: Judge, order: tuple[s
         test, scales = read(reading, parts["intervals"])
         cells = summary(test, scales, unit)
         claims = judge({name: test[name] for name in order}, cells, unit, seed)
-        block = tested if len(np.unique(tested)) < len(tested) else None  # rows that are tested more than once
+        block = (
+            tested if len(np.unique(tested)) < len(tested) else None
+        )  # rows that are tested more than once
         return Findings(cells, claims, test, unit, block, (order,))
 
     def draw(parts: Parts) -> Figures:

@@ -12,7 +12,18 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from uccurve import UCC, Intervals
 
 from . import seq2seq
-from .bands import BM, COST_FACTOR, ED, absolute_error, all_differ, banded, beside_constants, costs, crossing, flat
+from .bands import (
+    BM,
+    COST_FACTOR,
+    ED,
+    absolute_error,
+    all_differ,
+    banded,
+    beside_constants,
+    costs,
+    crossing,
+    flat,
+)
 from .experiment import FIRST, SECOND, Arrays, Cells, Experiment, Findings, Parts, Settings, row
 from .figures import Figures, canvas, draw_curves
 from .loaders import WEEK, calendar_columns, hourly, traffic
@@ -26,7 +37,10 @@ BANDWIDTH, EXCESS = "BM gains, %", "ED gains, %"
 FORECAST, EARLIER = "Forecast error, vehicles per hour", "Gains in the held-out half-year, %"
 RANGES = {"area": (0.0, 1.0), "miss rate below 0.2": (0.0, 0.2), "miss rate above 0.2": (0.2, 1.0)}
 SEEN_ERRORS = 3
-SEEN, LAGS = "ED gains of trees by the errors they see, %", {"none": 0, "the last": 1, "the last three": 3}
+SEEN, LAGS = (
+    "ED gains of trees by the errors they see, %",
+    {"none": 0, "the last": 1, "the last three": 3},
+)
 
 
 # ---- windows
@@ -37,11 +51,15 @@ def windows(data: Mapping[str, Any], starts: Any) -> seq2seq.Windows:
     before = starts[:, None] + np.arange(PAST)
     after = starts[:, None] + np.arange(PAST, PAST + AHEAD)
     at = {"past": before, "calendar": after, "target": after, "observed": after}
-    arrays: Any = {name: np.asarray(data[name][rows], dtype=np.float32) for name, rows in at.items()}
+    arrays: Any = {
+        name: np.asarray(data[name][rows], dtype=np.float32) for name, rows in at.items()
+    }
     return seq2seq.Windows(**arrays)
 
 
-def batches(data: Mapping[str, Any], period: str, size: int, *, seed: int) -> Iterator[seq2seq.Windows]:
+def batches(
+    data: Mapping[str, Any], period: str, size: int, *, seed: int
+) -> Iterator[seq2seq.Windows]:
     """Yield random batches of training windows without end, each pass over all of them in a new order."""
     rng = np.random.default_rng(seed)
     while True:
@@ -60,7 +78,10 @@ def window_starts(grid: pl.DataFrame) -> dict[str, Any]:
     starts = np.flatnonzero(usable[length:] - usable[:-length] == length)
     time = grid["date_time"].to_numpy()
     first, last = starts + PAST, starts + length - 1
-    train, (begins, ends) = time[last] < SPLIT[0], ((hour // WEEK) % HELD_OUT_WEEK == 0 for hour in (first, last))
+    train, (begins, ends) = (
+        time[last] < SPLIT[0],
+        ((hour // WEEK) % HELD_OUT_WEEK == 0 for hour in (first, last)),
+    )
     return {
         "train": starts[train],
         "held out": starts[(time[first] >= SPLIT[0]) & (time[last] < SPLIT[1])],
@@ -78,8 +99,18 @@ def series(raw: pl.DataFrame) -> dict[str, Any]:
     wet = np.log1p(grid.select("rain_1h", "snow_1h").to_numpy())
     weather = np.column_stack([volume, grid["temp"].to_numpy(), grid["clouds_all"].to_numpy(), wet])
     scaled = (weather - weather[training].mean(axis=0)) / weather[training].std(axis=0)
-    calendar, center, unit = calendar_columns(grid), float(volume[training].mean()), float(volume[training].std())
-    found = {"volume": volume, "center": center, "unit": unit, "starts": window_starts(grid), "observed": observed}
+    calendar, center, unit = (
+        calendar_columns(grid),
+        float(volume[training].mean()),
+        float(volume[training].std()),
+    )
+    found = {
+        "volume": volume,
+        "center": center,
+        "unit": unit,
+        "starts": window_starts(grid),
+        "observed": observed,
+    }
     return {
         **found,
         "target": (volume - center) / unit,
@@ -92,12 +123,19 @@ def series(raw: pl.DataFrame) -> dict[str, Any]:
 
 
 def forecasts(
-    kind: seq2seq.Kind, seed: int, settings: Settings, *, train: str = "train", tune: str = "held out"
+    kind: seq2seq.Kind,
+    seed: int,
+    settings: Settings,
+    *,
+    train: str = "train",
+    tune: str = "held out",
 ) -> Arrays:
     """Train one forecaster before 2017; predict the period that tunes and the test period (rows: observed hours)."""
     data = series(traffic())
     volume, center, unit = data["volume"], data["center"], data["unit"]
-    params = seq2seq.train(batches(data, train, settings["batch"], seed=seed), kind, settings, seed=seed)
+    params = seq2seq.train(
+        batches(data, train, settings["batch"], seed=seed), kind, settings, seed=seed
+    )
     found: Arrays = {}
     for name, period in (("held out", tune), ("test", "test")):
         starts = data["starts"][period][:: settings["stride"]]
@@ -122,7 +160,9 @@ def features(part: Arrays, period: str, lags: int = SEEN_ERRORS) -> Any:
     columns = [y_pred, y_pred - lower, hour % 24, hour % WEEK]
     for lag in range(1, lags + 1):
         follows = hour[lag:] - hour[:-lag] == lag
-        columns.append(np.concatenate([np.full(lag, np.nan), np.where(follows, error[:-lag], np.nan)]))
+        columns.append(
+            np.concatenate([np.full(lag, np.nan), np.where(follows, error[:-lag], np.nan)])
+        )
         columns.append(np.abs(columns[-1]))
     return np.column_stack(columns)
 
@@ -132,14 +172,22 @@ def online_trees(part: Arrays, lags: int = SEEN_ERRORS, *, tuned: bool = True) -
 
     The bands of that half-year, which tune the scale, come from trees that have not seen the same fifth of its weeks.
     """
-    model = HistGradientBoostingRegressor(max_iter=100, max_leaf_nodes=15, learning_rate=0.05, random_state=0)
+    model = HistGradientBoostingRegressor(
+        max_iter=100, max_leaf_nodes=15, learning_rate=0.05, random_state=0
+    )
     y_true, y_pred, *_ = part["held out"]
-    X, error, week = features(part, "held out", lags), np.abs(y_true - y_pred), part["held out hour"] // WEEK
+    X, error, week = (
+        features(part, "held out", lags),
+        np.abs(y_true - y_pred),
+        part["held out hour"] // WEEK,
+    )
     bands = {"test": model.fit(X, error).predict(features(part, "test", lags))}
     if tuned:
         bands["held out"] = cross_val_predict(model, X, error, groups=week, cv=GroupKFold(5))
     smallest = 0.05 * error.mean()
-    return part | {name: banded(part[name], np.maximum(band, smallest)) for name, band in bands.items()}
+    return part | {
+        name: banded(part[name], np.maximum(band, smallest)) for name, band in bands.items()
+    }
 
 
 # ---- readings
@@ -156,8 +204,16 @@ def cells_of(name: str, part: Arrays) -> Cells:
     model, reference = found
     error = float(np.mean(np.abs(test.y_true - test.y_pred)))
     return {
-        **row(BANDWIDTH, name, {measure: 100 * curve.gain(miss_rate=span) for measure, span in RANGES.items()}),
-        **row(EXCESS, name, {measure: 100 * (1 - model[measure] / reference[measure]) for measure in model}),
+        **row(
+            BANDWIDTH,
+            name,
+            {measure: 100 * curve.gain(miss_rate=span) for measure, span in RANGES.items()},
+        ),
+        **row(
+            EXCESS,
+            name,
+            {measure: 100 * (1 - model[measure] / reference[measure]) for measure in model},
+        ),
         **row(EARLIER, name, {"BM": 100 * before.gain(), "ED": 100 * before.gain(axes=ED)}),
         **row(FORECAST, name, {"mean absolute error": error}),
     }
@@ -176,8 +232,13 @@ def judge(reading: str, parts: Parts, seed: int) -> Findings:
     for name, part in chosen.items():
         cells |= cells_of(name, part)
     for name in ("JMS", ONLINE) if reading == SECOND else ():
-        shown = {label: intervals(online_trees(parts[name], lags, tuned=False)) for label, lags in LAGS.items()}
-        cells |= row(SEEN, name, {label: 100 * UCC(iv).gain(axes=ED) for label, iv in shown.items()})
+        shown = {
+            label: intervals(online_trees(parts[name], lags, tuned=False))
+            for label, lags in LAGS.items()
+        }
+        cells |= row(
+            SEEN, name, {label: 100 * UCC(iv).gain(axes=ED) for label, iv in shown.items()}
+        )
     models = {name: intervals(part) for name, part in chosen.items()}
     week = chosen[jms]["test hour"] // WEEK
 
@@ -185,8 +246,15 @@ def judge(reading: str, parts: Parts, seed: int) -> Findings:
         pairs = ({"model": models[name], "constant": flat(models[name])} for name in names)
         return all(all_differ(pair, axes=axes, seed=seed, block=week) for pair in pairs)
 
-    wanted = [*((BANDWIDTH, measure) for measure in RANGES), (EXCESS, "area"), (EXCESS, "cost"), (EXCESS, "MAE")]
-    area, low, high, excess, cost, mae = ([cells[t, name, m] for name in (jms, jmv, doms)] for t, m in wanted)
+    wanted = [
+        *((BANDWIDTH, measure) for measure in RANGES),
+        (EXCESS, "area"),
+        (EXCESS, "cost"),
+        (EXCESS, "MAE"),
+    ]
+    area, low, high, excess, cost, mae = (
+        [cells[t, name, m] for name in (jms, jmv, doms)] for t, m in wanted
+    )
     crossed = [crossing(models[name], flat(models[name]), axes=BM) for name in (jms, jmv, doms)]
     claims = {
         "JMS and JMV gain": min(area[:2]) > 0,
@@ -214,12 +282,18 @@ def draw(parts: Parts) -> Figures:
     figure, panels = canvas(2, rows=4)
     for place, (first, *more) in enumerate((("JMS",), (TREES, ONLINE), ("JMV",), ("DOMS",))):
         iv = intervals(found[first])
-        models = {first: iv, "Constant": flat(iv), **{name: intervals(found[name]) for name in more}}
+        models = {
+            first: iv,
+            "Constant": flat(iv),
+            **{name: intervals(found[name]) for name in more},
+        }
         for ax, axes in zip(panels[2 * place :], (ED, BM), strict=False):
             draw_curves(ax, models, axes)
     return {"traffic-ucc": figure}
 
 
 TUNED_INSIDE = partial(forecasts, "dropout", train="outside", tune="inside")
-WORK = {name: partial(forecasts, kind) for name, kind in (MODELS | {ONLINE: "online"}).items()} | {INSIDE: TUNED_INSIDE}
+WORK = {name: partial(forecasts, kind) for name, kind in (MODELS | {ONLINE: "online"}).items()} | {
+    INSIDE: TUNED_INSIDE
+}
 EXPERIMENT = Experiment("traffic", WORK, judge, draw, (FIRST, SECOND))

@@ -30,7 +30,10 @@ def judge(test: Models, cells: Cells, unit: float, _seed: int) -> dict[str, bool
         cells |= row(JUMP, name, {"at bandwidth": place, "fall within 0.1 sd, %": 100 * fall})
     place, fall = jumps["GBR-Weak"]
     pairs = [(name, axes) for name in test for axes in ("ED", "BM")]
-    above = [cells[SUMMARY, n, f"{axes} cost"] / cells[SUMMARY, n, f"{axes} optimal cost"] for n, axes in pairs]
+    above = [
+        cells[SUMMARY, n, f"{axes} cost"] / cells[SUMMARY, n, f"{axes} optimal cost"]
+        for n, axes in pairs
+    ]
     return {
         "Meta is smallest on ED": smallest(cells, "ED area", "Meta", test),
         "Meta is smallest on BM": smallest(cells, "BM area", "Meta", test),

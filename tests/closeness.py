@@ -66,7 +66,12 @@ def extent(oracle: Oracle, metric: str) -> Fraction:
 
 
 # Pairs whose area is a sum of positive terms over scales; all others subtract.
-SUMS = {("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("bandwidth", "deficit"), ("bandwidth", "bandwidth")}
+SUMS = {
+    ("bandwidth", "miss_rate"),
+    ("miss_rate", "bandwidth"),
+    ("bandwidth", "deficit"),
+    ("bandwidth", "bandwidth"),
+}
 
 
 def area_slack(oracle: Oracle, x: str, y: str) -> Fraction:

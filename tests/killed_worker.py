@@ -36,7 +36,12 @@ def write(folder: Path) -> None:
     for i in range(PARTS):
         p, sigma = rng.normal(size=ROWS), np.exp(rng.normal(size=ROWS))
         bands = sigma * rng.uniform(0.5, 2, size=(2, ROWS))
-        data = {"y_true": p + sigma * rng.normal(size=ROWS), "y_pred": p, "lower": p - bands[0], "upper": p + bands[1]}
+        data = {
+            "y_true": p + sigma * rng.normal(size=ROWS),
+            "y_pred": p,
+            "lower": p - bands[0],
+            "upper": p + bands[1],
+        }
         pl.DataFrame(data).write_parquet(folder / f"{i:02}.parquet")
 
 
@@ -49,7 +54,9 @@ def ends(frame: Any) -> list[float]:
 def answer(frame: Any, expected: tuple[UCCSketch, list[float]], found: Found) -> None:
     """Note whether sketch and intervals are the expected ones, others, or an error."""
     try:
-        same = UCCSketch.from_frame(frame) == expected[0] and np.allclose(ends(frame), expected[1], rtol=1e-9)
+        same = UCCSketch.from_frame(frame) == expected[0] and np.allclose(
+            ends(frame), expected[1], rtol=1e-9
+        )
         found["outcome"] = "same" if same else "wrong"
     except Exception as error:  # noqa: BLE001  # any error will do, a wrong number will not
         found["outcome"] = f"error: {type(error).__name__}"
@@ -86,15 +93,24 @@ def dask(folder: Path, expected: tuple[UCCSketch, list[float]], found: Found) ->
     def marks() -> list[str]:
         return [path.name for path in folder.glob("*.read")]
 
-    options: Any = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options: Any = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
-        frame = dd.from_map(part, sorted(map(str, folder.glob("*.parquet"))), meta=part(str(folder / "00.parquet")))
+        frame = dd.from_map(
+            part, sorted(map(str, folder.glob("*.parquet"))), meta=part(str(folder / "00.parquet"))
+        )
         for path in folder.glob("*.read"):
             path.unlink()
         watched(lambda: len(marks()), lambda: int(marks()[0].split(".")[-2]), found)
         answer(frame, expected, found)
         found["outcome"] += (
-            "" if len(marks()) > PARTS or "error" in found["outcome"] else ", but nothing was done again"
+            ""
+            if len(marks()) > PARTS or "error" in found["outcome"]
+            else ", but nothing was done again"
         )
 
 
@@ -122,7 +138,10 @@ def spark(folder: Path, expected: tuple[UCCSketch, list[float]], found: Found) -
 
     def done() -> int:
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        return max((stage.numCompletedTasks for stage in stages if stage and stage.numTasks >= PARTS), default=0)
+        return max(
+            (stage.numCompletedTasks for stage in stages if stage and stage.numTasks >= PARTS),
+            default=0,
+        )
 
     def is_executor(child: Any) -> bool:
         try:
@@ -131,11 +150,19 @@ def spark(folder: Path, expected: tuple[UCCSketch, list[float]], found: Found) -
             return False
 
     def worker() -> int:
-        return int(next(child.pid for child in psutil.Process().children(recursive=True) if is_executor(child)))
+        return int(
+            next(
+                child.pid
+                for child in psutil.Process().children(recursive=True)
+                if is_executor(child)
+            )
+        )
 
     watched(done, worker, found)
     answer(session.read.parquet(str(folder)), expected, found)
-    work = Path(pyspark.__file__).parent / "work"  # where a local cluster keeps the logs of its executors
+    work = (
+        Path(pyspark.__file__).parent / "work"
+    )  # where a local cluster keeps the logs of its executors
     application = session.sparkContext.applicationId
     session.stop()
     shutil.rmtree(work / application, ignore_errors=True)

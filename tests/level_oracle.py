@@ -61,7 +61,9 @@ class LevelsOracle(Oracle):
         assert isinstance(row, LevelRow)
         if row.error == 0:
             return Fraction(0)
-        for (left, right), (low, high) in zip(pairwise(row.knots), pairwise(row.actives), strict=True):
+        for (left, right), (low, high) in zip(
+            pairwise(row.knots), pairwise(row.actives), strict=True
+        ):
             if high >= row.error:
                 return left + (right - left) * (row.error - low) / (high - low)
         return row.error / row.actives[-1] if row.actives[-1] else inf
@@ -110,10 +112,17 @@ class LevelsOracle(Oracle):
     def at(self, t: Fraction) -> Oracle:
         """The intervals at one place, as a model with a single level."""
         bounds = ((row, row.bounds("levels", t)) for row in self.rows)
-        return Oracle([Row(r.y_true, r.y_pred, r.y_pred - low, up - r.y_pred, r.weight) for r, (low, up) in bounds])
+        return Oracle(
+            [
+                Row(r.y_true, r.y_pred, r.y_pred - low, up - r.y_pred, r.weight)
+                for r, (low, up) in bounds
+            ]
+        )
 
     def constant(self) -> Oracle:
-        return Oracle([Row(r.y_true, r.y_pred, Fraction(1), Fraction(1), r.weight) for r in self.rows])
+        return Oracle(
+            [Row(r.y_true, r.y_pred, Fraction(1), Fraction(1), r.weight) for r in self.rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -125,16 +134,24 @@ class Nested:
 
     def curve(self) -> ucc.UCC:
         """The package's curve; other rows are drawn where it must refuse these, and does."""
-        c = ucc.UCC.from_levels({name: data.intervals() for name, data in zip(self.names, self.levels, strict=True)})
+        c = ucc.UCC.from_levels(
+            {name: data.intervals() for name, data in zip(self.names, self.levels, strict=True)}
+        )
         rows = self.oracle().rows
-        slopes = [step for row in rows for bands in (row.lowers, row.uppers) for step in row.slopes(bands)]
+        slopes = [
+            step for row in rows for bands in (row.lowers, row.uppers) for step in row.slopes(bands)
+        ]
         refused_beyond(c, float(max(slopes)), float(sum(row.weight * row.error for row in rows)))
         return c
 
     def delivered(self, coverage: float) -> Oracle:
         """The model's own interval of a level, interpolated between two; the widest one above it."""
         level = min(coverage, self.names[-1])
-        place = Fraction(level / self.names[-1]) if level in self.names else Fraction(level) / Fraction(self.names[-1])
+        place = (
+            Fraction(level / self.names[-1])
+            if level in self.names
+            else Fraction(level) / Fraction(self.names[-1])
+        )
         return self.oracle().at(place)
 
     def oracle(self) -> LevelsOracle:
@@ -149,14 +166,20 @@ class Nested:
             )
             y, p = Fraction(widest.y_true[i]), Fraction(widest.y_pred[i])
             if weight:
-                rows.append(LevelRow(y, p, lowers[-1], uppers[-1], weight / sum(weights), knots, lowers, uppers))
+                rows.append(
+                    LevelRow(
+                        y, p, lowers[-1], uppers[-1], weight / sum(weights), knots, lowers, uppers
+                    )
+                )
         return LevelsOracle(rows)
 
 
 @st.composite
 def nested(draw: st.DrawFn, *, weighted: bool = True, rounded: bool = True) -> Nested:
     """Rows of one to four levels, each as wide as the one inside or wider; quarters, so that ties abound, or floats."""
-    names = draw(st.sampled_from([(0.5,), (0.5, 1 - 1e-9), (0.2, 0.25, 0.8), (0.5, 0.8, 0.9, 0.95)]))
+    names = draw(
+        st.sampled_from([(0.5,), (0.5, 1 - 1e-9), (0.2, 0.25, 0.8), (0.5, 0.8, 0.9, 0.95)])
+    )
     rows = mixed if rounded else dyadic
     inner = draw(rows(max_size=6, weighted=weighted, never=draw(st.booleans())))
     levels, n = [inner], len(inner.y_true)

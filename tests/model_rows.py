@@ -8,7 +8,16 @@ from typing import Any
 from uccurve.crossings import Crossings
 from uccurve.estimate import Estimate, Move
 from uccurve.points import Decomposition, OperatingPoint
-from uccurve.results import Assessment, AssessmentSettings, Choice, Comparison, Missing, ModelRow, Segment, Verdict
+from uccurve.results import (
+    Assessment,
+    AssessmentSettings,
+    Choice,
+    Comparison,
+    Missing,
+    ModelRow,
+    Segment,
+    Verdict,
+)
 from uccurve.words.verdict import worded
 
 SETTINGS = AssessmentSettings(
@@ -23,7 +32,13 @@ OPEN = replace(SETTINGS, coverage=None, ranked_by="crps")
 PROMISES = {"kept": 0.904, "too narrow": 0.839, "too wide": 0.957, "unclear": 0.871, None: 0.871}
 UNREACHABLE = Estimate(inf, inf, inf)
 POINT = OperatingPoint(
-    scale=1.0, shift=0.0, miss_rate=0.096, bandwidth=710.3, excess=402.5, deficit=17.1, overshoot=420.9
+    scale=1.0,
+    shift=0.0,
+    miss_rate=0.096,
+    bandwidth=710.3,
+    excess=402.5,
+    deficit=17.1,
+    overshoot=420.9,
 )
 PLANES = ("bandwidth_miss_rate", "bandwidth_deficit", "excess_deficit")
 
@@ -69,7 +84,9 @@ def row(name: str = "OLS", rank: int = 1, **given: Any) -> ModelRow:
     promise = given.get("promise", "kept")
     values: dict[str, Any] = {
         "n": 2000,
-        "coverage": Estimate(PROMISES[promise], PROMISES[promise] - 0.013, PROMISES[promise] + 0.012),
+        "coverage": Estimate(
+            PROMISES[promise], PROMISES[promise] - 0.013, PROMISES[promise] + 0.012
+        ),
         "promise": promise,
         "missed_above": 0.06,
         "missed_below": 0.036,

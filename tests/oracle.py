@@ -48,7 +48,9 @@ class Row:
     def bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
         if vary == "scale":
             return self.y_pred - t * self.lower_band, self.y_pred + t * self.upper_band
-        return self.y_pred - max(Fraction(0), self.lower_band + t), self.y_pred + max(Fraction(0), self.upper_band + t)
+        return self.y_pred - max(Fraction(0), self.lower_band + t), self.y_pred + max(
+            Fraction(0), self.upper_band + t
+        )
 
     def shares(self, lower: Fraction, upper: Fraction) -> dict[str, Fraction]:
         """What this row adds to each metric when its interval is the closed one from ``lower`` to ``upper``."""
@@ -75,7 +77,11 @@ def rows(
     exact = [Fraction(w) for w in (weight if weight is not None else [1.0] * len(y_true))]
     total = sum(exact)
     columns = zip(y_true, y_pred, lower_band, upper_band, exact, strict=True)
-    return [Row(Fraction(y), Fraction(p), Fraction(lo), Fraction(up), w / total) for y, p, lo, up, w in columns if w]
+    return [
+        Row(Fraction(y), Fraction(p), Fraction(lo), Fraction(up), w / total)
+        for y, p, lo, up, w in columns
+        if w
+    ]
 
 
 class Oracle:
@@ -144,7 +150,9 @@ class Oracle:
 
     def reach(self, metric: str, level: Level) -> Fraction | None:
         """Smallest value on the curve at which a rising metric is at least, a falling one at most, the level."""
-        if metric == "miss_rate":  # a level is the float a caller can write, 0.3 for three rows of ten
+        if (
+            metric == "miss_rate"
+        ):  # a level is the float a caller can write, 0.3 for three rows of ten
             reached = [t for t in self.breakpoints if float(self.value(metric, t)) <= level]
             return reached[0] if reached else None
         sign = -1 if metric == "deficit" else 1
@@ -153,7 +161,11 @@ class Oracle:
         for t in self.breakpoints:
             now = sign * self.value(metric, t)
             if now >= goal:
-                return t if before is None else before[0] + (t - before[0]) * (goal - before[1]) / (now - before[1])
+                return (
+                    t
+                    if before is None
+                    else before[0] + (t - before[0]) * (goal - before[1]) / (now - before[1])
+                )
             before = (t, now)
         return None
 
@@ -193,8 +205,14 @@ class Oracle:
         scores = []
         for i, lower in enumerate(observed):
             for upper in observed[i:]:
-                below = sum((row.weight * max(lower - row.y_true, Fraction(0)) for row in self.rows), Fraction(0))
-                above = sum((row.weight * max(row.y_true - upper, Fraction(0)) for row in self.rows), Fraction(0))
+                below = sum(
+                    (row.weight * max(lower - row.y_true, Fraction(0)) for row in self.rows),
+                    Fraction(0),
+                )
+                above = sum(
+                    (row.weight * max(row.y_true - upper, Fraction(0)) for row in self.rows),
+                    Fraction(0),
+                )
                 scores.append(upper - lower + 2 / alpha * (below + above))
         return min(scores)
 
@@ -257,11 +275,17 @@ class Oracle:
 
     def constant(self) -> Oracle:
         """The reference: the same errors with equal bands everywhere."""
-        width = sum((row.weight * (row.lower_band + row.upper_band) for row in self.rows), Fraction(0))
+        width = sum(
+            (row.weight * (row.lower_band + row.upper_band) for row in self.rows), Fraction(0)
+        )
         band = width / 2 or Fraction(1)
-        return Oracle([replace(row, lower_band=band, upper_band=band) for row in self.rows], self.vary)
+        return Oracle(
+            [replace(row, lower_band=band, upper_band=band) for row in self.rows], self.vary
+        )
 
-    def gain(self, x: str, y: str, within: Range | None = None, reference: Oracle | None = None) -> Fraction | float:
+    def gain(
+        self, x: str, y: str, within: Range | None = None, reference: Oracle | None = None
+    ) -> Fraction | float:
         theirs = (reference or self.constant()).area(x, y, within)
         return (theirs - self.area(x, y, within)) / theirs
 
@@ -274,8 +298,16 @@ class Oracle:
         for left, right in pairwise(self.breakpoints):
             step = abs(self.value(x, right) - self.value(x, left))
             for i, row in enumerate(self.rows):
-                before, after = (row.weight * row.shares(*row.bounds(self.vary, t))[y] for t in (left, right))
-                parts[i] += step * (after if x == "miss_rate" else before if y == "miss_rate" else (before + after) / 2)
+                before, after = (
+                    row.weight * row.shares(*row.bounds(self.vary, t))[y] for t in (left, right)
+                )
+                parts[i] += step * (
+                    after
+                    if x == "miss_rate"
+                    else before
+                    if y == "miss_rate"
+                    else (before + after) / 2
+                )
         parts.sort(reverse=True)
         return next(n for n in range(1, len(parts) + 1) if sum(parts[:n]) >= share * sum(parts))
 

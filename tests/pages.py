@@ -43,7 +43,9 @@ def _steps(lines: list[str]) -> Iterator[Step]:
             end = next(i for i in range(number + 1, len(lines)) if lines[i].strip() == "```")
             yield Step(fence[1], "\n".join(lines[number + 1 : end]) + "\n", number + 2)
             number = end
-        elif line.startswith("    ") and line.strip().startswith(tuple(f"{word} " for word in COMMANDS)):
+        elif line.startswith("    ") and line.strip().startswith(
+            tuple(f"{word} " for word in COMMANDS)
+        ):
             yield Step("sh", line.strip() + "\n", number + 1)
         number += 1
 
@@ -77,7 +79,9 @@ class Reader:
                 self._same(step, where)
 
     def _prompts(self, step: Step, where: str) -> None:
-        test = doctest.DocTestParser().get_doctest(step.text, self.names, where, str(self.page), step.line - 1)
+        test = doctest.DocTestParser().get_doctest(
+            step.text, self.names, where, str(self.page), step.line - 1
+        )
         report: list[str] = []
         runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
         runner.run(test, out=report.append, clear_globs=False)
@@ -112,7 +116,12 @@ def environment() -> dict[str, str]:
     import os
 
     here = str(Path(sys.executable).parent)
-    return {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1", "COLUMNS": "160"}
+    return {
+        **os.environ,
+        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
+        "NO_COLOR": "1",
+        "COLUMNS": "160",
+    }
 
 
 def commands(page: Path, word: str) -> list[str]:

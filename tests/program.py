@@ -41,7 +41,9 @@ def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
         for place, file in enumerate(files):
             os.dup2(file.fileno(), place)
         with ExitStack() as stack:
-            for place, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+            for place, (name, mode) in enumerate(
+                {"stdin": "r", "stdout": "w", "stderr": "w"}.items()
+            ):
                 stream = stack.enter_context(open(place, mode, encoding="utf-8", closefd=False))
                 stack.enter_context(patch.object(sys, name, stream))
             yield

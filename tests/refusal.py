@@ -22,7 +22,11 @@ METRICS = "bandwidth, miss_rate, excess, deficit, overshoot"
 
 
 def refused(
-    sentence: str, call: Callable[..., object], *args: Any, error: type[Exception] = ValueError, **options: Any
+    sentence: str,
+    call: Callable[..., object],
+    *args: Any,
+    error: type[Exception] = ValueError,
+    **options: Any,
 ) -> None:
     """Fail unless the call raises this error with this sentence, word by word."""
     with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
@@ -30,11 +34,15 @@ def refused(
 
 
 def bounds(**changes: Any) -> ucc.Intervals:
-    return ucc.Intervals.from_bounds(**{"y_true": Y, "y_pred": P, "lower": LOWER, "upper": UPPER, **changes})
+    return ucc.Intervals.from_bounds(
+        **{"y_true": Y, "y_pred": P, "lower": LOWER, "upper": UPPER, **changes}
+    )
 
 
 def bands(**changes: Any) -> ucc.Intervals:
-    return ucc.Intervals.from_bands(**{"y_true": Y, "y_pred": P, "lower_band": [1.0, 1.0, 1.0], **changes})
+    return ucc.Intervals.from_bands(
+        **{"y_true": Y, "y_pred": P, "lower_band": [1.0, 1.0, 1.0], **changes}
+    )
 
 
 def two(column: list[float]) -> Any:

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import uccurve as ucc
 from oracle import PAIRS, Oracle, rows
 
-LIMIT = 2.0**53 * 1e-9  # about 9e6: the widest band, in mean errors, up to which a shift is added to nine digits
+LIMIT = (
+    2.0**53 * 1e-9
+)  # about 9e6: the widest band, in mean errors, up to which a shift is added to nine digits
 COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")
 Cell = tuple[float, float, float, float]  # y_pred, error, lower band, upper band
 
@@ -31,14 +33,18 @@ class Data:
     weight: tuple[float, ...] | None = None
 
     def intervals(self) -> ucc.Intervals:
-        return ucc.Intervals.from_bands(self.y_true, self.y_pred, self.lower_band, self.upper_band, weight=self.weight)
+        return ucc.Intervals.from_bands(
+            self.y_true, self.y_pred, self.lower_band, self.upper_band, weight=self.weight
+        )
 
     def curve(self, vary: str = "scale") -> Any:
         """The package's curve; typed loosely because the tests call it with names from a list."""
         return curve(self.intervals(), vary)
 
     def oracle(self, vary: str = "scale") -> Oracle:
-        return Oracle(rows(self.y_true, self.y_pred, self.lower_band, self.upper_band, self.weight), vary)
+        return Oracle(
+            rows(self.y_true, self.y_pred, self.lower_band, self.upper_band, self.weight), vary
+        )
 
 
 def curve(iv: ucc.Intervals, vary: str = "scale") -> Any:
@@ -75,7 +81,10 @@ def refused_beyond(c: ucc.UCC, widest: float, error: float) -> None:
     if not widest > LIMIT * error > 0:
         return
     if widest > LIMIT * error * (1 + 1e-9):  # else rounding decides
-        with pytest.raises(ValueError, match=r"bands and errors of comparable size: the largest band is .* mean error"):
+        with pytest.raises(
+            ValueError,
+            match=r"bands and errors of comparable size: the largest band is .* mean error",
+        ):
             c.at(1.0)
     reject()
 
@@ -88,7 +97,13 @@ def _data(cells: Sequence[Cell], weight: Sequence[float] | None, never: bool) ->
         for i, (y, p) in enumerate(zip(true, pred, strict=True)):
             upper[i] = upper[i] or (spare if y > p else 0.0)
             lower[i] = lower[i] or (spare if y < p else 0.0)
-    return Data(tuple(true), tuple(pred), tuple(lower), tuple(upper), None if weight is None else tuple(weight))
+    return Data(
+        tuple(true),
+        tuple(pred),
+        tuple(lower),
+        tuple(upper),
+        None if weight is None else tuple(weight),
+    )
 
 
 def _weights(n: int) -> st.SearchStrategy[Sequence[float]]:
@@ -98,26 +113,34 @@ def _weights(n: int) -> st.SearchStrategy[Sequence[float]]:
 
 
 @st.composite
-def _filled(draw: st.DrawFn, cell: st.SearchStrategy[Cell], max_size: int, weighted: bool, never: bool) -> Data:
+def _filled(
+    draw: st.DrawFn, cell: st.SearchStrategy[Cell], max_size: int, weighted: bool, never: bool
+) -> Data:
     many = 31 if max_size > 30 else 1  # who asks for many rows wants many
     cells = draw(st.lists(cell, min_size=many, max_size=max_size))
     weight = draw(st.one_of(st.none(), _weights(len(cells)))) if weighted else None
     return _data(cells, weight, never)
 
 
-def dyadic(max_size: int = 8, *, weighted: bool = True, never: bool = False) -> st.SearchStrategy[Data]:
+def dyadic(
+    max_size: int = 8, *, weighted: bool = True, never: bool = False
+) -> st.SearchStrategy[Data]:
     """Quarters: every error, band and shift is a float without rounding, and ties and hits on a bound abound."""
     quarter = st.integers(-12, 12).map(lambda n: n / 4)
     band = st.integers(0, 10).map(lambda n: n / 4)
     return _filled(st.tuples(quarter, quarter, band, band), max_size, weighted, never)
 
 
-def real(max_size: int = 8, *, weighted: bool = True, never: bool = False) -> st.SearchStrategy[Data]:
+def real(
+    max_size: int = 8, *, weighted: bool = True, never: bool = False
+) -> st.SearchStrategy[Data]:
     """Floats in general position, some bands zero or equal."""
     size = st.floats(1e-3, 1e3)
     band = st.one_of(size, size, st.sampled_from([0.0, 0.1, 0.3, 1.0]))
     error = st.one_of(size, size.map(lambda v: -v), st.sampled_from([0.0, 0.1, -0.3]))
-    pred = st.floats(-1e3, 1e3).map(lambda v: v if abs(v) > 1e-90 else 0.0)  # smaller ones are refused
+    pred = st.floats(-1e3, 1e3).map(
+        lambda v: v if abs(v) > 1e-90 else 0.0
+    )  # smaller ones are refused
     return _filled(st.tuples(pred, error, band, band), max_size, weighted, never)
 
 
@@ -132,8 +155,13 @@ def extreme(draw: st.DrawFn, max_size: int = 6, *, weighted: bool = True) -> Dat
     return draw(_filled(st.tuples(st.just(0.0), error, band, band), max_size, weighted, False))
 
 
-def mixed(max_size: int = 8, *, weighted: bool = True, never: bool = False) -> st.SearchStrategy[Data]:
-    return st.one_of(dyadic(max_size, weighted=weighted, never=never), real(max_size, weighted=weighted, never=never))
+def mixed(
+    max_size: int = 8, *, weighted: bool = True, never: bool = False
+) -> st.SearchStrategy[Data]:
+    return st.one_of(
+        dyadic(max_size, weighted=weighted, never=never),
+        real(max_size, weighted=weighted, never=never),
+    )
 
 
 varies = st.sampled_from(["scale", "shift"])

@@ -23,7 +23,10 @@ def mapie() -> Any:
     regressor = SplitConformalRegressor(LinearRegression(), confidence_level=LEVELS, prefit=False)
     regressor.fit(X[:150], y[:150]).conformalize(X[150:], y[150:])
     y_pred, y_pis = regressor.predict_interval(X_new)
-    return {level: ucc.Intervals.from_bounds(y_new, y_pred, *y_pis[:, :, i].T) for i, level in enumerate(LEVELS)}
+    return {
+        level: ucc.Intervals.from_bounds(y_new, y_pred, *y_pis[:, :, i].T)
+        for i, level in enumerate(LEVELS)
+    }
 
 
 def crepes() -> Any:
@@ -36,7 +39,9 @@ def crepes() -> Any:
     regressor.calibrate(X[150:], y[150:])
     y_pred = regressor.predict(X_new)
     bounds = {level: regressor.predict_int(X_new, confidence=level) for level in LEVELS}
-    return {level: ucc.Intervals.from_bounds(y_new, y_pred, *one.T) for level, one in bounds.items()}
+    return {
+        level: ucc.Intervals.from_bounds(y_new, y_pred, *one.T) for level, one in bounds.items()
+    }
 
 
 def skpro() -> Any:
@@ -56,17 +61,30 @@ def statsmodels() -> Any:
     X, X_new, y, y_new = diabetes()
     prediction = api.OLS(y, api.add_constant(X)).fit().get_prediction(api.add_constant(X_new))
     frames = {level: prediction.summary_frame(alpha=1 - level).assign(y=y_new) for level in LEVELS}
-    columns: Any = {"y_true": "y", "y_pred": "mean", "lower": "obs_ci_lower", "upper": "obs_ci_upper"}
+    columns: Any = {
+        "y_true": "y",
+        "y_pred": "mean",
+        "lower": "obs_ci_lower",
+        "upper": "obs_ci_upper",
+    }
     return {level: ucc.Intervals.from_frame(frame, **columns) for level, frame in frames.items()}
 
 
 def lightgbm() -> Any:
     library = pytest.importorskip("lightgbm")
     X, X_new, y, y_new = diabetes()
-    common = {"objective": "quantile", "n_estimators": 20, "num_leaves": 7, "verbose": -1, "n_jobs": 1}
+    common = {
+        "objective": "quantile",
+        "n_estimators": 20,
+        "num_leaves": 7,
+        "verbose": -1,
+        "n_jobs": 1,
+    }
     models = {q: library.LGBMRegressor(alpha=q, **common).fit(X, y) for q in TAILS}
     quantiles = {q: model.predict(X_new) for q, model in models.items()}
-    with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
+    with pytest.warns(
+        adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"
+    ):
         return adapters.levels_from_quantiles(y_new, quantiles, crossing="sort")
 
 
@@ -77,7 +95,9 @@ def xgboost() -> Any:
         objective="reg:quantileerror", quantile_alpha=TAILS, n_estimators=20, max_depth=2, n_jobs=1
     )
     found = dict(zip(TAILS, model.fit(X, y).predict(X_new).T, strict=True))
-    with pytest.warns(adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"):
+    with pytest.warns(
+        adapters.SortedQuantilesWarning, match=r"sorted crossing quantiles in \d+ of 142 rows"
+    ):
         return adapters.levels_from_quantiles(y_new, found, crossing="sort")
 
 
@@ -94,7 +114,9 @@ def scipy() -> Any:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=60)
     dist = stats.norm(loc=mean, scale=1.2)
-    return adapters.levels_from_quantiles(mean + rng.normal(size=60), {q: dist.ppf(q) for q in TAILS})
+    return adapters.levels_from_quantiles(
+        mean + rng.normal(size=60), {q: dist.ppf(q) for q in TAILS}
+    )
 
 
 def nixtla() -> Any:
@@ -102,12 +124,18 @@ def nixtla() -> Any:
     rng = np.random.default_rng(0)
     y, centre = rng.normal(size=60), rng.normal(size=60) / 4
     half = {80: 1.3, 95: 2.0}
-    sides = {f"ETS-{side}-{n}": centre + sign * w for n, w in half.items() for side, sign in (("lo", -1), ("hi", 1))}
+    sides = {
+        f"ETS-{side}-{n}": centre + sign * w
+        for n, w in half.items()
+        for side, sign in (("lo", -1), ("hi", 1))
+    }
     return adapters.models_from_frame(pandas.DataFrame({"y": y, "ETS": centre, **sides}))["ETS"]
 
 
 @pytest.mark.parametrize(
-    "predicted", [mapie, crepes, skpro, statsmodels, lightgbm, xgboost, arviz, scipy, nixtla], ids=lambda f: f.__name__
+    "predicted",
+    [mapie, crepes, skpro, statsmodels, lightgbm, xgboost, arviz, scipy, nixtla],
+    ids=lambda f: f.__name__,
 )
 def test_levels_are_assessed_as_one_model(predicted: Callable[[], Any]) -> None:
     levels = predicted()

@@ -25,8 +25,13 @@ def test_intervals_of_several_confidences_make_a_curve() -> None:
     difficulty = DifficultyEstimator()
     difficulty.fit(X[:150], y=y[:150], scaler=True)
     for regressor in (wrapped(), wrapped(de=difficulty), wrapped(cps=True, seed=0)):
-        y_pred, bounds = regressor.predict(X_new), {c: regressor.predict_int(X_new, confidence=c) for c in (0.5, 0.9)}
-        found = {level: ucc.Intervals.from_bounds(y_new, y_pred, *one.T) for level, one in bounds.items()}
+        y_pred, bounds = (
+            regressor.predict(X_new),
+            {c: regressor.predict_int(X_new, confidence=c) for c in (0.5, 0.9)},
+        )
+        found = {
+            level: ucc.Intervals.from_bounds(y_new, y_pred, *one.T) for level, one in bounds.items()
+        }
         assert ucc.UCC.from_levels(found).levels == (0.5, 0.9)
 
 

@@ -85,7 +85,9 @@ def frame(columns: str) -> Any:
         (NEURALPROPHET, {"yhat1": [0.9]}),
     ],
 )
-def test_the_models_and_levels_of_a_library_s_frame_are_found(columns: str, levels: dict[str, Any]) -> None:
+def test_the_models_and_levels_of_a_library_s_frame_are_found(
+    columns: str, levels: dict[str, Any]
+) -> None:
     found = models_from_frame(frame(columns))
     assert {name: list(one) if isinstance(one, dict) else None for name, one in found.items()} == {
         name: own if len(own) > 1 else None for name, own in levels.items()
@@ -97,7 +99,13 @@ def test_the_models_and_levels_of_a_library_s_frame_are_found(columns: str, leve
     for name, own in levels.items():
         one = found[name]
         for level in own:
-            assert_same(one[level] if isinstance(one, dict) else one, TRUE, CENTRE, CENTRE - level, CENTRE + level)
+            assert_same(
+                one[level] if isinstance(one, dict) else one,
+                TRUE,
+                CENTRE,
+                CENTRE - level,
+                CENTRE + level,
+            )
 
 
 def test_a_model_that_cannot_predict_the_first_rows_takes_them_from_all_models() -> None:
@@ -106,7 +114,9 @@ def test_a_model_that_cannot_predict_the_first_rows_takes_them_from_all_models()
         "unique_id, ds, y, ETS: 0, ETS-lo-90: -90, ETS-hi-90: 90, Naive: 0, Naive-lo-90: -90, Naive-hi-90: 90"
     )
     fitted.loc[:6, ["Naive", "Naive-lo-90", "Naive-hi-90"]] = np.nan
-    with pytest.raises(ValueError, match=r"^Naive: `y_pred` must be finite: 7 of 60 rows are not, first row 0"):
+    with pytest.raises(
+        ValueError, match=r"^Naive: `y_pred` must be finite: 7 of 60 rows are not, first row 0"
+    ):
         models_from_frame(fitted)
     with pytest.warns(ucc.DroppedRowsWarning, match="dropped 7 of 60 rows") as told:
         complete = models_from_frame(fitted, missing="drop")
@@ -120,7 +130,12 @@ def test_bootstrapped_predictions_are_samples() -> None:
     # skforecast 0.26.0, predict_bootstrapping and backtesting_forecaster(interval="bootstrapping")
     draws = CENTRE + RNG.normal(size=(150, ROWS))
     boot = pd.DataFrame(
-        {"fold": 0, "pred": CENTRE, **{f"pred_boot_{i}": draw for i, draw in enumerate(draws)}, "y": TRUE}
+        {
+            "fold": 0,
+            "pred": CENTRE,
+            **{f"pred_boot_{i}": draw for i, draw in enumerate(draws)},
+            "y": TRUE,
+        }
     )
     found = models_from_frame(boot)["model"]
     assert isinstance(found, dict)
@@ -131,10 +146,14 @@ def test_bootstrapped_predictions_are_samples() -> None:
 
 def test_quantiles_may_be_named_by_numbers() -> None:
     # sktime 1.2.0, predict_quantiles(alpha=[0.05, 0.5, 0.95])["sales"]: the alphas are floats
-    found = models_from_frame(pd.DataFrame({0.05: CENTRE - 2, 0.5: CENTRE, 0.95: CENTRE + 2, "y": TRUE}))["model"]
+    found = models_from_frame(
+        pd.DataFrame({0.05: CENTRE - 2, 0.5: CENTRE, 0.95: CENTRE + 2, "y": TRUE})
+    )["model"]
     assert_same(found, TRUE, CENTRE, CENTRE - 2, CENTRE + 2)  # type: ignore[arg-type]  # one level is Intervals
     whole = pd.DataFrame({("sales", 0.9, "lower"): CENTRE, ("sales", 0.9, "upper"): CENTRE})
-    with pytest.raises(TypeError, match=r"it has \('sales', 0.9, 'lower'\). Hint: choose the variable"):
+    with pytest.raises(
+        TypeError, match=r"it has \('sales', 0.9, 'lower'\). Hint: choose the variable"
+    ):
         models_from_frame(whole)
 
 
@@ -149,8 +168,12 @@ class Forecast:
 
 
 def test_forecasts_of_gluonts_are_one_quantile_after_the_other() -> None:
-    forecasts = [Forecast(CENTRE[part] + RNG.normal(size=(100, 20))) for part in np.split(np.arange(ROWS), 3)]
-    quantiles = {q: np.concatenate([f.quantile(q) for f in forecasts]) for q in (0.05, 0.25, 0.5, 0.75, 0.95)}
+    forecasts = [
+        Forecast(CENTRE[part] + RNG.normal(size=(100, 20))) for part in np.split(np.arange(ROWS), 3)
+    ]
+    quantiles = {
+        q: np.concatenate([f.quantile(q) for f in forecasts]) for q in (0.05, 0.25, 0.5, 0.75, 0.95)
+    }
     found = levels_from_quantiles(TRUE, quantiles)
     assert_same(found[0.9], TRUE, quantiles[0.5], quantiles[0.05], quantiles[0.95])
     samples = np.concatenate([f.samples for f in forecasts], axis=1)

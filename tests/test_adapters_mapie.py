@@ -24,18 +24,29 @@ SPLIT.fit(X[:150], y[:150]).conformalize(X[150:], y[150:])
 def test_one_level_of_every_regressor_is_the_output_of_mapie() -> None:
     split = SplitConformalRegressor(LinearRegression(), confidence_level=0.9, prefit=False)
     split.fit(X[:150], y[:150]).conformalize(X[150:], y[150:])
-    cross = CrossConformalRegressor(LinearRegression(), confidence_level=0.9, cv=3).fit_conformalize(X, y)
-    jackknife = JackknifeAfterBootstrapRegressor(LinearRegression(), confidence_level=0.9, resampling=30)
+    cross = CrossConformalRegressor(
+        LinearRegression(), confidence_level=0.9, cv=3
+    ).fit_conformalize(X, y)
+    jackknife = JackknifeAfterBootstrapRegressor(
+        LinearRegression(), confidence_level=0.9, resampling=30
+    )
     jackknife.fit_conformalize(X, y)
     for regressor in (split, cross, jackknife):
         y_pred, y_pis = regressor.predict_interval(X_new)
-        assert_same(from_estimator(regressor, X_new, y_new), y_new, y_pred, y_pis[:, 0, 0], y_pis[:, 1, 0])
+        assert_same(
+            from_estimator(regressor, X_new, y_new), y_new, y_pred, y_pis[:, 0, 0], y_pis[:, 1, 0]
+        )
 
 
 def test_all_levels_make_a_curve() -> None:
     y_pred, y_pis = SPLIT.predict_interval(X_new)
-    found = {level: ucc.Intervals.from_bounds(y_new, y_pred, *y_pis[:, :, i].T) for i, level in enumerate([0.8, 0.9])}
-    assert ucc.UCC.from_levels(found).at(level=0.8).miss_rate == ucc.UCC(found[0.8]).at(1.0).miss_rate
+    found = {
+        level: ucc.Intervals.from_bounds(y_new, y_pred, *y_pis[:, :, i].T)
+        for i, level in enumerate([0.8, 0.9])
+    }
+    assert (
+        ucc.UCC.from_levels(found).at(level=0.8).miss_rate == ucc.UCC(found[0.8]).at(1.0).miss_rate
+    )
 
 
 def test_a_quantile_regressor_s_point_may_lie_outside_and_then_needs_a_floor() -> None:
@@ -44,7 +55,9 @@ def test_a_quantile_regressor_s_point_may_lie_outside_and_then_needs_a_floor() -
     y_pred, y_pis = regressor.predict_interval(X_new)
     outside = (y_pred < y_pis[:, 0, 0]) | (y_pred > y_pis[:, 1, 0])
     assert outside.any()
-    with pytest.raises(ValueError, match=r"`y_pred` must lie between `lower` and `upper`.*min_band"):
+    with pytest.raises(
+        ValueError, match=r"`y_pred` must lie between `lower` and `upper`.*min_band"
+    ):
         from_estimator(regressor, X_new, y_new)
     assert from_estimator(regressor, X_new, y_new, min_band="5%").raised >= outside.sum()
 
@@ -57,4 +70,6 @@ def test_several_levels_at_once_are_not_guessed() -> None:
 
 def test_an_unfitted_regressor_says_so_itself() -> None:
     with pytest.raises(ValueError, match="conformalize before calling predict_interval"):
-        from_estimator(SplitConformalRegressor(LinearRegression(), prefit=False), X_new, np.asarray(y_new))
+        from_estimator(
+            SplitConformalRegressor(LinearRegression(), prefit=False), X_new, np.asarray(y_new)
+        )

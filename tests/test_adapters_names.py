@@ -23,17 +23,37 @@ Three = tuple[str, str, str]
     [
         (["y", "pred", "lower", "upper"], "y", {"model": ("pred", "lower", "upper")}),
         (["id", "Y_True", "Y_Pred", "LO", "HI"], "Y_True", {"model": ("Y_Pred", "LO", "HI")}),
-        ([" Y ", "Pred", "Lower Bound", "Upper  Bound"], " Y ", {"model": ("Pred", "Lower Bound", "Upper  Bound")}),
-        (["ds", "y", "yhat", "yhat_lower", "yhat_upper"], "y", {"model": ("yhat", "yhat_lower", "yhat_upper")}),
-        (["y_true", "y_pred", "y_lower", "y_upper"], "y_true", {"model": ("y_pred", "y_lower", "y_upper")}),
+        (
+            [" Y ", "Pred", "Lower Bound", "Upper  Bound"],
+            " Y ",
+            {"model": ("Pred", "Lower Bound", "Upper  Bound")},
+        ),
+        (
+            ["ds", "y", "yhat", "yhat_lower", "yhat_upper"],
+            "y",
+            {"model": ("yhat", "yhat_lower", "yhat_upper")},
+        ),
+        (
+            ["y_true", "y_pred", "y_lower", "y_upper"],
+            "y_true",
+            {"model": ("y_pred", "y_lower", "y_upper")},
+        ),
         (["y", "fit", "lwr", "upr"], "y", {"model": ("fit", "lwr", "upr")}),
         (
             ["actual", "forecast", "lower_bound", "upper_bound"],
             "actual",
             {"model": ("forecast", "lower_bound", "upper_bound")},
         ),
-        (["observed", "predicted", "lower", "upper"], "observed", {"model": ("predicted", "lower", "upper")}),
-        (["y", ".pred", ".pred_lower", ".pred_upper"], "y", {"model": (".pred", ".pred_lower", ".pred_upper")}),
+        (
+            ["observed", "predicted", "lower", "upper"],
+            "observed",
+            {"model": ("predicted", "lower", "upper")},
+        ),
+        (
+            ["y", ".pred", ".pred_lower", ".pred_upper"],
+            "y",
+            {"model": (".pred", ".pred_lower", ".pred_upper")},
+        ),
         (
             ["y", "mean", "mean_se", "mean_ci_lower", "mean_ci_upper"],
             "y",
@@ -46,17 +66,32 @@ Three = tuple[str, str, str]
         ),
         (
             [
-                *("y", "forecast_timestamp", "forecast_value", "standard_error", "confidence_level"),
+                *(
+                    "y",
+                    "forecast_timestamp",
+                    "forecast_value",
+                    "standard_error",
+                    "confidence_level",
+                ),
                 *("prediction_interval_lower_bound", "prediction_interval_upper_bound"),
                 *("confidence_interval_lower_bound", "confidence_interval_upper_bound"),
             ],
             "y",
-            {"model": ("forecast_value", "prediction_interval_lower_bound", "prediction_interval_upper_bound")},
+            {
+                "model": (
+                    "forecast_value",
+                    "prediction_interval_lower_bound",
+                    "prediction_interval_upper_bound",
+                )
+            },
         ),
         (
             ["y", "gbr_pred", "gbr_lower", "gbr_upper", "my.net.y_pred", "my.net.lo", "my.net.hi"],
             "y",
-            {"gbr": ("gbr_pred", "gbr_lower", "gbr_upper"), "my.net": ("my.net.y_pred", "my.net.lo", "my.net.hi")},
+            {
+                "gbr": ("gbr_pred", "gbr_lower", "gbr_upper"),
+                "my.net": ("my.net.y_pred", "my.net.lo", "my.net.hi"),
+            },
         ),
         (["y", "pred_a", "lower_a", "upper_a"], "y", {"a": ("pred_a", "lower_a", "upper_a")}),
         (["y", "pred_1", "lower_1", "upper_1"], "y", {"1": ("pred_1", "lower_1", "upper_1")}),
@@ -67,7 +102,9 @@ Three = tuple[str, str, str]
         (["a", "b"], None, {}),
     ],
 )
-def test_the_usual_names_are_recognised(names: list[str], y: str | None, models: dict[str, Three]) -> None:
+def test_the_usual_names_are_recognised(
+    names: list[str], y: str | None, models: dict[str, Three]
+) -> None:
     assert observed_column(names) == y
     found = model_columns(names, y=y)
     assert {name: columns.names for name, columns in found.items()} == models
@@ -90,11 +127,17 @@ def test_the_usual_names_are_recognised(names: list[str], y: str | None, models:
         (["y", "sales_q0.050", "sales_q0.500", "sales_q0.950"], "sales", "9/10"),  # darts
         (["y", "NHITS_ql0.1", "NHITS_ql0.5", "NHITS_ql0.9"], "NHITS", "4/5"),
         (["y", "TimeGPT", "TimeGPT-q-10", "TimeGPT-q-90"], "TimeGPT", "4/5"),
-        (["y", "pred", "y_0.9_lower", "y_0.9_upper"], "model", "9/10"),  # sktime, its column levels joined
+        (
+            ["y", "pred", "y_0.9_lower", "y_0.9_upper"],
+            "model",
+            "9/10",
+        ),  # sktime, its column levels joined
         (["y", "fit", "95%_lower", "95%_upper"], "model", "19/20"),
     ],
 )
-def test_names_that_tell_their_coverage_are_believed(names: list[str], model: str, coverage: str) -> None:
+def test_names_that_tell_their_coverage_are_believed(
+    names: list[str], model: str, coverage: str
+) -> None:
     found = model_columns(names, y="y")
     assert list(found) == [model]
     assert told_coverage(found.values()) == Fraction(coverage)
@@ -102,7 +145,10 @@ def test_names_that_tell_their_coverage_are_believed(names: list[str], model: st
 
 def test_several_levels_are_one_model_the_narrowest_first() -> None:
     found = model_columns(["y", "m", "m-hi-97.5", "m-lo-97.5", "m-lo-80", "m-hi-80"], y="y")
-    inner, outer = Bounds("m-lo-80", "m-hi-80", Fraction(4, 5)), Bounds("m-lo-97.5", "m-hi-97.5", Fraction(39, 40))
+    inner, outer = (
+        Bounds("m-lo-80", "m-hi-80", Fraction(4, 5)),
+        Bounds("m-lo-97.5", "m-hi-97.5", Fraction(39, 40)),
+    )
     assert found == {"m": Columns("m", (inner, outer))}
     assert told_coverage(found.values()) is None
     quantiles = model_columns(["y", "a_pred", "a_q05", "a_q10", "a_q90", "a_q95"], y="y")["a"]
@@ -116,7 +162,9 @@ def test_models_of_different_levels_tell_no_common_coverage() -> None:
 
 
 def test_a_nameless_model_gets_the_name_that_is_passed() -> None:
-    assert list(model_columns(["y", "pred", "lower", "upper"], y="y", nameless="night run")) == ["night run"]
+    assert list(model_columns(["y", "pred", "lower", "upper"], y="y", nameless="night run")) == [
+        "night run"
+    ]
 
 
 def test_a_given_observation_is_no_longer_a_candidate() -> None:
@@ -131,7 +179,10 @@ def test_a_given_observation_is_no_longer_a_candidate() -> None:
             r"`lower`, `lo` could all belong to model. Hint: rename or drop the others.",
         ),
         (["pred", "yhat", "lo", "hi"], r"`pred`, `yhat` could all belong to model."),
-        (["A", "A-lo-90", "A-hi-90", "A_pred", "A_lo", "A_hi"], r"`A-lo-90`, `A-hi-90`, `A_lo`, `A_hi` could all"),
+        (
+            ["A", "A-lo-90", "A-hi-90", "A_pred", "A_lo", "A_hi"],
+            r"`A-lo-90`, `A-hi-90`, `A_lo`, `A_hi` could all",
+        ),
     ],
 )
 def test_where_two_could_be_meant_the_person_is_asked(names: list[str], sentence: str) -> None:
@@ -141,7 +192,8 @@ def test_where_two_could_be_meant_the_person_is_asked(names: list[str], sentence
 
 def test_two_observations_are_one_too_many() -> None:
     with pytest.raises(
-        ValueError, match=r"`y`, `target` could all be the observation. Hint: choose one with `y_true`."
+        ValueError,
+        match=r"`y`, `target` could all be the observation. Hint: choose one with `y_true`.",
     ):
         observed_column(["y", "target", "pred"])
 
@@ -149,13 +201,28 @@ def test_two_observations_are_one_too_many() -> None:
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (["q05", "q10", "q50", "q95"], r"levels of model must have both bounds: `q10` has no upper bound"),
-        (["m", "m-lo-80", "m-hi-80", "m-hi-95"], r"levels of m must have both bounds: `m-hi-95` has no lower bound"),
+        (
+            ["q05", "q10", "q50", "q95"],
+            r"levels of model must have both bounds: `q10` has no upper bound",
+        ),
+        (
+            ["m", "m-lo-80", "m-hi-80", "m-hi-95"],
+            r"levels of m must have both bounds: `m-hi-95` has no lower bound",
+        ),
         (["q10", "q50"], r"levels of model must have both bounds: `q10` has no upper bound"),
         (["m", "m-lo-90"], r"levels of m must have both bounds: `m-lo-90` has no upper bound"),
-        (["m-lo-90", "m-hi-90"], r"m must have a prediction beside its bounds. Hint: add a column `m`, or its median"),
-        (["p0", "p5", "p50", "p95", "p100"], r"levels of model must lie between 0 and 1, both excluded; `p0` does not"),
-        (["m", "m-lo-90", "m-hi-90", "m-lo-100", "m-hi-100"], r"between 0 and 1, both excluded; `m-lo-100` does not"),
+        (
+            ["m-lo-90", "m-hi-90"],
+            r"m must have a prediction beside its bounds. Hint: add a column `m`, or its median",
+        ),
+        (
+            ["p0", "p5", "p50", "p95", "p100"],
+            r"levels of model must lie between 0 and 1, both excluded; `p0` does not",
+        ),
+        (
+            ["m", "m-lo-90", "m-hi-90", "m-lo-100", "m-hi-100"],
+            r"between 0 and 1, both excluded; `m-lo-100` does not",
+        ),
     ],
 )
 def test_levels_that_are_not_whole_are_refused(names: list[str], sentence: str) -> None:
@@ -164,7 +231,11 @@ def test_levels_that_are_not_whole_are_refused(names: list[str], sentence: str) 
 
 
 def test_a_lone_quantile_beside_plain_bounds_is_another_column() -> None:
-    assert model_columns(["y", "pred", "lower", "upper", "q1"], y="y")["model"].names == ("pred", "lower", "upper")
+    assert model_columns(["y", "pred", "lower", "upper", "q1"], y="y")["model"].names == (
+        "pred",
+        "lower",
+        "upper",
+    )
 
 
 def test_the_median_is_the_prediction_where_there_is_no_other() -> None:
@@ -187,7 +258,12 @@ def test_samples_are_one_model() -> None:
 
 def test_one_row_per_quantile_is_a_long_table() -> None:
     hub = ["model_id", "location", "output_type", "output_type_id", "value", "observation"]
-    assert long_columns(hub, y="observation") == ("output_type_id", "value", "model_id", "output_type")
+    assert long_columns(hub, y="observation") == (
+        "output_type_id",
+        "value",
+        "model_id",
+        "output_type",
+    )
     assert long_columns(["quantile_level", "predicted", "observed"], y="observed") == (
         "quantile_level",
         "predicted",
@@ -209,7 +285,9 @@ def test_the_target_of_a_forecast_hub_says_what_is_forecast() -> None:
         "value",
     ]
     assert observed_column(hub) is None
-    assert observed_column(["target_end_date", "location", "target", "observation"]) == "observation"
+    assert (
+        observed_column(["target_end_date", "location", "target", "observation"]) == "observation"
+    )
     assert observed_column(["timestamp", "target", "mean"]) == "target"
 
 
@@ -223,7 +301,14 @@ def test_series_times_and_horizons_are_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "level"), [("0.05", "1/20"), ("sales_q0.05", "1/20"), ("p5", "1/20"), ("mean", None), ("horizon_5", None)]
+    ("name", "level"),
+    [
+        ("0.05", "1/20"),
+        ("sales_q0.05", "1/20"),
+        ("p5", "1/20"),
+        ("mean", None),
+        ("horizon_5", None),
+    ],
 )
 def test_a_quantile_is_told_by_the_end_of_its_name(name: str, level: str | None) -> None:
     assert told_quantile(name) == (None if level is None else Fraction(level))
@@ -232,13 +317,24 @@ def test_a_quantile_is_told_by_the_end_of_its_name(name: str, level: str | None)
 @pytest.mark.parametrize(
     ("own", "sentence"),
     [
-        (("net_pred", "net_lower", "net_uper"), "net has no upper bound: `net_uper` is not recognised"),
-        (("net_prd", "net_lower", "net_upper"), "net has no prediction: `net_prd` is not recognised"),
-        (("net_pred", "net_lowr", "net_uper"), "no lower bound and upper bound: `net_lowr`, `net_uper` are not"),
+        (
+            ("net_pred", "net_lower", "net_uper"),
+            "net has no upper bound: `net_uper` is not recognised",
+        ),
+        (
+            ("net_prd", "net_lower", "net_upper"),
+            "net has no prediction: `net_prd` is not recognised",
+        ),
+        (
+            ("net_pred", "net_lowr", "net_uper"),
+            "no lower bound and upper bound: `net_lowr`, `net_uper` are not",
+        ),
         (("net_pred", "net_upper"), "net has no lower bound. Hint: rename or drop its columns"),
     ],
 )
-def test_a_misspelt_column_does_not_drop_its_model_silently(own: tuple[str, ...], sentence: str) -> None:
+def test_a_misspelt_column_does_not_drop_its_model_silently(
+    own: tuple[str, ...], sentence: str
+) -> None:
     with pytest.raises(ValueError, match=sentence):
         model_columns(["y", "flat_pred", "flat_lower", "flat_upper", *own], y="y")
 

@@ -43,7 +43,11 @@ def test_every_model_comes_by_name_and_level(frame: Any) -> None:
     for level in (50, 90):
         columns = (COLUMNS[f"AutoARIMA{end}"] for end in ("", f"-lo-{level}", f"-hi-{level}"))
         assert_same(found["AutoARIMA"][level / 100], true, *columns)
-    assert_same(found["N-HiTS"], true, *(COLUMNS[f"N-HiTS-{end}"] for end in ("median", "lo-90.0", "hi-90.0")))
+    assert_same(
+        found["N-HiTS"],
+        true,
+        *(COLUMNS[f"N-HiTS-{end}"] for end in ("median", "lo-90.0", "hi-90.0")),
+    )
     assert ucc.UCC.from_levels(found["AutoARIMA"]).levels == (0.5, 0.9)
 
 
@@ -66,7 +70,9 @@ def test_weights_and_floors_go_through() -> None:
 
 
 def test_a_frame_without_the_columns_says_which_it_has() -> None:
-    with pytest.raises(ValueError, match=r"AutoARIMA must have both bounds: `AutoARIMA-lo-90` has no upper bound"):
+    with pytest.raises(
+        ValueError, match=r"AutoARIMA must have both bounds: `AutoARIMA-lo-90` has no upper bound"
+    ):
         models_from_frame(pandas_frame(**{"AutoARIMA-hi-90": None}))
     with pytest.raises(ValueError, match=r"AutoARIMA must have a prediction beside its bounds"):
         models_from_frame(pandas_frame(AutoARIMA=None))

@@ -12,14 +12,19 @@ from uccurve.adapters import levels_from_quantiles
 
 TRUE = [3.0, 5.0]
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
-ARRAY = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.5], [4.0, 5.5], [9.0, 6.0]])  # quantiles first, as GluonTS has them
+ARRAY = np.array(
+    [[0.0, 1.0], [1.0, 2.0], [2.0, 3.5], [4.0, 5.5], [9.0, 6.0]]
+)  # quantiles first, as GluonTS has them
 
 
 @pytest.mark.parametrize(
     ("names", "values"),
     [
         (LEVELS, ARRAY),
-        (["0.05", "0.25", "0.5", "0.75", "0.95"], ARRAY),  # forecast_keys of a GluonTS QuantileForecast
+        (
+            ["0.05", "0.25", "0.5", "0.75", "0.95"],
+            ARRAY,
+        ),  # forecast_keys of a GluonTS QuantileForecast
         ([f"sales_q{q:.2f}" for q in LEVELS], ARRAY),  # components of a darts series
         (LEVELS[::-1], ARRAY[::-1]),
         (LEVELS, ARRAY.tolist()),
@@ -52,18 +57,25 @@ def test_several_outputs_or_series_keep_their_shape() -> None:
 
 def test_bad_quantiles_are_refused_in_a_sentence() -> None:
     with pytest.raises(
-        ValueError, match=r"quantiles must come in pairs q and 1 - q: 0.05 has no 0.95. Given: 0.05, 0.5"
+        ValueError,
+        match=r"quantiles must come in pairs q and 1 - q: 0.05 has no 0.95. Given: 0.05, 0.5",
     ):
         levels_from_quantiles(TRUE, named([0.05, 0.5]))
     with pytest.raises(ValueError, match="at least one pair q and 1 - q; there is the median only"):
         levels_from_quantiles(TRUE, named([0.5]))
     with pytest.raises(ValueError, match=r"quantiles must not repeat; got 0.5, q50"):
         levels_from_quantiles(TRUE, named([0.5, "q50"]))
-    with pytest.raises(ValueError, match=r"'mean' is none. Hint: leave a mean out, or pass it as y_pred"):
+    with pytest.raises(
+        ValueError, match=r"'mean' is none. Hint: leave a mean out, or pass it as y_pred"
+    ):
         levels_from_quantiles(TRUE, named(["0.1", "mean", "0.9"]))
-    with pytest.raises(ValueError, match="`quantiles` must lie between 0 and 1, both excluded; got 5"):
+    with pytest.raises(
+        ValueError, match="`quantiles` must lie between 0 and 1, both excluded; got 5"
+    ):
         levels_from_quantiles(TRUE, named([5, 95]))
-    with pytest.raises(TypeError, match="`quantiles` must map each quantile level to its values; got ndarray"):
+    with pytest.raises(
+        TypeError, match="`quantiles` must map each quantile level to its values; got ndarray"
+    ):
         levels_from_quantiles(TRUE, ARRAY)
     with pytest.raises(ValueError, match="`y_pred` must be given: there is no median"):
         levels_from_quantiles(TRUE, named([0.1, 0.9], ARRAY[[0, 4]]))
@@ -77,7 +89,9 @@ def test_crossing_quantiles_are_counted() -> None:
     crossing[3, 0] = 9.5  # above the 0.95 quantile
     with pytest.raises(ValueError, match=r"1 of 2 rows does, first row 0 \(9.5 > 9.0\)"):
         levels_from_quantiles(TRUE, named(LEVELS, crossing))
-    with pytest.raises(ValueError, match="nested in their upper bounds: 1 of 2 rows is not, first row 0"):
+    with pytest.raises(
+        ValueError, match="nested in their upper bounds: 1 of 2 rows is not, first row 0"
+    ):
         ucc.UCC.from_levels(levels_from_quantiles(TRUE, named(LEVELS, crossing), y_pred=ARRAY[2]))
 
 
@@ -99,7 +113,9 @@ def test_one_xgboost_model_brings_all_its_quantiles() -> None:
     common = {"objective": "reg:quantileerror", "n_estimators": 20, "max_depth": 2, "n_jobs": 1}
     model = xgboost.XGBRegressor(quantile_alpha=[0.1, 0.5, 0.9], **common).fit(X, y)
     columns = np.sort(model.predict(X_new).astype(np.float64), axis=1)
-    found = levels_from_quantiles(y_new, named([0.1, 0.5, 0.9], model.predict(X_new).T), min_band=0.0)[0.8]
+    found = levels_from_quantiles(
+        y_new, named([0.1, 0.5, 0.9], model.predict(X_new).T), min_band=0.0
+    )[0.8]
     crossed = (model.predict(X_new) != columns).any(axis=1)
     assert found.upper[~crossed].tolist() == columns[~crossed, 2].tolist()
     assert found.lower[~crossed].tolist() == columns[~crossed, 0].tolist()

@@ -17,9 +17,14 @@ MODEL = ResidualDouble(LinearRegression()).fit(X, y)
 
 
 def test_an_interval_frame_comes_through() -> None:
-    frame, y_pred = MODEL.predict_interval(X_new, coverage=[0.5, 0.9]), MODEL.predict(X_new)["progression"]
+    frame, y_pred = (
+        MODEL.predict_interval(X_new, coverage=[0.5, 0.9]),
+        MODEL.predict(X_new)["progression"],
+    )
     for level in (0.5, 0.9):
-        iv = ucc.Intervals.from_bounds(y_new["progression"], y_pred, *frame["progression"][level].to_numpy().T)
+        iv = ucc.Intervals.from_bounds(
+            y_new["progression"], y_pred, *frame["progression"][level].to_numpy().T
+        )
         lower, upper = (frame["progression", level, side] for side in ("lower", "upper"))
         assert_same(iv, y_new["progression"], y_pred, lower, upper)
 

@@ -21,12 +21,23 @@ def ols() -> tuple[Any, Any]:
 
 def test_frames_of_several_levels_make_a_curve() -> None:
     prediction, y_new = ols()
-    frames = {level: prediction.summary_frame(alpha=1 - level).assign(y=y_new) for level in (0.5, 0.9)}
-    columns: Any = {"y_true": "y", "y_pred": "mean", "lower": "obs_ci_lower", "upper": "obs_ci_upper"}
+    frames = {
+        level: prediction.summary_frame(alpha=1 - level).assign(y=y_new) for level in (0.5, 0.9)
+    }
+    columns: Any = {
+        "y_true": "y",
+        "y_pred": "mean",
+        "lower": "obs_ci_lower",
+        "upper": "obs_ci_upper",
+    }
     found = {level: ucc.Intervals.from_frame(frame, **columns) for level, frame in frames.items()}
-    assert_same(found[0.9], y_new, *(frames[0.9][name] for name in ("mean", "obs_ci_lower", "obs_ci_upper")))
+    assert_same(
+        found[0.9], y_new, *(frames[0.9][name] for name in ("mean", "obs_ci_lower", "obs_ci_upper"))
+    )
     assert ucc.UCC.from_levels(found).at(level=0.5).miss_rate > 0.3
-    (named,) = models_from_frame(frames[0.9]).values()  # the interval of the observation, not that of the mean
+    (named,) = models_from_frame(
+        frames[0.9]
+    ).values()  # the interval of the observation, not that of the mean
     assert isinstance(named, ucc.Intervals)
     assert named.upper.tolist() == found[0.9].upper.tolist()
 
@@ -39,12 +50,16 @@ def test_forecasts_name_their_bounds_otherwise() -> None:
 
     series = pd.Series(10 + np.random.default_rng(0).normal(size=120))
     future = series.to_numpy()[:5]
-    smooth = ETSModel(series).fit(disp=False).get_prediction(start=120, end=124).summary_frame(alpha=0.1)
+    smooth = (
+        ETSModel(series).fit(disp=False).get_prediction(start=120, end=124).summary_frame(alpha=0.1)
+    )
     arima = ARIMA(series, order=(1, 0, 0)).fit().get_forecast(5).summary_frame(alpha=0.1)
     for frame, bounds in ((smooth, "pi"), (arima, "mean_ci")):
         (found,) = models_from_frame(frame.assign(y=future)).values()
         assert isinstance(found, ucc.Intervals)
-        assert_same(found, future, frame["mean"], frame[f"{bounds}_lower"], frame[f"{bounds}_upper"])
+        assert_same(
+            found, future, frame["mean"], frame[f"{bounds}_lower"], frame[f"{bounds}_upper"]
+        )
 
 
 # ---- scipy
@@ -81,9 +96,12 @@ def test_a_standard_deviation_becomes_an_interval_of_the_level() -> None:
             assert_allclose(found.upper_band, deviations * std, rtol=1e-12)
     pipeline = make_pipeline(StandardScaler(), BayesianRidge()).fit(X, y)
     mean, std = pipeline.predict(X_new, return_std=True)
-    assert_allclose(from_estimator(pipeline, X_new, y_new).upper, mean + 1.6448536269514722 * std, rtol=1e-12)
+    assert_allclose(
+        from_estimator(pipeline, X_new, y_new).upper, mean + 1.6448536269514722 * std, rtol=1e-12
+    )
     with pytest.raises(
-        ValueError, match=r"`level` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9"
+        ValueError,
+        match=r"`level` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9",
     ):
         from_estimator(model, X_new, y_new, level=90)
 
@@ -94,7 +112,9 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
     from sklearn.preprocessing import StandardScaler
 
     X, X_new, y, y_new = diabetes()
-    with pytest.raises(TypeError, match=r"LinearRegression has neither\. Hint: wrap it, IntervalRegressor"):
+    with pytest.raises(
+        TypeError, match=r"LinearRegression has neither\. Hint: wrap it, IntervalRegressor"
+    ):
         from_estimator(LinearRegression().fit(X, y), X_new, y_new)
     with pytest.raises(TypeError, match="`estimator` must have predict; StandardScaler has none"):
         from_estimator(StandardScaler(), X_new, y_new)
@@ -106,10 +126,17 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
         def predict_interval(self, X: Any) -> Any:
             return np.column_stack([np.full(len(X), -1.0), np.full(len(X), 2.0)])
 
-    assert_same(from_estimator(Two(), X_new, y_new), y_new, np.zeros(142), np.full(142, -1.0), np.full(142, 2.0))
+    assert_same(
+        from_estimator(Two(), X_new, y_new),
+        y_new,
+        np.zeros(142),
+        np.full(142, -1.0),
+        np.full(142, 2.0),
+    )
 
     with pytest.raises(
-        ValueError, match="`level` is for estimators with a standard deviation; Two has intervals of it"
+        ValueError,
+        match="`level` is for estimators with a standard deviation; Two has intervals of it",
     ):
         from_estimator(Two(), X_new, y_new, level=0.9)
 
@@ -117,7 +144,10 @@ def test_estimators_without_intervals_are_told_what_to_do() -> None:
         def predict_interval(self, X: Any) -> Any:
             return np.zeros((len(X), 3))
 
-    with pytest.raises(ValueError, match=r"Three must predict one lower and one upper bound per row; .*\(142, 3, 1\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"Three must predict one lower and one upper bound per row; .*\(142, 3, 1\)",
+    ):
         from_estimator(Three(), X_new, y_new)
 
 
@@ -137,13 +167,17 @@ class Bounds:
 
     def predict_interval(self, X: Any) -> Any:
         both = np.column_stack([X[:, 0] - X[:, 1], X[:, 0] + X[:, 1]])
-        return {"columns": both, "pair": tuple(both.T), "MAPIE": (X[:, 0], both[:, :, None])}[self.kind]
+        return {"columns": both, "pair": tuple(both.T), "MAPIE": (X[:, 0], both[:, :, None])}[
+            self.kind
+        ]
 
 
 @pytest.mark.parametrize("estimator", [Std(), Bounds("columns"), Bounds("pair"), Bounds("MAPIE")])
 def test_from_estimator_takes_every_interface(estimator: Any) -> None:
     y_true, y_pred, band = np.random.default_rng(0).uniform(1, 2, (3, 50))
-    one: Any = {"level": 0.682689492137086} if isinstance(estimator, Std) else {}  # plus or minus one deviation
+    one: Any = (
+        {"level": 0.682689492137086} if isinstance(estimator, Std) else {}
+    )  # plus or minus one deviation
     found = from_estimator(estimator, np.column_stack([y_pred, band]), y_true, **one)
     assert_allclose(found.y_pred, y_pred)
     assert_allclose(found.lower, y_pred - band, rtol=1e-12)

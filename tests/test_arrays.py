@@ -43,17 +43,25 @@ from refusal import (
 )
 @pytest.mark.parametrize(
     ("make", "name"),
-    [(bounds, "y_true"), (bounds, "lower"), (bands, "y_pred"), (bands, "lower_band"), (bounds, "weight")],
+    [
+        (bounds, "y_true"),
+        (bounds, "lower"),
+        (bands, "y_pred"),
+        (bands, "lower_band"),
+        (bounds, "weight"),
+    ],
 )
-def test_what_holds_no_numbers_is_refused(make: Callable[..., Any], name: str, value: Any, held: str) -> None:
-    refused(f"`{name}` must hold numbers; {held}. {CONVERT}", make, error=TypeError, **{name: value})
+def test_what_holds_no_numbers_is_refused(
+    make: Callable[..., Any], name: str, value: Any, held: str
+) -> None:
+    refused(
+        f"`{name}` must hold numbers; {held}. {CONVERT}", make, error=TypeError, **{name: value}
+    )
 
 
 @pytest.mark.parametrize("value", [{1, 2, 3}, {"a": 1}, (x for x in (1, 2, 3)), None, object()])
 def test_what_is_no_array_is_refused(value: Any) -> None:
-    sentence = (
-        f"`y_true` must be an array or a list of numbers; got {type(value).__name__}. Hint: pass a list or an array."
-    )
+    sentence = f"`y_true` must be an array or a list of numbers; got {type(value).__name__}. Hint: pass a list or an array."
     refused(sentence, bounds, error=TypeError, y_true=value)
 
 
@@ -63,7 +71,10 @@ def test_what_refuses_to_become_an_array_is_quoted() -> None:
             raise RuntimeError("call detach() before.")
 
     refused(
-        f"`upper` must be an array of numbers: call detach() before. {CONVERT}", bounds, error=TypeError, upper=Tensor()
+        f"`upper` must be an array of numbers: call detach() before. {CONVERT}",
+        bounds,
+        error=TypeError,
+        upper=Tensor(),
     )
 
 
@@ -78,23 +89,25 @@ def test_rows_of_different_length_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("value", [1.0, 1, ODD, np.float64(3)])
 def test_a_scalar_is_refused(value: Any) -> None:
-    sentence = (
-        "`y_pred` must have one dimension, or two for several outputs; it has 0. Hint: put a single value into a list."
-    )
+    sentence = "`y_pred` must have one dimension, or two for several outputs; it has 0. Hint: put a single value into a list."
     refused(sentence, bounds, y_pred=value)
     refused(sentence.replace("y_pred", "lower_band"), bands, lower_band=value)
     refused(sentence.replace("y_pred", "weight"), bounds, weight=value)
 
 
 def test_three_dimensions_are_refused() -> None:
-    sentence = (
-        "`lower` must have one dimension, or two for several outputs; it has 3. Hint: reshape it to (rows, outputs)."
-    )
+    sentence = "`lower` must have one dimension, or two for several outputs; it has 3. Hint: reshape it to (rows, outputs)."
     refused(sentence, bounds, lower=np.zeros((3, 1, 1)))
 
 
 @pytest.mark.parametrize(
-    "value", [[0, ODD, 2], np.array([0, ODD, 2], np.uint64), np.ma.array([0, ODD, 2]), np.array([0, ODD, None])]
+    "value",
+    [
+        [0, ODD, 2],
+        np.array([0, ODD, 2], np.uint64),
+        np.ma.array([0, ODD, 2]),
+        np.array([0, ODD, None]),
+    ],
 )
 def test_integers_that_float64_would_round_are_refused(value: Any) -> None:
     sentence = (
@@ -107,7 +120,11 @@ def test_integers_that_float64_would_round_are_refused(value: Any) -> None:
 def test_large_integers_that_float64_holds_are_kept() -> None:
     value = [2**53, -(2**60), 2**100]
     assert bands(y_true=value).y_true.tolist() == value
-    assert bands(y_true=np.array([2**53 + 2, -(2**53), 2**62])).y_true.tolist() == [2**53 + 2, -(2**53), 2**62]
+    assert bands(y_true=np.array([2**53 + 2, -(2**53), 2**62])).y_true.tolist() == [
+        2**53 + 2,
+        -(2**53),
+        2**62,
+    ]
 
 
 def test_a_number_of_many_digits_is_shown_short() -> None:
@@ -130,7 +147,11 @@ def test_a_number_of_many_digits_is_shown_short() -> None:
     ],
 )
 def test_missing_values_of_lists_and_masked_arrays_are_refused_or_dropped(column: Any) -> None:
-    refused(f"`y_true` must be finite: 1 of 3 rows is not, first row 1 (nan). {DROP}", bounds, y_true=column)
+    refused(
+        f"`y_true` must be finite: 1 of 3 rows is not, first row 1 (nan). {DROP}",
+        bounds,
+        y_true=column,
+    )
     with pytest.warns(ucc.DroppedRowsWarning):
         kept = bounds(y_true=column, missing="drop")
     assert (kept.y_true.tolist(), kept.y_pred.tolist(), kept.dropped) == ([0.0, 9.0], [0.0, 2.0], 1)
@@ -140,7 +161,12 @@ def test_what_a_library_says_of_data_it_cannot_convert_is_part_of_the_sentence()
     pl = pytest.importorskip("polars")
     what = "cannot convert i128 to NumPy, which has no 128-bit integer types"
     wide = pl.Series([1, 2, 3], dtype=pl.Int128)
-    refused(f"`y_true` must be an array of numbers: {what}. {CONVERT}", bounds, y_true=wide, error=TypeError)
+    refused(
+        f"`y_true` must be an array of numbers: {what}. {CONVERT}",
+        bounds,
+        y_true=wide,
+        error=TypeError,
+    )
 
 
 def test_a_list_of_masked_rows_keeps_its_mask() -> None:
@@ -176,4 +202,9 @@ def test_missing_values_of_pandas_and_polars_are_refused_or_dropped() -> None:
         y_true=pd.array([True, None, False], dtype="boolean"),
     )
     times = pd.Series(pd.date_range("2020-01-01", periods=3, tz="UTC"))
-    refused(f"`y_true` must hold numbers; row 0 holds Timestamp. {CONVERT}", bounds, error=TypeError, y_true=times)
+    refused(
+        f"`y_true` must hold numbers; row 0 holds Timestamp. {CONVERT}",
+        bounds,
+        error=TypeError,
+        y_true=times,
+    )

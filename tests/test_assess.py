@@ -26,12 +26,18 @@ COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")
 AXES: list[Any] = [("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")]
 
 
-def models(n: int = 120, seed: int = 0, *, shared: bool = True, **options: Any) -> dict[str, ucc.Intervals]:
+def models(
+    n: int = 120, seed: int = 0, *, shared: bool = True, **options: Any
+) -> dict[str, ucc.Intervals]:
     """Three models with asymmetric bands: good, worse, noise."""
     rng = np.random.default_rng(seed)
     sigma = rng.lognormal(0, 0.6, n)
     y = sigma * rng.normal(size=n)
-    shape = {"good": sigma, "worse": sigma * rng.lognormal(0, 0.4, n), "noise": rng.lognormal(0, 0.6, n)}
+    shape = {
+        "good": sigma,
+        "worse": sigma * rng.lognormal(0, 0.4, n),
+        "noise": rng.lognormal(0, 0.6, n),
+    }
     tilt = rng.uniform(0.7, 1.3, (3, n))
     predictions = np.zeros((3, n)) if shared else rng.normal(0, 0.1, (3, n))
     return {
@@ -57,12 +63,16 @@ def test_each_row_holds_the_answers_of_the_curve() -> None:
             assert_allclose(getattr(row, f"area_{key}"), curve.area(axes=axes, unit=2.0))
             assert_allclose(getattr(row, f"gain_{key}"), curve.gain(axes=axes))
             for kind in ("area", "gain"):
-                value, low, high = (getattr(row, f"{kind}_{key}{end}") for end in ("", "_low", "_high"))
+                value, low, high = (
+                    getattr(row, f"{kind}_{key}{end}") for end in ("", "_low", "_high")
+                )
                 assert low < value < high
         assert row.partial_gain == pytest.approx(curve.gain(miss_rate=(0.05, 0.4)))
         assert row.cost == pytest.approx(curve.cost(0.2, unit=2.0))
         cheapest = curve.cheapest(0.2, unit=2.0)
-        assert (row.cheapest_cost, row.cheapest_scale) == pytest.approx((cheapest.cost, cheapest.scale))
+        assert (row.cheapest_cost, row.cheapest_scale) == pytest.approx(
+            (cheapest.cost, cheapest.scale)
+        )
         assert row.concentration == curve.concentration()
 
 
@@ -76,13 +86,18 @@ def test_each_row_holds_scale_half_width_scores_and_skill_of_the_curve() -> None
         parts = curve.decompose(coverage=0.8, unit="std")
         assert_allclose(row.score, parts.best_score)
         for field in fields(parts):
-            assert_allclose(getattr(row.decomposition, field.name), getattr(parts, field.name), atol=1e-12)
+            assert_allclose(
+                getattr(row.decomposition, field.name), getattr(parts, field.name), atol=1e-12
+            )
         assert_allclose([row.crps, row.skill], [curve.potential_crps(unit="std"), curve.skill()])
         covered = (iv.lower <= iv.y_true) & (iv.y_true <= iv.upper)
         assert_allclose(row.coverage, covered.mean())
-        assert_allclose((row.coverage_low, row.coverage_high), clopper_pearson(int(covered.sum()), 120, 0.95))
         assert_allclose(
-            [row.missed_above, row.missed_below], [np.mean(iv.y_true > iv.upper), np.mean(iv.y_true < iv.lower)]
+            (row.coverage_low, row.coverage_high), clopper_pearson(int(covered.sum()), 120, 0.95)
+        )
+        assert_allclose(
+            [row.missed_above, row.missed_below],
+            [np.mean(iv.y_true > iv.upper), np.mean(iv.y_true < iv.lower)],
         )
         for field_name in ("scale", "half_width", "score", "crps", "skill"):
             value, low, high = (getattr(row, f"{field_name}{end}") for end in ("", "_low", "_high"))
@@ -106,7 +121,9 @@ def test_score_intervals_are_t_intervals_of_each_row_s_own_score_on_the_log_scal
     outside = np.maximum(best.lower - iv.y_true, 0) + np.maximum(iv.y_true - best.upper, 0)
     scores = best.upper - best.lower + 2 / 0.2 * outside
     reach = scipy.stats.t.ppf(0.975, 199) * scores.std(ddof=1) / np.sqrt(200) / scores.mean()
-    assert_allclose((row.score_low, row.score_high), scores.mean() * np.exp([-reach, reach]), rtol=1e-9)
+    assert_allclose(
+        (row.score_low, row.score_high), scores.mean() * np.exp([-reach, reach]), rtol=1e-9
+    )
 
 
 def test_pairs_are_paired_t_tests_of_what_ranks_adjusted_by_holm() -> None:
@@ -120,10 +137,18 @@ def test_pairs_are_paired_t_tests_of_what_ranks_adjusted_by_holm() -> None:
     pairs = [("good", "worse"), ("good", "noise"), ("worse", "noise")]
     assert [(one.first, one.second) for one in found.comparisons] == pairs
     tests = [scipy.stats.ttest_rel(scores[a], scores[b]) for a, b in pairs]
-    assert_allclose([one.pvalue for one in found.comparisons], [test.pvalue for test in tests], rtol=1e-6)
+    assert_allclose(
+        [one.pvalue for one in found.comparisons], [test.pvalue for test in tests], rtol=1e-6
+    )
     ends = [test.confidence_interval() for test in tests]
-    assert_allclose([(one.low, one.high) for one in found.comparisons], [tuple(end) for end in ends], rtol=1e-6)
-    assert_allclose([one.pvalue_holm for one in found.comparisons], holm([test.pvalue for test in tests]), rtol=1e-6)
+    assert_allclose(
+        [(one.low, one.high) for one in found.comparisons], [tuple(end) for end in ends], rtol=1e-6
+    )
+    assert_allclose(
+        [one.pvalue_holm for one in found.comparisons],
+        holm([test.pvalue for test in tests]),
+        rtol=1e-6,
+    )
     assert {one.statistic for one in found.comparisons} == {"score"}
     first = found.ranking[0].name
     assert np.isnan(found[first].pvalue)
@@ -144,15 +169,23 @@ def test_blocks_are_summed_before_anything_is_said_about_chance() -> None:
         for field in ("score_low", "skill_high", "gain_bandwidth_deficit_low", "crps_high"):
             assert_allclose(getattr(blocks[name], field), getattr(once[name], field), rtol=1e-9)
             assert_allclose(getattr(labels[name], field), getattr(once[name], field), rtol=1e-9)
-        assert_allclose(blocks[name].coverage_low, once[name].coverage_low, rtol=0.01)  # but for t of 59 and of 239
-    assert_allclose([one.pvalue for one in blocks.comparisons], [one.pvalue for one in once.comparisons], rtol=1e-9)
+        assert_allclose(
+            blocks[name].coverage_low, once[name].coverage_low, rtol=0.01
+        )  # but for t of 59 and of 239
+    assert_allclose(
+        [one.pvalue for one in blocks.comparisons],
+        [one.pvalue for one in once.comparisons],
+        rtol=1e-9,
+    )
     assert blocks.settings.block == "blocks of 4 rows"
     assert labels.settings.block == "60 blocks"
 
 
 def test_resampled_intervals_replace_those_by_influence_where_asked_for() -> None:
     iv = models()["good"]
-    row = assess(iv, coverage=0.8, n_resamples=499, seed=4, confidence_level=0.9, partial=(0, 0.5)).rows[0]
+    row = assess(
+        iv, coverage=0.8, n_resamples=499, seed=4, confidence_level=0.9, partial=(0, 0.5)
+    ).rows[0]
     options: dict[str, Any] = {"n_resamples": 499, "seed": 4, "confidence_level": 0.9}
     skill = ucc.bootstrap(iv, statistic="skill", **options)
     assert_allclose((row.skill_low, row.skill_high), (skill.low, skill.high))
@@ -168,7 +201,9 @@ def test_nothing_is_random_unless_resamples_are_asked_for() -> None:
         assess(given, coverage=0.9, seed=1).to_dict()["models"]
         == assess(given, coverage=0.9, seed=2).to_dict()["models"]
     )
-    one, two = (assess(given["good"], n_resamples=99, seed=seed).rows[0].skill_low for seed in (1, 2))
+    one, two = (
+        assess(given["good"], n_resamples=99, seed=seed).rows[0].skill_low for seed in (1, 2)
+    )
     assert one != two
 
 
@@ -193,7 +228,9 @@ def test_a_model_with_noisy_predictions_and_bands_widened_to_match_is_last() -> 
     sigma = 0.3 + x
     y = np.sin(6 * x) + sigma * rng.normal(size=2000)
     noise = 3 * rng.exponential(size=2000)
-    noisy = ucc.Intervals.from_bands(y, np.sin(6 * x) + noise * rng.choice([-1, 1], 2000), 1.645 * sigma + noise)
+    noisy = ucc.Intervals.from_bands(
+        y, np.sin(6 * x) + noise * rng.choice([-1, 1], 2000), 1.645 * sigma + noise
+    )
     good = ucc.Intervals.from_bands(y, np.sin(6 * x), 1.645 * sigma)
     found = assess({"noisy": noisy, "flat": good.constant(), "good": good}, coverage=0.9)
     assert [row.name for row in found.ranking] == ["good", "flat", "noisy"]
@@ -202,12 +239,16 @@ def test_a_model_with_noisy_predictions_and_bands_widened_to_match_is_last() -> 
     assert found.verdict.text.startswith("Ship good with bands x ")
 
 
-def test_the_oracle_beats_the_square_root_of_its_bands_although_the_paper_s_headline_says_otherwise() -> None:
+def test_the_oracle_beats_the_square_root_of_its_bands_although_the_paper_s_headline_says_otherwise() -> (
+    None
+):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         sigma = rng.lognormal(0, 0.7, 1500)
         y = sigma * rng.normal(size=1500)
-        oracle, root = (ucc.Intervals.from_bands(y, np.zeros(1500), band) for band in (sigma, np.sqrt(sigma)))
+        oracle, root = (
+            ucc.Intervals.from_bands(y, np.zeros(1500), band) for band in (sigma, np.sqrt(sigma))
+        )
         for coverage in (0.9, None):
             found = assess({"root": root, "oracle": oracle}, coverage=coverage)
             assert found.verdict.model == "oracle"
@@ -244,7 +285,10 @@ def test_coin_flip_one_sided_bands_show_no_skill() -> None:
 
 def test_models_that_differ_by_their_scale_alone_are_equal_and_keep_their_order() -> None:
     good = models()["good"]
-    found = assess({"wide": good.calibrated(scale=3), "good": good, "wider": good.calibrated(scale=7)}, coverage=0.9)
+    found = assess(
+        {"wide": good.calibrated(scale=3), "good": good, "wider": good.calibrated(scale=7)},
+        coverage=0.9,
+    )
     assert [row.name for row in found.ranking] == ["wide", "good", "wider"]
     assert {one.pvalue_holm for one in found.comparisons} == {1.0}
     assert {one.difference for one in found.comparisons} == {0.0}
@@ -284,11 +328,21 @@ def test_verdict_and_notes_count_the_rows_that_the_target_is_a_rank_of() -> None
     y = np.arange(1.0, 21.0)
     unweighted = ucc.Intervals.from_bands(y, 0 * y, y + 1, weight=1.0 * (y <= 5))
     found = assess(unweighted, coverage=0.9)
-    assert "no factor is sure to reach 90% coverage with 5 rows; at least 9 are needed" in found.verdict.text
-    assert any(note.startswith("5 rows are too few to promise 90% coverage") for note in found.notes)
+    assert (
+        "no factor is sure to reach 90% coverage with 5 rows; at least 9 are needed"
+        in found.verdict.text
+    )
+    assert any(
+        note.startswith("5 rows are too few to promise 90% coverage") for note in found.notes
+    )
     two = np.arange(1.0, 13.0).reshape(6, 2)
     blind = "no factor reaches 90% coverage, because too many errors lie on the side of a zero band"
-    assert blind in assess(ucc.Intervals.from_bands(two, 0 * two, two * (two > 3)), coverage=0.9).verdict.text
+    assert (
+        blind
+        in assess(
+            ucc.Intervals.from_bands(two, 0 * two, two * (two > 3)), coverage=0.9
+        ).verdict.text
+    )
     uneven = ucc.Intervals.from_bands(y[:5], 0 * y[:5], [0.0, 1, 1, 1, 1], weight=y[:5])
     assert "too few" not in str(assess(uneven, coverage=0.95).notes)
     assert "because too many errors" in assess(uneven, coverage=0.95).verdict.text
@@ -318,11 +372,22 @@ def test_a_model_of_several_levels_is_one_row_judged_by_its_interval_of_that_lev
     assert len(found.rows) == 2
     own = ucc.UCC.from_levels(levels).intervals_at(level=0.9)
     alone = assess(own, coverage=0.9).rows[0]
-    for field in ("coverage", "coverage_low", "scale", "half_width", "half_width_low", "score", "score_high"):
+    for field in (
+        "coverage",
+        "coverage_low",
+        "scale",
+        "half_width",
+        "half_width_low",
+        "score",
+        "score_high",
+    ):
         assert_allclose(getattr(found["levels"], field), getattr(alone, field), rtol=1e-12)
     assert found["levels"].level == 0.9
     assert_allclose(found["levels"].crps, ucc.UCC.from_levels(levels).potential_crps())
-    assert assess(levels, coverage=0.8).rows[0].coverage == assess(levels[0.8], coverage=0.8).rows[0].coverage
+    assert (
+        assess(levels, coverage=0.8).rows[0].coverage
+        == assess(levels[0.8], coverage=0.8).rows[0].coverage
+    )
     assert found.verdict.model == "levels"
 
 
@@ -340,21 +405,36 @@ def test_a_segment_that_breaks_the_promise_fails_and_others_do_not() -> None:
     for one in found.segments:
         part = iv[group == one.label]
         alone = assess(part, coverage=0.9).rows[0]
-        for field in ("coverage", "coverage_low", "coverage_high", "scale", "half_width", "score", "skill", "n"):
+        for field in (
+            "coverage",
+            "coverage_low",
+            "coverage_high",
+            "scale",
+            "half_width",
+            "score",
+            "skill",
+            "n",
+        ):
             assert_allclose(getattr(one, field), getattr(alone, field), rtol=1e-9, atol=1e-12)
         missed = int(np.sum((part.y_true < part.lower) | (part.y_true > part.upper)))
         assert_allclose(one.pvalue, binomial_tail(missed, 300, 0.1))
         assert one.target == 0.9
-    assert_allclose([one.pvalue_holm for one in found.segments], holm([one.pvalue for one in found.segments]))
+    assert_allclose(
+        [one.pvalue_holm for one in found.segments], holm([one.pvalue for one in found.segments])
+    )
     assert "wild" in found.verdict.text
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-def test_a_model_that_is_too_narrow_hides_no_segment_that_fails_for_its_own_reason(vary: Any) -> None:
+def test_a_model_that_is_too_narrow_hides_no_segment_that_fails_for_its_own_reason(
+    vary: Any,
+) -> None:
     rng = np.random.default_rng(4)
     group = rng.choice(["a", "b", "c", "wild"], 2000)
     y = rng.normal(size=2000) * np.where(group == "wild", 2, 1)
-    found = assess(ucc.UCC(ucc.Intervals.from_bands(y, 0 * y, 0 * y + 0.8), vary=vary), by=group, coverage=0.9)
+    found = assess(
+        ucc.UCC(ucc.Intervals.from_bands(y, 0 * y, 0 * y + 0.8), vary=vary), by=group, coverage=0.9
+    )
     bands = {"scale": "x 2.57", "shift": "widened by 1.26"}[vary]
     assert found.rows[0].promise == "too narrow"
     assert all(one.fails for one in found.segments)
@@ -391,7 +471,9 @@ def test_segments_that_are_alike_are_not_left_short_by_the_factor_for_all_of_the
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_segment_has_the_numbers_of_an_assessment_of_its_rows_alone(vary: Any, *, weighted: bool) -> None:
+def test_a_segment_has_the_numbers_of_an_assessment_of_its_rows_alone(
+    vary: Any, *, weighted: bool
+) -> None:
     rng = np.random.default_rng(6)
     y, label = np.round(rng.normal(size=90), 1), rng.integers(0, 3, 90).astype(str)
     bands = np.round(rng.lognormal(size=(2, 90)), 1)
@@ -422,7 +504,9 @@ def test_false_alarms_over_all_segments_stay_below_the_level() -> None:
     """2000 samples of 8 segments of 50 rows that miss 10% as promised; the standard error of 5% is 0.5%."""
     rng = np.random.default_rng(5)
     chances = np.array([binomial_tail(count, 50, 0.1) for count in range(51)])
-    alarms = sum(min(holm(list(chances[counts]))) <= 0.05 for counts in rng.binomial(50, 0.1, (2000, 8)))
+    alarms = sum(
+        min(holm(list(chances[counts]))) <= 0.05 for counts in rng.binomial(50, 0.1, (2000, 8))
+    )
     assert 0.01 < alarms / 2000 < 0.06
 
 
@@ -432,7 +516,10 @@ def test_segments_of_dependent_rows_are_judged_by_blocks() -> None:
     y = np.repeat(rng.normal(size=40), 25) + 0.1 * rng.normal(size=1000)
     iv = ucc.Intervals.from_bands(y, np.zeros(1000), np.full(1000, 1.3))
     group = np.where(day < 20, "a", "b")
-    alone, blocks = assess(iv, by=group, coverage=0.9), assess(iv, by=group, coverage=0.9, block=day)
+    alone, blocks = (
+        assess(iv, by=group, coverage=0.9),
+        assess(iv, by=group, coverage=0.9, block=day),
+    )
     for one, two in zip(alone.segments, blocks.segments, strict=True):
         assert two.coverage_high - two.coverage_low > 2 * (one.coverage_high - one.coverage_low)
         assert two.pvalue > one.pvalue or one.pvalue > 0.5
@@ -469,13 +556,18 @@ def test_repetitions_of_a_row_are_one_block(named: bool) -> None:
         for field in ("score_low", "crps_high", "skill_low", "gain_bandwidth_miss_rate_high"):
             assert_allclose(getattr(three, field), getattr(one, field), rtol=1e-9)
         assert_allclose(three.coverage_low, one.coverage_low, rtol=0.01)
-    assert_allclose([one.pvalue for one in thrice.comparisons], [one.pvalue for one in once.comparisons])
+    assert_allclose(
+        [one.pvalue for one in thrice.comparisons], [one.pvalue for one in once.comparisons]
+    )
 
 
 def test_repeated_cross_validation_in_any_order_needs_names() -> None:
     given = models(60)
     orders = [np.random.default_rng(seed).permutation(60) for seed in range(2)]
-    folds = {name: [fold for order in orders for fold in split(iv, order, 3)] for name, iv in given.items()}
+    folds = {
+        name: [fold for order in orders for fold in split(iv, order, 3)]
+        for name, iv in given.items()
+    }
     rows = [part for order in orders for part in np.array_split(order, 3)]
     named, unnamed = (assess(folds, rows=given_rows) for given_rows in (rows, None))
     width = [row.skill_high - row.skill_low for row in (named["good"], unnamed["good"])]
@@ -493,7 +585,9 @@ def test_unequal_weights_count_by_the_effective_number_of_rows() -> None:
     p = float(share @ covered)
     variance = 120 / 119 * np.sum((share * (covered - p)) ** 2)
     number = min(120, p * (1 - p) / variance)
-    assert_allclose((row.coverage_low, row.coverage_high), clopper_pearson(p * number, number, 0.95))
+    assert_allclose(
+        (row.coverage_low, row.coverage_high), clopper_pearson(p * number, number, 0.95)
+    )
     order = np.argsort(critical := ucc.UCC(iv).path().critical)
     reached = np.searchsorted(np.cumsum(share[order]), 0.8)
     assert row.scale == critical[order[reached]]
@@ -502,7 +596,9 @@ def test_unequal_weights_count_by_the_effective_number_of_rows() -> None:
 
 def test_one_block_says_nothing_about_chance() -> None:
     found = assess(models(), coverage=0.8, block=np.zeros(120))
-    assert np.isnan([found.rows[0].coverage_low, found.rows[0].skill_low, found.comparisons[0].pvalue]).all()
+    assert np.isnan(
+        [found.rows[0].coverage_low, found.rows[0].skill_low, found.comparisons[0].pvalue]
+    ).all()
     assert any("all rows form one block" in note for note in found.notes)
     assert not found.verdict.decided
 
@@ -518,7 +614,10 @@ def test_what_a_reader_must_know_is_noted() -> None:
     raised = ucc.Intervals.from_bands(y, np.zeros(200), bands, min_band=0.5)
     found = assess({"few": few, "blind": blind, "raised": raised})
     assert "1 of 200 rows carries half the area of few (miss rate vs. bandwidth)" in found.notes
-    assert any(note.startswith("blind: 3 rows have an error on the side of a zero band") for note in found.notes)
+    assert any(
+        note.startswith("blind: 3 rows have an error on the side of a zero band")
+        for note in found.notes
+    )
     assert "raised: 4 bands were raised by min_band" in found.notes
     assert np.isinf(found["blind"].area_bandwidth_miss_rate)
     assert np.isnan(found["blind"].gain_bandwidth_deficit_low)
@@ -529,7 +628,16 @@ def test_json_holds_everything_and_no_infinity() -> None:
     blind = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [0.0] * 3, [0.0, 1.0, 1.0])
     found = assess({"blind": blind, "flat": blind.constant()}, by=["u", "v", "v"])
     text = json.loads(found.to_json())
-    keys = {"schema", "verdict", "models", "comparisons", "crossings", "segments", "notes", "settings"}
+    keys = {
+        "schema",
+        "verdict",
+        "models",
+        "comparisons",
+        "crossings",
+        "segments",
+        "notes",
+        "settings",
+    }
     assert set(text) == keys
     assert text["schema"] == 1
     assert text["models"]["blind"]["area_bandwidth_miss_rate"] is None
@@ -544,7 +652,11 @@ def test_frames_have_one_row_per_model(backend: str | None) -> None:
         pytest.importorskip(backend)
     frame = assess(models(), by=np.arange(120) % 2).to_frame(backend=backend)
     columns = getattr(frame, "column_names", None) or list(frame.columns)
-    assert {field.name for field in fields(ModelRow)} - set(columns) <= {"decomposition", "levels", "pit"}
+    assert {field.name for field in fields(ModelRow)} - set(columns) <= {
+        "decomposition",
+        "levels",
+        "pit",
+    }
     assert len(frame) == 3
     if backend:
         assert type(frame).__module__.partition(".")[0] == backend
@@ -569,7 +681,11 @@ def test_one_set_of_intervals_is_enough() -> None:
 
 def test_crossings_of_all_pairs_come_with_their_names() -> None:
     found = assess(models(), axes=("excess", "deficit"))
-    assert [one.names for one in found.crossings] == [("good", "worse"), ("good", "noise"), ("worse", "noise")]
+    assert [one.names for one in found.crossings] == [
+        ("good", "worse"),
+        ("good", "noise"),
+        ("worse", "noise"),
+    ]
     assert assess(models(shared=False)).crossings == ()
 
 
@@ -584,7 +700,12 @@ def test_work_is_shared_between_the_answers(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("uccurve._ramps.ordered", counted)
     given = models(shared=False)
-    assess({name: ucc.Intervals.from_bands(iv.y_true, iv.y_pred, iv.lower_band) for name, iv in given.items()})
+    assess(
+        {
+            name: ucc.Intervals.from_bands(iv.y_true, iv.y_pred, iv.lower_band)
+            for name, iv in given.items()
+        }
+    )
     assert len(sorts) == 2 * len(given)
 
 
@@ -602,16 +723,42 @@ def test_progress_runs_from_start_to_end() -> None:
     ("bad", "error", "sentence"),
     [
         ({}, ValueError, r"`models` must hold at least one model; it is empty\."),
-        ([1], TypeError, r"`models` must be Intervals, a curve, or a mapping from names to these; got list\. Hint: "),
+        (
+            [1],
+            TypeError,
+            r"`models` must be Intervals, a curve, or a mapping from names to these; got list\. Hint: ",
+        ),
         ({"a": 3}, TypeError, r"`models\['a'\]` must be Intervals or a UCC, .*; got int\."),
-        ({"a": []}, ValueError, r"a list of folds must hold at least one Intervals; that of 'a' is empty\."),
-        ({b"a": None}, TypeError, r"`models` must have names \(str\) that can be read; got b'a' \(bytes\)\."),
-        ({float("nan"): None}, TypeError, r"`models` must have names \(str\) that can be read; got nan \(float\)\."),
-        ({" ": None}, TypeError, r"`models` must have names \(str\) that can be read; got ' ' \(str\)\."),
-        ({1: None, "1": None}, ValueError, r"`models` must have different names: two of them read the same\."),
+        (
+            {"a": []},
+            ValueError,
+            r"a list of folds must hold at least one Intervals; that of 'a' is empty\.",
+        ),
+        (
+            {b"a": None},
+            TypeError,
+            r"`models` must have names \(str\) that can be read; got b'a' \(bytes\)\.",
+        ),
+        (
+            {float("nan"): None},
+            TypeError,
+            r"`models` must have names \(str\) that can be read; got nan \(float\)\.",
+        ),
+        (
+            {" ": None},
+            TypeError,
+            r"`models` must have names \(str\) that can be read; got ' ' \(str\)\.",
+        ),
+        (
+            {1: None, "1": None},
+            ValueError,
+            r"`models` must have different names: two of them read the same\.",
+        ),
     ],
 )
-def test_bad_models_are_refused_in_a_sentence(bad: Any, error: type[Exception], sentence: str) -> None:
+def test_bad_models_are_refused_in_a_sentence(
+    bad: Any, error: type[Exception], sentence: str
+) -> None:
     if isinstance(bad, dict):
         bad = {name: models()["good"] if given is None else given for name, given in bad.items()}
         if any(isinstance(name, float) for name in bad):
@@ -622,38 +769,63 @@ def test_bad_models_are_refused_in_a_sentence(bad: Any, error: type[Exception], 
 
 def test_models_of_other_rows_are_refused_in_a_sentence() -> None:
     good = models()["good"]
-    with pytest.raises(ValueError, match=r"`models` 'a' and 'b' must have the same rows: 120 against 119"):
+    with pytest.raises(
+        ValueError, match=r"`models` 'a' and 'b' must have the same rows: 120 against 119"
+    ):
         assess({"a": good, "b": good[:119]})
-    moved = ucc.Intervals.from_bands(np.where(np.arange(120) == 7, 9.0, good.y_true), good.y_pred, good.lower_band)
-    with pytest.raises(ValueError, match=r"same y_true: 1 of 120 rows differs?, first row 7.* Hint: put"):
+    moved = ucc.Intervals.from_bands(
+        np.where(np.arange(120) == 7, 9.0, good.y_true), good.y_pred, good.lower_band
+    )
+    with pytest.raises(
+        ValueError, match=r"same y_true: 1 of 120 rows differs?, first row 7.* Hint: put"
+    ):
         assess({"a": good, "b": moved})
-    heavy = ucc.Intervals.from_bands(good.y_true, good.y_pred, good.lower_band, weight=np.arange(120))
+    heavy = ucc.Intervals.from_bands(
+        good.y_true, good.y_pred, good.lower_band, weight=np.arange(120)
+    )
     with pytest.raises(ValueError, match=r"`models` 'a' and 'b' must have the same weights"):
         assess({"a": good, "b": heavy})
 
 
 def test_a_sketch_is_refused_with_the_reason() -> None:
     sketch = ucc.UCCSketch().update(models()["good"]).ucc()
-    with pytest.raises(TypeError, match=r"`models\['a'\]` must be .* \(a sketch keeps none\); got SketchUCC"):
+    with pytest.raises(
+        TypeError, match=r"`models\['a'\]` must be .* \(a sketch keeps none\); got SketchUCC"
+    ):
         assess({"a": sketch})
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"coverage": 0}, r"`coverage` must lie between 0 and 1, both excluded; got 0\. Hint: 90% is 0\.9\."),
+        (
+            {"coverage": 0},
+            r"`coverage` must lie between 0 and 1, both excluded; got 0\. Hint: 90% is 0\.9\.",
+        ),
         ({"coverage": 1}, r"`coverage` must lie between 0 and 1, both excluded; got 1\."),
-        ({"coverage": 90}, r"`coverage` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9\."),
-        ({"coverage": "90"}, r"`coverage` must be a number between 0 and 1; got '90'\. Hint: 90% is 0\.9\."),
+        (
+            {"coverage": 90},
+            r"`coverage` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9\.",
+        ),
+        (
+            {"coverage": "90"},
+            r"`coverage` must be a number between 0 and 1; got '90'\. Hint: 90% is 0\.9\.",
+        ),
         ({"by": ["x"]}, r"`by` must hold one label per row: 1 label for 120 rows"),
         ({"block": 121}, r"`block` must not be longer than the data: 121 .* 120 rows"),
         ({"block": [1, 2]}, r"`block` must hold one label per row: 2 labels .* 120 rows"),
-        ({"rows": [np.arange(120)], "block": np.arange(120)}, r"give `rows` .* or labels in `block`, not both\."),
+        (
+            {"rows": [np.arange(120)], "block": np.arange(120)},
+            r"give `rows` .* or labels in `block`, not both\.",
+        ),
         ({"c": 2}, r"`c` must be a finite number from 0 to 1; got 2\."),
         ({"partial": (0.5, 0)}, r"`partial` must be a range \(low, high\) with 0 <= low <= high"),
         ({"bins": 0}, r"`bins` must be an integer of at least 1; got 0\."),
         ({"axes": ("bandwidth", "mis_rate")}, r"got 'mis_rate'\. Did you mean 'miss_rate'\?"),
-        ({"confidence_level": 95}, r"`confidence_level` must lie between 0 and 1, both excluded; got 95\."),
+        (
+            {"confidence_level": 95},
+            r"`confidence_level` must lie between 0 and 1, both excluded; got 95\.",
+        ),
         ({"n_resamples": 0}, r"`n_resamples` must be an integer of at least 1; got 0\."),
     ],
 )
@@ -663,7 +835,9 @@ def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence
         assess(models(), **options)
 
 
-def test_each_model_is_sorted_once_and_their_constant_reference_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_model_is_sorted_once_and_their_constant_reference_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     built: list[int] = []
     original = Ramps.__init__
 
@@ -693,4 +867,6 @@ def test_a_note_on_all_models_is_made_once() -> None:
     }
     assert sum("unequal weights" in note for note in assess(given).notes) == 1
     few = {name: one[:5] for name, one in given.items()}
-    assert sum("rows are too few to promise 90% coverage" in note for note in assess(few).notes) <= 1
+    assert (
+        sum("rows are too few to promise 90% coverage" in note for note in assess(few).notes) <= 1
+    )

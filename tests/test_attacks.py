@@ -24,8 +24,12 @@ DIGITS = 1e-9
 
 def data(error: Any, lower: Any, upper: Any, weight: Any = None) -> Data:
     """Rows around predictions of 0, from arrays or single numbers."""
-    y, p, low, high = (tuple(np.broadcast_to(one, np.shape(error)).tolist()) for one in (error, 0.0, lower, upper))
-    return Data(y, p, low, high, None if weight is None else tuple(np.asarray(weight, float).tolist()))
+    y, p, low, high = (
+        tuple(np.broadcast_to(one, np.shape(error)).tolist()) for one in (error, 0.0, lower, upper)
+    )
+    return Data(
+        y, p, low, high, None if weight is None else tuple(np.asarray(weight, float).tolist())
+    )
 
 
 def one_sided(name: str, n: int = 24) -> Data:
@@ -35,14 +39,24 @@ def one_sided(name: str, n: int = 24) -> Data:
     if name == "all lower bounds":
         return data(error, 1e18, 2.0)
     if name == "every other side":
-        return data(error, np.where(np.arange(n) % 2, 1e18, lower), np.where(np.arange(n) % 2, upper, 1e18))
+        return data(
+            error, np.where(np.arange(n) % 2, 1e18, lower), np.where(np.arange(n) % 2, upper, 1e18)
+        )
     lower[3] = 1e18
     if name == "both bounds of one row":
         upper[3] = 1e18
-    return data(error, lower, upper, weight=rng.integers(1, 5, n) if name == "one weighted row" else None)
+    return data(
+        error, lower, upper, weight=rng.integers(1, 5, n) if name == "one weighted row" else None
+    )
 
 
-KINDS = ["all lower bounds", "every other side", "one row", "both bounds of one row", "one weighted row"]
+KINDS = [
+    "all lower bounds",
+    "every other side",
+    "one row",
+    "both bounds of one row",
+    "one weighted row",
+]
 
 
 def close(found: float, exact: Fraction | float) -> None:
@@ -53,12 +67,16 @@ def close(found: float, exact: Fraction | float) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_areas_of_huge_one_sided_bands_are_right_to_nine_digits_on_every_pair_of_axes(kind: str) -> None:
+def test_areas_of_huge_one_sided_bands_are_right_to_nine_digits_on_every_pair_of_axes(
+    kind: str,
+) -> None:
     rows = one_sided(kind)
     curve, oracle = rows.curve(), rows.oracle()
     for pair in PAIRS:
         close(curve.area(axes=pair), oracle.area(*pair))
-        close(curve.area(axes=pair, miss_rate=(0.2, 0.7)), oracle.area(*pair, ("miss_rate", 0.2, 0.7)))
+        close(
+            curve.area(axes=pair, miss_rate=(0.2, 0.7)), oracle.area(*pair, ("miss_rate", 0.2, 0.7))
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,7 +90,9 @@ def test_vertices_of_huge_one_sided_bands_are_what_the_curve_says_there(kind: st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_costs_targets_and_scores_of_huge_one_sided_bands_are_right_to_nine_digits(kind: str) -> None:
+def test_costs_targets_and_scores_of_huge_one_sided_bands_are_right_to_nine_digits(
+    kind: str,
+) -> None:
     rows = one_sided(kind)
     curve, oracle = rows.curve(), rows.oracle()
     close(curve.potential_crps(), oracle.potential_crps())
@@ -91,9 +111,14 @@ def test_costs_targets_and_scores_of_huge_one_sided_bands_are_right_to_nine_digi
 
 @pytest.mark.parametrize("band", [1e9, 1e16, 1e18, 1e300])
 @pytest.mark.parametrize("kind", KINDS)
-def test_bands_too_wide_to_add_a_shift_to_are_refused_over_the_shift(kind: str, band: float) -> None:
+def test_bands_too_wide_to_add_a_shift_to_are_refused_over_the_shift(
+    kind: str, band: float
+) -> None:
     rows = one_sided(kind)
-    lower, upper = (tuple(band if one == 1e18 else one for one in side) for side in (rows.lower_band, rows.upper_band))
+    lower, upper = (
+        tuple(band if one == 1e18 else one for one in side)
+        for side in (rows.lower_band, rows.upper_band)
+    )
     iv = Data(rows.y_true, rows.y_pred, lower, upper, rows.weight).intervals()
     curve, error = ucc.UCC(iv, vary="shift"), np.sum(iv.weight * np.abs(iv.y_true))
     sentence = (
@@ -118,10 +143,15 @@ def test_bands_below_the_limit_are_answered_to_nine_digits_over_the_shift(share:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_errors_of_a_few_roundings_are_answered_to_nine_digits_over_the_shift_or_refused(seed: int) -> None:
+def test_errors_of_a_few_roundings_are_answered_to_nine_digits_over_the_shift_or_refused(
+    seed: int,
+) -> None:
     rng = np.random.default_rng(seed)
     y = rng.normal(size=5)
-    off, lower, upper = rng.integers(-40, 41, 5) * 2.0**-52, *rng.lognormal(size=(2, 5)) * 10.0 ** rng.integers(-12, 1)
+    off, lower, upper = (
+        rng.integers(-40, 41, 5) * 2.0**-52,
+        *rng.lognormal(size=(2, 5)) * 10.0 ** rng.integers(-12, 1),
+    )
     true, pred, low, high = (tuple(column.tolist()) for column in (y, y * (1 + off), lower, upper))
     rows = Data(true, pred, low, high, None)
     oracle = rows.oracle("shift")
@@ -145,7 +175,9 @@ def test_levels_too_wide_to_go_between_are_refused(kind: str) -> None:
     for levels in ({0.5: inner, 0.9: outer}, {0.9: outer}):
         curve = ucc.UCC.from_levels(levels)
         for ask in every_question(curve):
-            with pytest.raises(ValueError, match=r"^a curve of levels needs bands and errors of comparable size: "):
+            with pytest.raises(
+                ValueError, match=r"^a curve of levels needs bands and errors of comparable size: "
+            ):
                 ask()
         assert curve.decompose(coverage=0.9) == ucc.UCC(outer).decompose(coverage=0.9)
 
@@ -153,8 +185,12 @@ def test_levels_too_wide_to_go_between_are_refused(kind: str) -> None:
 def test_levels_close_to_each_other_are_refused_where_their_bands_are_not() -> None:
     inner, outer = data([1.0, 2.0], 1.0, 1.0), data([1.0, 2.0], 3.0, 3.0)
     near = Nested((0.5, 0.5 + 1e-9), (inner, outer))
-    with pytest.raises(ValueError, match="a curve of levels needs bands and errors of comparable size"):
-        ucc.UCC.from_levels({p: level.intervals() for p, level in zip(near.names, near.levels, strict=True)}).at(1.0)
+    with pytest.raises(
+        ValueError, match="a curve of levels needs bands and errors of comparable size"
+    ):
+        ucc.UCC.from_levels(
+            {p: level.intervals() for p, level in zip(near.names, near.levels, strict=True)}
+        ).at(1.0)
 
 
 def test_wide_levels_below_the_limit_are_answered_to_nine_digits() -> None:
@@ -189,11 +225,15 @@ def hostile(seed: int) -> Data:
 def hostile_levels(seed: int) -> Nested:
     """Two or three levels of hostile rows, some next to each other."""
     rng, rows = np.random.default_rng(seed + 10**6), hostile(seed)
-    names = [(0.5, 0.9), (0.1, 0.5, 0.8), (0.5, 0.5 + 10.0 ** -int(rng.integers(2, 9)))][int(rng.integers(0, 3))]
+    names = [(0.5, 0.9), (0.1, 0.5, 0.8), (0.5, 0.5 + 10.0 ** -int(rng.integers(2, 9)))][
+        int(rng.integers(0, 3))
+    ]
     levels = [rows]
     for _ in names[1:]:
         shape = (2, len(rows.y_true))
-        low, high = np.array([levels[-1].lower_band, levels[-1].upper_band]) + 10.0 ** rng.uniform(-12, 2, shape)
+        low, high = np.array([levels[-1].lower_band, levels[-1].upper_band]) + 10.0 ** rng.uniform(
+            -12, 2, shape
+        )
         levels.append(data(np.array(rows.y_true), low, high, rows.weight))
     return Nested(names, tuple(levels))
 
@@ -217,23 +257,31 @@ def within_nine_digits(curve: Any, oracle: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_rows_of_very_different_sizes_are_answered_to_nine_digits_over_the_shift_or_refused(seed: int) -> None:
+def test_rows_of_very_different_sizes_are_answered_to_nine_digits_over_the_shift_or_refused(
+    seed: int,
+) -> None:
     rows = hostile(seed)
     within_nine_digits(ucc.UCC(rows.intervals(), vary="shift"), rows.oracle("shift"))
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_rows_of_very_different_sizes_are_answered_to_nine_digits_over_levels_or_refused(seed: int) -> None:
+def test_rows_of_very_different_sizes_are_answered_to_nine_digits_over_levels_or_refused(
+    seed: int,
+) -> None:
     rows = hostile_levels(seed)
     given = {name: level.intervals() for name, level in zip(rows.names, rows.levels, strict=True)}
     within_nine_digits(ucc.UCC.from_levels(given), rows.oracle())
 
 
-def test_an_error_that_vanishes_beside_the_largest_band_is_still_missed_at_the_start_of_a_shift() -> None:
+def test_an_error_that_vanishes_beside_the_largest_band_is_still_missed_at_the_start_of_a_shift() -> (
+    None
+):
     rows = data([2.0**-53, 3.0, 0.0], 1000.0, 1000.0)
     curve = ucc.UCC(rows.intervals(), vary="shift")
     assert_allclose(curve.table()["miss_rate"], [2 / 3, 1 / 3, 0], rtol=1e-15)
-    close(curve.area(axes=("miss_rate", "deficit")), rows.oracle("shift").area("miss_rate", "deficit"))
+    close(
+        curve.area(axes=("miss_rate", "deficit")), rows.oracle("shift").area("miss_rate", "deficit")
+    )
 
 
 def test_a_bound_that_becomes_the_nearer_one_as_a_level_covers_its_row_is_seen() -> None:
@@ -271,7 +319,9 @@ def test_no_digits_are_lost_far_above_close_levels() -> None:
 
 @pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
 def test_rows_without_error_are_carried_by_none(vary: Any) -> None:
-    iv = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [0.5, 0.0, 2.0], [1.0, 1.0, 0.0])
+    iv = ucc.Intervals.from_bands(
+        [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [0.5, 0.0, 2.0], [1.0, 1.0, 0.0]
+    )
     curve: Any = ucc.UCC.from_levels({0.5: iv}) if vary == "levels" else ucc.UCC(iv, vary=vary)
     for pair in PAIRS:
         if pair[1] in FALLING:
@@ -281,7 +331,9 @@ def test_rows_without_error_are_carried_by_none(vary: Any) -> None:
 @pytest.mark.parametrize("weight", [None, [0.3, 0.1, 0.7] * 3 + [0.11]])
 @pytest.mark.parametrize("unit", [1.0, 1e-160, 1e150, 1 / 3])
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-def test_a_gain_is_nan_where_both_areas_are_zero_and_only_there(vary: str, unit: float, weight: Any) -> None:
+def test_a_gain_is_nan_where_both_areas_are_zero_and_only_there(
+    vary: str, unit: float, weight: Any
+) -> None:
     rows = data(np.full(10, 0.1 * unit), 0.3 * unit, 0.3 * unit, weight)
     oracle = rows.oracle(vary)
     seen = set()
@@ -299,7 +351,9 @@ def test_a_gain_is_nan_where_both_areas_are_zero_and_only_there(vary: str, unit:
 
 def test_an_area_of_nothing_is_never_better_than_one_of_something() -> None:
     exact = ucc.Intervals.from_bands([0.1] * 10, [0] * 10, [0.1] * 9 + [0.2])
-    assert ucc.UCC(exact).gain(axes=("excess", "deficit")) == -np.inf  # the constant band's area is 0, this one is not
+    assert (
+        ucc.UCC(exact).gain(axes=("excess", "deficit")) == -np.inf
+    )  # the constant band's area is 0, this one is not
 
 
 # ---- flags
@@ -321,7 +375,10 @@ def every_question(curve: Any) -> Iterator[Callable[[], object]]:
     yield from (curve.points, curve.table, curve.potential_crps, curve.skill, curve._repr_html_)
     yield from (lambda: curve.at(1.0), lambda: curve.at(0.0), lambda: curve.find(coverage=0.5))
     if curve.vary != "levels":  # there the model's own interval is scored, over the scale
-        yield from (lambda: curve.interval_score(coverage=0.9), lambda: curve.decompose(coverage=0.9))
+        yield from (
+            lambda: curve.interval_score(coverage=0.9),
+            lambda: curve.decompose(coverage=0.9),
+        )
     for pair in PAIRS:
         yield lambda pair=pair: curve.area(axes=pair)  # type: ignore[misc]
         yield lambda pair=pair: curve.area(axes=pair, miss_rate=(0.0, 0.5))  # type: ignore[misc]
@@ -342,13 +399,18 @@ def numbers(answer: Any) -> Iterator[float]:
             yield from numbers(one)
     elif not isinstance(answer, str | None):
         fields = (getattr(answer, name) for name in answer.__dataclass_fields__)
-        yield from (one for field in fields if not isinstance(field, tuple) for one in numbers(field))
+        yield from (
+            one for field in fields if not isinstance(field, tuple) for one in numbers(field)
+        )
 
 
 def rows_near(size: float) -> list[ucc.Intervals]:
     """Asymmetric, symmetric and weighted rows of one size, some of them on a bound, one without an error."""
     error = size * np.array([1.0, -0.5, 0.0, 0.25, -0.75, 0.5])
-    lower, upper = size * np.array([0.5, 0.25, 0.25, 1, 0.25, 0]), size * np.array([0.25, 1, 0.5, 0.5, 0.125, 0.75])
+    lower, upper = (
+        size * np.array([0.5, 0.25, 0.25, 1, 0.25, 0]),
+        size * np.array([0.25, 1, 0.5, 0.5, 0.125, 0.75]),
+    )
     make = ucc.Intervals.from_bands
     return [
         make(error, np.zeros(6), lower, upper),
@@ -368,26 +430,43 @@ def test_rows_at_the_ends_of_float64_are_answered_without_a_warning(size: float,
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
 @pytest.mark.parametrize("size", [2.0**1023, 2.0**1000, 2.0**-1000, 2.0**-1060])
-def test_rows_at_the_ends_of_float64_have_the_answers_of_rows_near_one(size: float, vary: Any) -> None:
+def test_rows_at_the_ends_of_float64_have_the_answers_of_rows_near_one(
+    size: float, vary: Any
+) -> None:
     for far, here in zip(rows_near(size), rows_near(1.0), strict=True):
         theirs, mine = ucc.UCC(far, vary=vary), ucc.UCC(here, vary=vary)
         t = size if vary == "shift" else 1.0
-        assert_allclose(list(numbers(theirs.at(t / 2, unit=size)))[2:], list(numbers(mine.at(0.5)))[2:], rtol=1e-15)
+        assert_allclose(
+            list(numbers(theirs.at(t / 2, unit=size)))[2:],
+            list(numbers(mine.at(0.5)))[2:],
+            rtol=1e-15,
+        )
         assert_allclose(theirs.potential_crps(unit=size), mine.potential_crps(), rtol=1e-14)
         assert_allclose(theirs.skill(), mine.skill(), rtol=1e-12)
-        assert_allclose(getattr(theirs.find(coverage=0.6), vary), t * getattr(mine.find(coverage=0.6), vary))
+        assert_allclose(
+            getattr(theirs.find(coverage=0.6), vary), t * getattr(mine.find(coverage=0.6), vary)
+        )
         for pair in PAIRS:
             axes: Any = pair
             assert_allclose(theirs.gain(axes=axes), mine.gain(axes=axes), rtol=1e-12, atol=1e-14)
             assert_allclose(theirs.area(axes=axes, unit=size), mine.area(axes=axes), rtol=1e-12)
         parts, expected = theirs.decompose(coverage=0.8, unit=size), mine.decompose(coverage=0.8)
         assert_allclose(parts.best_scale, t * expected.best_scale)
-        for name in ("score", "best_score", "miscalibration", "discrimination", "uncertainty", "climatology"):
+        for name in (
+            "score",
+            "best_score",
+            "miscalibration",
+            "discrimination",
+            "uncertainty",
+            "climatology",
+        ):
             assert_allclose(getattr(parts, name), getattr(expected, name), rtol=1e-13, atol=1e-14)
 
 
 def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None:
-    curve = ucc.UCC(ucc.Intervals.from_bands([1e-320, 3e-320], [0, 0], [1e-320, 2e-320]), vary="shift")
+    curve = ucc.UCC(
+        ucc.Intervals.from_bands([1e-320, 3e-320], [0, 0], [1e-320, 2e-320]), vary="shift"
+    )
     for shift in (1.0, 1e90):
         point = curve.at(shift)
         assert (point.shift, point.miss_rate) == (shift, 0)
@@ -395,9 +474,12 @@ def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None
 
 
 @pytest.mark.parametrize(
-    ("error", "band"), [([1.0, 2.0], [1e-320, 2.0]), ([1e300, 1.0], [1e-300, 1.0]), ([1e100, 0.0], [1e-200, 1e100])]
+    ("error", "band"),
+    [([1.0, 2.0], [1e-320, 2.0]), ([1e300, 1.0], [1e-300, 1.0]), ([1e100, 0.0], [1e-200, 1e100])],
 )
-def test_a_scale_beyond_float64_is_refused_and_not_treated_as_infinite(error: list[float], band: list[float]) -> None:
+def test_a_scale_beyond_float64_is_refused_and_not_treated_as_infinite(
+    error: list[float], band: list[float]
+) -> None:
     curve = ucc.UCC(ucc.Intervals.from_bands(error, [0, 0], band))
     sentence = r"^bands and errors must be of comparable size: .*float64.*\. Hint: raise such bands with `min_band`\.$"
     for ask in every_question(curve):
@@ -423,7 +505,10 @@ def test_an_assessment_says_the_same_of_rows_at_the_ends_of_float64(power: int) 
 
     def assessed(unit: float) -> ucc.Assessment:
         models = {name: unit * band for name, band in {"A": bands, "B": others}.items()}
-        data = {name: ucc.Intervals.from_bands(unit * error, np.zeros(40), band) for name, band in models.items()}
+        data = {
+            name: ucc.Intervals.from_bands(unit * error, np.zeros(40), band)
+            for name, band in models.items()
+        }
         return ucc.assess(data, coverage=0.8, by=np.arange(40) % 2)
 
     far, here = assessed(2.0**power), assessed(1.0)

@@ -17,7 +17,9 @@ KINDS: tuple[Any, ...] = ("pointwise", "simultaneous")
 
 def sample(rng: np.random.Generator, n: int) -> ucc.Intervals:
     sigma = rng.uniform(0.5, 1.5, n)
-    return ucc.Intervals.from_bands(sigma * rng.normal(size=n), np.zeros(n), sigma, sigma * rng.uniform(0.7, 1.3, n))
+    return ucc.Intervals.from_bands(
+        sigma * rng.normal(size=n), np.zeros(n), sigma, sigma * rng.uniform(0.7, 1.3, n)
+    )
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
@@ -52,7 +54,9 @@ def height(iv: ucc.Intervals, counts: Any, axes: Any, vary: Any, places: Any) ->
         return list(np.interp(places + order * 1e-12, points.x[::order], points.y[::order]))
     out = []
     for place in places:
-        near = {"miss_rate": min(place + 1e-12, 1.0), "deficit": max(place - 1e-12, 0)}.get(axes[0], place + 1e-12)
+        near = {"miss_rate": min(place + 1e-12, 1.0), "deficit": max(place - 1e-12, 0)}.get(
+            axes[0], place + 1e-12
+        )
         out.append(getattr(curve.find(**{axes[0]: near}), axes[1]))
     return out
 
@@ -66,7 +70,9 @@ def test_the_middle_of_the_band_is_the_curve() -> None:
         assert y == points.y[np.searchsorted(points.x, x)]
     assert np.all(band.low <= band.y)
     assert np.all(band.y <= band.high)
-    assert repr(band).startswith("ConfidenceBand(pointwise, 95%, miss_rate vs. bandwidth, 40 places, mean width 0.0")
+    assert repr(band).startswith(
+        "ConfidenceBand(pointwise, 95%, miss_rate vs. bandwidth, 40 places, mean width 0.0"
+    )
 
 
 @pytest.mark.slow
@@ -94,23 +100,35 @@ def test_a_curve_of_levels_has_a_band_too() -> None:
     rng = np.random.default_rng(3)
     size = rng.lognormal(0, 0.5, 40)
     y = size * rng.laplace(size=40)
-    levels = {q: ucc.Intervals.from_bands(y, 0 * y, -np.log(1 - q) * size) for q in (0.5, 0.8, 0.95)}
+    levels = {
+        q: ucc.Intervals.from_bands(y, 0 * y, -np.log(1 - q) * size) for q in (0.5, 0.8, 0.95)
+    }
     curve = ucc.UCC.from_levels(levels)
-    band = confidence_band(curve, axes=("bandwidth", "deficit"), seed=1, n_resamples=50, confidence_level=0.8)
+    band = confidence_band(
+        curve, axes=("bandwidth", "deficit"), seed=1, n_resamples=50, confidence_level=0.8
+    )
     counts = Units(curve.intervals, None, 1).counts(50)
     curves = []
     for count in counts:
         rows = np.repeat(np.arange(40), count.astype(int))
-        points = ucc.UCC.from_levels({q: iv[rows] for q, iv in levels.items()}).points(axes=("bandwidth", "deficit"))
+        points = ucc.UCC.from_levels({q: iv[rows] for q, iv in levels.items()}).points(
+            axes=("bandwidth", "deficit")
+        )
         curves.append(np.interp(band.x, points.x, points.y))
     low, high = np.quantile(curves, (0.1, 0.9), axis=0)
     assert_allclose(band.low, low, atol=1e-9)
     assert_allclose(band.high, high, atol=1e-9)
 
 
-def test_the_band_of_a_large_sample_is_that_of_all_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_band_of_a_large_sample_is_that_of_all_vertices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     iv = sample(np.random.default_rng(4), 3000)
-    pairs: tuple[Any, ...] = (("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("excess", "deficit"))
+    pairs: tuple[Any, ...] = (
+        ("bandwidth", "miss_rate"),
+        ("miss_rate", "bandwidth"),
+        ("excess", "deficit"),
+    )
     for axes in pairs:
         few = confidence_band(iv, axes=axes, seed=0, n_resamples=99)
         with monkeypatch.context() as patch:
@@ -141,12 +159,16 @@ def test_a_band_repeats_with_its_seed_and_is_read_only() -> None:
 def test_bad_options_are_refused_in_a_sentence() -> None:
     iv = sample(np.random.default_rng(0), 20)
     with pytest.raises(
-        ValueError, match=r"`kind` must be one of pointwise, simultaneous; got 'pointwize'\. Did you mean 'pointwise'\?"
+        ValueError,
+        match=r"`kind` must be one of pointwise, simultaneous; got 'pointwize'\. Did you mean 'pointwise'\?",
     ):
         confidence_band(iv, kind="pointwize")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"`n_resamples` must be at least 2 for a band; got 1\."):
         confidence_band(iv, n_resamples=1)
     with pytest.raises(ValueError, match=r"`n_points` must be an integer of at least 1; got 0\."):
         confidence_band(iv, n_points=0)
-    with pytest.raises(ValueError, match=r"a confidence band needs at least two blocks of rows; there is only one\."):
+    with pytest.raises(
+        ValueError,
+        match=r"a confidence band needs at least two blocks of rows; there is only one\.",
+    ):
         confidence_band(iv, block=["x"] * len(iv))

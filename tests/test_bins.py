@@ -54,7 +54,13 @@ def test_a_sketch_has_sixteen_bins_per_factor_of_two_unless_more_are_asked_for()
 def test_grouped_rows_keep_their_count_maximum_and_sums() -> None:
     numbers = np.array([1.0, 3.0, 1.001, 0.0, 0.999, np.inf])
     found = Histogram.of_rows(numbers, {"mass": np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])})
-    assert found.bin.tolist() == [ZERO, PER_OCTAVE, PER_OCTAVE + 1, bins(np.array([3.0])).item(), INFINITE]
+    assert found.bin.tolist() == [
+        ZERO,
+        PER_OCTAVE,
+        PER_OCTAVE + 1,
+        bins(np.array([3.0])).item(),
+        INFINITE,
+    ]
     assert found.rows.tolist() == [1, 2, 1, 1, 1]
     assert found.maximum.tolist() == [0.0, 1.0, 1.001, 3.0, np.inf]
     assert found.sums["mass"].tolist() == [8.0, 17.0, 4.0, 2.0, 32.0]
@@ -63,7 +69,9 @@ def test_grouped_rows_keep_their_count_maximum_and_sums() -> None:
 @given(st.lists(st.floats(0, 1e300), max_size=30), st.integers(0, 30))
 def test_merged_parts_are_the_whole(numbers: list[float], cut: int) -> None:
     whole = np.array(numbers)
-    parts = [Histogram.of_rows(part, {"mass": np.ones(len(part))}) for part in (whole[:cut], whole[cut:])]
+    parts = [
+        Histogram.of_rows(part, {"mass": np.ones(len(part))}) for part in (whole[:cut], whole[cut:])
+    ]
     for merged in (Histogram.union(parts), Histogram.union(parts[::-1])):
         assert merged.agrees(Histogram.of_rows(whole, {"mass": np.ones(len(whole))}))
 

@@ -17,7 +17,9 @@ from refusal import refused
 from uccurve.evidence.units import Blocks, codes, generator, labels, positive, row_ids
 
 OWN = "Hint: give such rows a label of their own."
-POSITION = "Hint: labels are matched to rows by position; leave out those of rows that were dropped."
+POSITION = (
+    "Hint: labels are matched to rows by position; leave out those of rows that were dropped."
+)
 LIST = "Hint: pass a list or an array."
 FLATTEN = "Hint: flatten a single column with .ravel(), and join several into one label per row."
 JOIN = "Hint: join several labels of a row into one."
@@ -30,7 +32,9 @@ def rows(n: int, **options: Any) -> ucc.Intervals:
 
 
 def outputs(n: int, k: int, **options: Any) -> ucc.Intervals:
-    return ucc.Intervals.from_bands(np.arange(n * k).reshape(n, k) / 7, np.zeros((n, k)), np.ones((n, k)), **options)
+    return ucc.Intervals.from_bands(
+        np.arange(n * k).reshape(n, k) / 7, np.zeros((n, k)), np.ones((n, k)), **options
+    )
 
 
 def test_every_row_is_a_block_unless_told_otherwise() -> None:
@@ -71,7 +75,11 @@ def test_sums_are_those_of_a_loop(given: list[tuple[int, float]]) -> None:
     assert sorted(sums) == pytest.approx(
         sorted(sum(v for one, v in given if one == other) for other in set(label)), abs=1e-12
     )
-    assert_allclose(sums[blocks.of_row], [sum(v for one, v in given if one == other) for other in label], atol=1e-12)
+    assert_allclose(
+        sums[blocks.of_row],
+        [sum(v for one, v in given if one == other) for other in label],
+        atol=1e-12,
+    )
 
 
 def test_distinct_labels_in_any_order_make_independent_rows() -> None:
@@ -80,7 +88,13 @@ def test_distinct_labels_in_any_order_make_independent_rows() -> None:
     assert_array_equal(blocks.sums(np.array([3.0, 1.0, 2.0])), [3, 1, 2])
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from([0.0, 1.0, 2.5])), min_size=2, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from([0.0, 1.0, 2.5])),
+        min_size=2,
+        max_size=30,
+    )
+)
 def test_a_subset_has_the_blocks_of_the_chosen_rows(given: list[tuple[int, bool, float]]) -> None:
     label, flags, weight = (np.array(column) for column in zip(*given, strict=True))
     flags[0], weight[0] = True, 1.0
@@ -149,7 +163,10 @@ def test_labels_come_back_as_python_objects_in_the_order_of_their_codes() -> Non
     assert codes("by", np.array([5, -2, 5], np.int8))[1] == [-2, 5]
     assert codes("by", np.array([True, False]))[1] == [False, True]
     times = np.array(["2024-02-01T12:30", "2023-01-01"], "M8[ns]")
-    assert [str(label) for label in codes("by", times)[1]] == ["2023-01-01 00:00:00", "2024-02-01 12:30:00"]
+    assert [str(label) for label in codes("by", times)[1]] == [
+        "2023-01-01 00:00:00",
+        "2024-02-01 12:30:00",
+    ]
     assert codes("by", np.array(["2024-02-01"], "M8[D]"))[1] == [date(2024, 2, 1)]
 
 
@@ -201,7 +218,9 @@ def test_missing_labels_are_counted_and_refused(given: Any, shown: str) -> None:
 @pytest.mark.parametrize("dtype", ["Int64", "float", "category"])
 def test_a_pandas_column_with_a_missing_value_is_refused(dtype: str) -> None:
     column = pytest.importorskip("pandas").Series([1, None], dtype=dtype)
-    with pytest.raises(ValueError, match=r"1 of 2 rows has none, first row 1 \((nan|<NA>)\)\. Hint: give such rows"):
+    with pytest.raises(
+        ValueError, match=r"1 of 2 rows has none, first row 1 \((nan|<NA>)\)\. Hint: give such rows"
+    ):
         Blocks.of(rows(2), column)
 
 
@@ -212,14 +231,22 @@ def test_a_pandas_column_with_a_missing_value_is_refused(dtype: str) -> None:
         (-2, ValueError, "`block` must be an integer of at least 1; got -2."),
         (2.5, ValueError, "`block` must be an integer of at least 1; got 2.5."),
         (True, ValueError, "`block` must be an integer of at least 1; got True."),
-        (6, ValueError, "`block` must not be longer than the data: 6 for 5 rows. Hint: pass a shorter block."),
+        (
+            6,
+            ValueError,
+            "`block` must not be longer than the data: 6 for 5 rows. Hint: pass a shorter block.",
+        ),
         pytest.param(
             10**5000,
             ValueError,
             "`block` must not be longer than the data: a huge int for 5 rows. Hint: pass a shorter block.",
             id="huge",
         ),
-        ([1, 2], ValueError, f"`block` must hold one label per row: 2 labels for 5 rows. {POSITION}"),
+        (
+            [1, 2],
+            ValueError,
+            f"`block` must hold one label per row: 2 labels for 5 rows. {POSITION}",
+        ),
         ([1], ValueError, f"`block` must hold one label per row: 1 label for 5 rows. {POSITION}"),
         (
             [[1]] * 5,
@@ -240,7 +267,9 @@ def test_a_pandas_column_with_a_missing_value_is_refused(dtype: str) -> None:
         ({1, 2}, TypeError, f"`block` must hold one label per row; got set. {LIST}"),
     ],
 )
-def test_a_bad_block_is_refused_in_one_sentence(block: Any, error: type[Exception], sentence: str) -> None:
+def test_a_bad_block_is_refused_in_one_sentence(
+    block: Any, error: type[Exception], sentence: str
+) -> None:
     refused(sentence, Blocks.of, rows(5), block, error=error)
 
 
@@ -301,8 +330,18 @@ def test_bad_labels_of_folds_are_refused_in_one_sentence() -> None:
     sentence = f"`rows[1]` must hold one label per row: 2 labels for 3 rows. {POSITION}"
     refused(sentence, row_ids, folds, [[1, 2], [3, 4]])
     hint = "Hint: each holds one label per row of its fold."
-    refused(f"`rows` must hold one array per fold: 3 arrays for 2 folds. {hint}", row_ids, folds, [[1], [2], [3]])
-    refused(f"`rows` must hold one label per row: 4 labels for 5 rows. {POSITION}", row_ids, folds, [1, 2, 3, 4])
+    refused(
+        f"`rows` must hold one array per fold: 3 arrays for 2 folds. {hint}",
+        row_ids,
+        folds,
+        [[1], [2], [3]],
+    )
+    refused(
+        f"`rows` must hold one label per row: 4 labels for 5 rows. {POSITION}",
+        row_ids,
+        folds,
+        [1, 2, 3, 4],
+    )
 
 
 def test_a_huge_string_is_refused_at_once() -> None:
@@ -320,7 +359,11 @@ def test_only_an_integer_of_at_least_1_is_positive(value: Any) -> None:
 
 
 def test_a_seed_is_an_integer_a_generator_or_none() -> None:
-    assert generator(7).random() == generator(np.uint8(7)).random() == np.random.default_rng(7).random()
+    assert (
+        generator(7).random()
+        == generator(np.uint8(7)).random()
+        == np.random.default_rng(7).random()
+    )
     given = np.random.default_rng(1)
     assert generator(given) is given
     assert generator(None).random() != generator(None).random()
@@ -329,7 +372,9 @@ def test_a_seed_is_an_integer_a_generator_or_none() -> None:
 @pytest.mark.parametrize("seed", [-1, 1.0, "a", True, [1, 2], np.nan])
 def test_a_bad_seed_is_refused_in_one_sentence(seed: Any) -> None:
     refused(
-        f"`seed` must be an integer of at least 0, a numpy.random.Generator or None; got {seed!r}.", generator, seed
+        f"`seed` must be an integer of at least 0, a numpy.random.Generator or None; got {seed!r}.",
+        generator,
+        seed,
     )
 
 

@@ -81,7 +81,11 @@ def test_each_resample_is_the_answer_for_rows_drawn_with_replacement(
     found = bootstrap(iv, seed=3, n_resamples=40, **options)
     counts = Units(iv, None, 3).counts(40)
     given = options | (
-        {"unit": float(np.sqrt(np.average((Y - np.average(Y, weights=weight)) ** 2, weights=weight)))}
+        {
+            "unit": float(
+                np.sqrt(np.average((Y - np.average(Y, weights=weight)) ** 2, weights=weight))
+            )
+        }
         if options.get("unit") == "std"
         else {}
     )
@@ -105,7 +109,12 @@ def test_the_ends_are_those_of_scipy_for_the_same_resamples(metric: str, method:
     # scipy 1.14 and later make the interval of a given distribution
     given = SimpleNamespace(bootstrap_distribution=np.array(ours.distribution))
     theirs = scipy.stats.bootstrap(
-        (values,), np.mean, n_resamples=0, bootstrap_result=given, confidence_level=0.9, method=method
+        (values,),
+        np.mean,
+        n_resamples=0,
+        bootstrap_result=given,
+        confidence_level=0.9,
+        method=method,
     )
     assert_allclose((ours.low, ours.high), theirs.confidence_interval, rtol=1e-9)
     assert_allclose(ours.standard_error, theirs.standard_error, rtol=1e-9)
@@ -131,7 +140,9 @@ def test_intervals_hold_the_true_gain_about_as_often_as_they_say(method: Any) ->
     truth, held, samples, n = 1 / 13, 0, 500, 300
     for _ in range(samples):
         iv = uniform_sample(rng, n)
-        found = bootstrap(iv, axes=("bandwidth", "deficit"), method=method, n_resamples=499, seed=rng)
+        found = bootstrap(
+            iv, axes=("bandwidth", "deficit"), method=method, n_resamples=499, seed=rng
+        )
         held += found.low <= truth <= found.high
     error = 3.3 * np.sqrt(0.95 * 0.05 / samples)
     assert 0.95 - error - second_order_loss(n) < held / samples < 0.95 + error
@@ -155,23 +166,32 @@ def parts_of_the_gain(n: int) -> np.ndarray:
     iv = uniform_sample(np.random.default_rng(0), n)
     z, square = iv.lower_band, iv.y_true**2
     width, ratio, error = z.mean(), (square / z).mean(), square.mean()
-    parts = width * ratio / error**2 * (square - error) - (ratio * (z - width) + width * (square / z - ratio)) / error
+    parts = (
+        width * ratio / error**2 * (square - error)
+        - (ratio * (z - width) + width * (square / z - ratio)) / error
+    )
     return np.asarray(parts)
 
 
-def test_random_groups_of_many_rows_give_the_interval_of_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_groups_of_many_rows_give_the_interval_of_single_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     iv = oracle_band(np.random.default_rng(2), 2 * MOST + 5)
     grouped = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
     monkeypatch.setattr("uccurve.resampling.draws.MOST", 10**9)
     single = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
     assert_allclose(grouped.standard_error, single.standard_error, rtol=0.08)
-    assert_allclose((grouped.low, grouped.high), (single.low, single.high), atol=0.2 * single.standard_error)
+    assert_allclose(
+        (grouped.low, grouped.high), (single.low, single.high), atol=0.2 * single.standard_error
+    )
 
 
 def test_labels_draw_groups_and_so_repeated_rows_are_no_more_evidence() -> None:
     rng = np.random.default_rng(4)
     once = oracle_band(rng, 80)
-    again = ucc.Intervals.from_bands(*(np.repeat(column, 6) for column in (once.y_true, once.y_pred, once.lower_band)))
+    again = ucc.Intervals.from_bands(
+        *(np.repeat(column, 6) for column in (once.y_true, once.y_pred, once.lower_band))
+    )
     alone = bootstrap(once, seed=5)
     grouped = bootstrap(again, seed=5, block=np.repeat(np.arange(80), 6))
     naive = bootstrap(again, seed=5)
@@ -191,7 +211,9 @@ def test_blocks_of_a_length_keep_dependent_rows_together() -> None:
 
 def test_blocks_of_a_length_are_the_consecutive_ones_that_labels_would_make() -> None:
     iv = oracle_band(np.random.default_rng(0), 23)
-    counted, labelled = (bootstrap(iv, block=block, seed=1, n_resamples=99) for block in (5, np.arange(23) // 5))
+    counted, labelled = (
+        bootstrap(iv, block=block, seed=1, n_resamples=99) for block in (5, np.arange(23) // 5)
+    )
     assert_array_equal(counted.distribution, labelled.distribution)
     assert (counted.low, counted.high) == (labelled.low, labelled.high)
 
@@ -232,7 +254,13 @@ def test_resamples_without_a_value_are_counted() -> None:
 def test_progress_is_told_to_a_callable() -> None:
     iv, seen = oracle_band(np.random.default_rng(1), 400), []
     bootstrap(iv, n_resamples=1999, seed=0, progress=lambda done, total: seen.append((done, total)))
-    bootstrap(iv, n_resamples=1999, seed=0, miss_rate=(0, 0.5), progress=lambda done, total: seen.append((done, total)))
+    bootstrap(
+        iv,
+        n_resamples=1999,
+        seed=0,
+        miss_rate=(0, 0.5),
+        progress=lambda done, total: seen.append((done, total)),
+    )
     assert seen[-1] == (1999, 1999)
     assert len(seen) > 2
 
@@ -241,7 +269,10 @@ def test_progress_is_told_to_a_callable() -> None:
     ("options", "sentence"),
     [
         ({"method": "bca"}, r"`method` must be one of BCa, percentile; got 'bca'\."),
-        ({"confidence_level": 1}, r"`confidence_level` must lie between 0 and 1, both excluded; got 1\."),
+        (
+            {"confidence_level": 1},
+            r"`confidence_level` must lie between 0 and 1, both excluded; got 1\.",
+        ),
         (
             {"confidence_level": 95},
             r"`confidence_level` must lie between 0 and 1, both excluded; got 95\. Hint: 95% is 0\.95\.",
@@ -251,7 +282,10 @@ def test_progress_is_told_to_a_callable() -> None:
         ({"block": 8}, r"`block` must not be longer than the data: 8 for 7 rows\."),
         ({"block": [1, 2]}, r"`block` must hold one label per row: 2 labels for 7 rows\."),
         ({"block": [1] * 7}, r"a bootstrap needs at least two blocks of rows; there is only one\."),
-        ({"statistic": "ares"}, r"`statistic` must be one of .*; got 'ares'\. Did you mean 'area'\?"),
+        (
+            {"statistic": "ares"},
+            r"`statistic` must be one of .*; got 'ares'\. Did you mean 'area'\?",
+        ),
         (
             {"statistic": len, "miss_rate": (0, 1)},
             r"`miss_rate` as a range goes with an area or a gain, not with a call",
@@ -265,10 +299,13 @@ def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence
 
 def test_what_keeps_no_rows_is_refused_in_a_sentence() -> None:
     sketch = ucc.UCCSketch().update(intervals()).ucc()
-    with pytest.raises(TypeError, match=r"`intervals` must be Intervals or a UCC, which keep their rows \(a sketch"):
+    with pytest.raises(
+        TypeError, match=r"`intervals` must be Intervals or a UCC, which keep their rows \(a sketch"
+    ):
         bootstrap(sketch)  # type: ignore[arg-type]
     with pytest.raises(
-        TypeError, match=r"`progress` must be None, True, False or a callable of two integers; got 'abc'"
+        TypeError,
+        match=r"`progress` must be None, True, False or a callable of two integers; got 'abc'",
     ):
         bootstrap(intervals(), progress="abc")  # type: ignore[arg-type]
 
@@ -278,7 +315,8 @@ def test_a_curve_brings_its_own_way_to_move_the_bands() -> None:
     for options in ({"statistic": "gain"}, {"statistic": "half_width", "coverage": 0.7}):
         given: dict[str, Any] = {**options, "seed": 0, "n_resamples": 50}
         assert_array_equal(
-            bootstrap(shifted, **given).distribution, bootstrap(intervals(), vary="shift", **given).distribution
+            bootstrap(shifted, **given).distribution,
+            bootstrap(intervals(), vary="shift", **given).distribution,
         )
 
 
@@ -314,7 +352,9 @@ def test_knots_instead_of_all_vertices_move_a_resample_by_little(
 
 
 @pytest.mark.parametrize(
-    "options", [{"statistic": "area", "axes": ("excess", "deficit")}, {"statistic": "skill"}], ids=str
+    "options",
+    [{"statistic": "area", "axes": ("excess", "deficit")}, {"statistic": "skill"}],
+    ids=str,
 )
 def test_one_sided_intervals_are_resampled_as_exactly_as_others(options: dict[str, Any]) -> None:
     """The lower bounds are -1e18, beside which float64 holds nothing of the upper bands."""
@@ -322,7 +362,9 @@ def test_one_sided_intervals_are_resampled_as_exactly_as_others(options: dict[st
     iv = ucc.Intervals.from_bounds(y, 0 * y, np.full(30, -1e18), np.full(30, 2.0))
     values = bootstrap(iv, seed=0, n_resamples=20, **options).distribution
     counts = Units(iv, None, 0).counts(20)
-    expected = [by_hand(iv[np.repeat(np.arange(30), count.astype(int))], **options) for count in counts]
+    expected = [
+        by_hand(iv[np.repeat(np.arange(30), count.astype(int))], **options) for count in counts
+    ]
     assert_allclose(values, expected, rtol=1e-9)
 
 
@@ -333,5 +375,8 @@ def test_a_range_of_another_metric_is_refused() -> None:
 
 def test_an_infinite_area_is_refused_in_a_sentence() -> None:
     iv = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 1.0])
-    with pytest.raises(ValueError, match=r"`intervals` must have a finite area: 1 of 2 rows have an error on the side"):
+    with pytest.raises(
+        ValueError,
+        match=r"`intervals` must have a finite area: 1 of 2 rows have an error on the side",
+    ):
         bootstrap(iv, statistic="area")

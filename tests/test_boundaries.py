@@ -71,7 +71,10 @@ def _imports(node: ast.AST, package: str, functions: tuple[str, ...]) -> Iterato
         base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
         module = ".".join(filter(None, [base, node.module]))
         yield from (Import(f"{module}.{alias.name}", functions) for alias in node.names)
-    elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+    elif isinstance(node, ast.If) and ast.unparse(node.test) in (
+        "TYPE_CHECKING",
+        "typing.TYPE_CHECKING",
+    ):
         for statement in node.orelse:
             yield from _imports(statement, package, functions)
     else:
@@ -111,7 +114,11 @@ def own(name: str) -> str:
 def graph(doors: set[str]) -> dict[str, set[str]]:
     """Which modules of the package each one imports, anywhere but inside functions that are doors."""
     return {
-        module: {own(one.name) for one in imports_of(module) if one.top == "uccurve" and not doors & {*one.functions}}
+        module: {
+            own(one.name)
+            for one in imports_of(module)
+            if one.top == "uccurve" and not doors & {*one.functions}
+        }
         - {module}
         for module in MODULES
     }
@@ -161,7 +168,9 @@ def test_a_door_is_one_line_that_hands_over_to_an_edge() -> None:
     for module, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name in DOORS:
-                inside = [part for part in ast.walk(node) if isinstance(part, ast.Import | ast.ImportFrom)]
+                inside = [
+                    part for part in ast.walk(node) if isinstance(part, ast.Import | ast.ImportFrom)
+                ]
                 assert len(inside) <= 1, f"{module}.{node.name}"
 
 
@@ -177,18 +186,26 @@ def test_a_cycle_through_any_number_of_modules_is_found() -> None:
 
 @pytest.mark.parametrize("module", core_modules())
 def test_a_core_module_imports_numpy_and_the_standard_library_only(module: str) -> None:
-    outside = {one for one in imports_of(module) if one.top != "uccurve" and not is_standard(one.top)}
+    outside = {
+        one for one in imports_of(module) if one.top != "uccurve" and not is_standard(one.top)
+    }
     assert {one.top for one in outside if one.on_load} <= {"numpy"}
     assert {one.top for one in outside if not one.on_load} <= {"numpy", BRIDGES.get(module)}
 
 
 def test_the_core_knows_the_rooms_of_the_assessment_only() -> None:
-    rooms = {module.partition(".")[0] for module in core_modules() if "." in module or (PACKAGE / module).is_dir()}
+    rooms = {
+        module.partition(".")[0]
+        for module in core_modules()
+        if "." in module or (PACKAGE / module).is_dir()
+    }
     assert rooms == {"assess", "evidence", "pockets", "resampling", "words"}
 
 
 def test_data_frames_come_in_through_one_door() -> None:
-    knows = {module for module in MODULES if any(one.top == "narwhals" for one in imports_of(module))}
+    knows = {
+        module for module in MODULES if any(one.top == "narwhals" for one in imports_of(module))
+    }
     core = {*core_modules()}
     assert knows & core <= {*BRIDGES}
     ways = {
@@ -206,7 +223,11 @@ def test_data_frames_come_in_through_one_door() -> None:
 @pytest.mark.parametrize("module", [module for module in MODULES if not is_eager(module)])
 def test_an_edge_imports_its_libraries_when_asked_not_on_load(module: str) -> None:
     loaded = [one for one in imports_of(module) if one.on_load]
-    assert {one.top for one in loaded if not is_standard(one.top)} <= {"uccurve", "numpy", "narwhals"}
+    assert {one.top for one in loaded if not is_standard(one.top)} <= {
+        "uccurve",
+        "numpy",
+        "narwhals",
+    }
     eager = {own(one.name) for one in loaded if one.top == "uccurve" and is_eager(own(one.name))}
     assert not eager or module == "__main__"
 
@@ -219,7 +240,9 @@ import uccurve
 new = [module for name, module in sys.modules.items() if name not in before and getattr(module, "__file__", None)]
 print(json.dumps(sorted({module.__name__.partition(".")[0] for module in new})))
 """
-    output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
     loaded = {name for name in json.loads(output) if not is_standard(name)}
     assert {"uccurve", "numpy"} <= loaded <= {"uccurve", "numpy", "narwhals"}
 
@@ -251,9 +274,20 @@ async def later():
         import typer
 """
     found = imports(source, "uccurve")
-    names = ["numpy.typing", "polars", "uccurve._refusals", "uccurve._frames.columns", "uccurve.UCC", "pyarrow", "dask"]
+    names = [
+        "numpy.typing",
+        "polars",
+        "uccurve._refusals",
+        "uccurve._frames.columns",
+        "uccurve.UCC",
+        "pyarrow",
+        "dask",
+    ]
     assert [one.name for one in found if one.on_load] == [*names, "rich"]
-    inside = [Import("uccurve.plots.display.draw", ("method",)), Import("typer", ("later", "inner"))]
+    inside = [
+        Import("uccurve.plots.display.draw", ("method",)),
+        Import("typer", ("later", "inner")),
+    ]
     assert [one for one in found if not one.on_load] == inside
     assert imports("from ..curve import UCC", "uccurve.plots") == [Import("uccurve.curve.UCC")]
 

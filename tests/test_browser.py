@@ -18,7 +18,13 @@ pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api")
 
 EVIL = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+]
 FLAGS += ["--disable-component-update", "--disable-sync"]
 METRICS = ("bandwidth", "miss_rate", "excess", "deficit", "overshoot")
 DATA = "JSON.parse(document.getElementById('report-data').textContent)"
@@ -39,7 +45,11 @@ def models(n: int = 150) -> dict[str, ucc.Intervals]:
     y_pred = rng.normal(size=n)
     band = rng.uniform(0.3, 2, n)
     y = y_pred + band * rng.normal(size=n)
-    bands = {"follows": (0.8 * band, 1.1 * band), EVIL: (rng.uniform(0.3, 2, n),), "flat": (np.full(n, 0.9),)}
+    bands = {
+        "follows": (0.8 * band, 1.1 * band),
+        EVIL: (rng.uniform(0.3, 2, n),),
+        "flat": (np.full(n, 0.9),),
+    }
     return {name: ucc.Intervals.from_bands(y, y_pred, *both) for name, both in bands.items()}
 
 
@@ -74,7 +84,12 @@ def listened(browser: Any, **options: Any) -> Seen:
     requests: list[str] = []
     errors: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: (
+            errors.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("dialog", lambda dialog: errors.append(f"dialog {dialog.message}"))
     return Seen(page, requests, errors)
@@ -87,12 +102,19 @@ def tab(browser: Any) -> Seen:
 
 
 def opened(
-    tab: Seen, url: str, *, drawn: bool = True, size: tuple[int, int] = (1280, 900), scheme: str = "light"
+    tab: Seen,
+    url: str,
+    *,
+    drawn: bool = True,
+    size: tuple[int, int] = (1280, 900),
+    scheme: str = "light",
 ) -> Seen:
     """Load a report in a page, whatever was in it before."""
     page = tab.page
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    page.emulate_media(media="null", color_scheme=scheme)  # the medium as it is: a screen, or paper for `pdf`
+    page.emulate_media(
+        media="null", color_scheme=scheme
+    )  # the medium as it is: a screen, or paper for `pdf`
     page.mouse.move(0, 0)
     page.goto("about:blank")
     tab.requests.clear()
@@ -125,7 +147,10 @@ def points(page: Any) -> dict[str, list[float]]:
     """Numbers of the table of operating points, by model."""
     settle(page)
     rows = page.locator("#points tbody tr").all()
-    return {row.locator("th").inner_text(): list(map(number, row.locator("td").all_inner_texts())) for row in rows}
+    return {
+        row.locator("th").inner_text(): list(map(number, row.locator("td").all_inner_texts()))
+        for row in rows
+    }
 
 
 def number(text: str) -> float:
@@ -138,7 +163,9 @@ def shown(name: str) -> str:
     return short(name)
 
 
-def expected(c: ucc.UCC, scale: float, cost: float, axes: tuple[str, str], unit: str = "raw") -> list[float]:
+def expected(
+    c: ucc.UCC, scale: float, cost: float, axes: tuple[str, str], unit: str = "raw"
+) -> list[float]:
     at = c.at(scale, unit=unit)
     price = c.cost(cost, axes=axes, at=scale, unit=unit)  # type: ignore[arg-type]  # two metrics
     return [scale, *(getattr(at, metric) for metric in METRICS), price]
@@ -172,7 +199,9 @@ def test_it_opens_without_network_errors_or_dialogs(seen: Seen, report: Report) 
     assert seen.page.locator("#curves .scatterlayer .trace").count() >= 4
 
 
-def test_the_policy_stops_scripts_and_requests_that_are_not_its_own(browser: Any, report: Report) -> None:
+def test_the_policy_stops_scripts_and_requests_that_are_not_its_own(
+    browser: Any, report: Report
+) -> None:
     found = opened(listened(browser), report.url)
     found.page.evaluate(
         """() => {
@@ -190,7 +219,9 @@ def test_the_policy_stops_scripts_and_requests_that_are_not_its_own(browser: Any
     assert blocked
     assert found.page.evaluate("window.pwned") is None
     assert sum("Content Security Policy" in error for error in found.errors) >= 3
-    assert found.page.evaluate("performance.getEntriesByType('resource').map((one) => one.transferSize)") in (
+    assert found.page.evaluate(
+        "performance.getEntriesByType('resource').map((one) => one.transferSize)"
+    ) in (
         [],
         [0],
         [0, 0],
@@ -213,11 +244,15 @@ def test_the_verdict_and_the_tables_are_there_before_any_chart(tab: Seen, report
     assert found.page.evaluate("typeof Plotly") == "undefined"
     text = " ".join(found.page.locator("#verdict .card").inner_text().split())
     assert text.startswith(report.assessment.verdict.text)
-    assert found.page.locator("#verdict tbody th").all_inner_texts() == list(map(shown, report.models))
+    assert found.page.locator("#verdict tbody th").all_inner_texts() == list(
+        map(shown, report.models)
+    )
     assert list(points(found.page)) == list(map(shown, report.models))
 
 
-def test_without_javascript_all_tables_and_static_charts_are_there(browser: Any, report: Report) -> None:
+def test_without_javascript_all_tables_and_static_charts_are_there(
+    browser: Any, report: Report
+) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.url)
@@ -229,7 +264,9 @@ def test_without_javascript_all_tables_and_static_charts_are_there(browser: Any,
     context.close()
 
 
-def test_a_browser_without_decompression_says_so_and_keeps_its_numbers(browser: Any, report: Report) -> None:
+def test_a_browser_without_decompression_says_so_and_keeps_its_numbers(
+    browser: Any, report: Report
+) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.add_init_script("delete window.DecompressionStream")
@@ -239,12 +276,20 @@ def test_a_browser_without_decompression_says_so_and_keeps_its_numbers(browser: 
     assert not page.locator("#curves").is_visible()
     type_into(page, "Scale", "1.37")
     for name, values in by_model(page, report).items():
-        assert_allclose(values, expected(report.models[name], 1.37, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
+        assert_allclose(
+            values,
+            expected(report.models[name], 1.37, 0.1, ("bandwidth", "miss_rate")),
+            rtol=DIGITS,
+        )
     context.close()
 
 
 def test_the_command_is_copied_as_it_stands(browser: Any, report: Report) -> None:
-    found = opened(listened(browser, permissions=["clipboard-read", "clipboard-write"]), report.url, drawn=False)
+    found = opened(
+        listened(browser, permissions=["clipboard-read", "clipboard-write"]),
+        report.url,
+        drawn=False,
+    )
     button = found.page.locator("button.copy").first
     button.click()
     button.and_(found.page.get_by_text("Copied", exact=True)).wait_for()
@@ -253,16 +298,25 @@ def test_the_command_is_copied_as_it_stands(browser: Any, report: Report) -> Non
     assert copied == "uccurve calibrate calibration.csv new.csv -o calibrated.csv --coverage 80%"
 
 
-def test_the_command_pasted_into_a_shell_writes_the_calibrated_file(tab: Seen, report: Report, tmp_path: Path) -> None:
+def test_the_command_pasted_into_a_shell_writes_the_calibrated_file(
+    tab: Seen, report: Report, tmp_path: Path
+) -> None:
     iv = report.models[report.assessment.verdict.model].intervals
     for name in ("calibration.csv", "new.csv"):
         columns = np.column_stack([iv.y_true, iv.y_pred, iv.lower, iv.upper])
         np.savetxt(
-            tmp_path / name, columns, delimiter=",", header="y_true,y_pred,lower,upper", comments="", fmt="%.17g"
+            tmp_path / name,
+            columns,
+            delimiter=",",
+            header="y_true,y_pred,lower,upper",
+            comments="",
+            fmt="%.17g",
         )
     found = opened(tab, report.url, drawn=False)
     line = found.page.locator("#command-0").inner_text()
-    subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True
+    )
     new = np.loadtxt(tmp_path / "calibrated.csv", delimiter=",", skiprows=1)
     calibrated = iv.calibrated(scale=report.assessment.verdict.scale)
     assert_allclose(new[:, 2:], np.column_stack([calibrated.lower, calibrated.upper]), rtol=1e-9)
@@ -276,27 +330,39 @@ def by_model(page: Any, report: Report) -> dict[str, list[float]]:
     return dict(zip(report.models, points(page).values(), strict=True))
 
 
-def test_it_opens_on_the_model_to_ship_at_the_coverage_asked_for(seen: Seen, report: Report) -> None:
+def test_it_opens_on_the_model_to_ship_at_the_coverage_asked_for(
+    seen: Seen, report: Report
+) -> None:
     rows = {row.name: row for row in report.assessment.rows}
     for name, values in by_model(seen.page, report).items():
         wanted = expected(report.models[name], rows[name].scale, 0.1, ("bandwidth", "miss_rate"))
         assert_allclose(values, wanted, rtol=DIGITS)
         assert_allclose(values[1], rows[name].half_width, rtol=DIGITS)
     verdict = report.assessment.verdict
-    assert seen.page.locator("#where").inner_text().startswith(f"{shown(verdict.model)} at scale {verdict.scale:.4g}")
+    assert (
+        seen.page.locator("#where")
+        .inner_text()
+        .startswith(f"{shown(verdict.model)} at scale {verdict.scale:.4g}")
+    )
     assert seen.page.locator("#points tr[data-active=true] th").inner_text() == shown(verdict.model)
 
 
 def test_as_delivered_it_shows_the_librarys_numbers(seen: Seen, report: Report) -> None:
     seen.page.get_by_role("button", name="As delivered", exact=True).click()
     for name, values in by_model(seen.page, report).items():
-        assert_allclose(values, expected(report.models[name], 1.0, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
+        assert_allclose(
+            values, expected(report.models[name], 1.0, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS
+        )
 
 
 def test_a_typed_scale_moves_every_model(seen: Seen, report: Report) -> None:
     type_into(seen.page, "Scale", "1.37")
     for name, values in by_model(seen.page, report).items():
-        assert_allclose(values, expected(report.models[name], 1.37, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
+        assert_allclose(
+            values,
+            expected(report.models[name], 1.37, 0.1, ("bandwidth", "miss_rate")),
+            rtol=DIGITS,
+        )
     assert " at scale 1.37: coverage" in seen.page.locator("#where").inner_text()
 
 
@@ -304,7 +370,11 @@ def test_a_typed_coverage_finds_each_models_smallest_scale(seen: Seen, report: R
     type_into(seen.page, "Coverage, %", "93")
     for name, values in by_model(seen.page, report).items():
         scale = report.models[name].find(coverage=0.93).scale
-        assert_allclose(values, expected(report.models[name], scale, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
+        assert_allclose(
+            values,
+            expected(report.models[name], scale, 0.1, ("bandwidth", "miss_rate")),
+            rtol=DIGITS,
+        )
 
 
 def test_a_typed_cost_factor_finds_each_models_cheapest_point(seen: Seen, report: Report) -> None:
@@ -315,7 +385,9 @@ def test_a_typed_cost_factor_finds_each_models_cheapest_point(seen: Seen, report
         assert_allclose(values[-1], np.array(best.cost), rtol=DIGITS)
 
 
-def test_axes_and_unit_change_the_cost_the_titles_and_the_curves(seen: Seen, report: Report) -> None:
+def test_axes_and_unit_change_the_cost_the_titles_and_the_curves(
+    seen: Seen, report: Report
+) -> None:
     page = seen.page
     page.get_by_label("x axis", exact=True).select_option("excess")
     page.get_by_label("y axis", exact=True).select_option("deficit")
@@ -357,7 +429,10 @@ def test_the_intervals_of_the_sampled_rows_follow(seen: Seen, report: Report) ->
     missed = np.abs(iv.y_true - iv.y_pred)[rows] > 1.8
     assert len(outside["x"]) == missed.sum()
     assert len(inside["x"]) == (~missed).sum()
-    assert page.locator("#missed").inner_text() == f"{missed.sum()} of these {len(rows)} rows lie outside."
+    assert (
+        page.locator("#missed").inner_text()
+        == f"{missed.sum()} of these {len(rows)} rows lie outside."
+    )
 
 
 def test_hovering_shows_all_metrics(seen: Seen, report: Report) -> None:
@@ -407,7 +482,9 @@ def test_a_marker_can_be_dragged_along_its_curve(seen: Seen, report: Report) -> 
     page.mouse.up()
     values = points(page)["follows"]
     assert_allclose(values[0], goal.scale, rtol=0.03)  # a pixel is a hundredth of the curve
-    assert_allclose(values, expected(c, values[0], 0.1, ("bandwidth", "miss_rate")), rtol=2e-3, atol=1 / 150)
+    assert_allclose(
+        values, expected(c, values[0], 0.1, ("bandwidth", "miss_rate")), rtol=2e-3, atol=1 / 150
+    )
     page.mouse.move(10, 10)
     settle(page)
     assert points(page)["follows"] == values
@@ -439,7 +516,11 @@ def test_sliders_move_by_the_keyboard(seen: Seen, report: Report, label: str, co
     after = points(page)["follows"]
     assert after[column] < before[column]
     value = float(slider.input_value()) / 1000
-    scale = c.find(coverage=value).scale if column else value**3 * float(c.points().x[-1] / c.at(1.0).bandwidth)
+    scale = (
+        c.find(coverage=value).scale
+        if column
+        else value**3 * float(c.points().x[-1] / c.at(1.0).bandwidth)
+    )
     assert_allclose(after, expected(c, scale, 0.1, ("bandwidth", "miss_rate")), rtol=DIGITS)
     assert slider.get_attribute("aria-valuetext")
 
@@ -449,7 +530,9 @@ def test_every_control_is_reached_by_tab_and_has_a_name(seen: Seen) -> None:
     names = []
     for _ in range(200):
         page.keyboard.press("Tab")
-        names.append(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
+        names.append(
+            page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
+        )
     controls = page.locator("#curves-section :is(input, select, button)").evaluate_all(
         "(all) => all.map((one) => one.id)"
     )
@@ -486,7 +569,10 @@ def test_a_table_is_sorted_by_click_and_by_enter(seen: Seen, report: Report) -> 
 def test_a_long_table_shows_its_first_rows_and_all_on_request(tab: Seen, tmp_path: Path) -> None:
     one = models()["follows"]
     rng = np.random.default_rng(0)
-    many = {f"m{i}": ucc.Intervals.from_bands(one.y_true, one.y_pred, rng.uniform(0.2, 2, 150)) for i in range(20)}
+    many = {
+        f"m{i}": ucc.Intervals.from_bands(one.y_true, one.y_pred, rng.uniform(0.2, 2, 150))
+        for i in range(20)
+    }
     (tmp_path / "r.html").write_text(ucc.assess(many, coverage=0.9).to_html(), encoding="utf-8")
     found = opened(tab, (tmp_path / "r.html").as_uri())
     rows = found.page.locator("#verdict tbody tr")

@@ -11,7 +11,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from test_browser import EVIL, Report, Seen, browser, choose, listened, models, opened, report, seen, settle, tab
+from test_browser import (
+    EVIL,
+    Report,
+    Seen,
+    browser,
+    choose,
+    listened,
+    models,
+    opened,
+    report,
+    seen,
+    settle,
+    tab,
+)
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser", "report", "seen", "tab"]  # the fixtures
@@ -21,7 +34,9 @@ PHONE = (390, 844)
 def luminance(colour: str) -> float:
     """Relative luminance of `rgb(r, g, b)` or `color(srgb r g b)` as the accessibility guidelines define it."""
     size = 1 if colour.startswith("color(srgb") else 255
-    channels = [float(part) / size for part in re.findall(r"[\d.]+", colour.removeprefix("color(srgb"))[:3]]
+    channels = [
+        float(part) / size for part in re.findall(r"[\d.]+", colour.removeprefix("color(srgb"))[:3]
+    ]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))
 
@@ -42,9 +57,13 @@ COLOURS = """[...document.querySelectorAll("body *:not(.plot *, option, script, 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_text_has_contrast_and_nothing_is_cut_off(tab: Seen, report: Report, scheme: str, width: int) -> None:
+def test_text_has_contrast_and_nothing_is_cut_off(
+    tab: Seen, report: Report, scheme: str, width: int
+) -> None:
     found = opened(tab, report.url, size=(width, 844), scheme=scheme)
-    found.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found.page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
     texts = found.page.evaluate(COLOURS)
     assert len(texts) > 100
     assert [text for text in texts if contrast(text[1], text[2]) < 4.5] == []
@@ -70,12 +89,20 @@ def many(count: int = 40) -> ucc.Assessment:
     rng = np.random.default_rng(0)
     given = {
         f"model {i}": ucc.Intervals.from_bands(
-            one.y_true, one.y_pred + 0.02 * i * rng.normal(size=150), rng.uniform(0.2, 0.4 + i / 9, 150)
+            one.y_true,
+            one.y_pred + 0.02 * i * rng.normal(size=150),
+            rng.uniform(0.2, 0.4 + i / 9, 150),
         )
         for i in range(count - 3)
     }
-    given |= {"x" * 10_000: one, "שלום עולם": one.calibrated(scale=0.01), EVIL: one.calibrated(scale=100)}
-    return ucc.assess(given, coverage=0.9, by={"hour": np.arange(150) % 12, "z" * 3000: np.arange(150) % 2})
+    given |= {
+        "x" * 10_000: one,
+        "שלום עולם": one.calibrated(scale=0.01),
+        EVIL: one.calibrated(scale=100),
+    }
+    return ucc.assess(
+        given, coverage=0.9, by={"hour": np.arange(150) % 12, "z" * 3000: np.arange(150) % 2}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +113,26 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
-def test_forty_models_and_endless_names_do_not_widen_the_page(tab: Seen, crowded: str, width: int) -> None:
+def test_forty_models_and_endless_names_do_not_widen_the_page(
+    tab: Seen, crowded: str, width: int
+) -> None:
     found = opened(tab, crowded, size=(width, 844))
-    found.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found.page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
     assert found.errors == []
 
 
-def test_on_a_phone_verdict_factor_and_half_width_need_no_scrolling_sideways(browser: Any, report: Report) -> None:
+def test_on_a_phone_verdict_factor_and_half_width_need_no_scrolling_sideways(
+    browser: Any, report: Report
+) -> None:
     found = opened(listened(browser, is_mobile=True), report.url, drawn=False, size=PHONE)
     cells = found.page.locator("#verdict td")
     for name in ("factor for 80%", "half-width at 80%", "coverage as delivered"):
-        boxes = [cell.bounding_box() for cell in cells.all() if cell.get_attribute("data-name") == name]
+        boxes = [
+            cell.bounding_box() for cell in cells.all() if cell.get_attribute("data-name") == name
+        ]
         assert len(boxes) == 3
         assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
     headline = found.page.locator("#headline").bounding_box()
@@ -110,16 +145,24 @@ SIZES = """(all) => all.map((one) => {
 })"""
 
 
-def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(tab: Seen, report: Report) -> None:
+def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(
+    tab: Seen, report: Report
+) -> None:
     found = opened(tab, report.url, scheme="dark")
     page = found.page
     page.emulate_media(media="print")
     settle(page)
     for hidden in ("form.controls", "button.copy", "nav"):
         assert not page.locator(hidden).first.is_visible()
-    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
     for plot in ("curves", "rows"):
-        assert page.locator(f"#{plot} .xtitle").evaluate("(one) => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
+        assert (
+            page.locator(f"#{plot} .xtitle").evaluate("(one) => getComputedStyle(one).fill")
+            == "rgb(0, 0, 0)"
+        )
     on_paper = page.locator(".plot").evaluate_all(SIZES)
     assert all(size[:2] == size[2:] and size[0] <= 420 for size in on_paper)
     assert sum(size[0] for size in on_paper) > 680  # the width of A4 without its margins
@@ -133,7 +176,9 @@ def test_on_paper_it_is_light_without_controls_and_fits_the_sheet(tab: Seen, rep
 def printed(page: Any, path: Path) -> list[str]:
     """Texts of the sheets that a page prints on."""
     page.pdf(path=str(path), prefer_css_page_size=True)
-    text = subprocess.run(["pdftotext", "-layout", str(path), "-"], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        ["pdftotext", "-layout", str(path), "-"], check=True, capture_output=True, text=True
+    ).stdout
     return text.split("\f")[:-1]
 
 
@@ -150,12 +195,16 @@ def test_no_sheet_is_empty_or_cut_and_headings_stay_with_what_they_head(
     headings = found.page.locator("h2").all_inner_texts()
     for sheet in sheets:
         assert sheet.strip().splitlines()[-1].strip() not in headings
-    size = subprocess.run(["pdfinfo", str(tmp_path / "report.pdf")], check=True, capture_output=True, text=True).stdout
+    size = subprocess.run(
+        ["pdfinfo", str(tmp_path / "report.pdf")], check=True, capture_output=True, text=True
+    ).stdout
     assert "A4" in size
 
 
 def test_no_table_has_to_be_scrolled_on_a_desk(seen: Seen) -> None:
-    wide = seen.page.locator(".wide").evaluate_all("(all) => all.map((one) => [one.scrollWidth, one.clientWidth])")
+    wide = seen.page.locator(".wide").evaluate_all(
+        "(all) => all.map((one) => [one.scrollWidth, one.clientWidth])"
+    )
     assert len(wide) > 8
     assert [pair for pair in wide if pair[0] > pair[1]] == []
 
@@ -166,7 +215,9 @@ def test_the_buttons_of_a_plot_cover_nothing_and_send_nothing(seen: Seen) -> Non
         buttons = plot.locator(".modebar-btn")
         assert len(buttons.all()) == 6
         assert [
-            title for title in buttons.evaluate_all("(all) => all.map((b) => b.dataset.title)") if "hare" in title
+            title
+            for title in buttons.evaluate_all("(all) => all.map((b) => b.dataset.title)")
+            if "hare" in title
         ] == []
         left = plot.locator(".modebar").bounding_box()["x"]
         for part in (".legend", ".plotbg, .bglayer", ".xtitle"):
@@ -203,5 +254,7 @@ def test_models_with_other_predictions_are_overlaid_and_the_chosen_one_has_its_c
         settle(seen.page)
         own = ucc.UCC(shifted[name].constant()).points()
         assert_allclose(seen.page.evaluate(constant)[-1], own.x[-1], rtol=1e-5)
-    assert "a lower curve shows better intervals" in seen.page.locator("#curves-section").inner_text()
+    assert (
+        "a lower curve shows better intervals" in seen.page.locator("#curves-section").inner_text()
+    )
     assert seen.errors == []

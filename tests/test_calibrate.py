@@ -43,28 +43,39 @@ def simulated_miss(n: int, repeats: int, seed: int, **options: Any) -> tuple[flo
     missed = np.empty(repeats)
     for i in range(repeats):
         size, zero = np.exp(rng.normal(size=n)), np.zeros(n)
-        missed[i] = np.exp(-calibrator.fit(Intervals.from_bands(size * rng.laplace(size=n), zero, size)).scale_)
+        missed[i] = np.exp(
+            -calibrator.fit(Intervals.from_bands(size * rng.laplace(size=n), zero, size)).scale_
+        )
     return float(missed.mean()), float(missed.std() / repeats**0.5)
 
 
 @pytest.mark.parametrize("n", [20, 50, 100, 200])
 def test_new_rows_are_missed_at_most_as_often_as_promised(n: int) -> None:
     miss_rate, error = simulated_miss(n, repeats=3000, seed=n)
-    assert miss_rate <= 0.05 + 3 * error  # 3 standard errors of the simulation: 0.25% at n = 20, 0.08% at n = 200
+    assert (
+        miss_rate <= 0.05 + 3 * error
+    )  # 3 standard errors of the simulation: 0.25% at n = 20, 0.08% at n = 200
     assert_allclose(miss_rate, expected_miss(n, Fraction(5, 100)), atol=4 * error)
 
 
 def test_without_conformal_small_sets_miss_twice_as_often_as_asked() -> None:
     miss_rate, error = simulated_miss(20, repeats=1000, seed=1, conformal=False)
-    assert_allclose(miss_rate, 2 / 21, atol=4 * error)  # 19 of 20 rows covered: the 19th of 20 ranks
+    assert_allclose(
+        miss_rate, 2 / 21, atol=4 * error
+    )  # 19 of 20 rows covered: the 19th of 20 ranks
 
 
 def test_the_guarantee_holds_for_asymmetric_bands_and_for_shifts() -> None:
     test = made(20_000, seed=99)
     for vary in ("scale", "shift"):
         calibrator = IntervalCalibrator(miss_rate=0.2, vary=vary)
-        rates = [ucc.UCC(calibrator.fit(made(39, seed)).apply(test)).at(1.0).miss_rate for seed in range(150)]
-        assert_allclose(np.mean(rates), 0.2, atol=4 * float(np.std(rates)) / 150**0.5)  # 32 of 40 ranks: exactly 0.2
+        rates = [
+            ucc.UCC(calibrator.fit(made(39, seed)).apply(test)).at(1.0).miss_rate
+            for seed in range(150)
+        ]
+        assert_allclose(
+            np.mean(rates), 0.2, atol=4 * float(np.std(rates)) / 150**0.5
+        )  # 32 of 40 ranks: exactly 0.2
 
 
 def test_each_group_gets_the_guarantee_of_its_own() -> None:
@@ -90,10 +101,13 @@ def test_separate_tails_miss_half_of_the_rows_on_each_side(vary: Any) -> None:
     for seed in range(150):
         new = calibrator.fit(made(39, seed)).apply(test)
         rates.append([np.mean(test.y_true < new.lower), np.mean(test.y_true > new.upper)])
-    assert_allclose(np.mean(rates, axis=0), 0.1, atol=4 * float(np.std(rates)) / 150**0.5)  # rank 36 of 40 on each side
+    assert_allclose(
+        np.mean(rates, axis=0), 0.1, atol=4 * float(np.std(rates)) / 150**0.5
+    )  # rank 36 of 40 on each side
     joint = ucc.UCC(IntervalCalibrator(coverage=0.8, vary=vary).fit(made(2000)).apply(test))
     below, above = (
-        float(np.mean(side)) for side in (test.y_true < joint.intervals.lower, test.y_true > joint.intervals.upper)
+        float(np.mean(side))
+        for side in (test.y_true < joint.intervals.lower, test.y_true > joint.intervals.upper)
     )
     assert abs(below - above) > 0.03  # with one factor for both, the two sides differ
 
@@ -105,9 +119,16 @@ def test_each_side_has_the_order_statistic_of_its_own_errors() -> None:
     rank = ceil(60 * Fraction(9, 10))
     found = calibrator.calibrations_[None]
     tails = [found.lower, found.upper]
-    assert_allclose(tails, [np.sort(np.maximum(side, 0))[rank - 1] for side in (below, above)], rtol=1e-12)
-    assert (calibrator.scale_, found.miss_rate) == (1, ucc.UCC(calibrator.apply(iv)).at(1.0).miss_rate)
-    assert repr(calibrator).endswith(f"scale {found.lower:.4g} below and {found.upper:.4g} above from 59 rows)")
+    assert_allclose(
+        tails, [np.sort(np.maximum(side, 0))[rank - 1] for side in (below, above)], rtol=1e-12
+    )
+    assert (calibrator.scale_, found.miss_rate) == (
+        1,
+        ucc.UCC(calibrator.apply(iv)).at(1.0).miss_rate,
+    )
+    assert repr(calibrator).endswith(
+        f"scale {found.lower:.4g} below and {found.upper:.4g} above from 59 rows)"
+    )
 
 
 @pytest.mark.parametrize("tails", ["joint", "separate"])
@@ -117,20 +138,28 @@ def test_a_confidence_holds_for_that_share_of_calibration_sets(tails: Any) -> No
     reached = 0
     for _ in range(400):
         errors = rng.laplace(size=100)
-        one = calibrator.fit(Intervals.from_bands(errors, np.zeros(100), np.ones(100))).calibrations_[None]
+        one = calibrator.fit(
+            Intervals.from_bands(errors, np.zeros(100), np.ones(100))
+        ).calibrations_[None]
         reached += 1 - (np.exp(-one.lower) + np.exp(-one.upper)) / 2 >= 0.8
     assert reached / 400 >= 0.9 - 3 * (0.09 / 400) ** 0.5
-    assert tails == "separate" or reached / 400 < 0.97  # with two tails each keeps its half with 95%
+    assert (
+        tails == "separate" or reached / 400 < 0.97
+    )  # with two tails each keeps its half with 95%
 
 
-@pytest.mark.parametrize("options", [{}, {"confidence": 0.9}, {"tails": "separate"}, {"conformal": False}])
+@pytest.mark.parametrize(
+    "options", [{}, {"confidence": 0.9}, {"tails": "separate"}, {"conformal": False}]
+)
 def test_the_coverage_of_most_calibration_sets_lies_in_the_range(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(4)
     calibrator = IntervalCalibrator(coverage=0.9, **options)
     coverages = []
     for _ in range(800):
         errors = rng.laplace(size=150) * np.where(rng.uniform(size=150) < 0.5, 1.0, 3.0)
-        one = calibrator.fit(Intervals.from_bands(errors, np.zeros(150), np.ones(150))).calibrations_[None]
+        one = calibrator.fit(
+            Intervals.from_bands(errors, np.zeros(150), np.ones(150))
+        ).calibrations_[None]
         sides = [np.exp(-side / size) / 2 for side in (one.lower, one.upper) for size in (1.0, 3.0)]
         coverages.append(1 - np.mean(sides) * 2)
     low, high = calibrator.coverage_range(150)
@@ -196,13 +225,16 @@ def test_several_keys_make_a_group_of_each_combination() -> None:
     site, hour = ["n", "s"] * 60, [1, 1, 2, 2] * 30
     keys = {"site": site, "hour": np.array(hour)}
     together = IntervalCalibrator(coverage=0.9).fit(iv, groups=keys)
-    joined = IntervalCalibrator(coverage=0.9).fit(iv, groups=[f"{a}{b}" for a, b in zip(site, hour, strict=True)])
+    joined = IntervalCalibrator(coverage=0.9).fit(
+        iv, groups=[f"{a}{b}" for a, b in zip(site, hour, strict=True)]
+    )
     assert list(together.calibrations_) == [("n", 1), ("s", 1), ("n", 2), ("s", 2)]
     assert list(together.calibrations_.values()) == list(joined.calibrations_.values())
     back = IntervalCalibrator.from_json(together.to_json())
     assert_array_equal(back.apply(iv, groups=keys).upper, together.apply(iv, groups=keys).upper)
     with pytest.raises(
-        ValueError, match=r"`groups` must have the keys that fit had: \('site', 'hour'\); got \('hour', 'site'\)"
+        ValueError,
+        match=r"`groups` must have the keys that fit had: \('site', 'hour'\); got \('hour', 'site'\)",
     ):
         together.apply(iv, groups={"hour": hour, "site": site})
 
@@ -210,7 +242,9 @@ def test_several_keys_make_a_group_of_each_combination() -> None:
 def test_groups_never_seen_or_too_small_fall_back_on_all_rows_if_asked() -> None:
     iv = made(61)
     groups = ["a"] * 30 + ["b"] * 30 + ["tiny"]
-    with pytest.raises(ValueError, match=r"1 of 3 groups cannot be calibrated, first 'tiny' \(1 row\)"):
+    with pytest.raises(
+        ValueError, match=r"1 of 3 groups cannot be calibrated, first 'tiny' \(1 row\)"
+    ):
         IntervalCalibrator(coverage=0.9).fit(iv, groups=groups)
     calibrator = IntervalCalibrator(coverage=0.9, fallback="pooled").fit(iv, groups=groups)
     assert list(calibrator.calibrations_) == ["a", "b", None]
@@ -220,7 +254,10 @@ def test_groups_never_seen_or_too_small_fall_back_on_all_rows_if_asked() -> None
         expected = IntervalCalibrator(coverage=0.9).fit(iv).apply(new)
         assert_array_equal(got.lower[[1, 2]], expected.lower[[1, 2]])
         assert got.lower[0] != expected.lower[0]
-    assert calibrator.calibrations_[None] == IntervalCalibrator(coverage=0.9).fit(iv).calibrations_[None]
+    assert (
+        calibrator.calibrations_[None]
+        == IntervalCalibrator(coverage=0.9).fit(iv).calibrations_[None]
+    )
     with pytest.raises(ValueError, match="2 of 2 groups cannot be calibrated"):
         IntervalCalibrator(coverage=0.95, fallback="pooled").fit(made(20), groups=["a", "b"] * 10)
 
@@ -232,7 +269,8 @@ def test_a_coverage_is_a_miss_rate() -> None:
     with pytest.raises(ValueError, match="give `coverage` or `miss_rate`, not both"):
         IntervalCalibrator(coverage=0.9, miss_rate=0.1)
     with pytest.raises(
-        ValueError, match=r"`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9"
+        ValueError,
+        match=r"`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9",
     ):
         IntervalCalibrator(coverage=90)
 
@@ -242,7 +280,12 @@ def test_labels_may_be_numbers_or_words_of_any_array_or_frame() -> None:
     iv = made(60)
     words = ["x", "y"] * 30
     expected = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=words)
-    for labels in (np.array(words), pandas.Series(words), pandas.Series(words, dtype="category"), polars.Series(words)):
+    for labels in (
+        np.array(words),
+        pandas.Series(words),
+        pandas.Series(words, dtype="category"),
+        polars.Series(words),
+    ):
         found = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=labels)
         assert found.calibrations_ == expected.calibrations_
     numbers = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=np.array([1, 2] * 30))
@@ -273,7 +316,9 @@ def test_a_calibration_comes_back_exactly(groups: list[Any] | None) -> None:
         assert back.calibrations_ == saved.calibrations_
         assert repr(back) == repr(saved)
         assert back.to_json() == saved.to_json()
-        assert_array_equal(back.apply(iv, groups=groups).lower, saved.apply(iv, groups=groups).lower)
+        assert_array_equal(
+            back.apply(iv, groups=groups).lower, saved.apply(iv, groups=groups).lower
+        )
         assert IntervalCalibrator.from_json(saved.to_json().encode()).to_json() == saved.to_json()
 
 
@@ -298,7 +343,10 @@ def moved(value: Any) -> str:
 HOSTILE = {
     "no JSON": ("hello", "it is not JSON: Expecting value"),
     "a list": ("[]", r"it must be an object; got \[\]"),
-    "another kind": (changed(kind="os.system"), "`kind` must be 'uccurve.IntervalCalibrator'; got 'os.system'"),
+    "another kind": (
+        changed(kind="os.system"),
+        "`kind` must be 'uccurve.IntervalCalibrator'; got 'os.system'",
+    ),
     "a later version": (changed(version=5), "`version` must be 4; got 5"),
     "an earlier version": (changed(version=3), "`version` must be 4; got 3"),
     "no version": (changed(version=...), "it lacks `version`"),
@@ -327,8 +375,14 @@ HOSTILE = {
     "a huge integer": (moved(10**400), "finite number"),
     "digits without end": (moved(7.5).replace("7.5", "7" * 5000), "a calibration"),
     "no rows": (changed(calibrations__0__rows=0), "`rows` must be an integer of at least 1"),
-    "a group that is an object": (changed(calibrations__0__group={"a": 1}), "`group` must be a list of str and int"),
-    "a group that is a nest": (changed(calibrations__0__group=[["a"]]), "`group` must be a list of str and int"),
+    "a group that is an object": (
+        changed(calibrations__0__group={"a": 1}),
+        "`group` must be a list of str and int",
+    ),
+    "a group that is a nest": (
+        changed(calibrations__0__group=[["a"]]),
+        "`group` must be a list of str and int",
+    ),
     "a group of two labels without keys": (
         changed(calibrations__0__group=["a", 1]),
         "one label for each of its `keys`",
@@ -337,20 +391,29 @@ HOSTILE = {
         changed(calibrations__0__group=["a"], keys=["site", "hour"]),
         "one label for each of its `keys`",
     ),
-    "a group without labels": (changed(calibrations__0__group=[], keys=[]), "one label for each of its `keys`"),
+    "a group without labels": (
+        changed(calibrations__0__group=[], keys=[]),
+        "one label for each of its `keys`",
+    ),
     "keys that are numbers": (changed(keys=[1]), "`keys` must be a list of names"),
     "tails without being asked for": (
         changed(calibrations__0__upper=99.0),
         "must be the same but for separate `tails`",
     ),
-    "a negative tail": (changed(settings__tails="separate", calibrations__0__upper=-2.0), "not be negative"),
+    "a negative tail": (
+        changed(settings__tails="separate", calibrations__0__upper=-2.0),
+        "not be negative",
+    ),
     "a fallback that is not there": (
         changed(settings__fallback="pooled", calibrations__0__group=["a"]),
         "the group null must stand alone, or be the `fallback`",
     ),
     "another fallback": (changed(settings__fallback="guess"), "`fallback` must be one of pooled"),
     "a confidence of 2": (changed(settings__confidence=2), "`confidence` must be"),
-    "a repeated name": (changed().replace('{"kind"', '{"kind": 1, "kind"', 1), "a name is repeated"),
+    "a repeated name": (
+        changed().replace('{"kind"', '{"kind": 1, "kind"', 1),
+        "a name is repeated",
+    ),
     "a nest": ("[" * 100_000, "nested too deeply|must be a calibration"),
 }
 
@@ -369,7 +432,9 @@ def test_a_repeated_group_is_refused() -> None:
     data["calibrations"] *= 2
     with pytest.raises(ValueError, match="each group must occur once"):
         IntervalCalibrator.from_json(json.dumps(data))
-    with pytest.raises(ValueError, match="the JSON object must be str, bytes or bytearray, not dict"):
+    with pytest.raises(
+        ValueError, match="the JSON object must be str, bytes or bytearray, not dict"
+    ):
         IntervalCalibrator.from_json(data)
 
 
@@ -381,9 +446,14 @@ def test_one_target_and_one_only() -> None:
         IntervalCalibrator()
     single = IntervalCalibrator(coverage=np.float32(0.8)).fit(made(20))  # type: ignore[arg-type]
     assert single.coverage == IntervalCalibrator.from_json(single.to_json()).coverage == 0.8
-    with pytest.raises(ValueError, match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is"):
+    with pytest.raises(
+        ValueError,
+        match=r"`miss_rate` must lie between 0 and 1, both excluded; got 5\. Hint: 10% is",
+    ):
         IntervalCalibrator(miss_rate=5)
-    with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"):
+    with pytest.raises(
+        ValueError, match=r"`vary` must be one of scale, shift; got 'scael'. Did you mean 'scale'\?"
+    ):
         IntervalCalibrator(miss_rate=0.1, vary="scael")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="`conformal` must be True or False"):
         IntervalCalibrator(miss_rate=0.1, conformal="yes")  # type: ignore[arg-type]
@@ -392,9 +462,13 @@ def test_one_target_and_one_only() -> None:
 def test_choices_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(ValueError, match="`confidence` needs conformal=True"):
         IntervalCalibrator(coverage=0.9, confidence=0.9, conformal=False)
-    with pytest.raises(ValueError, match=r"`tails` must be one of joint, separate; got 'seperate'\. Did you mean"):
+    with pytest.raises(
+        ValueError, match=r"`tails` must be one of joint, separate; got 'seperate'\. Did you mean"
+    ):
         IntervalCalibrator(coverage=0.9, tails="seperate")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"with confidence 0\.9 needs at least 45 rows; there are 30"):
+    with pytest.raises(
+        ValueError, match=r"with confidence 0\.9 needs at least 45 rows; there are 30"
+    ):
         IntervalCalibrator(coverage=0.95, confidence=0.9).fit(made(30))
 
 
@@ -413,7 +487,8 @@ def test_too_few_rows_are_counted() -> None:
         IntervalCalibrator(miss_rate=0.05).fit(made(18))
     assert IntervalCalibrator(miss_rate=0.05).fit(made(19)).scale_ > 0
     with pytest.raises(
-        ValueError, match=r"1 of 2 groups cannot be calibrated, first 'b' \(8 rows\): .* at least 9 rows"
+        ValueError,
+        match=r"1 of 2 groups cannot be calibrated, first 'b' \(8 rows\): .* at least 9 rows",
     ):
         IntervalCalibrator(miss_rate=0.1).fit(made(28), groups=["a"] * 20 + ["b"] * 8)
 
@@ -429,24 +504,33 @@ def test_a_failed_fit_leaves_the_calibrator_as_it_was() -> None:
 def test_groups_must_be_known_and_given_where_they_were() -> None:
     iv = made(40)
     grouped = IntervalCalibrator(miss_rate=0.2).fit(iv, groups=["a", "b"] * 20)
-    with pytest.raises(ValueError, match=r"seen at fit: 1 of 2 were not, first 'z'\. Seen: \['a', 'b'\]\."):
+    with pytest.raises(
+        ValueError, match=r"seen at fit: 1 of 2 were not, first 'z'\. Seen: \['a', 'b'\]\."
+    ):
         grouped.apply(iv, groups=["a", "z"] * 20)
-    with pytest.raises(ValueError, match=r"one calibration per group: \['a', 'b'\]\. Hint: pass `groups`"):
+    with pytest.raises(
+        ValueError, match=r"one calibration per group: \['a', 'b'\]\. Hint: pass `groups`"
+    ):
         grouped.apply(iv)
     with pytest.raises(ValueError, match="`groups` were not given to fit"):
         IntervalCalibrator(miss_rate=0.2).fit(iv).apply(iv, groups=["a", "b"] * 20)
-    with pytest.raises(ValueError, match=r"`groups` must hold one label per row: 3 labels for 40 rows"):
+    with pytest.raises(
+        ValueError, match=r"`groups` must hold one label per row: 3 labels for 40 rows"
+    ):
         grouped.apply(iv, groups=["a", "b", "a"])
 
 
 def test_labels_that_cannot_be_saved_are_refused() -> None:
     iv = made(4)
     with pytest.raises(
-        TypeError, match=r"`groups` must hold str or int labels; row 0 holds 0\.5\. Hint: convert labels to str"
+        TypeError,
+        match=r"`groups` must hold str or int labels; row 0 holds 0\.5\. Hint: convert labels to str",
     ):
         IntervalCalibrator(miss_rate=0.5).fit(iv, groups=[0.5, 1.5, 0.5, 1.5])
     with pytest.raises(TypeError, match="row 2 holds None"):
-        IntervalCalibrator(miss_rate=0.5).fit(iv, groups=np.array(["a", "a", None, "a"], dtype=object))
+        IntervalCalibrator(miss_rate=0.5).fit(
+            iv, groups=np.array(["a", "a", None, "a"], dtype=object)
+        )
 
 
 def test_conformal_is_refused_where_rows_are_not_alike() -> None:
@@ -463,5 +547,7 @@ def test_conformal_is_refused_where_rows_are_not_alike() -> None:
 
 
 def test_a_percentage_as_floor_of_new_rows_is_refused() -> None:
-    with pytest.raises(ValueError, match="`min_band` must be a number in units of y_true here; got '5%'"):
+    with pytest.raises(
+        ValueError, match="`min_band` must be a number in units of y_true here; got '5%'"
+    ):
         IntervalCalibrator(coverage=0.5).fit(made(5)).apply_bounds([0], [0], [1], min_band="5%")  # type: ignore[arg-type]

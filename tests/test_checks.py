@@ -92,7 +92,10 @@ def test_intervals_are_built_by_name() -> None:
         ({"scale": -1}, "`scale` must be a finite number of at least 0; got -1."),
         ({"scale": np.nan}, "`scale` must be a finite number of at least 0; got nan."),
         ({"shift": np.inf}, "`shift` must be a finite number; got inf."),
-        ({"scale": 10**400}, f"`scale` must be a finite number of at least 0; got 1{'0' * 47}... (401 characters)."),
+        (
+            {"scale": 10**400},
+            f"`scale` must be a finite number of at least 0; got 1{'0' * 47}... (401 characters).",
+        ),
         (
             {"scale": 1e308},
             (
@@ -110,15 +113,29 @@ def test_intervals_are_built_by_name() -> None:
     ],
 )
 def test_a_calibration_beyond_float64_is_refused(option: dict[str, Any], sentence: str) -> None:
-    iv = ucc.Intervals.from_bands([0.0, 1.0, 2.0], [0.0, 1.0, 1e308], [1.0, 1.0, 1.0], [0.5, 2.0, 1e300])
+    iv = ucc.Intervals.from_bands(
+        [0.0, 1.0, 2.0], [0.0, 1.0, 1e308], [1.0, 1.0, 1.0], [0.5, 2.0, 1e300]
+    )
     refused(sentence, iv.calibrated, **option)
 
 
 @pytest.mark.parametrize("value", ["2", None, [2.0], np.array([2.0]), 2j, True, b"2"])
 def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
-    refused(f"`scale` must be a number; got {value!r}.", bounds().calibrated, error=TypeError, scale=value)
-    refused(f"`shift` must be a number; got {value!r}.", bounds().calibrated, error=TypeError, shift=value)
-    refused(f"`scale` must be a number; got {value!r}.", ucc.UCC(bounds()).at, value, error=TypeError)
+    refused(
+        f"`scale` must be a number; got {value!r}.",
+        bounds().calibrated,
+        error=TypeError,
+        scale=value,
+    )
+    refused(
+        f"`shift` must be a number; got {value!r}.",
+        bounds().calibrated,
+        error=TypeError,
+        shift=value,
+    )
+    refused(
+        f"`scale` must be a number; got {value!r}.", ucc.UCC(bounds()).at, value, error=TypeError
+    )
 
 
 MASK = "indexed array along axis 0; size of axis is 3 but size of corresponding boolean axis is 2"
@@ -129,18 +146,36 @@ MASK = "indexed array along axis 0; size of axis is 3 but size of corresponding 
     [
         (0, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got 0."),
         ("a", TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got 'a'."),
-        ([0.5], TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got [0.5]."),
-        ([[0, 1]], TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got [[0, 1]]."),
+        (
+            [0.5],
+            TypeError,
+            "rows are chosen by a slice, a mask or a list of row numbers; got [0.5].",
+        ),
+        (
+            [[0, 1]],
+            TypeError,
+            "rows are chosen by a slice, a mask or a list of row numbers; got [[0, 1]].",
+        ),
         (None, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got None."),
         ([0, 3], IndexError, "index 3 is out of bounds for axis 0 with size 3"),
         ([-4], IndexError, "index -4 is out of bounds for axis 0 with size 3"),
         ([True, False], IndexError, f"boolean index did not match {MASK}"),
         ([], ValueError, "at least one row must be chosen: [] chooses none of 3."),
-        (slice(2, 1), ValueError, "at least one row must be chosen: slice(2, 1, None) chooses none of 3."),
-        ([False] * 3, ValueError, "at least one row must be chosen: [False, False, False] chooses none of 3."),
+        (
+            slice(2, 1),
+            ValueError,
+            "at least one row must be chosen: slice(2, 1, None) chooses none of 3.",
+        ),
+        (
+            [False] * 3,
+            ValueError,
+            "at least one row must be chosen: [False, False, False] chooses none of 3.",
+        ),
     ],
 )
-def test_rows_that_cannot_be_chosen_are_refused(rows: Any, error: type[Exception], sentence: str) -> None:
+def test_rows_that_cannot_be_chosen_are_refused(
+    rows: Any, error: type[Exception], sentence: str
+) -> None:
     refused(sentence, bounds().__getitem__, rows, error=error)
 
 
@@ -156,15 +191,29 @@ def test_rows_without_weight_are_no_choice() -> None:
 def test_a_curve_is_made_of_intervals() -> None:
     sentence = "`intervals` must be Intervals; got list. Hint: see Intervals.from_bounds."
     refused(sentence, ucc.UCC, Y, error=TypeError)
-    refused("`vary` must be one of scale, shift; got 'scal'. Did you mean 'scale'?", ucc.UCC, bounds(), vary="scal")
+    refused(
+        "`vary` must be one of scale, shift; got 'scal'. Did you mean 'scale'?",
+        ucc.UCC,
+        bounds(),
+        vary="scal",
+    )
 
 
 @pytest.mark.parametrize(
     ("axes", "sentence"),
     [
-        (("exces", "deficit"), f"`axes` must be two of {METRICS}; got 'exces'. Did you mean 'excess'?"),
-        (("deficit", "Bandwith"), f"`axes` must be two of {METRICS}; got 'Bandwith'. Did you mean 'bandwidth'?"),
-        (("MISS RATE", "deficit"), f"`axes` must be two of {METRICS}; got 'MISS RATE'. Did you mean 'miss_rate'?"),
+        (
+            ("exces", "deficit"),
+            f"`axes` must be two of {METRICS}; got 'exces'. Did you mean 'excess'?",
+        ),
+        (
+            ("deficit", "Bandwith"),
+            f"`axes` must be two of {METRICS}; got 'Bandwith'. Did you mean 'bandwidth'?",
+        ),
+        (
+            ("MISS RATE", "deficit"),
+            f"`axes` must be two of {METRICS}; got 'MISS RATE'. Did you mean 'miss_rate'?",
+        ),
         (("price", "deficit"), f"`axes` must be two of {METRICS}; got 'price'."),
         ((1, "deficit"), f"`axes` must be two of {METRICS}; got 1."),
         ("excess", f"`axes` must be two of {METRICS}, first x, then y; got 'excess'."),
@@ -191,7 +240,10 @@ def test_unknown_axes_are_refused_with_the_nearest_name(axes: Any, sentence: str
     [
         ((0.5, 0), "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (0.5, 0)."),
         ((-1, 1), "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (-1, 1)."),
-        ((np.nan, 1), "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (nan, 1)."),
+        (
+            (np.nan, 1),
+            "`miss_rate` must be a range (low, high) with 0 <= low <= high; got (nan, 1).",
+        ),
         ((0,), "`miss_rate` must be a range (low, high); got (0,)."),
         (0.5, "`miss_rate` must be a range (low, high); got 0.5."),
         ("01", "`miss_rate` must be a range (low, high); got '01'."),
@@ -205,7 +257,12 @@ def test_a_range_that_is_none_is_refused(span: Any, sentence: str) -> None:
 
 def test_several_ranges_or_targets_are_refused() -> None:
     c = ucc.UCC(bounds())
-    refused("give one range only; got `miss_rate` and `deficit`.", c.area, miss_rate=(0, 1), deficit=(0, 1))
+    refused(
+        "give one range only; got `miss_rate` and `deficit`.",
+        c.area,
+        miss_rate=(0, 1),
+        deficit=(0, 1),
+    )
     refused("give one target only; got `miss_rate` and `excess`.", c.find, miss_rate=0.1, excess=1)
     refused("give one target to find, such as coverage=0.9.", c.find)
 
@@ -274,7 +331,12 @@ def test_a_confidence_without_a_conformal_target_is_refused() -> None:
     c = ucc.UCC(bounds())
     targets: list[dict[str, Any]] = [{"coverage": 0.5}, {"miss_rate": 0.5}, {"deficit": 1.0}]
     for target in targets:
-        refused("`confidence` needs conformal=True: it is about new rows.", c.find, **target, confidence=0.9)
+        refused(
+            "`confidence` needs conformal=True: it is about new rows.",
+            c.find,
+            **target,
+            confidence=0.9,
+        )
     rule = "`confidence` must"
     for number in (0, 1, 90):
         sentence = f"{rule} lie between 0 and 1, both excluded; got {number}. Hint: 90% is 0.9."
@@ -291,7 +353,9 @@ def test_a_confidence_without_a_conformal_target_is_refused() -> None:
 def test_a_target_that_no_scale_reaches_is_refused() -> None:
     hint = "Hint: raise zero bands with `min_band`."
     c = ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0]))  # the third error has no band on its side
-    refused(f"no scale reaches miss_rate=0.25: the smallest is 0.3333. {hint}", c.find, miss_rate=0.25)
+    refused(
+        f"no scale reaches miss_rate=0.25: the smallest is 0.3333. {hint}", c.find, miss_rate=0.25
+    )
     refused(f"no scale reaches deficit=2: the smallest is 2.333. {hint}", c.find, deficit=2)
     flat = ucc.UCC(bands(lower_band=[0.0, 0.0, 0.0]))
     refused(f"no scale reaches bandwidth=0.5: the largest is 0. {hint}", flat.find, bandwidth=0.5)
@@ -309,16 +373,25 @@ def test_too_few_rows_for_a_conformal_rank_are_refused() -> None:
 
 def test_a_conformal_target_that_cannot_be_counted_is_refused() -> None:
     c, weighted = ucc.UCC(bounds()), ucc.UCC(bounds(weight=[1, 2, 3]))
-    sentence = "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
+    sentence = (
+        "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
+    )
     refused(sentence, c.find, miss_rate=0, conformal=True)
-    refused("`conformal` needs a target coverage or miss_rate, not deficit.", c.find, deficit=1, conformal=True)
+    refused(
+        "`conformal` needs a target coverage or miss_rate, not deficit.",
+        c.find,
+        deficit=1,
+        conformal=True,
+    )
     sentence = "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
     refused(sentence, weighted.find, miss_rate=0.3, conformal=True)
     sentence = (
         "no scale reaches miss_rate=0.25 with conformal rank 3 of 3: the smallest is 0.3333. "
         "Hint: raise zero bands with `min_band`."
     )
-    refused(sentence, ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0])).find, miss_rate=0.25, conformal=True)
+    refused(
+        sentence, ucc.UCC(bands(lower_band=[1.0, 1.0, 0.0])).find, miss_rate=0.25, conformal=True
+    )
 
 
 def test_costs_and_shares_outside_0_to_1_are_refused() -> None:
@@ -330,7 +403,9 @@ def test_costs_and_shares_outside_0_to_1_are_refused() -> None:
     refused(sentence, c.concentration, axes=("bandwidth", "excess"))
 
 
-@pytest.mark.parametrize("unit", ["Std", 0, -1.0, np.nan, np.inf, None, [2.0], np.array([1.0, 2.0]), True])
+@pytest.mark.parametrize(
+    "unit", ["Std", 0, -1.0, np.nan, np.inf, None, [2.0], np.array([1.0, 2.0]), True]
+)
 def test_an_unknown_unit_is_refused(unit: Any) -> None:
     sentence = f"`unit` must be 'raw', 'std' or a finite number above 0; got {unit!r}."
     c = ucc.UCC(bounds())
@@ -358,7 +433,13 @@ def test_a_reference_of_other_rows_is_refused() -> None:
 # ---- scores
 
 
-METRIC_SCORES = [ucc.auucc_score, ucc.auucc_gain_score, ucc.bandwidth_score, ucc.excess_score, ucc.deficit_score]
+METRIC_SCORES = [
+    ucc.auucc_score,
+    ucc.auucc_gain_score,
+    ucc.bandwidth_score,
+    ucc.excess_score,
+    ucc.deficit_score,
+]
 
 
 @pytest.mark.parametrize("score", METRIC_SCORES)
@@ -379,7 +460,9 @@ def test_scores_name_their_own_arguments(score: Callable[..., Any]) -> None:
     assert np.isfinite(score(Y, with_value(P, 0, 7.0), LOWER, UPPER, min_band="5%"))
 
 
-@pytest.mark.parametrize("score", [ucc.miss_rate_score, lambda *a, **k: ucc.interval_score(*a, alpha=0.1, **k)])
+@pytest.mark.parametrize(
+    "score", [ucc.miss_rate_score, lambda *a, **k: ucc.interval_score(*a, alpha=0.1, **k)]
+)
 def test_scores_without_a_prediction_refuse_alike(score: Callable[..., Any]) -> None:
     sentence = (
         "`lower` must not exceed `upper`: 1 of 3 rows does, first row 2 (5.0 > 3.0). "
@@ -394,9 +477,18 @@ def test_scores_without_a_prediction_refuse_alike(score: Callable[..., Any]) -> 
 
 
 def test_an_interval_score_needs_a_share_and_a_width_that_float64_holds() -> None:
-    sentence = "`alpha` must be above 0: it is the share of observations that the intervals may miss."
+    sentence = (
+        "`alpha` must be above 0: it is the share of observations that the intervals may miss."
+    )
     refused(sentence, ucc.interval_score, Y, LOWER, UPPER, alpha=0)
-    refused("`alpha` must be a finite number from 0 to 1; got 5.", ucc.interval_score, Y, LOWER, UPPER, alpha=5)
+    refused(
+        "`alpha` must be a finite number from 0 to 1; got 5.",
+        ucc.interval_score,
+        Y,
+        LOWER,
+        UPPER,
+        alpha=5,
+    )
     sentence = f"`upper` {REACH.replace('y_pred', 'lower')} (1.7e+308 against -1.7e+308). {UNIT}"
     refused(sentence, ucc.interval_score, [0.0], [-HUGE], [HUGE], alpha=0.1)
     sentence = f"`y_true` {REACH.replace('y_pred', 'lower')} (-1.7e+308 against 1.7e+308). {UNIT}"

@@ -38,7 +38,13 @@ def run(tmp_path: Path) -> Run:
     def call(*arguments: str, limit: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
         if not limit and not options:
             return program.call(arguments, tmp_path)
-        settings: Any = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300, **options}
+        settings: Any = {
+            "cwd": tmp_path,
+            "capture_output": True,
+            "text": True,
+            "timeout": 300,
+            **options,
+        }
         if "input" not in settings and "stdin" not in settings:
             settings["stdin"] = subprocess.DEVNULL
         limited = ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh"] if limit else []
@@ -74,7 +80,10 @@ def csv(tmp_path: Path) -> Path:
 
 
 def intervals(frame: pl.DataFrame, name: str, **options: Any) -> ucc.Intervals:
-    columns = [frame[column].to_numpy() for column in ("y", f"{name}_pred", f"{name}_lower", f"{name}_upper")]
+    columns = [
+        frame[column].to_numpy()
+        for column in ("y", f"{name}_pred", f"{name}_lower", f"{name}_upper")
+    ]
     return ucc.Intervals.from_bounds(*columns, **options)
 
 
@@ -83,7 +92,9 @@ def refused(found: subprocess.CompletedProcess[str], sentence: str) -> None:
     assert found.returncode == 1, found.stderr
     assert found.stdout == ""
     assert "Traceback" not in found.stderr
-    said = [line for line in found.stderr.splitlines() if not line.startswith("<jemalloc>")]  # no word of ours
+    said = [
+        line for line in found.stderr.splitlines() if not line.startswith("<jemalloc>")
+    ]  # no word of ours
     last = said[-1]
     assert last.startswith("uccurve: ")
     assert re.search(sentence, last), last
@@ -107,7 +118,19 @@ def test_json_holds_what_the_library_says(run: Run, csv: Path) -> None:
         "--confidence-level",
         "90%",
     )
-    found = run("assess", csv.name, *options, "--axes", "excess,deficit", "--by", "site", "--block", "5", "--json", "-")
+    found = run(
+        "assess",
+        csv.name,
+        *options,
+        "--axes",
+        "excess,deficit",
+        "--by",
+        "site",
+        "--block",
+        "5",
+        "--json",
+        "-",
+    )
     assert found.returncode == 0, found.stderr
     a = ucc.assess(
         {name: intervals(frame, name) for name in "ab"},
@@ -135,7 +158,9 @@ def test_a_pipe_gets_what_print_shows_in_python(run: Run, csv: Path) -> None:
 
 
 def test_full_tells_where_all_curves_cross(run: Run, tmp_path: Path) -> None:
-    frame = models().with_columns(c_pred="a_pred", c_lower=pl.col("a_pred") - 2, c_upper=pl.col("b_upper"))
+    frame = models().with_columns(
+        c_pred="a_pred", c_lower=pl.col("a_pred") - 2, c_upper=pl.col("b_upper")
+    )
     frame.write_csv(tmp_path / "three.csv")
     found = run("assess", "three.csv", "--full").stdout
     a = ucc.assess({name: intervals(frame, name) for name in "abc"})
@@ -149,7 +174,9 @@ def test_bootstrap_intervals_come_after_what_is_known_at_once(run: Run, csv: Pat
     asked = ("assess", csv.name, "--coverage", "0.8")
     slow = run(*asked, "--resamples", "19", "--seed", "3")
     assert f"without resampling: {run(*asked).stdout.splitlines()[0]}" in slow.stderr
-    a = ucc.assess({name: intervals(models(), name) for name in "ab"}, coverage=0.8, n_resamples=19, seed=3)
+    a = ucc.assess(
+        {name: intervals(models(), name) for name in "ab"}, coverage=0.8, n_resamples=19, seed=3
+    )
     assert slow.stdout == a.to_text() + "\n"
     assert slow.stdout != run(*asked, "--resamples", "19", "--seed", "4").stdout
 
@@ -163,7 +190,9 @@ def test_it_says_which_columns_it_took(run: Run, csv: Path) -> None:
 def test_of_many_models_it_says_the_names_in_one_line(run: Run, tmp_path: Path) -> None:
     frame = models()
     for i in range(7):
-        frame = frame.with_columns(frame[f"a_{role}"].alias(f"m{i}_{role}") for role in ("pred", "lower", "upper"))
+        frame = frame.with_columns(
+            frame[f"a_{role}"].alias(f"m{i}_{role}") for role in ("pred", "lower", "upper")
+        )
     frame.drop("^[ab]_.*$").write_csv(tmp_path / "many.csv")
     found = run("assess", "many.csv")
     assert found.returncode == 0, found.stderr
@@ -171,7 +200,10 @@ def test_of_many_models_it_says_the_names_in_one_line(run: Run, tmp_path: Path) 
 
 
 def test_a_misspelt_column_is_answered_with_the_nearest(run: Run, csv: Path) -> None:
-    refused(run("assess", csv.name, "--by", "sit"), r"has no column sit; it has .* Did you mean 'site'\?")
+    refused(
+        run("assess", csv.name, "--by", "sit"),
+        r"has no column sit; it has .* Did you mean 'site'\?",
+    )
 
 
 def at_a_terminal(
@@ -180,7 +212,9 @@ def at_a_terminal(
     """Exit code and all that a terminal of that width shows."""
     screen, inside = pty.openpty()
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+    }
     streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), inside)
     with subprocess.Popen(
         [*command, *arguments],
@@ -204,18 +238,29 @@ def at_a_terminal(
 
 
 def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
-    code, shown = at_a_terminal(csv.parent, "assess", csv.name, "--by", "site", "--coverage", "0.9", "--full")
+    code, shown = at_a_terminal(
+        csv.parent, "assess", csv.name, "--by", "site", "--coverage", "0.9", "--full"
+    )
     assert code == 0
     lines = [ESCAPE.sub("", line).rstrip() for line in re.split(r"[\r\n]+", shown)]
     assert max(map(len, lines)) <= 80
     assert any("────" in line for line in lines)
-    a = ucc.assess({name: intervals(models(), name) for name in "ab"}, coverage=0.9, by=models()["site"].to_list())
+    a = ucc.assess(
+        {name: intervals(models(), name) for name in "ab"},
+        coverage=0.9,
+        by=models()["site"].to_list(),
+    )
     verdict = next(i for i, line in enumerate(lines) if line.startswith("Ship "))
-    assert " ".join(lines[verdict : verdict + 8]).startswith(a.verdict.text.partition(" Worst segment")[0])
+    assert " ".join(lines[verdict : verdict + 8]).startswith(
+        a.verdict.text.partition(" Worst segment")[0]
+    )
     values = [line.split() for line in lines]
     for row in a.ranking:
         coverage = f"{100 * row.coverage:.1f}%"
-        shown_numbers = {f"{row.scale:.2f}", f"{100 * row.skill:.1f}%"}  # the first columns and the last
+        shown_numbers = {
+            f"{row.scale:.2f}",
+            f"{100 * row.skill:.1f}%",
+        }  # the first columns and the last
         assert any(line[:2] == [row.name, coverage] and shown_numbers <= {*line} for line in values)
     for heading in ("As delivered, in units of y", "Gains over the constant band"):
         assert heading in lines
@@ -225,12 +270,18 @@ def test_a_terminal_of_80_columns_gets_tables_that_fit(csv: Path) -> None:
 def test_a_terminal_shows_the_answer_before_all_else(csv: Path, command: tuple[str, ...]) -> None:
     dated = models().with_columns(ds=pl.col("id"), y=pl.when(pl.col("id") != "007").then("y"))
     dated.write_csv(csv.parent / "gap.csv")
-    code, shown = at_a_terminal(csv.parent, *command, "gap.csv", "--coverage", "0.5", "--missing", "drop")
+    code, shown = at_a_terminal(
+        csv.parent, *command, "gap.csv", "--coverage", "0.5", "--missing", "drop"
+    )
     assert code in (0, 3)
     lines = [line for line in ESCAPE.sub("", shown).splitlines() if line.strip()]
     assert lines[0].startswith(("Ship ", "Gate "))
     rest = " ".join(lines[1:])
-    for aside in ("gap.csv: a is a_pred", "dropped 1 of 60 rows", "in time (ds) are usually dependent"):
+    for aside in (
+        "gap.csv: a is a_pred",
+        "dropped 1 of 60 rows",
+        "in time (ds) are usually dependent",
+    ):
         assert aside in rest
 
 
@@ -241,7 +292,9 @@ def test_progress_is_shown_at_a_terminal_or_on_request(run: Run, csv: Path) -> N
     assert code == 0
     assert "━" in shown
     assert "━" not in run(*asked, "99").stderr
-    assert "1 of 2 done\n2 of 2 done\n" in run(*asked, "99", "--progress").stderr  # lines, for a log
+    assert (
+        "1 of 2 done\n2 of 2 done\n" in run(*asked, "99", "--progress").stderr
+    )  # lines, for a log
 
 
 def test_standard_input_is_read_once(run: Run, csv: Path) -> None:
@@ -266,7 +319,10 @@ def test_one_file_per_model_is_compared_like_one_file(run: Run, tmp_path: Path, 
 def test_files_of_different_rows_are_refused(run: Run, tmp_path: Path) -> None:
     models().select("y", "a_pred", "a_lower", "a_upper").write_csv(tmp_path / "one.csv")
     models(seed=1).select("y", "b_pred", "b_lower", "b_upper").write_csv(tmp_path / "two.csv")
-    refused(run("assess", "one.csv", "two.csv"), "`models` 'a' and 'b' must have the same y_true: 60 of 60 rows differ")
+    refused(
+        run("assess", "one.csv", "two.csv"),
+        "`models` 'a' and 'b' must have the same y_true: 60 of 60 rows differ",
+    )
 
 
 def test_columns_weights_and_bands_can_be_named(run: Run, csv: Path) -> None:
@@ -276,7 +332,9 @@ def test_columns_weights_and_bands_can_be_named(run: Run, csv: Path) -> None:
     assert found.returncode == 0, found.stderr
     columns = [frame[name].to_numpy() for name in ("y", "a_pred", "b_lower", "a_upper")]
     iv = ucc.Intervals.from_bounds(*columns, weight=frame["w"].to_numpy(), min_band="5%")
-    assert_allclose(json.loads(found.stdout)["models"]["B"]["bandwidth"], ucc.UCC(iv).at(1.0).bandwidth)
+    assert_allclose(
+        json.loads(found.stdout)["models"]["B"]["bandwidth"], ucc.UCC(iv).at(1.0).bandwidth
+    )
 
 
 def test_a_named_model_settles_which_of_two_columns_is_meant(run: Run, tmp_path: Path) -> None:
@@ -288,15 +346,27 @@ def test_a_named_model_settles_which_of_two_columns_is_meant(run: Run, tmp_path:
     )
     found = run("assess", "two.csv", "--model", "two=pred,lower,upper", "--json", "-")
     assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)["models"]["two"]["bandwidth"] == ucc.UCC(intervals(models(), "a")).at(1.0).bandwidth
+    assert (
+        json.loads(found.stdout)["models"]["two"]["bandwidth"]
+        == ucc.UCC(intervals(models(), "a")).at(1.0).bandwidth
+    )
     frame.with_columns(target="y").write_csv(tmp_path / "two.csv")
-    refused(run("assess", "two.csv"), "`y`, `target` could all be the observation. Hint: choose one with --y")
+    refused(
+        run("assess", "two.csv"),
+        "`y`, `target` could all be the observation. Hint: choose one with --y",
+    )
 
 
-def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(run: Run, tmp_path: Path) -> None:
-    frame = models().with_columns(b_upper=pl.when(pl.col("id") == "007").then(None).otherwise("b_upper"))
+def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(
+    run: Run, tmp_path: Path
+) -> None:
+    frame = models().with_columns(
+        b_upper=pl.when(pl.col("id") == "007").then(None).otherwise("b_upper")
+    )
     frame.write_csv(tmp_path / "gap.csv")
-    sentence = r"b: `upper` must be finite: 1 of 60 rows is not, first row 7 \(nan\). Hint: --missing drop"
+    sentence = (
+        r"b: `upper` must be finite: 1 of 60 rows is not, first row 7 \(nan\). Hint: --missing drop"
+    )
     refused(run("assess", "gap.csv"), sentence)
     found = run("assess", "gap.csv", "--missing", "drop", "--json", "-")
     assert "uccurve: dropped 1 of 60 rows: they have a missing or infinite value" in found.stderr
@@ -315,7 +385,9 @@ def test_what_is_not_defined_is_a_dash_and_null(run: Run, tmp_path: Path) -> Non
 
 
 def test_the_same_command_gives_the_same_output(run: Run, csv: Path) -> None:
-    one, two = (run("assess", csv.name, "--resamples", "19", "--by", "site").stdout for _ in range(2))
+    one, two = (
+        run("assess", csv.name, "--resamples", "19", "--by", "site").stdout for _ in range(2)
+    )
     assert one == two
 
 
@@ -326,18 +398,28 @@ def test_all_outputs_are_written(run: Run, tmp_path: Path, csv: Path) -> None:
     assert (tmp_path / "o.html").read_text().startswith("<!doctype html>")
     assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
     assert found.stderr.count("written: ") == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["models.csv", "o.html", "o.json", "o.png"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "models.csv",
+        "o.html",
+        "o.json",
+        "o.png",
+    ]
 
 
 @pytest.mark.parametrize(("name", "start"), [("o.svg", b"<?xml"), ("o.pdf", b"%PDF")])
-def test_a_plot_comes_as_its_name_says(run: Run, tmp_path: Path, csv: Path, name: str, start: bytes) -> None:
+def test_a_plot_comes_as_its_name_says(
+    run: Run, tmp_path: Path, csv: Path, name: str, start: bytes
+) -> None:
     assert run("assess", csv.name, "--plot", name).returncode == 0
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_no_file_is_replaced_without_force(run: Run, tmp_path: Path, csv: Path) -> None:
     (tmp_path / "o.json").write_text("mine")
-    refused(run("assess", csv.name, "--json", "o.json"), "o.json exists already. Hint: --force replaces it.")
+    refused(
+        run("assess", csv.name, "--json", "o.json"),
+        "o.json exists already. Hint: --force replaces it.",
+    )
     assert (tmp_path / "o.json").read_text() == "mine"
     assert run("assess", csv.name, "--json", "o.json", "--force").returncode == 0
     assert (tmp_path / "o.json").read_text().startswith("{")
@@ -345,7 +427,9 @@ def test_no_file_is_replaced_without_force(run: Run, tmp_path: Path, csv: Path) 
 
 def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
     command = f"{PROGRAM} assess {csv.name} 2>err | head -1; cat err"
-    found = subprocess.run(["bash", "-c", command], cwd=csv.parent, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        ["bash", "-c", command], cwd=csv.parent, capture_output=True, text=True, check=True
+    )
     assert found.stdout.startswith("Ship ")
     assert "Traceback" not in found.stdout + found.stderr
     assert "BrokenPipe" not in found.stdout + found.stderr
@@ -375,14 +459,32 @@ def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
         (["assess", "x.csv", "--model", "A=p,l"], "a model is written NAME=PRED,LOWER,UPPER"),
         (["assess", "x.csv", "--model", "A=p,l,u", "--model", "A=p,l,u"], "'A' is given twice"),
         (["assess", "x.csv", "--missing", "guess"], "--missing"),
-        (["calibrate", "x.csv", "y.csv", "--coverage", "0.9"], "give NEW and --out, or --save, or all three"),
-        (["calibrate", "x.csv", "-o", "z.csv", "--coverage", "0.9"], "give NEW and --out, or --save, or all three"),
-        (["calibrate", "x.csv", "--save", "c.json", "--coverage", "90%", "--miss-rate", "10%"], "not both"),
-        (["calibrate", "x.csv", "--coverage", "90%"], "give NEW and --out, or --save, or all three"),
+        (
+            ["calibrate", "x.csv", "y.csv", "--coverage", "0.9"],
+            "give NEW and --out, or --save, or all three",
+        ),
+        (
+            ["calibrate", "x.csv", "-o", "z.csv", "--coverage", "0.9"],
+            "give NEW and --out, or --save, or all three",
+        ),
+        (
+            ["calibrate", "x.csv", "--save", "c.json", "--coverage", "90%", "--miss-rate", "10%"],
+            "not both",
+        ),
+        (
+            ["calibrate", "x.csv", "--coverage", "90%"],
+            "give NEW and --out, or --save, or all three",
+        ),
         (["apply", "c.json", "y.csv"], "Missing option '--out'"),
-        (["gate", "x.csv", "y.csv", "--margin", "-1"], "write a number in units of y, or a percentage"),
+        (
+            ["gate", "x.csv", "y.csv", "--margin", "-1"],
+            "write a number in units of y, or a percentage",
+        ),
         (["gate", "x.csv", "y.csv", "--level", "5"], "Did you mean 5%?"),
-        (["calibrate", "x.csv", "y.csv", "-o", "z", "--coverage", "0.9", "--min-band", "5%"], "a percentage depends"),
+        (
+            ["calibrate", "x.csv", "y.csv", "-o", "z", "--coverage", "0.9", "--min-band", "5%"],
+            "a percentage depends",
+        ),
         (["reproduce", "wine"], "No such command 'reproduce'"),
     ],
 )
@@ -423,13 +525,19 @@ def test_help_and_version_are_exit_code_0(run: Run) -> None:
 def test_a_process_of_its_own_says_what_the_tests_see(run: Run, line: str, code: int) -> None:
     here, alone = run(*line.split()), run(*line.split(), stdin=subprocess.DEVNULL)
     assert here.returncode == code
-    assert (here.returncode, here.stdout, here.stderr) == (alone.returncode, alone.stdout, alone.stderr)
+    assert (here.returncode, here.stdout, here.stderr) == (
+        alone.returncode,
+        alone.stdout,
+        alone.stderr,
+    )
 
 
 def test_it_runs_as_a_module_too(tmp_path: Path, csv: Path, run: Run) -> None:
     command = [sys.executable, "-m", "uccurve", "assess", str(csv)]
     found = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
     assert found.stdout == run("assess", str(csv)).stdout
-    wrong = subprocess.run([*command, "--nope"], check=False, capture_output=True, text=True, cwd=tmp_path)
+    wrong = subprocess.run(
+        [*command, "--nope"], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
     assert wrong.returncode == 2
     assert "Usage: uccurve assess" in wrong.stderr

@@ -22,7 +22,12 @@ __all__ = ["csv", "run"]  # the fixtures
 def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     """Run a line of bash, in which `uccurve` is the program."""
     environment = os.environ | {"PATH": f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"}
-    settings: dict[str, object] = {"cwd": folder, "capture_output": True, "text": True, "timeout": 120}
+    settings: dict[str, object] = {
+        "cwd": folder,
+        "capture_output": True,
+        "text": True,
+        "timeout": 120,
+    }
     return subprocess.run(["bash", "-c", line], env=environment, check=False, **settings)  # type: ignore[call-overload, no-any-return]
 
 
@@ -56,14 +61,14 @@ def test_rows_come_from_anywhere(csv: Path, run: Run, line: str) -> None:
 
 
 def test_two_pipes_are_two_models(csv: Path) -> None:
-    line = (
-        "uccurve assess <(cut -d, -f2-5 models.csv | sed s/a_//g) <(cut -d, -f2,6-8 models.csv | sed s/b_//g) --json -"
-    )
+    line = "uccurve assess <(cut -d, -f2-5 models.csv | sed s/a_//g) <(cut -d, -f2,6-8 models.csv | sed s/b_//g) --json -"
     found = shell(csv.parent, line)
     assert found.returncode == 0, found.stderr
     numbers = json.loads(found.stdout)["models"]
     assert list(numbers) == ["model 1", "model 2"]
-    assert_allclose(numbers["model 2"]["bandwidth"], ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth)
+    assert_allclose(
+        numbers["model 2"]["bandwidth"], ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth
+    )
 
 
 @pytest.mark.parametrize("source", ["- < models.csv", "<(cat models.csv)"])
@@ -121,8 +126,14 @@ def test_decimal_commas_and_other_signs_of_missing_numbers(run: Run, tmp_path: P
     lines = text.splitlines()
     lines[3] = ";".join([*lines[3].split(";")[:4], "-", *lines[3].split(";")[5:]])
     (tmp_path / "de.csv").write_text("\n".join(lines) + "\n")
-    refused(run("assess", "de.csv"), "column y of de.csv must hold numbers: .* Hint: --decimal , where a comma")
-    refused(run("assess", "de.csv", "--decimal", ","), r"column a_upper .* first row 2 \(-\). Hint: --na '-'")
+    refused(
+        run("assess", "de.csv"),
+        "column y of de.csv must hold numbers: .* Hint: --decimal , where a comma",
+    )
+    refused(
+        run("assess", "de.csv", "--decimal", ","),
+        r"column a_upper .* first row 2 \(-\). Hint: --na '-'",
+    )
     asked = ("assess", "de.csv", "--decimal", ",", "--na", "-")
     refused(run(*asked), r"a: `upper` must be finite: 1 of 60 rows is not, first row 2")
     found = run(*asked, "--missing", "drop", "--json", "-")
@@ -130,7 +141,9 @@ def test_decimal_commas_and_other_signs_of_missing_numbers(run: Run, tmp_path: P
     kept = frame.with_row_index("i").filter(pl.col("i") != 2)
     expected = ucc.assess({name: intervals(kept, name) for name in "ab"})
     assert json.loads(found.stdout) == json.loads(expected.to_json())
-    streamed = json.loads(run(*asked, "--missing", "drop", "--engine", "polars", "--json", "-").stdout)
+    streamed = json.loads(
+        run(*asked, "--missing", "drop", "--engine", "polars", "--json", "-").stdout
+    )
     assert_allclose(streamed["models"]["a"]["bandwidth"], expected["a"].bandwidth)
     refused(run(*asked, "--engine", "duckdb"), "duckdb reads CSV with commas, decimal points")
 
@@ -138,12 +151,15 @@ def test_decimal_commas_and_other_signs_of_missing_numbers(run: Run, tmp_path: P
 def test_levels_in_the_columns_are_one_model(run: Run, tmp_path: Path) -> None:
     frame = models()
     wide = {"ETS-lo-95": pl.col("a_lower") - 1, "ETS-hi-95": pl.col("a_upper") + 1}
-    frame.select("y", ETS="a_pred", **{"ETS-lo-80": "a_lower", "ETS-hi-80": "a_upper"}, **wide).write_csv(
-        tmp_path / "m.csv"
-    )
+    frame.select(
+        "y", ETS="a_pred", **{"ETS-lo-80": "a_lower", "ETS-hi-80": "a_upper"}, **wide
+    ).write_csv(tmp_path / "m.csv")
     found = run("assess", "m.csv", "--json", "-")
     assert found.returncode == 0, found.stderr
-    assert "m.csv: ETS is ETS, ETS-lo-80, ETS-hi-80, ETS-lo-95, ETS-hi-95 (80%, 95%); observed is y" in found.stderr
+    assert (
+        "m.csv: ETS is ETS, ETS-lo-80, ETS-hi-80, ETS-lo-95, ETS-hi-95 (80%, 95%); observed is y"
+        in found.stderr
+    )
     inner = intervals(frame, "a")
     outer = ucc.Intervals.from_bounds(inner.y_true, inner.y_pred, inner.lower - 1, inner.upper + 1)
     expected = ucc.assess({"ETS": {0.8: inner, 0.95: outer}})
@@ -166,9 +182,14 @@ def test_crossing_bounds_are_sorted_on_request_only(run: Run, tmp_path: Path) ->
         a_upper=pl.when(swapped).then("a_lower").otherwise("a_upper"),
     )
     frame.write_csv(tmp_path / "m.csv")
-    refused(run("assess", "m.csv"), "`lower` must not exceed `upper`: 2 of 60 rows do.* Hint: --sort-crossing")
+    refused(
+        run("assess", "m.csv"),
+        "`lower` must not exceed `upper`: 2 of 60 rows do.* Hint: --sort-crossing",
+    )
     sentence = "`lower` must not exceed `upper`: 60 of 60 rows do.* Hint: the bounds are swapped: --model NAME=PRED"
-    models().rename({"a_lower": "a_upper", "a_upper": "a_lower"}).write_csv(tmp_path / "swapped.csv")
+    models().rename({"a_lower": "a_upper", "a_upper": "a_lower"}).write_csv(
+        tmp_path / "swapped.csv"
+    )
     for engine in ("memory", "polars"):
         refused(run("assess", "swapped.csv", "--engine", engine), sentence)
     models().write_csv(tmp_path / "whole.csv")
@@ -176,14 +197,30 @@ def test_crossing_bounds_are_sorted_on_request_only(run: Run, tmp_path: Path) ->
 
 
 def test_features_repeat_and_combine(run: Run, csv: Path) -> None:
-    found = run("assess", csv.name, "--by", "site", "--by", "site,w", "--by", "y", "--bins", "3", "--json", "-")
+    found = run(
+        "assess",
+        csv.name,
+        "--by",
+        "site",
+        "--by",
+        "site,w",
+        "--by",
+        "y",
+        "--bins",
+        "3",
+        "--json",
+        "-",
+    )
     assert found.returncode == 0, found.stderr
     frame = models()
     pairs = [f"{site}, {w}" for site, w in frame.select("site", "w").rows()]
     by = {"site": frame["site"].to_list(), "site, w": pairs, "y": frame["y"].to_numpy()}
     expected = ucc.assess({name: intervals(frame, name) for name in "ab"}, by=by, bins=3)
     assert json.loads(found.stdout) == json.loads(expected.to_json())
-    refused(run("assess", csv.name, "--by", "place"), "models.csv has no column place; it has id, y, a_pred")
+    refused(
+        run("assess", csv.name, "--by", "place"),
+        "models.csv has no column place; it has id, y, a_pred",
+    )
 
 
 def test_integers_with_few_values_are_labels_in_order(run: Run, tmp_path: Path) -> None:
@@ -201,26 +238,43 @@ def test_blocks_are_a_column_or_a_number_of_rows(run: Run, tmp_path: Path) -> No
     frame.write_csv(tmp_path / "m.csv")
     one = {name: intervals(frame, name) for name in "ab"}
     for option, block in (("day", frame["day"].to_list()), ("10", 10), ("4", 4)):
-        found = json.loads(run("assess", "m.csv", "--block", option, "--coverage", "0.8", "--json", "-").stdout)
+        found = json.loads(
+            run("assess", "m.csv", "--block", option, "--coverage", "0.8", "--json", "-").stdout
+        )
         expected = json.loads(ucc.assess(one, coverage=0.8, block=block).to_json())
         assert found["models"] == expected["models"]
     assert found["settings"]["block"] == "blocks of 4 rows"
     refused(run("assess", "m.csv", "--block", "week"), "m.csv has no column week")
-    refused(run("assess", "m.csv", "--block", "1000"), "`block` must not be longer than the data: 1000 for 100 rows")
+    refused(
+        run("assess", "m.csv", "--block", "1000"),
+        "`block` must not be longer than the data: 1000 for 100 rows",
+    )
 
 
 def test_a_bomb_is_refused(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"y,pred,lower,upper\n" + b"0,0,0,0\n" * 30_000_000, 6))
-    refused(run("assess", "bomb.csv.gz", limit=f"-v {3000 << 10}"), "bomb.csv.gz would unpack to more than")
+    (tmp_path / "bomb.csv.gz").write_bytes(
+        gzip.compress(b"y,pred,lower,upper\n" + b"0,0,0,0\n" * 30_000_000, 6)
+    )
+    refused(
+        run("assess", "bomb.csv.gz", limit=f"-v {3000 << 10}"),
+        "bomb.csv.gz would unpack to more than",
+    )
 
 
 def test_no_output_is_an_input_or_another_output_even_by_force(run: Run, csv: Path) -> None:
     before = csv.read_bytes()
     asked = ("assess", csv.name, "--force")
-    refused(run(*asked, "--json", "x", "--report", "./x"), "--json and --report must be different files")
-    refused(run(*asked, "--json", csv.name), "the input models.csv and --json must be different files")
+    refused(
+        run(*asked, "--json", "x", "--report", "./x"), "--json and --report must be different files"
+    )
+    refused(
+        run(*asked, "--json", csv.name), "the input models.csv and --json must be different files"
+    )
     os.link(csv, csv.parent / "link.html")
-    refused(run(*asked, "--report", "link.html"), "the input models.csv and --report must be different files")
+    refused(
+        run(*asked, "--report", "link.html"),
+        "the input models.csv and --report must be different files",
+    )
     assert csv.read_bytes() == before
 
 

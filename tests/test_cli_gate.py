@@ -41,7 +41,8 @@ def rows() -> pl.DataFrame:
 def scaled(factor: float) -> pl.DataFrame:
     pred = pl.col("pred")
     return rows().with_columns(
-        lower=pred - factor * (pred - pl.col("lower")), upper=pred + factor * (pl.col("upper") - pred)
+        lower=pred - factor * (pred - pl.col("lower")),
+        upper=pred + factor * (pl.col("upper") - pred),
     )
 
 
@@ -70,7 +71,9 @@ def test_the_exit_code_says_yes_or_no(run: Run, tmp_path: Path, factor: float, c
         names=("base", "new"),
     )
     assert found.stdout == expected.to_text() + "\n"
-    assert json.loads((tmp_path / "g.json").read_text()) == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads((tmp_path / "g.json").read_text()) == json.loads(
+        json.dumps(expected.to_dict())
+    )
     assert (tmp_path / "g.md").read_text() == expected.to_markdown()
     assert len(found.stdout.splitlines()) == 2 + 4  # the outcome, the level, and one line per check
     assert "baseline: base; proposed: new" in found.stderr
@@ -82,14 +85,19 @@ def test_clearly_worse_bands_fail_although_they_cover(run: Run, tmp_path: Path) 
     flat.write_csv(tmp_path / "flat.csv")
     found = run("gate", "base.csv", "flat.csv", *ASKED)
     assert found.returncode == 3
-    assert [line.split()[:2] for line in found.stdout.splitlines() if line.startswith("FAIL")] == [["FAIL", "score"]]
+    assert [line.split()[:2] for line in found.stdout.splitlines() if line.startswith("FAIL")] == [
+        ["FAIL", "score"]
+    ]
     assert run("gate", "base.csv", "flat.csv", *ASKED, "--margin", "100%").returncode == 0
 
 
 def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_path: Path) -> None:
     shuffled = rows().sample(fraction=1, shuffle=True, seed=1)
     shuffled.write_csv(tmp_path / "new.csv")
-    refused(run("gate", "base.csv", "new.csv", *ASKED), "base.csv must have its rows in the order of .* Hint: --on id")
+    refused(
+        run("gate", "base.csv", "new.csv", *ASKED),
+        "base.csv must have its rows in the order of .* Hint: --on id",
+    )
     shuffled.drop("id").write_csv(tmp_path / "nameless.csv")
     sentence = "must have the same y_true: .* or match them with --on"
     refused(run("gate", "base.csv", "nameless.csv", *ASKED), sentence)
@@ -103,34 +111,46 @@ def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_p
     assert fewer.returncode == 0, fewer.stderr
     assert "dropped rows without a match in every file: 100 of base.csv" in fewer.stderr
     assert "n = 700" in fewer.stdout
-    refused(run("gate", "base.csv", "new.csv", *ASKED, "--on", "site"), "--on must name each row once: 800 of 800")
+    refused(
+        run("gate", "base.csv", "new.csv", *ASKED, "--on", "site"),
+        "--on must name each row once: 800 of 800",
+    )
 
 
 def test_one_file_may_hold_both_models(run: Run, tmp_path: Path) -> None:
     both = rows().rename({"pred": "a_pred", "lower": "a_lower", "upper": "a_upper"})
-    both.with_columns(b_pred="a_pred", b_lower=pl.col("a_pred") - 0.05, b_upper=pl.col("a_pred") + 0.05).write_csv(
-        tmp_path / "both.csv"
-    )
+    both.with_columns(
+        b_pred="a_pred", b_lower=pl.col("a_pred") - 0.05, b_upper=pl.col("a_pred") + 0.05
+    ).write_csv(tmp_path / "both.csv")
     found = run("gate", "both.csv", *ASKED)
     assert found.returncode == 3, found.stderr
     assert "baseline: a; proposed: b" in found.stderr
     turned = run("gate", "both.csv", *ASKED, "--baseline", "b", "--proposed", "a")
     assert turned.returncode == 0, turned.stderr
     refused(
-        run("gate", "both.csv", *ASKED, "--baseline", "c", "--proposed", "a"), "no model is called c. There are a, b."
+        run("gate", "both.csv", *ASKED, "--baseline", "c", "--proposed", "a"),
+        "no model is called c. There are a, b.",
     )
-    refused(run("gate", "base.csv", "both.csv", *ASKED), "which model is meant. There are a, b. Hint: --proposed NAME")
+    refused(
+        run("gate", "base.csv", "both.csv", *ASKED),
+        "which model is meant. There are a, b. Hint: --proposed NAME",
+    )
 
 
 def test_a_model_that_both_files_have_is_chosen_by_its_name_there(run: Run, tmp_path: Path) -> None:
     both = rows().rename({"pred": "a_pred", "lower": "a_lower", "upper": "a_upper"})
-    both = both.with_columns(b_pred="a_pred", b_lower=pl.col("a_pred") - 0.05, b_upper=pl.col("a_pred") + 0.05)
+    both = both.with_columns(
+        b_pred="a_pred", b_lower=pl.col("a_pred") - 0.05, b_upper=pl.col("a_pred") + 0.05
+    )
     for name in ("old.csv", "today.csv"):
         both.write_csv(tmp_path / name)
     found = run("gate", "old.csv", "today.csv", *ASKED, "--baseline", "a", "--proposed", "a")
     assert found.returncode == 0, found.stderr
     assert "baseline: old: a; proposed: today: a" in found.stderr
-    refused(run("gate", "old.csv", "today.csv", *ASKED, "--baseline", "a"), "which model is meant. There are today: a")
+    refused(
+        run("gate", "old.csv", "today.csv", *ASKED, "--baseline", "a"),
+        "which model is meant. There are today: a",
+    )
 
 
 def test_a_saved_assessment_is_a_baseline(run: Run, tmp_path: Path) -> None:
@@ -140,12 +160,24 @@ def test_a_saved_assessment_is_a_baseline(run: Run, tmp_path: Path) -> None:
         found = run("gate", "accepted.json", "new.csv", *ASKED)
         assert found.returncode == code, found.stderr
         assert "Note: the baseline is a saved assessment" in found.stdout
-    refused(run("gate", "accepted.json", "new.csv", "--coverage", "80%"), "is for a coverage of 0.9, the gate for 0.8")
-    assert run("assess", "base.csv", "new.csv", "--coverage", "90%", "--json", "two.json").returncode == 0
-    refused(run("gate", "two.json", "new.csv", *ASKED), r"several models \(base, new\).* Hint: --baseline NAME")
+    refused(
+        run("gate", "accepted.json", "new.csv", "--coverage", "80%"),
+        "is for a coverage of 0.9, the gate for 0.8",
+    )
+    assert (
+        run("assess", "base.csv", "new.csv", "--coverage", "90%", "--json", "two.json").returncode
+        == 0
+    )
+    refused(
+        run("gate", "two.json", "new.csv", *ASKED),
+        r"several models \(base, new\).* Hint: --baseline NAME",
+    )
     assert run("gate", "two.json", "base.csv", *ASKED, "--baseline", "base").returncode == 0
     (tmp_path / "odd.json").write_text('{"a": 1}')
-    refused(run("gate", "odd.json", "new.csv", *ASKED), "odd.json must be intervals, or an assessment that")
+    refused(
+        run("gate", "odd.json", "new.csv", *ASKED),
+        "odd.json must be intervals, or an assessment that",
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,7 +194,10 @@ def test_a_saved_assessment_comes_from_anywhere(run: Run, tmp_path: Path, line: 
     assert run("assess", "base.csv", "--coverage", "90%", "--json", "accepted.json").returncode == 0
     found = bash(f"{line} --coverage 90%", tmp_path)
     assert found.returncode == 0, found.stderr
-    assert "Note: the baseline is a saved assessment: scores are not compared row by row" in found.stdout
+    assert (
+        "Note: the baseline is a saved assessment: scores are not compared row by row"
+        in found.stdout
+    )
 
 
 def test_blocks_make_a_gate_more_careful(run: Run, tmp_path: Path) -> None:
@@ -177,7 +212,10 @@ def test_blocks_make_a_gate_more_careful(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_promise_is_needed_or_told_by_the_columns(run: Run, tmp_path: Path) -> None:
-    refused(run("gate", "base.csv", "base.csv"), "a gate needs to know what is promised. Hint: --coverage 90%")
+    refused(
+        run("gate", "base.csv", "base.csv"),
+        "a gate needs to know what is promised. Hint: --coverage 90%",
+    )
     told = rows().rename({"lower": "q05", "upper": "q95"})
     told.write_csv(tmp_path / "told.csv")
     found = run("gate", "told.csv", "told.csv")
@@ -186,7 +224,9 @@ def test_the_promise_is_needed_or_told_by_the_columns(run: Run, tmp_path: Path) 
 
 
 def test_a_time_column_without_blocks_is_pointed_out(run: Run, tmp_path: Path) -> None:
-    dated = rows().with_columns(day=pl.date_range(pl.date(2024, 1, 1), pl.date(2026, 3, 10), eager=True).head(N))
+    dated = rows().with_columns(
+        day=pl.date_range(pl.date(2024, 1, 1), pl.date(2026, 3, 10), eager=True).head(N)
+    )
     dated.write_csv(tmp_path / "dated.csv")
     dated.write_parquet(tmp_path / "dated.parquet")
     for name in ("dated.csv", "dated.parquet"):
@@ -212,9 +252,18 @@ def test_json_and_markdown_may_go_to_standard_output_one_at_a_time(run: Run) -> 
     asked = ("gate", "base.csv", "base.csv", *ASKED)
     assert run(*asked, "--markdown", "-").stdout.startswith("### Gate passed: ")
     assert json.loads(run(*asked, "--json", "-").stdout)["passed"] is True
-    refused(run(*asked, "--json", "-", "--markdown", "-"), "--json and --markdown cannot both be standard output")
-    refused(run(*asked, "--json", "x", "--markdown", "x"), "--json and --markdown must be different files")
-    refused(run(*asked, "--json", "base.csv", "--force"), "the input base.csv and --json must be different files")
+    refused(
+        run(*asked, "--json", "-", "--markdown", "-"),
+        "--json and --markdown cannot both be standard output",
+    )
+    refused(
+        run(*asked, "--json", "x", "--markdown", "x"),
+        "--json and --markdown must be different files",
+    )
+    refused(
+        run(*asked, "--json", "base.csv", "--force"),
+        "the input base.csv and --json must be different files",
+    )
 
 
 # The page that tells how to use it
@@ -230,7 +279,12 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def bash(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = ["bash", "-e", "-c", line]
-    settings: Any = {"cwd": folder, "env": environment() | variables, "capture_output": True, "text": True}
+    settings: Any = {
+        "cwd": folder,
+        "env": environment() | variables,
+        "capture_output": True,
+        "text": True,
+    }
     return subprocess.run(command, check=False, **settings)
 
 
@@ -241,7 +295,11 @@ def test_the_steps_for_github_actions_and_pre_commit_run(page: list[str], tmp_pa
     for line in lines[1:]:  # the first installs
         done = bash(line, tmp_path, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
         assert done.returncode == 0, done.stderr
-    assert (tmp_path / "summary.md").read_text().startswith("### Gate passed: tuned may replace baseline")
+    assert (
+        (tmp_path / "summary.md")
+        .read_text()
+        .startswith("### Gate passed: tuned may replace baseline")
+    )
     (hook,) = hooks["repos"][0]["hooks"]
     assert bash(hook["entry"], tmp_path).returncode == 0
     for line in (lines[1], hook["entry"]):
@@ -250,8 +308,8 @@ def test_the_steps_for_github_actions_and_pre_commit_run(page: list[str], tmp_pa
 
 
 def test_the_page_names_every_option(run: Run) -> None:
-    text = (DOCS / "howto-gate.md").read_text(encoding="utf-8") + (DOCS / "howto-command-line.md").read_text(
-        encoding="utf-8"
-    )
+    text = (DOCS / "howto-gate.md").read_text(encoding="utf-8") + (
+        DOCS / "howto-command-line.md"
+    ).read_text(encoding="utf-8")
     offered = set(re.findall(r"(--[a-z-]+)", run("gate", "-h").stdout))
     assert sorted(option for option in offered if option not in text and option != "--help") == []

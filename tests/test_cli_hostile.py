@@ -22,20 +22,50 @@ HEADER = b"y,pred,lower,upper\n"
     [
         (b"", "bad.csv is empty."),
         (HEADER, "bad.csv has a header but no rows."),
-        (HEADER + b"1,2,0,3\n1,2,0,3,9\n", "bad.csv has a row with more cells than the header has columns."),
-        (HEADER + b"1,2,0,3\n1,2\n", r"`lower` must be finite: 1 of 2 rows is not, first row 1 \(nan\)"),
+        (
+            HEADER + b"1,2,0,3\n1,2,0,3,9\n",
+            "bad.csv has a row with more cells than the header has columns.",
+        ),
+        (
+            HEADER + b"1,2,0,3\n1,2\n",
+            r"`lower` must be finite: 1 of 2 rows is not, first row 1 \(nan\)",
+        ),
         (HEADER + b"1,2,0,\xe9\n", "bad.csv must be UTF-8: after line 1 comes the byte 0xe9"),
-        ((HEADER + b"1,2,0,3\n").decode().encode("utf-16"), "bad.csv is neither Parquet nor UTF-8 text"),
+        (
+            (HEADER + b"1,2,0,3\n").decode().encode("utf-16"),
+            "bad.csv is neither Parquet nor UTF-8 text",
+        ),
         (b"x" * 10_000_000, "bad.csv has no line break in its first 1,048,576 bytes"),
-        (b"y,pred,lower,upper,lower\n1,2,0,3,4\n", "`lower`, `lower` could all belong to bad|2 columns named lower"),
+        (
+            b"y,pred,lower,upper,lower\n1,2,0,3,4\n",
+            "`lower`, `lower` could all belong to bad|2 columns named lower",
+        ),
         (b"y,pred,lower,upper,y\n1,2,0,3,4\n", "`y`, `y` could all be the observation"),
-        (HEADER + b'1,2,0,"1,234.5"\n', r"column upper of bad.csv must hold numbers: .* first row 0 \(1,234.5\)"),
-        (HEADER + b"1,2,0,=cmd()\n", r"column upper of bad.csv must hold numbers: .* first row 0 \(=cmd\(\)\)"),
-        (HEADER + b"1,2,0,NaN\n1,2,0,nan\n1,2,0,N/A\n1,2,0,3\n", r"`upper` must be finite: 3 of 4 rows are not"),
-        (HEADER + b"1,2,0,inf\n", r"`upper` must be finite: 1 of 1 row is not, first row 0 \(inf\)"),
-        (HEADER + b"1,2,3,0\n", r"`lower` must not exceed `upper`: 1 of 1 row does, first row 0 \(3.0 > 0.0\)"),
+        (
+            HEADER + b'1,2,0,"1,234.5"\n',
+            r"column upper of bad.csv must hold numbers: .* first row 0 \(1,234.5\)",
+        ),
+        (
+            HEADER + b"1,2,0,=cmd()\n",
+            r"column upper of bad.csv must hold numbers: .* first row 0 \(=cmd\(\)\)",
+        ),
+        (
+            HEADER + b"1,2,0,NaN\n1,2,0,nan\n1,2,0,N/A\n1,2,0,3\n",
+            r"`upper` must be finite: 3 of 4 rows are not",
+        ),
+        (
+            HEADER + b"1,2,0,inf\n",
+            r"`upper` must be finite: 1 of 1 row is not, first row 0 \(inf\)",
+        ),
+        (
+            HEADER + b"1,2,3,0\n",
+            r"`lower` must not exceed `upper`: 1 of 1 row does, first row 0 \(3.0 > 0.0\)",
+        ),
         (HEADER + b"1,9,0,3\n1,2,0,3\n", r"`y_pred` must lie between .* Hint: --min-band 5%"),
-        (HEADER + b"1,9,0,3\n", r"1 of 1 row .* Hint: check that predictions and bounds belong .*, or --min-band 5%"),
+        (
+            HEADER + b"1,9,0,3\n",
+            r"1 of 1 row .* Hint: check that predictions and bounds belong .*, or --min-band 5%",
+        ),
         (b"a,b\n1,2\n", "bad.csv has no column for the observation"),
         (
             b"y,b\n1,2\n",
@@ -45,14 +75,20 @@ HEADER = b"y,pred,lower,upper\n"
         (b"PAR1" + b"\x00" * 1000, "bad.csv begins like a Parquet file but cannot be read"),
     ],
 )
-def test_a_hostile_file_is_refused_in_one_sentence(run: Run, tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_a_hostile_file_is_refused_in_one_sentence(
+    run: Run, tmp_path: Path, content: bytes, sentence: str
+) -> None:
     (tmp_path / "bad.csv").write_bytes(content)
     refused(run("assess", "bad.csv", "--report", "o.html", "--json", "o.json"), sentence)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv"]
 
 
 def test_markup_formulas_and_control_characters_in_names_are_text(run: Run, tmp_path: Path) -> None:
-    script, formula, escape = "<script>alert(1)</script>", "=cmd()|' /C calc'!A0", "[red]\x1b[31mred\x1b[2J"
+    script, formula, escape = (
+        "<script>alert(1)</script>",
+        "=cmd()|' /C calc'!A0",
+        "[red]\x1b[31mred\x1b[2J",
+    )
     frame = models()
     columns = {"y": frame["y"]}
     for name in (script, formula, escape):
@@ -64,7 +100,11 @@ def test_markup_formulas_and_control_characters_in_names_are_text(run: Run, tmp_
     assert script in found.stdout
     assert formula in found.stdout
     assert "[red]\ufffd[31mred\ufffd[2J" in found.stdout
-    assert list(json.loads((tmp_path / "o.json").read_text())["models"]) == [script, formula, escape]
+    assert list(json.loads((tmp_path / "o.json").read_text())["models"]) == [
+        script,
+        formula,
+        escape,
+    ]
     page = (tmp_path / "o.html").read_text()
     assert script not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page

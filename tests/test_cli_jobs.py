@@ -29,7 +29,9 @@ def _files(tmp_path: Path) -> None:
     new = (
         models(50, seed=9)
         .drop("y")
-        .with_columns(note=pl.lit('a "quoted", note'), when=pl.lit("2024-01-01"), amount=pl.lit("1.50"))
+        .with_columns(
+            note=pl.lit('a "quoted", note'), when=pl.lit("2024-01-01"), amount=pl.lit("1.50")
+        )
     )
     new.write_csv(tmp_path / "new.csv")
 
@@ -37,7 +39,9 @@ def _files(tmp_path: Path) -> None:
 def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path) -> None:
     found = run("calibrate", "cal.csv", "new.csv", "-o", "out.csv", "--coverage", "95%")
     assert found.returncode == 0, found.stderr
-    before, after = (pl.read_csv(tmp_path / name, infer_schema=False) for name in ("new.csv", "out.csv"))
+    before, after = (
+        pl.read_csv(tmp_path / name, infer_schema=False) for name in ("new.csv", "out.csv")
+    )
     bounds = ["a_lower", "a_upper", "b_lower", "b_upper"]
     assert before.columns == after.columns
     assert before.drop(bounds).equals(after.drop(bounds))
@@ -49,7 +53,9 @@ def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path
         assert_array_equal(after[f"{name}_lower"].cast(pl.Float64).to_numpy(), lower)
         assert_array_equal(after[f"{name}_upper"].cast(pl.Float64).to_numpy(), upper)
         low, high = calibrator.coverage_range(200)
-        (line,) = (line.split() for line in found.stdout.splitlines() if line.startswith(f"{name} "))
+        (line,) = (
+            line.split() for line in found.stdout.splitlines() if line.startswith(f"{name} ")
+        )
         assert line[1:4] == ["200", "x", f"{calibrator.scale_:.2f}"]
         assert line[-3:] == [f"{100 * low:.1f}%", "to", f"{100 * high:.1f}%"]
     assert "Promise: 95% of new rows like these will be covered, on average." in found.stdout
@@ -58,7 +64,16 @@ def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path
 def test_calibrate_knows_parquet_groups_and_shifts(run: Run, tmp_path: Path) -> None:
     models(200).write_parquet(tmp_path / "cal.parquet")
     models(50, seed=9).write_parquet(tmp_path / "new.parquet")
-    options = ("--model", "A=a_pred,a_lower,a_upper", "--by", "site", "--vary", "shift", "--miss-rate", "10%")
+    options = (
+        "--model",
+        "A=a_pred,a_lower,a_upper",
+        "--by",
+        "site",
+        "--vary",
+        "shift",
+        "--miss-rate",
+        "10%",
+    )
     found = run("calibrate", "cal.parquet", "new.parquet", "-o", "out.parquet", *options)
     assert found.returncode == 0, found.stderr
     before, after = models(50, seed=9), pl.read_parquet(tmp_path / "out.parquet")
@@ -91,18 +106,28 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
         run("calibrate", "cal.csv", "part.csv", *out, "0.9"),
         "part.csv must have whole models that were calibrated: it has a, the calibration has a, b",
     )
-    refused(run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"), "do not state a coverage.* Hint: --coverage 90%")
-    refused(run("calibrate", "new.csv", "cal.csv", *out, "0.9"), "new.csv has no column for the observation")
+    refused(
+        run("calibrate", "cal.csv", "new.csv", "-o", "out.csv"),
+        "do not state a coverage.* Hint: --coverage 90%",
+    )
+    refused(
+        run("calibrate", "new.csv", "cal.csv", *out, "0.9"),
+        "new.csv has no column for the observation",
+    )
     refused(run("calibrate", "-", "-", *out, "0.9"), "standard input can be read once only")
     (tmp_path / "out.csv").write_text("mine")
     refused(run("calibrate", "cal.csv", "new.csv", *out, "0.9"), "out.csv exists already")
     assert (tmp_path / "out.csv").read_text() == "mine"
 
 
-def test_the_winner_alone_is_calibrated_by_what_was_learnt_for_all(run: Run, tmp_path: Path) -> None:
+def test_the_winner_alone_is_calibrated_by_what_was_learnt_for_all(
+    run: Run, tmp_path: Path
+) -> None:
     assert run("calibrate", "cal.csv", "--save", "cal.json", "--coverage", "90%").returncode == 0
     assert run("apply", "cal.json", "new.csv", "-o", "both.csv").returncode == 0
-    pl.read_csv(tmp_path / "new.csv").drop("b_pred", "b_lower", "b_upper").write_csv(tmp_path / "winner.csv")
+    pl.read_csv(tmp_path / "new.csv").drop("b_pred", "b_lower", "b_upper").write_csv(
+        tmp_path / "winner.csv"
+    )
     found = run("apply", "cal.json", "winner.csv", "-o", "one.csv")
     assert found.returncode == 0, found.stderr
     assert "not in winner.csv, so left out: b" in found.stderr
@@ -112,7 +137,9 @@ def test_the_winner_alone_is_calibrated_by_what_was_learnt_for_all(run: Run, tmp
 
 def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: Path) -> None:
     options = ("--coverage", "90%", "--by", "site,w", "--tails", "separate", "--min-band", "0.1")
-    found = run("calibrate", "cal.csv", "new.csv", "-o", "at_once.csv", "--save", "cal.json", *options)
+    found = run(
+        "calibrate", "cal.csv", "new.csv", "-o", "at_once.csv", "--save", "cal.json", *options
+    )
     assert found.returncode == 0, found.stderr
     later = run("apply", "cal.json", "new.csv", "-o", "later.csv")
     assert later.returncode == 0, later.stderr
@@ -125,7 +152,9 @@ def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: P
     new = models(50, seed=9)
     labels = {"site": new["site"].to_list(), "w": new["w"].cast(pl.String).to_list()}
     bounds = calibrator.apply_bounds(
-        *(new[f"b_{role}"].to_numpy() for role in ("pred", "lower", "upper")), groups=labels, min_band=0.1
+        *(new[f"b_{role}"].to_numpy() for role in ("pred", "lower", "upper")),
+        groups=labels,
+        min_band=0.1,
     )
     for role, bound in zip(("lower", "upper"), bounds, strict=True):
         assert_array_equal(pl.read_csv(tmp_path / "later.csv")[f"b_{role}"].to_numpy(), bound)
@@ -136,7 +165,18 @@ def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: P
 
 def test_a_saved_calibration_comes_from_a_pipe_or_packed(run: Run, tmp_path: Path) -> None:
     assert (
-        run("calibrate", "cal.csv", "new.csv", "-o", "o.csv", "--save", "c.json", "--coverage", "90%").returncode == 0
+        run(
+            "calibrate",
+            "cal.csv",
+            "new.csv",
+            "-o",
+            "o.csv",
+            "--save",
+            "c.json",
+            "--coverage",
+            "90%",
+        ).returncode
+        == 0
     )
     text = (tmp_path / "c.json").read_bytes()
     (tmp_path / "c.json.gz").write_bytes(gzip.compress(text))
@@ -146,25 +186,61 @@ def test_a_saved_calibration_comes_from_a_pipe_or_packed(run: Run, tmp_path: Pat
     refused(run("apply", "-", "-", "-o", "x.csv", input=""), "standard input can be read once only")
 
 
-def test_a_calibration_can_be_learnt_without_new_rows_and_applied_to_other_columns(run: Run, tmp_path: Path) -> None:
+def test_a_calibration_can_be_learnt_without_new_rows_and_applied_to_other_columns(
+    run: Run, tmp_path: Path
+) -> None:
     one = ("--model", "A=a_pred,a_lower,a_upper")
-    found = run("calibrate", "cal.csv", "--save", "cal.json", "--coverage", "0.9", "--confidence", "80%", *one)
+    found = run(
+        "calibrate",
+        "cal.csv",
+        "--save",
+        "cal.json",
+        "--coverage",
+        "0.9",
+        "--confidence",
+        "80%",
+        *one,
+    )
     assert found.returncode == 0, found.stderr
-    assert "at least 90% of new rows like these will be covered, with 80% confidence" in found.stdout
-    models(50, seed=9).select(p="a_pred", l="a_lower", u="a_upper").write_parquet(tmp_path / "other.parquet")
-    assert run("apply", "cal.json", "other.parquet", "-o", "o.parquet", "--model", "x=p,l,u").returncode == 0
-    calibrator = ucc.IntervalCalibrator(coverage=0.9, confidence=0.8).fit(intervals(models(200), "a"))
+    assert (
+        "at least 90% of new rows like these will be covered, with 80% confidence" in found.stdout
+    )
+    models(50, seed=9).select(p="a_pred", l="a_lower", u="a_upper").write_parquet(
+        tmp_path / "other.parquet"
+    )
+    assert (
+        run(
+            "apply", "cal.json", "other.parquet", "-o", "o.parquet", "--model", "x=p,l,u"
+        ).returncode
+        == 0
+    )
+    calibrator = ucc.IntervalCalibrator(coverage=0.9, confidence=0.8).fit(
+        intervals(models(200), "a")
+    )
     new = models(50, seed=9)
-    lower, _ = calibrator.apply_bounds(*(new[f"a_{role}"].to_numpy() for role in ("pred", "lower", "upper")))
+    lower, _ = calibrator.apply_bounds(
+        *(new[f"a_{role}"].to_numpy() for role in ("pred", "lower", "upper"))
+    )
     assert_array_equal(pl.read_parquet(tmp_path / "o.parquet")["l"].to_numpy(), lower)
 
 
 def test_groups_never_seen_are_refused_unless_they_may_fall_back(run: Run, tmp_path: Path) -> None:
-    learn = ("calibrate", "cal.csv", "--save", "cal.json", "--coverage", "0.9", "--by", "site", "--force")
+    learn = (
+        "calibrate",
+        "cal.csv",
+        "--save",
+        "cal.json",
+        "--coverage",
+        "0.9",
+        "--by",
+        "site",
+        "--force",
+    )
     models(50, seed=9).with_columns(site=pl.lit("west")).write_csv(tmp_path / "west.csv")
     assert run(*learn).returncode == 0
     refused(
-        run("apply", "cal.json", "west.csv", "-o", "o.csv"), "must have been seen at fit: 1 of 1 were not, first 'west'"
+        run("apply", "cal.json", "west.csv", "-o", "o.csv"),
+        "must have been seen at fit: 1 of 1 were not, first 'west'",
     )
     found = run(*learn, "--fallback", "pooled")
     assert "a, any other" in found.stdout
@@ -189,15 +265,27 @@ def test_each_level_is_calibrated_to_its_own_promise(run: Run, tmp_path: Path) -
     before, after = (pl.read_csv(tmp_path / name) for name in ("fresh.csv", "o.csv"))
     held_out = levels(models(200))
     for level in (80, 95):
-        columns = [held_out[name].to_numpy() for name in ("y", "m", f"m-lo-{level}", f"m-hi-{level}")]
-        scale = ucc.IntervalCalibrator(coverage=level / 100).fit(ucc.Intervals.from_bounds(*columns)).scale_
-        widths = [(one[f"m-hi-{level}"] - one[f"m-lo-{level}"]).to_numpy() for one in (before, after)]
+        columns = [
+            held_out[name].to_numpy() for name in ("y", "m", f"m-lo-{level}", f"m-hi-{level}")
+        ]
+        scale = (
+            ucc.IntervalCalibrator(coverage=level / 100)
+            .fit(ucc.Intervals.from_bounds(*columns))
+            .scale_
+        )
+        widths = [
+            (one[f"m-hi-{level}"] - one[f"m-lo-{level}"]).to_numpy() for one in (before, after)
+        ]
         assert_allclose(widths[1], scale * widths[0], rtol=1e-9)
         assert f"m {level}%" in found.stdout
     sentence = "--coverage is one promise, and m has 2 levels. Hint: leave it out"
-    refused(run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", "--coverage", "90%"), sentence)
+    refused(
+        run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", "--coverage", "90%"), sentence
+    )
     mixed = pl.read_csv(tmp_path / "levels.csv").with_columns(
-        pl.col("m").alias("flat_pred"), (pl.col("m") - 1).alias("flat_lower"), (pl.col("m") + 1).alias("flat_upper")
+        pl.col("m").alias("flat_pred"),
+        (pl.col("m") - 1).alias("flat_lower"),
+        (pl.col("m") + 1).alias("flat_upper"),
     )
     mixed.write_csv(tmp_path / "mixed.csv")
     both = run("calibrate", "mixed.csv", "--save", "mixed.json", "--coverage", "90%")
@@ -208,24 +296,56 @@ def test_each_level_is_calibrated_to_its_own_promise(run: Run, tmp_path: Path) -
     assert run("calibrate", "levels.csv", "fresh.csv", "-o", "o2.csv", *chosen).returncode == 0
 
 
-def test_files_with_decimal_commas_are_written_with_decimal_commas(run: Run, tmp_path: Path) -> None:
+def test_files_with_decimal_commas_are_written_with_decimal_commas(
+    run: Run, tmp_path: Path
+) -> None:
     for name in ("cal.csv", "new.csv"):
-        text = pl.read_csv(tmp_path / name, infer_schema=False).drop("note", strict=False).write_csv(separator=";")
+        text = (
+            pl.read_csv(tmp_path / name, infer_schema=False)
+            .drop("note", strict=False)
+            .write_csv(separator=";")
+        )
         (tmp_path / f"de_{name}").write_text(text.replace(".", ","))
-    asked = ("calibrate", "de_cal.csv", "de_new.csv", "-o", "de_out.csv", "--coverage", "0.9", "--decimal", ",")
+    asked = (
+        "calibrate",
+        "de_cal.csv",
+        "de_new.csv",
+        "-o",
+        "de_out.csv",
+        "--coverage",
+        "0.9",
+        "--decimal",
+        ",",
+    )
     assert run(*asked).returncode == 0
-    assert run("calibrate", "cal.csv", "new.csv", "-o", "out.csv", "--coverage", "0.9").returncode == 0
+    assert (
+        run("calibrate", "cal.csv", "new.csv", "-o", "out.csv", "--coverage", "0.9").returncode == 0
+    )
     german = pl.read_csv(tmp_path / "de_out.csv", separator=";", infer_schema=False)
     plain = pl.read_csv(tmp_path / "out.csv", infer_schema=False).drop("note")
     assert german["a_lower"].to_list() == [cell.replace(".", ",") for cell in plain["a_lower"]]
     assert german["amount"].to_list() == ["1,50"] * 50
 
 
-def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(run: Run, tmp_path: Path) -> None:
+def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(
+    run: Run, tmp_path: Path
+) -> None:
     new = pl.read_csv(tmp_path / "new.csv", infer_schema=False).with_row_index("i")
-    gap = new.with_columns(a_lower=pl.when(pl.col("i") == 7).then(pl.lit("NA")).otherwise("a_lower")).drop("i")
+    gap = new.with_columns(
+        a_lower=pl.when(pl.col("i") == 7).then(pl.lit("NA")).otherwise("a_lower")
+    ).drop("i")
     gap.write_csv(tmp_path / "gap.csv")
-    asked = ("calibrate", "cal.csv", "gap.csv", "-o", "out.csv", "--save", "cal.json", "--coverage", "0.9")
+    asked = (
+        "calibrate",
+        "cal.csv",
+        "gap.csv",
+        "-o",
+        "out.csv",
+        "--save",
+        "cal.json",
+        "--coverage",
+        "0.9",
+    )
     sentence = "gap.csv, a: `lower` must be finite: 1 of 50 rows is not, first row 7 .* Hint: --missing drop"
     refused(run(*asked), sentence)
     assert not (tmp_path / "cal.json").exists()
@@ -233,10 +353,16 @@ def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(run: Run, t
     assert found.returncode == 0, found.stderr
     assert "did not calibrate 1 of 50 rows: they have a missing or infinite value" in found.stderr
     refused(run("apply", "cal.json", "gap.csv", "-o", "later.csv"), sentence)
-    assert run("apply", "cal.json", "gap.csv", "-o", "later.csv", "--missing", "drop").returncode == 0
-    assert run("calibrate", "cal.csv", "new.csv", "-o", "whole.csv", "--coverage", "0.9").returncode == 0
+    assert (
+        run("apply", "cal.json", "gap.csv", "-o", "later.csv", "--missing", "drop").returncode == 0
+    )
+    assert (
+        run("calibrate", "cal.csv", "new.csv", "-o", "whole.csv", "--coverage", "0.9").returncode
+        == 0
+    )
     out, later, whole = (
-        pl.read_csv(tmp_path / name, infer_schema=False) for name in ("out.csv", "later.csv", "whole.csv")
+        pl.read_csv(tmp_path / name, infer_schema=False)
+        for name in ("out.csv", "later.csv", "whole.csv")
     )
     assert out.equals(later)
     assert out.row(7, named=True)["a_upper"] == gap.row(7, named=True)["a_upper"]
@@ -245,10 +371,18 @@ def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(run: Run, t
 
 
 def test_formulas_in_other_columns_are_left_as_they_are(run: Run, tmp_path: Path) -> None:
-    new = pl.read_csv(tmp_path / "new.csv", infer_schema=False).with_columns(note=pl.lit("=cmd()|' /C calc'!A0"))
+    new = pl.read_csv(tmp_path / "new.csv", infer_schema=False).with_columns(
+        note=pl.lit("=cmd()|' /C calc'!A0")
+    )
     new.write_csv(tmp_path / "formula.csv")
-    assert run("calibrate", "cal.csv", "formula.csv", "-o", "out.csv", "--coverage", "0.9").returncode == 0
-    assert pl.read_csv(tmp_path / "out.csv", infer_schema=False)["note"].to_list() == new["note"].to_list()
+    assert (
+        run("calibrate", "cal.csv", "formula.csv", "-o", "out.csv", "--coverage", "0.9").returncode
+        == 0
+    )
+    assert (
+        pl.read_csv(tmp_path / "out.csv", infer_schema=False)["note"].to_list()
+        == new["note"].to_list()
+    )
 
 
 def test_calibrated_rows_can_be_piped_and_packed(run: Run, tmp_path: Path) -> None:
@@ -287,7 +421,10 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
         (saved(models="[]"), "`models` must be a list that is not empty"),
         (saved(models="[1]"), "`models` must be an object; got 1"),
         (saved(models=f"[{MODEL.replace(LEVEL, '1')}]"), "`levels` must be an object"),
-        (saved(models=f"[{MODEL.replace(LEVEL, LEVEL.replace('0.9', 'true'))}]"), "`level` must be a finite number"),
+        (
+            saved(models=f"[{MODEL.replace(LEVEL, LEVEL.replace('0.9', 'true'))}]"),
+            "`level` must be a finite number",
+        ),
         (saved(), "in a `calibrator`, it must be an object; got None"),
         (saved(by="[1]"), "`by` must be a list of names"),
         (saved(min_band="-1"), "`min_band` must be a finite number of at least 0, or null"),
@@ -295,9 +432,14 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
         ("{" * 100_000, "it is not JSON"),
     ],
 )
-def test_only_saved_calibrations_are_applied(run: Run, tmp_path: Path, text: str, sentence: str) -> None:
+def test_only_saved_calibrations_are_applied(
+    run: Run, tmp_path: Path, text: str, sentence: str
+) -> None:
     (tmp_path / "cal.json").write_text(text)
-    refused(run("apply", "cal.json", "new.csv", "-o", "o.csv"), f"cal.json must be a calibration .*{sentence}")
+    refused(
+        run("apply", "cal.json", "new.csv", "-o", "o.csv"),
+        f"cal.json must be a calibration .*{sentence}",
+    )
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -316,26 +458,47 @@ AS_READ = {
         ("--model", 'A=p,"low, 5%",a_upper', "--y", "seen", "--min-band", "1.5"),
     ),
     "missing": (
-        models(200).with_columns(a_lower=pl.when(pl.col("id") != "007").then("a_lower").otherwise(pl.lit(None))),
+        models(200).with_columns(
+            a_lower=pl.when(pl.col("id") != "007").then("a_lower").otherwise(pl.lit(None))
+        ),
         ("--missing", "drop", "--na", "-", "--na", "?"),
     ),
-    "crossing": (models(200).rename({"a_lower": "a_upper", "a_upper": "a_lower"}), ("--sort-crossing",)),
+    "crossing": (
+        models(200).rename({"a_lower": "a_upper", "a_upper": "a_lower"}),
+        ("--sort-crossing",),
+    ),
     "bands": (models(200).with_columns(b_lower="b_pred"), ("--min-band", "50%")),
 }
 
 
 @pytest.mark.parametrize("name", AS_READ)
-def test_the_command_of_a_report_reads_the_file_as_it_was_read(run: Run, tmp_path: Path, name: str) -> None:
+def test_the_command_of_a_report_reads_the_file_as_it_was_read(
+    run: Run, tmp_path: Path, name: str
+) -> None:
     frame, options = AS_READ[name]
     frame.write_csv(tmp_path / "my file.csv")
-    found = run("assess", "my file.csv", *options, "--coverage", "80%", "--report", "o.html", "--json", "o.json")
+    found = run(
+        "assess",
+        "my file.csv",
+        *options,
+        "--coverage",
+        "80%",
+        "--report",
+        "o.html",
+        "--json",
+        "o.json",
+    )
     assert found.returncode == 0, found.stderr
     verdict = json.loads((tmp_path / "o.json").read_text())["verdict"]
-    (line,) = re.findall(r"<code[^>]*>(uccurve calibrate .*)</code>", (tmp_path / "o.html").read_text())
+    (line,) = re.findall(
+        r"<code[^>]*>(uccurve calibrate .*)</code>", (tmp_path / "o.html").read_text()
+    )
     frame.write_csv(tmp_path / "new.csv")
     done = run(*shlex.split(html.unescape(line))[1:])
     assert done.returncode == 0, done.stderr
-    assert re.search(rf"^{verdict['model']} +\d+ +x {verdict['scale']:.2f} ", done.stdout, re.MULTILINE)
+    assert re.search(
+        rf"^{verdict['model']} +\d+ +x {verdict['scale']:.2f} ", done.stdout, re.MULTILINE
+    )
     assert (tmp_path / "calibrated.csv").is_file()
 
 
@@ -358,11 +521,15 @@ def test_the_demo_prints_its_table_and_writes_its_report(run: Run, tmp_path: Pat
     refused(run("demo"), "uccurve-demo.html exists already")
 
 
-def test_the_page_about_the_command_line_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_about_the_command_line_does_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Reader(DOCS / "howto-command-line.md", tmp_path).follow()
     page = (DOCS / "howto-command-line.md").read_text(encoding="utf-8")
     for command in ("assess", "calibrate", "apply"):
-        said = subprocess.run([PROGRAM, command, "-h"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(
+            [PROGRAM, command, "-h"], capture_output=True, text=True, check=True
+        ).stdout
         offered = set(re.findall(r"(--[a-z-]+)", said)) - {"--help", "--out", "--no-progress"}
         assert sorted(option for option in offered if option not in page) == []

@@ -35,7 +35,10 @@ def panel(seed: int = 0) -> pl.DataFrame:
         columns[name] = centre + rng.normal(size=n) / 10
         for level, z in LEVELS.items():
             half = factor * z * (0.85 if (name, level) == ("ETS", 95) else 1)
-            columns |= {f"{name}-lo-{level}": columns[name] - half, f"{name}-hi-{level}": columns[name] + 1.01 * half}
+            columns |= {
+                f"{name}-lo-{level}": columns[name] - half,
+                f"{name}-hi-{level}": columns[name] + 1.01 * half,
+            }
     return pl.DataFrame(columns)
 
 
@@ -44,7 +47,9 @@ def hub(frame: pl.DataFrame, name: str = "ETS") -> pl.DataFrame:
     ends = {str((100 - level) / 200): f"{name}-lo-{level}" for level in LEVELS}
     ends |= {str((100 + level) / 200): f"{name}-hi-{level}" for level in LEVELS} | {"0.5": name}
     keys = ["unique_id", "ds"]
-    parts = [frame.select(*keys, output_type_id=pl.lit(q), value=column) for q, column in ends.items()]
+    parts = [
+        frame.select(*keys, output_type_id=pl.lit(q), value=column) for q, column in ends.items()
+    ]
     return pl.concat(parts).with_columns(output_type=pl.lit("quantile"), model_id=pl.lit(name))
 
 
@@ -72,11 +77,17 @@ def test_a_panel_is_one_row_per_model_and_one_pair_for_each_two(run: Run) -> Non
 
 
 def test_a_hub_and_its_observations_are_matched_by_keys(run: Run, tmp_path: Path) -> None:
-    own = panel().select("unique_id", "ds", "y", *(name for name in panel().columns if name.startswith("ETS")))
+    own = panel().select(
+        "unique_id", "ds", "y", *(name for name in panel().columns if name.startswith("ETS"))
+    )
     own.write_csv(tmp_path / "own.csv")
     hub(panel()).sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "shuffled.csv")
     wide = numbers(run, "own.csv")["models"]
-    for files in (("hub.csv", "observed.csv"), ("observed.csv", "hub.csv"), ("observed.csv", "shuffled.csv")):
+    for files in (
+        ("hub.csv", "observed.csv"),
+        ("observed.csv", "hub.csv"),
+        ("observed.csv", "shuffled.csv"),
+    ):
         found = numbers(run, *files, *KEYS)["models"]
         for field in ("coverage", "scale", "half_width", "score", "crps", "skill"):
             assert_allclose(found["ETS"][field], wide["ETS"][field], rtol=1e-12)
@@ -84,14 +95,20 @@ def test_a_hub_and_its_observations_are_matched_by_keys(run: Run, tmp_path: Path
     together.write_parquet(tmp_path / "together.parquet")
     assert numbers(run, "together.parquet")["models"] == wide
     said = run("assess", "hub.csv", "observed.csv", *KEYS).stderr
-    assert "hub.csv: ETS is ETS 0.5, ETS 0.1, ETS 0.9, ETS 0.05, ETS 0.95, ETS 0.025, ETS 0.975 (80%, 90%, 95%)" in said
+    assert (
+        "hub.csv: ETS is ETS 0.5, ETS 0.1, ETS 0.9, ETS 0.05, ETS 0.95, ETS 0.025, ETS 0.975 (80%, 90%, 95%)"
+        in said
+    )
     assert "observed.csv: observed is observation" in said
     refused(
-        run("assess", "hub.csv"), "hub.csv has no column for the observation .* or --on KEYS where another file has"
+        run("assess", "hub.csv"),
+        "hub.csv has no column for the observation .* or --on KEYS where another file has",
     )
 
 
-def test_weights_are_those_of_the_forecasts_where_another_file_has_the_observations(run: Run, tmp_path: Path) -> None:
+def test_weights_are_those_of_the_forecasts_where_another_file_has_the_observations(
+    run: Run, tmp_path: Path
+) -> None:
     weighted = panel().with_columns(w=1.0 + pl.int_range(pl.len()) % 3)
     weighted.write_csv(tmp_path / "weighted.csv")
     weighted.drop("y").write_csv(tmp_path / "forecasts.csv")
@@ -117,9 +134,15 @@ def test_rows_without_a_match_are_counted_and_refused_or_dropped(run: Run, tmp_p
     assert "dropped rows without a match in every file: 60 of hub.csv" in found.stderr
     assert json.loads(found.stdout)["models"]["ETS"]["n"] == 900
     pl.concat([panel(), panel().head(3)]).write_csv(tmp_path / "twice.csv")
-    refused(run("assess", "hub.csv", "twice.csv", *KEYS), "--on must name each row once: 6 of 963 rows of twice.csv")
+    refused(
+        run("assess", "hub.csv", "twice.csv", *KEYS),
+        "--on must name each row once: 6 of 963 rows of twice.csv",
+    )
     panel().with_columns(ds=pl.col("ds") + 100).write_csv(tmp_path / "later.csv")
-    refused(run("assess", "hub.csv", "later.csv", *KEYS), "files must have rows in common by unique_id, ds")
+    refused(
+        run("assess", "hub.csv", "later.csv", *KEYS),
+        "files must have rows in common by unique_id, ds",
+    )
     refused(run("assess", "panel.csv", "part.csv"), "part.csv has no prediction with its bounds")
     panel().head(900).write_csv(tmp_path / "shorter.csv")
     sentence = "files must have the same rows: panel.csv 960, shorter.csv 900. Hint: --on unique_id,ds matches them"
@@ -127,7 +150,9 @@ def test_rows_without_a_match_are_counted_and_refused_or_dropped(run: Run, tmp_p
 
 
 def test_one_observation_belongs_to_forecasts_of_several_horizons(run: Run, tmp_path: Path) -> None:
-    ahead = pl.concat([hub(panel()).with_columns(horizon=h, value=pl.col("value") + h / 10) for h in range(3)])
+    ahead = pl.concat(
+        [hub(panel()).with_columns(horizon=h, value=pl.col("value") + h / 10) for h in range(3)]
+    )
     ahead = ahead.with_columns(target=pl.lit("admissions"))
     ahead.write_csv(tmp_path / "ahead.csv")
     shuffled = ahead.with_columns(model_id=pl.lit("Other")).sample(fraction=1, shuffle=True, seed=2)
@@ -158,24 +183,33 @@ def test_crossing_quantiles_are_counted_model_by_model(run: Run, tmp_path: Path)
 
 def test_samples_are_one_model_of_many_levels(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    frame = pl.DataFrame({"y": rng.normal(size=80), **{f"net_sample_{i}": rng.normal(size=80) for i in range(150)}})
+    frame = pl.DataFrame(
+        {"y": rng.normal(size=80), **{f"net_sample_{i}": rng.normal(size=80) for i in range(150)}}
+    )
     frame.write_parquet(tmp_path / "samples.parquet")
     found = run("assess", "samples.parquet", "--coverage", "90%", "--json", "-")
     assert "samples.parquet: net is 150 samples; observed is y" in found.stderr
     a = ucc.assess(models_from_frame(frame), coverage=0.9)
     assert json.loads(found.stdout) == json.loads(a.to_json())
-    refused(run("assess", "samples.parquet", "--engine", "polars"), "a model of samples needs the rows in memory")
-    refused(run("calibrate", "samples.parquet", "--save", "c.json"), "net has samples, and bounds are calibrated")
+    refused(
+        run("assess", "samples.parquet", "--engine", "polars"),
+        "a model of samples needs the rows in memory",
+    )
+    refused(
+        run("calibrate", "samples.parquet", "--save", "c.json"),
+        "net has samples, and bounds are calibrated",
+    )
 
 
 def test_a_hub_that_cannot_be_put_together_is_refused_by_name(run: Run, tmp_path: Path) -> None:
     bad = hub(panel()).with_columns(output_type_id=pl.col("output_type_id").replace("0.5", "1.5"))
     bad.write_csv(tmp_path / "bad.csv")
-    refused(run("assess", "bad.csv", "observed.csv", *KEYS), "bad.csv: `quantile` must lie between 0 and 1")
-    pl.concat([hub(panel()), hub(panel()).head(2)]).write_csv(tmp_path / "bad.csv")
-    sentence = (
-        r"bad.csv: `output_type_id` must occur once in each forecast \(unique_id, ds\): 4 of 6722 rows are repeated"
+    refused(
+        run("assess", "bad.csv", "observed.csv", *KEYS),
+        "bad.csv: `quantile` must lie between 0 and 1",
     )
+    pl.concat([hub(panel()), hub(panel()).head(2)]).write_csv(tmp_path / "bad.csv")
+    sentence = r"bad.csv: `output_type_id` must occur once in each forecast \(unique_id, ds\): 4 of 6722 rows are repeated"
     refused(run("assess", "bad.csv", "observed.csv", *KEYS), sentence)
 
 
@@ -189,19 +223,30 @@ def test_calibrated_levels_are_nested_and_cover_what_they_promise(run: Run, tmp_
         ends += [out[name].to_numpy()] + [out[f"{name}-hi-{level}"].to_numpy() for level in LEVELS]
         assert (np.diff(ends, axis=0) >= 0).all()
         for level in LEVELS:
-            covered = out["y"].is_between(out[f"{name}-lo-{level}"], out[f"{name}-hi-{level}"]).to_numpy()
-            assert_allclose(covered.mean(), level / 100, atol=0.03)  # two sets of 960 rows: 3 standard errors at 80%
+            covered = (
+                out["y"].is_between(out[f"{name}-lo-{level}"], out[f"{name}-hi-{level}"]).to_numpy()
+            )
+            assert_allclose(
+                covered.mean(), level / 100, atol=0.03
+            )  # two sets of 960 rows: 3 standard errors at 80%
     later = run("apply", "cal.json", "new.parquet", "-o", "later.parquet")
     assert later.returncode == 0, later.stderr
     assert pl.read_parquet(tmp_path / "later.parquet").equals(out)
 
 
-def test_levels_that_would_no_longer_be_nested_are_widened_and_counted(run: Run, tmp_path: Path) -> None:
+def test_levels_that_would_no_longer_be_nested_are_widened_and_counted(
+    run: Run, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     half = rng.uniform(0.5, 1.5, 400)
     frame = pl.DataFrame({"y": rng.normal(size=400), "m": np.zeros(400)})
-    for level, band in ((80, half), (95, np.full(400, 2.5))):  # once scaled, the outer bands of some rows are too small
-        frame = frame.with_columns(pl.Series(f"m-lo-{level}", -band), pl.Series(f"m-hi-{level}", band))
+    for level, band in (
+        (80, half),
+        (95, np.full(400, 2.5)),
+    ):  # once scaled, the outer bands of some rows are too small
+        frame = frame.with_columns(
+            pl.Series(f"m-lo-{level}", -band), pl.Series(f"m-hi-{level}", band)
+        )
     frame.write_csv(tmp_path / "m.csv")
     found = run("calibrate", "m.csv", "m.csv", "-o", "out.csv")
     assert found.returncode == 0, found.stderr
@@ -212,10 +257,16 @@ def test_levels_that_would_no_longer_be_nested_are_widened_and_counted(run: Run,
         .scale_
         for level in (80, 95)
     ]
-    inner, outer = (factor * frame[f"m-hi-{level}"].to_numpy() for factor, level in zip(factors, (80, 95), strict=True))
+    inner, outer = (
+        factor * frame[f"m-hi-{level}"].to_numpy()
+        for factor, level in zip(factors, (80, 95), strict=True)
+    )
     count = int((inner > outer).sum())
     assert 0 < count < 400
-    assert f"m: wider levels were widened to contain narrower ones in {count} of 400 rows" in found.stderr
+    assert (
+        f"m: wider levels were widened to contain narrower ones in {count} of 400 rows"
+        in found.stderr
+    )
     assert_allclose(out["m-hi-95"].to_numpy(), np.maximum(inner, outer), rtol=1e-12)
     assert_allclose(out["m-hi-80"].to_numpy(), inner, rtol=1e-12)
 
@@ -231,14 +282,24 @@ def test_calibrating_one_level_never_crosses_the_others(run: Run, tmp_path: Path
     assert not (tmp_path / "out.csv").exists()
     alone = panel().select("unique_id", "ds", "y", "Net", "Net-lo-80", "Net-hi-80")
     alone.write_csv(tmp_path / "alone.csv")
-    assert run("calibrate", "panel.csv", "alone.csv", "-o", "out.csv", "--save", "cal.json", *one).returncode == 0
+    assert (
+        run(
+            "calibrate", "panel.csv", "alone.csv", "-o", "out.csv", "--save", "cal.json", *one
+        ).returncode
+        == 0
+    )
     refused(run("apply", "cal.json", "panel.csv", "-o", "other.csv"), sentence)
-    inner = ("--model", "Naive=Naive,Naive-lo-80,Naive-hi-80")  # too wide, so that it shrinks and stays inside
+    inner = (
+        "--model",
+        "Naive=Naive,Naive-lo-80,Naive-hi-80",
+    )  # too wide, so that it shrinks and stays inside
     assert run("calibrate", "panel.csv", "panel.csv", "-o", "inner.csv", *inner).returncode == 0
 
 
 def test_a_hub_is_calibrated_into_one_row_per_forecast(run: Run, tmp_path: Path) -> None:
-    hub(panel()).join(panel().select("unique_id", "ds", "y"), on=["unique_id", "ds"]).write_csv(tmp_path / "cal.csv")
+    hub(panel()).join(panel().select("unique_id", "ds", "y"), on=["unique_id", "ds"]).write_csv(
+        tmp_path / "cal.csv"
+    )
     found = run("calibrate", "cal.csv", "hub.csv", "-o", "out.csv", "--y", "y")
     assert found.returncode == 0, found.stderr
     refused(run("assess", "hub.csv", "--y", "Y"), "hub.csv has no column Y; it has unique_id, ds")

@@ -9,11 +9,22 @@ from model_rows import OPEN, SETTINGS, assessment, mean8, pair, row, segment
 from uccurve.results import AssessmentSettings, ModelRow
 from uccurve.words import columns as _columns
 from uccurve.words import formats as _formats
-from uccurve.words.columns import MODELS, PAIRS, SEGMENTS, TITLES, Column, filled, frame_columns, model_columns
+from uccurve.words.columns import (
+    MODELS,
+    PAIRS,
+    SEGMENTS,
+    TITLES,
+    Column,
+    filled,
+    frame_columns,
+    model_columns,
+)
 from uccurve.words.formats import factor, number, percent, pvalue, share, short
 
 
-def headings(group: _columns.Group, *rows: ModelRow, settings: AssessmentSettings = SETTINGS) -> list[str]:
+def headings(
+    group: _columns.Group, *rows: ModelRow, settings: AssessmentSettings = SETTINGS
+) -> list[str]:
     return [column.heading for column in model_columns(group, rows, settings)]
 
 
@@ -26,10 +37,16 @@ def test_every_number_of_a_row_is_described_by_exactly_one_column() -> None:
 def test_headings_and_help_name_what_was_asked_for_and_leave_no_placeholder() -> None:
     texts = [filled(text, SETTINGS) for column in MODELS for text in (column.heading, column.help)]
     assert "factor for 90%" in texts
-    assert not [text for text in [*texts, *(filled(title, OPEN) for title in TITLES.values())] if "{" in text]
+    assert not [
+        text
+        for text in [*texts, *(filled(title, OPEN) for title in TITLES.values())]
+        if "{" in text
+    ]
 
 
-@pytest.mark.parametrize(("unit", "words"), [("raw", "of y"), ("std", "standard deviations of y"), (7.5, "of 7.5")])
+@pytest.mark.parametrize(
+    ("unit", "words"), [("raw", "of y"), ("std", "standard deviations of y"), (7.5, "of 7.5")]
+)
 def test_help_says_in_which_unit_a_number_is(unit: str | float, words: str) -> None:
     assert filled("{unit}", replace(SETTINGS, unit=unit)).endswith(words)
 
@@ -72,9 +89,16 @@ def test_a_column_reads_any_object_that_has_its_field() -> None:
     assert [str(column.cell(bracket)) for column in found] == ["streamed", "50.0% [40.0, 60.0]"]
 
 
-def test_a_computed_column_needs_one_entry_to_be_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computed_column_needs_one_entry_to_be_everywhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ratio = Column(
-        "excess_ratio", "excess ratio", number, "Excess by deficit.", "delivered", lambda one: one.excess / one.deficit
+        "excess_ratio",
+        "excess ratio",
+        number,
+        "Excess by deficit.",
+        "delivered",
+        lambda one: one.excess / one.deficit,
     )
     monkeypatch.setattr(_columns, "MODELS", (*MODELS, ratio))
     found = assessment([row(excess=30.0, deficit=4.0)])
@@ -154,7 +178,9 @@ def test_short_replaces_what_a_terminal_or_a_file_cannot_show(name: str) -> None
 
 
 @pytest.mark.parametrize(("columns", "one"), [(PAIRS, pair("A", "B")), (SEGMENTS, segment("14"))])
-def test_every_column_of_pairs_and_segments_finds_its_value(columns: Sequence[Column], one: object) -> None:
+def test_every_column_of_pairs_and_segments_finds_its_value(
+    columns: Sequence[Column], one: object
+) -> None:
     assert [column.field for column in columns if column.read(one) is None] == []
 
 

@@ -62,7 +62,10 @@ def test_a_curve_read_along_its_level_has_what_reaching_the_level_takes(
 ) -> None:
     name, compared = level_and_compared(axes)
     for model in models:
-        oracle, line = model.oracle(vary), Line.of(ucc.UCC(model.intervals(), vary=vary), axes, "raw")
+        oracle, line = (
+            model.oracle(vary),
+            Line.of(ucc.UCC(model.intervals(), vary=vary), axes, "raw"),
+        )
         levels = sorted({oracle.value(name, t) for t in oracle.breakpoints})
         size = float(max(oracle.value(compared, t) for t in (oracle.start, oracle.end)))
         for low, high in pairwise(levels):
@@ -84,7 +87,9 @@ def test_a_crossing_lies_on_both_curves(models: tuple[Data, Data], axes: Any, va
             curve = ucc.UCC(iv, vary=vary)
             for name, value in zip(axes, (point.x, point.y), strict=True):
                 at = curve.at(t)
-                if name == "miss_rate":  # on the step itself, so between the values before and after
+                if (
+                    name == "miss_rate"
+                ):  # on the step itself, so between the values before and after
                     before = curve.at(t * (1 - 1e-9) if vary == "scale" else t - 1e-9).miss_rate
                     after = curve.at(t * (1 + 1e-9) if vary == "scale" else t + 1e-9).miss_rate
                     assert after - 1e-9 <= value <= before + 1e-9
@@ -96,7 +101,10 @@ def test_steps_cross_where_a_drop_of_one_passes_the_level_of_the_other() -> None
     """The first drops at half-widths 2.5 and 5, two rows each; the constant band at 1, 2, 4 and 8."""
     meta = ucc.Intervals.from_bands([1.0, 4.0, 2.0, 8.0], P, [1.0, 4.0, 1.0, 4.0])
     found = crossings(meta, meta.constant(), names=("Meta", "GBR"))
-    assert found.verdict == "Meta needs a smaller half-width at every miss rate below 0.25, GBR above 0.25"
+    assert (
+        found.verdict
+        == "Meta needs a smaller half-width at every miss rate below 0.25, GBR above 0.25"
+    )
     assert [(p.x, p.y, p.a, p.b) for p in found.points] == [(5.0, 0.25, 2.0, 2.0)]
     assert [(s.lower, s.x, s.y) for s in found.stretches] == [
         ("GBR", (0.0, 5.0), (1.0, 0.25)),
@@ -104,7 +112,9 @@ def test_steps_cross_where_a_drop_of_one_passes_the_level_of_the_other() -> None
     ]
     assert found.dominant is None
     assert found.shares == (0.25, 0.75)
-    turned = crossings(meta, meta.constant(), axes=("miss_rate", "bandwidth"), names=("Meta", "GBR"))
+    turned = crossings(
+        meta, meta.constant(), axes=("miss_rate", "bandwidth"), names=("Meta", "GBR")
+    )
     assert [(p.x, p.y) for p in turned.points] == [(0.25, 5.0)]
     assert turned.verdict == found.verdict
 
@@ -130,13 +140,18 @@ def test_a_model_that_is_better_everywhere_dominates() -> None:
     found = crossings(perfect, noisy, axes=("excess", "deficit"), names=("perfect", "noisy"))
     assert len(found) == 0
     assert found.dominant == "perfect"
-    assert found.verdict == "perfect needs less excess at every deficit below 1.87; practically equal elsewhere"
+    assert (
+        found.verdict
+        == "perfect needs less excess at every deficit below 1.87; practically equal elsewhere"
+    )
     assert repr(found) == f"Crossings(perfect vs. noisy, deficit vs. excess: {found.verdict})"
 
 
 def test_the_same_curve_at_another_scale_never_crosses() -> None:
     rng = np.random.default_rng(0)
-    iv = ucc.Intervals.from_bands(rng.normal(size=500), np.zeros(500), rng.gamma(2, size=500), rng.gamma(2, size=500))
+    iv = ucc.Intervals.from_bands(
+        rng.normal(size=500), np.zeros(500), rng.gamma(2, size=500), rng.gamma(2, size=500)
+    )
     for axes in AXES:
         found = crossings(iv, iv.calibrated(scale=3.7), axes=axes)
         assert len(found) == 0
@@ -172,7 +187,8 @@ def test_levels_from_which_on_curves_are_practically_equal_are_told() -> None:
     """The second has wider bands where errors are largest, and so a half-width that is 0.9% larger elsewhere."""
     y = np.random.default_rng(4).normal(size=4000)
     plain, wary = (
-        ucc.Intervals.from_bands(y, np.zeros(4000), np.where(np.abs(y) > 2, band, 1.0)) for band in (1.0, 1.2)
+        ucc.Intervals.from_bands(y, np.zeros(4000), np.where(np.abs(y) > 2, band, 1.0))
+        for band in (1.0, 1.2)
     )
     found = crossings(plain, wary, names=("plain", "wary"))
     wider, narrower = found.stretches
@@ -187,14 +203,20 @@ def test_one_enormous_error_does_not_hide_what_other_rows_tell() -> None:
     """An error of 1e6 makes up nearly all of either area; at half of the other levels each is lower by far."""
     y = np.append(np.linspace(1, 2, 200), 1e6)
     sharp, blunt = (
-        ucc.Intervals.from_bands(y, np.zeros(201), np.append(np.linspace(*ends, 200), 1.0)) for ends in ((1, 2), (2, 1))
+        ucc.Intervals.from_bands(y, np.zeros(201), np.append(np.linspace(*ends, 200), 1.0))
+        for ends in ((1, 2), (2, 1))
     )
     found = crossings(sharp, blunt, names=("sharp", "blunt"))
-    assert found.verdict == "sharp needs a smaller half-width at almost every miss rate below 0.502, blunt above 0.502"
+    assert (
+        found.verdict
+        == "sharp needs a smaller half-width at almost every miss rate below 0.502, blunt above 0.502"
+    )
 
 
 @given(two_models(), st.sampled_from(AXES), varies)
-def test_stretches_cover_all_levels_without_a_gap(models: tuple[Data, Data], axes: Any, vary: Any) -> None:
+def test_stretches_cover_all_levels_without_a_gap(
+    models: tuple[Data, Data], axes: Any, vary: Any
+) -> None:
     curves = [ucc.UCC(model.intervals(), vary=vary) for model in models]
     found = crossings(*curves, axes=axes)
     for one, two in pairwise(found.stretches):
@@ -216,14 +238,18 @@ def test_a_model_called_lower_at_every_level_is_lower_there(
         return
     first, second = (model.oracle(vary) for model in models)
     name, compared = level_and_compared(axes)
-    size = max(oracle.value(compared, t) for oracle in (first, second) for t in (oracle.start, oracle.end))
+    size = max(
+        oracle.value(compared, t) for oracle in (first, second) for t in (oracle.start, oracle.end)
+    )
     spans = [sorted(stretch.x if name == axes[0] else stretch.y) for stretch in found.stretches]
     lowest, highest = (Fraction(end) for end in (min(spans)[0], max(spans)[1]))
     level = lowest + (highest - lowest) * Fraction(2 * cell + 1, 2 * CELLS)
     for stretch, (low, high) in zip(found.stretches, spans, strict=True):
         one, two = needed(first, axes, level), needed(second, axes, level)
         if low < level < high and stretch.lower and one != two:
-            assert (one < two) == (stretch.lower == "a") or abs(float(one - two)) < 1e-9 * float(size)
+            assert (one < two) == (stretch.lower == "a") or abs(float(one - two)) < 1e-9 * float(
+                size
+            )
 
 
 A, B, EQUAL = -1, 1, 0
@@ -233,8 +259,13 @@ CURVE = ucc.UCC(ucc.Intervals.from_bands([1.0], [0.0], [1.0]))
 def said(*spans: tuple[int, float], names: Any) -> str:
     """What is said of leads one after the other, given by who leads and the highest level."""
     ends = [0.0, *(end for _, end in spans)]
-    leads = [Lead(sign, low, high) for (sign, _), (low, high) in zip(spans, pairwise(ends), strict=True)]
-    one, two = (Line(np.array([0.0, 1.0]), np.array([value, 0.0]), names, np.zeros(2), CURVE) for value in (1.0, 2.0))
+    leads = [
+        Lead(sign, low, high) for (sign, _), (low, high) in zip(spans, pairwise(ends), strict=True)
+    ]
+    one, two = (
+        Line(np.array([0.0, 1.0]), np.array([value, 0.0]), names, np.zeros(2), CURVE)
+        for value in (1.0, 2.0)
+    )
     return _verdict(Pair(one, two), leads, ("A", "B"))
 
 
@@ -242,8 +273,14 @@ def said(*spans: tuple[int, float], names: Any) -> str:
     ("spans", "expected"),
     [
         ([(A, 0.21), (B, 1)], "below 0.21, B above 0.21"),
-        ([(A, 0.21), (B, 0.4), (EQUAL, 1)], "below 0.21, B from 0.21 to 0.4; practically equal elsewhere"),
-        ([(EQUAL, 0.1), (A, 0.3), (B, 1)], "from 0.1 to 0.3, B above 0.3; practically equal elsewhere"),
+        (
+            [(A, 0.21), (B, 0.4), (EQUAL, 1)],
+            "below 0.21, B from 0.21 to 0.4; practically equal elsewhere",
+        ),
+        (
+            [(EQUAL, 0.1), (A, 0.3), (B, 1)],
+            "from 0.1 to 0.3, B above 0.3; practically equal elsewhere",
+        ),
         ([(A, 0.1), (B, 0.5), (A, 1)], "below 0.1 and above 0.5, B from 0.1 to 0.5"),
         ([(A, 0.1), (EQUAL, 0.5), (B, 1)], "below 0.1, B above 0.5; practically equal elsewhere"),
         ([(A, 0.4), (EQUAL, 1)], "below 0.4; practically equal elsewhere"),
@@ -262,7 +299,16 @@ def test_few_ranges_of_levels_are_listed(spans: list[tuple[int, float]], expecte
     ("spans", "expected"),
     [
         (
-            [(A, 0.1), (EQUAL, 0.2), (A, 0.3), (EQUAL, 0.4), (A, 0.5), (EQUAL, 0.6), (A, 0.7), (EQUAL, 1)],
+            [
+                (A, 0.1),
+                (EQUAL, 0.2),
+                (A, 0.3),
+                (EQUAL, 0.4),
+                (A, 0.5),
+                (EQUAL, 0.6),
+                (A, 0.7),
+                (EQUAL, 1),
+            ],
             "A needs less excess over 40.0% of the deficit range; practically equal elsewhere",
         ),
         (
@@ -328,7 +374,11 @@ def test_a_point_past_the_end_of_a_curve_lies_on_it_all_the_same(axes: Any, vary
         for intervals, t in ((stuck, point.a), (whole, point.b)):
             at = ucc.UCC(intervals, vary=vary).at(t)
             found = {name: getattr(at, name) for name in axes if name != "miss_rate"}
-            assert_allclose([*found.values()], [getattr(point, "xy"[axes.index(name)]) for name in found], atol=1e-12)
+            assert_allclose(
+                [*found.values()],
+                [getattr(point, "xy"[axes.index(name)]) for name in found],
+                atol=1e-12,
+            )
 
 
 def test_a_model_without_bands_gets_to_no_crossing() -> None:
@@ -339,8 +389,12 @@ def test_a_model_without_bands_gets_to_no_crossing() -> None:
 
 
 @given(extreme(), st.sampled_from(AXES), varies)
-def test_numbers_near_the_ends_of_float64_raise_no_warning(data: Data, axes: Any, vary: Any) -> None:
-    curve, flat = (ucc.UCC(one, vary=vary) for one in (data.intervals(), data.intervals().constant()))
+def test_numbers_near_the_ends_of_float64_raise_no_warning(
+    data: Data, axes: Any, vary: Any
+) -> None:
+    curve, flat = (
+        ucc.UCC(one, vary=vary) for one in (data.intervals(), data.intervals().constant())
+    )
     try:
         curve.points(axes=axes), flat.points(axes=axes)
     except ValueError:  # bands too unequal for float64
@@ -353,13 +407,21 @@ def test_curves_of_any_path_are_compared() -> None:
     rng = np.random.default_rng(5)
     y = rng.standard_t(4, size=60)
     inner, outer, other = (
-        ucc.Intervals.from_bands(y, np.zeros(60), *rng.gamma(3, factor, size=(2, 60))) for factor in (0.1, 1.0, 0.5)
+        ucc.Intervals.from_bands(y, np.zeros(60), *rng.gamma(3, factor, size=(2, 60)))
+        for factor in (0.1, 1.0, 0.5)
     )
-    outer = ucc.Intervals.from_bands(y, np.zeros(60), inner.lower_band + outer.lower_band, inner.upper_band + 1)
+    outer = ucc.Intervals.from_bands(
+        y, np.zeros(60), inner.lower_band + outer.lower_band, inner.upper_band + 1
+    )
     levels = ucc.UCC.from_levels({0.5: inner, 0.9: outer})
     assert crossings(ucc.UCC(other), ucc.UCC(outer)) == crossings(other, outer)
-    assert crossings(ucc.UCC(other, vary="shift"), outer, vary="shift") == crossings(other, outer, vary="shift")
-    assert crossings(ucc.UCC.from_levels({0.9: outer}), other).verdict == crossings(outer, other).verdict
+    assert crossings(ucc.UCC(other, vary="shift"), outer, vary="shift") == crossings(
+        other, outer, vary="shift"
+    )
+    assert (
+        crossings(ucc.UCC.from_levels({0.9: outer}), other).verdict
+        == crossings(outer, other).verdict
+    )
     for axes in AXES:
         found = crossings(levels, ucc.UCC(other, vary="shift"), axes=axes)
         assert found.vary == ("levels", "shift")
@@ -372,23 +434,40 @@ def test_curves_of_any_path_are_compared() -> None:
 
 
 def test_bad_input_is_refused_in_a_sentence() -> None:
-    a, b = ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1]), ucc.Intervals.from_bands([1, 3], [0, 0], [1, 1])
-    with pytest.raises(ValueError, match=r"`a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1\."):
+    a, b = (
+        ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1]),
+        ucc.Intervals.from_bands([1, 3], [0, 0], [1, 1]),
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"`a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1\.",
+    ):
         crossings(a, b)
     heavy = ucc.Intervals.from_bands([1, 2], [0, 0], [1, 1], weight=[1, 2])
-    with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights: 2 of 2 rows differ, first row 0\."):
+    with pytest.raises(
+        ValueError,
+        match=r"`a` and `b` must have the same weights: 2 of 2 rows differ, first row 0\.",
+    ):
         crossings(a, heavy)
     with pytest.raises(ValueError, match=r"`names` must be two different names; both are 'GBR'\."):
         crossings(a, a, names=("GBR", "GBR"))
-    with pytest.raises(ValueError, match=r"`axes` must be two different metrics to make a curve; got"):
+    with pytest.raises(
+        ValueError, match=r"`axes` must be two different metrics to make a curve; got"
+    ):
         crossings(a, a, axes=("excess", "excess"))
     with pytest.raises(ValueError, match=r"`axes` must be two of bandwidth, .*excess"):
         crossings(a, a, axes=("exces", "deficit"))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `b` is a curve over the scale; got 'shift'\."):
+    with pytest.raises(
+        ValueError, match=r"`vary` is for Intervals: `b` is a curve over the scale; got 'shift'\."
+    ):
         crossings(a, ucc.UCC(a), vary="shift")
-    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `a` is a curve over the scale; got 'levels'\."):
+    with pytest.raises(
+        ValueError, match=r"`vary` is for Intervals: `a` is a curve over the scale; got 'levels'\."
+    ):
         crossings(ucc.UCC(a), ucc.UCC(a), vary="levels")
-    with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, which keep their rows \(a sketch"):
+    with pytest.raises(
+        TypeError, match=r"`b` must be Intervals or a UCC, which keep their rows \(a sketch"
+    ):
         crossings(a, ucc.UCCSketch().update(a).ucc())  # type: ignore[arg-type]
 
 
@@ -397,7 +476,9 @@ def test_long_names_are_shortened_in_the_verdict_alone() -> None:
     one = ucc.Intervals.from_bands([1.0, 2.0, 3.0, 4.0], [0.0] * 4, [1.0, 2.0, 3.0, 2.0])
     found = ucc.crossings(one, one.constant(), names=(long, "B"))
     assert found.names == (long, "B")
-    assert found.verdict.startswith("a model with a name...te at great length needs a smaller half-width")
+    assert found.verdict.startswith(
+        "a model with a name...te at great length needs a smaller half-width"
+    )
 
 
 NAMES: Any = ("miss_rate", "bandwidth")
@@ -412,7 +493,9 @@ def lines(spans: Spans) -> tuple[Line, Line]:
     for end, more in spans[::-1]:
         share[level < end - 1e-9] = more
     value = 3 - level
-    return Line(level, value, NAMES, level, CURVE), Line(level, value * (1 + share), NAMES, level, CURVE)
+    return Line(level, value, NAMES, level, CURVE), Line(
+        level, value * (1 + share), NAMES, level, CURVE
+    )
 
 
 @pytest.mark.parametrize(
@@ -450,7 +533,9 @@ def test_leads_are_what_matters(spans: Spans, expected: list[tuple[int, float]])
     found = Pair(*lines(spans)).leads()
     assert [lead.sign for lead in found] == [sign for sign, _ in expected]
     assert_allclose([lead.high for lead in found], [end for _, end in expected], atol=0.0011)
-    assert_allclose([lead.low for lead in found], [0.0, *(end for _, end in expected[:-1])], atol=0.0011)
+    assert_allclose(
+        [lead.low for lead in found], [0.0, *(end for _, end in expected[:-1])], atol=0.0011
+    )
 
 
 def test_a_change_of_the_leader_is_found_to_the_last_bit() -> None:
@@ -464,7 +549,9 @@ def test_a_change_of_the_leader_is_found_to_the_last_bit() -> None:
 def test_small_values_are_held_against_usual_ones() -> None:
     """Half-widths of 0.001 and 0.002 near a miss rate of 1, where half of the levels need more than 1."""
     level = np.array([0.0, 0.9, 1.0])
-    one, two = (Line(level, np.array([1.5, value, 0.0]), NAMES, T, CURVE) for value in (0.001, 0.002))
+    one, two = (
+        Line(level, np.array([1.5, value, 0.0]), NAMES, T, CURVE) for value in (0.001, 0.002)
+    )
     assert [lead.sign for lead in Pair(one, two).leads()] == [EQUAL]
 
 
@@ -479,7 +566,9 @@ def test_levels_that_differ_by_rounding_are_one_crossing() -> None:
     """A third, and the next number: both lines step there, and what they share lies between both steps."""
     third = 1 / 3
     one = Line(np.array([0.0, third, 1.0]), np.array([3.0, 2.0, 0.0]), NAMES, T, CURVE)
-    two = Line(np.array([0.0, np.nextafter(third, 1), 1.0]), np.array([4.0, 1.0, 0.0]), NAMES, T, CURVE)
+    two = Line(
+        np.array([0.0, np.nextafter(third, 1), 1.0]), np.array([4.0, 1.0, 0.0]), NAMES, T, CURVE
+    )
     pair = Pair(one, two)
     (place,) = pair.crossings()
     assert_allclose((place, pair.value(place)), (third, 2.0))

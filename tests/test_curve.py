@@ -45,7 +45,11 @@ def test_the_curve_starts_at_zero_and_has_one_vertex_for_each_distinct_critical_
     assert points.scale is not None
     assert points.scale.tolist() == [0.0, 1.0, 2.0]
     assert points.x.tolist() == [0.0, 2.0, 4.0]
-    assert points.y.tolist() == [0.75, 0.25, 0.0]  # the row without error is covered from the start, ties share a step
+    assert points.y.tolist() == [
+        0.75,
+        0.25,
+        0.0,
+    ]  # the row without error is covered from the start, ties share a step
     assert points.shift is None
     assert (points.axes, len(points)) == (("bandwidth", "miss_rate"), 3)
 
@@ -77,7 +81,9 @@ def test_the_table_has_every_metric_at_every_vertex() -> None:
             assert list(table) == [vary, *METRICS]
             for t, *values in zip(*table.values(), strict=True):
                 point = c.at(float(t))
-                np.testing.assert_allclose(values, [getattr(point, name) for name in METRICS], rtol=1e-14, atol=1e-15)
+                np.testing.assert_allclose(
+                    values, [getattr(point, name) for name in METRICS], rtol=1e-14, atol=1e-15
+                )
             for array in table.values():
                 assert not array.flags.writeable
 
@@ -98,7 +104,11 @@ def test_the_table_holds_the_points_of_every_pair_of_axes() -> None:
 def test_long_curves_are_the_same_as_point_by_point(vary: Any) -> None:
     rng = np.random.default_rng(3)
     n = 3000
-    errors, lower, upper = rng.standard_t(4, n), rng.lognormal(0, 0.5, n), rng.lognormal(0.2, 0.7, n)
+    errors, lower, upper = (
+        rng.standard_t(4, n),
+        rng.lognormal(0, 0.5, n),
+        rng.lognormal(0.2, 0.7, n),
+    )
     errors[::7] = np.round(errors[::7])
     lower[::7] = upper[::7] = 2.0  # ties
     c = ucc.UCC(bands(errors, lower, upper), vary=vary)
@@ -107,7 +117,9 @@ def test_long_curves_are_the_same_as_point_by_point(vary: Any) -> None:
     for place in (0, 1, 2, 40, 1700, len(table[vary]) - 2, len(table[vary]) - 1):
         point = c.at(float(table[vary][place]))
         for name in METRICS:
-            np.testing.assert_allclose(table[name][place], getattr(point, name), rtol=1e-11, atol=1e-14)
+            np.testing.assert_allclose(
+                table[name][place], getattr(point, name), rtol=1e-11, atol=1e-14
+            )
 
 
 # ---- small curves, and uncoverable rows
@@ -184,13 +196,21 @@ def test_a_unit_divides_everything_but_the_miss_rate_and_the_shift(vary: Any) ->
     c = asymmetric(vary)
     raw, halves = c.table(), c.table(unit=2.0)
     for name in METRICS:
-        np.testing.assert_allclose(halves[name], raw[name] / (1 if name == "miss_rate" else 2), rtol=1e-15)
+        np.testing.assert_allclose(
+            halves[name], raw[name] / (1 if name == "miss_rate" else 2), rtol=1e-15
+        )
     np.testing.assert_array_equal(halves[vary], raw[vary])
     assert c.at(1.0, unit=2.0).deficit == c.at(1.0).deficit / 2
     assert c.at(1.0, unit=2.0).shift == c.at(1.0).shift
-    assert c.area(axes=("excess", "deficit"), unit=2.0) == pytest.approx(c.area(axes=("excess", "deficit")) / 4)
-    assert c.gain(axes=("excess", "deficit"), unit=2.0) == pytest.approx(c.gain(axes=("excess", "deficit")))
-    assert c.area(bandwidth=(0.25, 0.5), unit=2.0) == pytest.approx(c.area(bandwidth=(0.5, 1.0)) / 2)
+    assert c.area(axes=("excess", "deficit"), unit=2.0) == pytest.approx(
+        c.area(axes=("excess", "deficit")) / 4
+    )
+    assert c.gain(axes=("excess", "deficit"), unit=2.0) == pytest.approx(
+        c.gain(axes=("excess", "deficit"))
+    )
+    assert c.area(bandwidth=(0.25, 0.5), unit=2.0) == pytest.approx(
+        c.area(bandwidth=(0.5, 1.0)) / 2
+    )
     assert getattr(c.find(bandwidth=0.5, unit=2.0), vary) == getattr(c.find(bandwidth=1.0), vary)
     assert c.cheapest(0.1, unit=2.0).cost == pytest.approx(
         c.cost(0.1, at=getattr(c.cheapest(0.1, unit=2.0), vary), unit=2.0)
@@ -198,7 +218,9 @@ def test_a_unit_divides_everything_but_the_miss_rate_and_the_shift(vary: Any) ->
 
 
 def test_the_unit_std_is_the_weighted_population_standard_deviation() -> None:
-    iv = ucc.Intervals.from_bands([1.0, 2.0, 6.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], weight=[2, 1, 1])
+    iv = ucc.Intervals.from_bands(
+        [1.0, 2.0, 6.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], weight=[2, 1, 1]
+    )
     deviation = np.sqrt(np.average((np.array([1, 1, 2, 6]) - 2.5) ** 2))
     np.testing.assert_allclose(ucc.UCC(iv).at(1.0, unit="std").bandwidth, 1 / deviation, rtol=1e-14)
     huge = ucc.Intervals.from_bands([1e300, -1e300], [0.0, 0.0], [1e300, 1e300])
@@ -233,7 +255,9 @@ def test_earlier_questions_do_not_change_later_answers(vary: Any) -> None:
             assert asymmetric(vary).area(axes=(x, y)) == asked.area(axes=(x, y))
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))])  # noqa: S301
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
+)  # noqa: S301
 def test_copies_and_pickles_answer_alike(again: Callable[[Any], Any]) -> None:
     iv = asymmetric().intervals
     levels = ucc.UCC.from_levels({0.5: iv.calibrated(scale=0.5), 0.9: iv})
@@ -264,14 +288,20 @@ def test_operating_points_are_compared_by_value_and_kept() -> None:
 def test_words_tell_size_and_ranges_not_contents() -> None:
     assert repr(symmetric()) == "UCC(4 rows, scale 0 to 2, miss_rate 0.75 to 0)"
     assert repr(symmetric("shift")) == "UCC(4 rows, shift -4 to 1, miss_rate 0.75 to 0)"
-    assert repr(symmetric().points()) == "CurvePoints(3 points, bandwidth 0 to 4, miss_rate 0.75 to 0)"
+    assert (
+        repr(symmetric().points()) == "CurvePoints(3 points, bandwidth 0 to 4, miss_rate 0.75 to 0)"
+    )
     assert len(repr(ucc.UCC(bands(np.arange(9999.0), np.ones(9999))))) < 80
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
 def test_a_curve_that_is_refused_can_still_be_shown(vary: Any) -> None:
     wide = bands([1.0, 2.0], [1e18, 5e-324])
-    c = ucc.UCC.from_levels({0.5: wide, 0.9: wide}) if vary == "levels" else ucc.UCC(wide, vary=vary)
+    c = (
+        ucc.UCC.from_levels({0.5: wide, 0.9: wide})
+        if vary == "levels"
+        else ucc.UCC(wide, vary=vary)
+    )
     with pytest.raises(ValueError, match="of comparable size"):
         c.at(1.0)
     assert repr(c) == f"UCC(2 rows, {vary} that float64 cannot resolve)"
@@ -301,7 +331,9 @@ def test_the_notebook_view_is_a_table_of_the_delivered_point_three_gains_and_the
     assert cells.texts[0] == repr(c)
     shown = dict(zip(cells.texts[1::2], cells.texts[2::2], strict=True))
     point = c.at(1.0)
-    assert {name: shown[name] for name in METRICS} == {name: f"{getattr(point, name):.4g}" for name in METRICS}
+    assert {name: shown[name] for name in METRICS} == {
+        name: f"{getattr(point, name):.4g}" for name in METRICS
+    }
     gains: list[Any] = [("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")]
     for axes in gains:
         assert shown[f"gain on {axes[0]}/{axes[1]}"] == f"{c.gain(axes=axes):.4g}"
@@ -310,7 +342,11 @@ def test_the_notebook_view_is_a_table_of_the_delivered_point_three_gains_and_the
 
 
 def test_what_shows_itself_also_shows_odd_curves() -> None:
-    for c in (ucc.UCC(bands([0.0], [0.0])), ucc.UCC(bands([1.0], [0.0])), ucc.UCC(bands([1.0], [0.0]), vary="shift")):
+    for c in (
+        ucc.UCC(bands([0.0], [0.0])),
+        ucc.UCC(bands([1.0], [0.0])),
+        ucc.UCC(bands([1.0], [0.0]), vary="shift"),
+    ):
         assert "nan" in c._repr_html_() or "inf" in c._repr_html_()
         assert repr(c).startswith("UCC(1 row, ")
 
@@ -320,7 +356,11 @@ def test_what_shows_itself_also_shows_odd_curves() -> None:
 
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_bounds_decide_where_error_and_band_round_to_the_same_number(side: int) -> None:
-    y_pred, bound, beyond = -1000.0 * side, 1e-14 * side, 2e-14 * side  # both lie 1000 from y_pred, as float64 has it
+    y_pred, bound, beyond = (
+        -1000.0 * side,
+        1e-14 * side,
+        2e-14 * side,
+    )  # both lie 1000 from y_pred, as float64 has it
     bounds = (y_pred - 1, bound) if side > 0 else (bound, y_pred + 1)
     missed = ucc.Intervals.from_bounds([beyond], [y_pred], *([one] for one in bounds))
     held = ucc.Intervals.from_bounds([bound], [y_pred], *([one] for one in bounds))
@@ -337,13 +377,17 @@ def test_the_smallest_share_of_an_area_takes_one_row(band: float) -> None:
 def test_a_conformal_rank_refuses_weights_that_differ_a_little() -> None:
     data = [1, 2, 3], [0, 0, 0], [1, 1, 1]
     with pytest.raises(ValueError, match="needs equal weights"):
-        ucc.UCC(ucc.Intervals.from_bands(*data, weight=[1, 1, 1.001])).find(miss_rate=0.5, conformal=True)
+        ucc.UCC(ucc.Intervals.from_bands(*data, weight=[1, 1, 1.001])).find(
+            miss_rate=0.5, conformal=True
+        )
     equal = ucc.UCC(ucc.Intervals.from_bands(*data, weight=[0.5, 0.5, 0.5]))
     assert equal.find(miss_rate=0.5, conformal=True).scale == 2
 
 
 def test_each_rows_part_of_the_area_over_the_shift_adds_up_to_it() -> None:
-    iv = ucc.Intervals.from_bands([1, 2, 0, -4], [0, 0, 0, 0], [1, 3, 2, 0.5], [0.25, 1, 1.5, 2], weight=[1, 2, 1, 3])
+    iv = ucc.Intervals.from_bands(
+        [1, 2, 0, -4], [0, 0, 0, 0], [1, 3, 2, 0.5], [0.25, 1, 1.5, 2], weight=[1, 2, 1, 3]
+    )
     path = ShiftPath.of(iv)
     parts = row_shares(Ramps(path), path, "deficit", "bandwidth")
     assert parts[2] == 0  # no error, no deficit

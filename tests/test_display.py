@@ -29,7 +29,9 @@ def intervals(n: int = 300, seed: int = 0, width: float = 1.0) -> ucc.Intervals:
     rng = np.random.default_rng(seed)
     sigma = rng.uniform(0.2, 3, n)
     y_pred = rng.normal(size=n)
-    return ucc.Intervals.from_bands(y_pred + sigma * rng.normal(size=n), y_pred, width * sigma, 1.3 * width * sigma)
+    return ucc.Intervals.from_bands(
+        y_pred + sigma * rng.normal(size=n), y_pred, width * sigma, 1.3 * width * sigma
+    )
 
 
 def pixels(figure: Figure) -> np.ndarray:
@@ -80,7 +82,11 @@ def test_the_miss_rate_steps_and_other_metrics_run_straight() -> None:
     options: Any = {"reference": False, "delivered": False}
     corners: Any = UCCDisplay.from_ucc(small, **options).line_.get_path().vertices
     assert corners.T.tolist() == [[0, 2, 2, 4, 4], [1, 1, 1 / 3, 1 / 3, 0]]
-    turned: Any = UCCDisplay.from_ucc(small, axes=("miss_rate", "bandwidth"), **options).line_.get_path().vertices
+    turned: Any = (
+        UCCDisplay.from_ucc(small, axes=("miss_rate", "bandwidth"), **options)
+        .line_.get_path()
+        .vertices
+    )
     assert turned.T.tolist() == [[1, 1, 1 / 3, 1 / 3, 0], [0, 2, 2, 4, 4]]
     straight = UCCDisplay.from_ucc(small, axes=("bandwidth", "deficit"), **options)
     assert_array_equal(data(straight)[0], straight.x)
@@ -91,19 +97,25 @@ def test_operating_points_lie_where_the_curve_says() -> None:
     axes: Axes = ("excess", "deficit")
     display = UCCDisplay.from_ucc(c, axes=axes, unit="std", cost=0.2)
     marks: dict[Any, Any] = {
-        line.get_marker(): line.get_data() for line in display.ax_.get_lines() if line.get_marker() != "None"
+        line.get_marker(): line.get_data()
+        for line in display.ax_.get_lines()
+        if line.get_marker() != "None"
     }
     at, best = c.at(1.0, unit="std"), c.cheapest(0.2, axes=axes, unit="std")
     assert_allclose(np.ravel(marks["o"]), [at.excess, at.deficit])
     assert_allclose(np.ravel(marks["*"]), [best.excess, best.deficit])
     isocost: Any = next(line for line in display.ax_.get_lines() if type(line).__name__ == "AxLine")
     assert_allclose(isocost.get_slope(), -0.25)
-    assert f"cheapest at c = 0.2: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(display.ax_)
+    assert f"cheapest at c = 0.2: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(
+        display.ax_
+    )
 
 
 def test_a_mark_on_an_axis_is_seen_whole_and_one_outside_of_the_view_not_at_all() -> None:
     figure = plt.figure(figsize=(4, 4), dpi=100)
-    ax = figure.add_axes((0.25, 0.25, 0.5, 0.5), frameon=False, xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+    ax = figure.add_axes(
+        (0.25, 0.25, 0.5, 0.5), frameon=False, xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[]
+    )
     mark(ax, [0.5], [0], marker="s", color="black", markersize=14.4)
 
     def dark_rows() -> int:
@@ -115,7 +127,9 @@ def test_a_mark_on_an_axis_is_seen_whole_and_one_outside_of_the_view_not_at_all(
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-@pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("deficit", "overshoot")])
+@pytest.mark.parametrize(
+    "axes", [("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("deficit", "overshoot")]
+)
 def test_what_is_shaded_is_the_area_that_is_named(vary: Any, axes: Any) -> None:
     c = ucc.UCC(intervals(100), vary=vary)
     display = UCCDisplay.from_ucc(c, axes=axes, shade=True, reference=False)
@@ -136,7 +150,12 @@ def test_models_on_the_same_axes_get_their_own_colours_and_share_one_reference()
     assert second.ax_ is first.ax_
     assert second.figure_ is first.figure_
     assert first.line_.get_color() != second.line_.get_color()
-    assert [label.split(" (")[0] for label in labels(first.ax_)] == ["A", "B", "constant band", "as delivered"]
+    assert [label.split(" (")[0] for label in labels(first.ax_)] == [
+        "A",
+        "B",
+        "constant band",
+        "as delivered",
+    ]
 
 
 def test_other_predictions_bring_their_own_reference() -> None:
@@ -149,7 +168,9 @@ def test_a_few_huge_critical_scales_do_not_squeeze_the_rest() -> None:
     bands = np.linspace(1, 2, 200)
     bands[7] = 1e-4
     y = np.random.default_rng(0).normal(size=200)
-    display = UCCDisplay.from_ucc(ucc.UCC(ucc.Intervals.from_bands(y, np.zeros(200), bands)), name="M")
+    display = UCCDisplay.from_ucc(
+        ucc.UCC(ucc.Intervals.from_bands(y, np.zeros(200), bands)), name="M"
+    )
     assert display.ax_.get_xlim()[1] < 10 < display.x[-1]
     points = display.ucc.points(axes=display.axes)
     corner = view(points)[0]
@@ -182,12 +203,18 @@ def test_the_curve_of_a_sketch_is_drawn_without_a_constant_band() -> None:
     assert names == ["sketched", "as delivered", "bracket of the exact curve"]
 
 
-@pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("excess", "deficit")])
-def test_a_sketch_runs_straight_between_known_points_in_a_shade_that_holds_the_exact_curve(axes: Any) -> None:
+@pytest.mark.parametrize(
+    "axes", [("bandwidth", "miss_rate"), ("miss_rate", "bandwidth"), ("excess", "deficit")]
+)
+def test_a_sketch_runs_straight_between_known_points_in_a_shade_that_holds_the_exact_curve(
+    axes: Any,
+) -> None:
     iv = intervals(60)
     display = UCCDisplay.from_ucc(ucc.UCCSketch().update(iv).ucc(), axes=axes, delivered=False)
     x, y = data(display)
-    assert set(zip(x, y, strict=True)) <= set(zip(display.x, display.y, strict=True))  # no corner of a staircase
+    assert set(zip(x, y, strict=True)) <= set(
+        zip(display.x, display.y, strict=True)
+    )  # no corner of a staircase
     (shade,) = display.ax_.collections
     corners = np.array([box.vertices for box in shade.get_paths()])
     low, high = corners.min(axis=1) - 1e-9, corners.max(axis=1) + 1e-9
@@ -203,7 +230,9 @@ def test_a_curve_of_levels_is_drawn_by_its_scale() -> None:
     c = ucc.UCC.from_levels({0.5: outer.calibrated(scale=0.4), 0.9: outer})
     display = UCCDisplay.from_ucc(c, name="levels", cost=0.3)
     best = c.cheapest(0.3)
-    assert f"levels: cheapest at c = 0.3: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(display.ax_)
+    assert f"levels: cheapest at c = 0.3: cost {best.cost:.4g}, scale {best.scale:.3g}" in labels(
+        display.ax_
+    )
     assert_allclose(display.x, c.points().x)
 
 
@@ -217,7 +246,8 @@ def test_a_confidence_band_is_drawn_on_its_own_axes() -> None:
     assert {*zip(made.x.tolist(), made.high.tolist(), strict=True)} <= corners
     assert "90% pointwise band" in labels(display.ax_)
     with pytest.raises(
-        ValueError, match="`band` must be on the axes bandwidth and miss_rate; got bandwidth and deficit"
+        ValueError,
+        match="`band` must be on the axes bandwidth and miss_rate; got bandwidth and deficit",
     ):
         UCCDisplay.from_ucc(ucc.UCC(iv), band=made)
 
@@ -231,7 +261,9 @@ def test_line_options_are_passed_on() -> None:
 
 def test_arrays_and_a_fitted_estimator_are_drawn_as_their_curve() -> None:
     iv = intervals()
-    by_hand = ucc.UCC(ucc.Intervals.from_bounds(iv.y_true, iv.y_pred, iv.lower, iv.upper), vary="shift").points()
+    by_hand = ucc.UCC(
+        ucc.Intervals.from_bounds(iv.y_true, iv.y_pred, iv.lower, iv.upper), vary="shift"
+    ).points()
     arrays = iv.y_true, iv.y_pred, iv.lower, iv.upper
     display = UCCDisplay.from_predictions(*arrays, vary="shift", name="M", legend=False)
     assert_array_equal(display.x, by_hand.x)
@@ -264,5 +296,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
     assert output == 'plots need matplotlib: pip install "uccurve[plot]"\n'

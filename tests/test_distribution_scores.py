@@ -63,7 +63,11 @@ def exact_crps(y: float, draws: list[float]) -> Fraction:
 def exact_wis(row: int) -> tuple[Fraction, Fraction, Fraction]:
     """Dispersion, under- and overprediction as Bracher and others define them: interval scores times alpha / 2."""
     y, median = Fraction(Y[row]), Fraction(MEDIAN[row])
-    dispersion, under, over = Fraction(0), max(y - median, Fraction(0)) / 2, max(median - y, Fraction(0)) / 2
+    dispersion, under, over = (
+        Fraction(0),
+        max(y - median, Fraction(0)) / 2,
+        max(median - y, Fraction(0)) / 2,
+    )
     for column, alpha in enumerate((Fraction(1, 2), Fraction(1, 10))):
         low, high = Fraction(LOWER[row, column]), Fraction(UPPER[row, column])
         dispersion += alpha / 2 * (high - low)
@@ -74,7 +78,9 @@ def exact_wis(row: int) -> tuple[Fraction, Fraction, Fraction]:
     return dispersion / Fraction(5, 2), under / Fraction(5, 2), over / Fraction(5, 2)
 
 
-numbers = st.one_of(st.integers(-4, 4).map(float), st.floats(-1e6, 1e6).map(lambda x: float(np.float32(x))))
+numbers = st.one_of(
+    st.integers(-4, 4).map(float), st.floats(-1e6, 1e6).map(lambda x: float(np.float32(x)))
+)
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6), st.integers(1, 99))
@@ -85,7 +91,9 @@ def test_the_pinball_loss_is_its_definition(rows: list[tuple[float, float]], per
 
 
 @given(numbers, st.lists(numbers, min_size=1, max_size=9))
-def test_the_crps_of_draws_is_the_integral_of_the_squared_difference(y: float, draws: list[float]) -> None:
+def test_the_crps_of_draws_is_the_integral_of_the_squared_difference(
+    y: float, draws: list[float]
+) -> None:
     found = crps_score([y], np.array(draws)[:, None])
     assert_allclose(found, float(exact_crps(y, draws)), rtol=1e-12)
 
@@ -95,7 +103,11 @@ def test_the_weighted_interval_score_is_its_definition(weight: Any) -> None:
     parts = np.array([[float(part) for part in exact_wis(row)] for row in range(4)])
     expected = np.average(parts, axis=0, weights=weight)
     assert (expected > 0).all()
-    assert_allclose(wis_score(Y, MEDIAN, LOWER, UPPER, levels=LEVELS, sample_weight=weight), expected.sum(), rtol=1e-14)
+    assert_allclose(
+        wis_score(Y, MEDIAN, LOWER, UPPER, levels=LEVELS, sample_weight=weight),
+        expected.sum(),
+        rtol=1e-14,
+    )
     split = rowscores.wis(Y, MEDIAN, list(LOWER.T), list(UPPER.T), [0.5, 0.1])
     assert_allclose([np.average(part, weights=weight) for part in split], expected, rtol=1e-14)
     assert_allclose(split.score, parts.sum(axis=1), rtol=1e-14)
@@ -108,7 +120,9 @@ def test_the_crps_of_draws_is_that_of_two_peers() -> None:
     # properscoring 0.1, crps_ensemble; scoringrules 0.10.0, crps_ensemble(estimator="qd")
     peer = np.array([0.46, 0.66, 1.36, 0.53])
     assert_allclose(rowscores.crps_of_samples(Y, DRAWS), peer, rtol=1e-14)
-    assert_allclose(crps_score(Y, DRAWS, sample_weight=WEIGHT), np.average(peer, weights=WEIGHT), rtol=1e-14)
+    assert_allclose(
+        crps_score(Y, DRAWS, sample_weight=WEIGHT), np.average(peer, weights=WEIGHT), rtol=1e-14
+    )
 
 
 def test_the_weighted_interval_score_is_that_of_a_peer() -> None:
@@ -119,29 +133,43 @@ def test_the_weighted_interval_score_is_that_of_a_peer() -> None:
 
 
 def test_scores_agree_with_the_peers_that_are_installed() -> None:
-    scoringrules, properscoring = pytest.importorskip("scoringrules"), pytest.importorskip("properscoring")
+    scoringrules, properscoring = (
+        pytest.importorskip("scoringrules"),
+        pytest.importorskip("properscoring"),
+    )
     rng = np.random.default_rng(4)
     y, draws = rng.gamma(1.3, 4.0, 60) - 2, rng.lognormal(1.0, 0.9, (37, 60)).round(1)
     crps = rowscores.crps_of_samples(y, draws)
     assert_allclose(crps, scoringrules.crps_ensemble(y, draws.T, estimator="qd"), rtol=1e-12)
     assert_allclose(crps, properscoring.crps_ensemble(y, draws.T), rtol=1e-12)
     middles = (np.arange(37) + 0.5) / 37
-    assert_allclose(crps, scoringrules.crps_quantile(y, np.sort(draws, axis=0).T, middles), rtol=1e-12)
+    assert_allclose(
+        crps, scoringrules.crps_quantile(y, np.sort(draws, axis=0).T, middles), rtol=1e-12
+    )
     for quantile in (0.1, 0.5, 0.85):
         predicted = np.quantile(draws, quantile, axis=0)
         peer = scoringrules.quantile_score(y, predicted, quantile).mean()
         assert_allclose(pinball_score(y, predicted, quantile=quantile), peer, rtol=1e-12)
 
 
-def test_the_weighted_interval_score_is_made_of_a_peer_s_interval_scores_and_not_of_its_own_sum() -> None:
+def test_the_weighted_interval_score_is_made_of_a_peer_s_interval_scores_and_not_of_its_own_sum() -> (
+    None
+):
     peer = pytest.importorskip("scoringrules")
     rng = np.random.default_rng(5)
     y, median, alpha = rng.gamma(1.3, 4.0, 60) - 2, rng.normal(3, 1, 60), np.array([0.5, 0.2, 0.05])
-    low, high = (median[:, None] + sign * np.cumsum(rng.exponential(1, (60, 3)), axis=1) for sign in (-1, 1))
-    scores = sum(a / 2 * peer.interval_score(y, low[:, i], high[:, i], a) for i, a in enumerate(alpha.tolist()))
+    low, high = (
+        median[:, None] + sign * np.cumsum(rng.exponential(1, (60, 3)), axis=1) for sign in (-1, 1)
+    )
+    scores = sum(
+        a / 2 * peer.interval_score(y, low[:, i], high[:, i], a)
+        for i, a in enumerate(alpha.tolist())
+    )
     found = rowscores.wis(y, median, list(low.T), list(high.T), alpha.tolist()).score
     assert_allclose(found, (np.abs(y - median) / 2 + scores) / 3.5, rtol=1e-12)
-    if peer.__version__ == "0.10.0":  # its numpy backend takes the median itself for the distance to it
+    if (
+        peer.__version__ == "0.10.0"
+    ):  # its numpy backend takes the median itself for the distance to it
         wrong = peer.weighted_interval_score(y, median, low, high, alpha, backend="numpy")
         assert_allclose(wrong, (np.abs(median) / 2 + scores) / 3.5, rtol=1e-12)
 
@@ -172,7 +200,11 @@ def test_sorted_draws_as_quantiles_score_as_draws() -> None:
 
 
 def test_quantile_levels_may_be_given_in_any_order() -> None:
-    levels, quantiles, order = np.array([0.1, 0.3, 0.5, 0.7, 0.9]), np.sort(DRAWS, axis=0), [3, 0, 4, 1, 2]
+    levels, quantiles, order = (
+        np.array([0.1, 0.3, 0.5, 0.7, 0.9]),
+        np.sort(DRAWS, axis=0),
+        [3, 0, 4, 1, 2],
+    )
     found = crps_score(Y, quantiles[order], quantile_levels=levels[order])
     assert found == crps_score(Y, quantiles, quantile_levels=levels)
 
@@ -180,10 +212,15 @@ def test_quantile_levels_may_be_given_in_any_order() -> None:
 def test_quantiles_are_weighted_by_the_distances_between_their_levels() -> None:
     quantiles = [[0.0], [1.0], [4.0]]  # cells from 0 to 0.15, to 0.55, to 1
     losses = [
-        exact_pinball(3.0, x, level) for x, level in zip((0, 1, 4), map(Fraction, ("0.1", "0.2", "0.9")), strict=True)
+        exact_pinball(3.0, x, level)
+        for x, level in zip((0, 1, 4), map(Fraction, ("0.1", "0.2", "0.9")), strict=True)
     ]
-    expected = 2 * (Fraction("0.15") * losses[0] + Fraction("0.4") * losses[1] + Fraction("0.45") * losses[2])
-    assert_allclose(crps_score([3.0], quantiles, quantile_levels=[0.1, 0.2, 0.9]), float(expected), rtol=1e-14)
+    expected = 2 * (
+        Fraction("0.15") * losses[0] + Fraction("0.4") * losses[1] + Fraction("0.45") * losses[2]
+    )
+    assert_allclose(
+        crps_score([3.0], quantiles, quantile_levels=[0.1, 0.2, 0.9]), float(expected), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("y", [-0.4, 1.0, 2.5])
@@ -199,8 +236,17 @@ def test_quantiles_of_a_normal_distribution_tend_to_its_crps(y: float) -> None:
 
 
 def test_the_weighted_interval_score_is_twice_the_mean_pinball_loss_of_all_quantiles() -> None:
-    quantiles = [(0.05, LOWER[:, 1]), (0.25, LOWER[:, 0]), (0.5, MEDIAN), (0.75, UPPER[:, 0]), (0.95, UPPER[:, 1])]
-    losses = [float(pinball_score(Y, values, quantile=level, sample_weight=WEIGHT)) for level, values in quantiles]
+    quantiles = [
+        (0.05, LOWER[:, 1]),
+        (0.25, LOWER[:, 0]),
+        (0.5, MEDIAN),
+        (0.75, UPPER[:, 0]),
+        (0.95, UPPER[:, 1]),
+    ]
+    losses = [
+        float(pinball_score(Y, values, quantile=level, sample_weight=WEIGHT))
+        for level, values in quantiles
+    ]
     found = wis_score(Y, MEDIAN, LOWER, UPPER, levels=LEVELS, sample_weight=WEIGHT)
     assert_allclose(found, 2 * np.mean(losses), rtol=1e-14)
 
@@ -208,16 +254,27 @@ def test_the_weighted_interval_score_is_twice_the_mean_pinball_loss_of_all_quant
 def test_a_level_adds_half_its_alpha_times_its_interval_score() -> None:
     rest = 1.5 * float(wis_score(Y, MEDIAN, LOWER[:, :1], UPPER[:, :1], levels=[0.5]))
     both = 2.5 * float(wis_score(Y, MEDIAN, LOWER, UPPER, levels=LEVELS))
-    assert_allclose(both - rest, 0.05 * interval_score(Y, LOWER[:, 1], UPPER[:, 1], alpha=0.1), rtol=1e-13)
+    assert_allclose(
+        both - rest, 0.05 * interval_score(Y, LOWER[:, 1], UPPER[:, 1], alpha=0.1), rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize(("count", "off"), [(4, 0.02), (40, 2e-3), (400, 2e-4), (4000, 2e-5)])
-def test_the_weighted_interval_score_of_many_quantiles_tends_to_the_crps(count: int, off: float) -> None:
+def test_the_weighted_interval_score_of_many_quantiles_tends_to_the_crps(
+    count: int, off: float
+) -> None:
     rng = np.random.default_rng(11)
     y, draws = rng.gamma(2.0, 2.0, 40), rng.lognormal(1.0, 0.7, (201, 40))
     levels = np.arange(1, count + 1) / (count + 0.5)
-    tails = (np.quantile(draws, (1 + side * levels) / 2, axis=0, method="inverted_cdf").T for side in (-1, 1))
-    assert_allclose(wis_score(y, np.median(draws, axis=0), *tails, levels=levels), crps_score(y, draws), rtol=off)
+    tails = (
+        np.quantile(draws, (1 + side * levels) / 2, axis=0, method="inverted_cdf").T
+        for side in (-1, 1)
+    )
+    assert_allclose(
+        wis_score(y, np.median(draws, axis=0), *tails, levels=levels),
+        crps_score(y, draws),
+        rtol=off,
+    )
 
 
 def test_the_weighted_interval_score_of_all_order_statistics_is_the_crps() -> None:
@@ -225,7 +282,9 @@ def test_the_weighted_interval_score_of_all_order_statistics_is_the_crps() -> No
     y, draws = rng.gamma(2.0, 2.0, 30), np.sort(rng.lognormal(1.0, 0.7, (101, 30)), axis=0)
     lower, median, upper = draws[49::-1].T, draws[50], draws[51:].T
     levels = 2 * np.arange(1, 51) / 101  # draw i is the quantile (i - 1/2) / 101
-    assert_allclose(wis_score(y, median, lower, upper, levels=levels), crps_score(y, draws), rtol=1e-12)
+    assert_allclose(
+        wis_score(y, median, lower, upper, levels=levels), crps_score(y, draws), rtol=1e-12
+    )
 
 
 def test_mirrored_data_swap_under_and_overprediction() -> None:
@@ -270,7 +329,9 @@ def score(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_the_score_of_several_outputs_is_their_average(score: Any, weight: Any) -> None:
     data = (two_outputs(Y), two_outputs(MEDIAN), two_outputs(DRAWS))
-    each = [score(*(array[..., output] for array in data), sample_weight=weight) for output in (0, 1)]
+    each = [
+        score(*(array[..., output] for array in data), sample_weight=weight) for output in (0, 1)
+    ]
     assert all(type(value) is float for value in each)
     mean = score(*data, sample_weight=weight)
     assert type(mean) is float
@@ -294,14 +355,18 @@ def test_a_score_is_in_units_of_the_data_and_does_not_depend_on_their_origin(sco
 @pytest.mark.parametrize("scale", [2.0**1019, 2.0**-900])
 def test_scores_keep_their_digits_near_the_ends_of_float64(score: Any, scale: float) -> None:
     y, median, draws = (np.repeat(array, 2, axis=-1) for array in (Y, MEDIAN, DRAWS))
-    assert_allclose(score(y * scale, median * scale, draws * scale) / scale, score(Y, MEDIAN, DRAWS), rtol=1e-14)
+    assert_allclose(
+        score(y * scale, median * scale, draws * scale) / scale, score(Y, MEDIAN, DRAWS), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("block", [1, 12, 2**15])
 def test_blocks_do_not_change_the_crps(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     rng = np.random.default_rng(5)
     y, draws = rng.gamma(1.0, 1.0, (7, 3)), rng.lognormal(0, 1, (5, 7, 3))
-    expected = [[float(exact_crps(y[i, j], draws[:, i, j].tolist())) for j in range(3)] for i in range(7)]
+    expected = [
+        [float(exact_crps(y[i, j], draws[:, i, j].tolist())) for j in range(3)] for i in range(7)
+    ]
     monkeypatch.setattr(rowscores, "BLOCK", block)
     assert_allclose(rowscores.crps_of_samples(y, draws), expected, rtol=1e-12)
 
@@ -341,7 +406,9 @@ def test_the_crps_needs_little_memory_beside_the_draws() -> None:
 
 @pytest.mark.parametrize("quantile", [0, 1, 95, -0.1])
 def test_a_quantile_of_0_or_1_or_beyond_is_refused(quantile: float) -> None:
-    sentence = f"`quantile` must lie between 0 and 1, both excluded; got {quantile:g}. Hint: 90% is 0.9."
+    sentence = (
+        f"`quantile` must lie between 0 and 1, both excluded; got {quantile:g}. Hint: 90% is 0.9."
+    )
     refused(sentence, pinball_score, Y, MEDIAN, quantile=quantile)
 
 
@@ -353,9 +420,15 @@ def test_a_quantile_is_a_number() -> None:
 @pytest.mark.parametrize("level", [0, 1, 90, float("nan")])
 def test_levels_of_0_or_1_or_beyond_are_refused(level: float) -> None:
     error: type[Exception] = TypeError if np.isnan(level) else ValueError
-    rule = "must be a number between 0 and 1" if np.isnan(level) else "must lie between 0 and 1, both excluded"
+    rule = (
+        "must be a number between 0 and 1"
+        if np.isnan(level)
+        else "must lie between 0 and 1, both excluded"
+    )
     sentence = f"{rule}; got {float(level)}. Hint: 90% is 0.9."
-    refused(f"`levels` {sentence}", wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.5, level], error=error)
+    refused(
+        f"`levels` {sentence}", wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.5, level], error=error
+    )
     options = {"quantile_levels": [0.5, level]}
     refused(f"`quantile_levels` {sentence}", crps_score, Y, DRAWS[:2], **options, error=error)
 
@@ -373,9 +446,33 @@ def test_levels_differ() -> None:
 
 def test_every_level_has_one_column() -> None:
     rule = "must have the shape of `y_true`, then one column per level"
-    refused(f"`lower` {rule}: (4, 2) against (4, 3).", wis_score, Y, MEDIAN, LOWER, UPPER, levels=[0.2, 0.5, 0.9])
-    refused(f"`upper` {rule}: (4, 1) against (4, 2).", wis_score, Y, MEDIAN, LOWER, UPPER[:, :1], levels=LEVELS)
-    refused(f"`lower` {rule}: (4,) against (4, 1).", wis_score, Y, MEDIAN, LOWER[:, 0], UPPER, levels=[0.5])
+    refused(
+        f"`lower` {rule}: (4, 2) against (4, 3).",
+        wis_score,
+        Y,
+        MEDIAN,
+        LOWER,
+        UPPER,
+        levels=[0.2, 0.5, 0.9],
+    )
+    refused(
+        f"`upper` {rule}: (4, 1) against (4, 2).",
+        wis_score,
+        Y,
+        MEDIAN,
+        LOWER,
+        UPPER[:, :1],
+        levels=LEVELS,
+    )
+    refused(
+        f"`lower` {rule}: (4,) against (4, 1).",
+        wis_score,
+        Y,
+        MEDIAN,
+        LOWER[:, 0],
+        UPPER,
+        levels=[0.5],
+    )
 
 
 def test_bounds_and_median_do_not_cross() -> None:
@@ -384,11 +481,23 @@ def test_bounds_and_median_do_not_cross() -> None:
     hint = "Hint: sort the quantiles of each row first."
     lower[[1, 3], 1] = 4.125, 0.5
     refused(
-        f"{rule}: 2 of 4 rows do, first row 1 (4.125 > 4.0). {hint}", wis_score, Y, MEDIAN, lower, UPPER, levels=LEVELS
+        f"{rule}: 2 of 4 rows do, first row 1 (4.125 > 4.0). {hint}",
+        wis_score,
+        Y,
+        MEDIAN,
+        lower,
+        UPPER,
+        levels=LEVELS,
     )
     upper[2, 0] = 3.5
     refused(
-        f"{rule}: 1 of 4 rows does, first row 2 (3.5 > 3.0). {hint}", wis_score, Y, MEDIAN, LOWER, upper, levels=LEVELS
+        f"{rule}: 1 of 4 rows does, first row 2 (3.5 > 3.0). {hint}",
+        wis_score,
+        Y,
+        MEDIAN,
+        LOWER,
+        upper,
+        levels=LEVELS,
     )
     median[3] = 0.625
     refused(
@@ -433,7 +542,9 @@ def test_draws_have_the_shape_of_the_observations_behind_them() -> None:
     refused(f"{rule}: () against (draws, 4).", crps_score, Y, 3.0)
     refused(f"{rule}: (5, 4) against (draws, 4, 2).", crps_score, two_outputs(Y), DRAWS)
     rule = rule.replace("draws", "one quantile per level")
-    refused(f"{rule}: (5, 4) against (3, 4).", crps_score, Y, DRAWS, quantile_levels=[0.1, 0.5, 0.9])
+    refused(
+        f"{rule}: (5, 4) against (3, 4).", crps_score, Y, DRAWS, quantile_levels=[0.1, 0.5, 0.9]
+    )
 
 
 def test_rows_of_draws_have_one_length() -> None:
@@ -450,22 +561,41 @@ def test_missing_and_infinite_values_are_refused(value: float) -> None:
     draws[2, [1, 3]] = lower[3, 1] = y[2] = value
     many = f"2 of 4 rows have a draw that is not, first row 1 ({value})"
     refused(f"`samples` must be finite: {many}. {LEAVE}", crps_score, Y, draws)
-    refused(f"`samples` must be finite: {many}. {LEAVE}", crps_score, Y, np.ma.masked_invalid(draws).filled(value))
+    refused(
+        f"`samples` must be finite: {many}. {LEAVE}",
+        crps_score,
+        Y,
+        np.ma.masked_invalid(draws).filled(value),
+    )
     levels = [0.1, 0.2, 0.3, 0.4, 0.5]
     many = f"2 of 4 rows are not, first row 1 ({value})"
-    refused(f"`samples` must be finite: {many}. {LEAVE}", crps_score, Y, draws, quantile_levels=levels)
+    refused(
+        f"`samples` must be finite: {many}. {LEAVE}", crps_score, Y, draws, quantile_levels=levels
+    )
     one = f"1 of 4 rows is not, first row 3 ({value})"
-    refused(f"`lower` must be finite: {one}. {LEAVE}", wis_score, Y, MEDIAN, lower, UPPER, levels=LEVELS)
+    refused(
+        f"`lower` must be finite: {one}. {LEAVE}", wis_score, Y, MEDIAN, lower, UPPER, levels=LEVELS
+    )
     one = one.replace("row 3", "row 2")
     refused(f"`y_true` must be finite: {one}. {LEAVE}", crps_score, y, DRAWS)
-    refused(f"`y_true` must be finite: {one}. {LEAVE}", wis_score, y, MEDIAN, LOWER, UPPER, levels=LEVELS)
+    refused(
+        f"`y_true` must be finite: {one}. {LEAVE}",
+        wis_score,
+        y,
+        MEDIAN,
+        LOWER,
+        UPPER,
+        levels=LEVELS,
+    )
     refused(f"`y_quantile` must be finite: {one}. {LEAVE}", pinball_score, Y, y, quantile=0.5)
 
 
 def test_a_missing_draw_names_its_output() -> None:
     draws = two_outputs(DRAWS)
     draws[3, 2, 1] = np.nan
-    sentence = "`samples` must be finite: 1 of 4 rows has a draw that is not, first row 2, output 1 (nan)."
+    sentence = (
+        "`samples` must be finite: 1 of 4 rows has a draw that is not, first row 2, output 1 (nan)."
+    )
     refused(f"{sentence} {LEAVE}", crps_score, two_outputs(Y), draws)
 
 
@@ -480,7 +610,19 @@ def test_distances_that_float64_cannot_hold_are_refused() -> None:
         [[-HUGE], [0.0]],
         quantile_levels=[0.1, 0.9],
     )
-    refused(f"`y_true` {rule} `y_quantile`: {counted}. {UNIT}", pinball_score, [-HUGE], [HUGE], quantile=0.5)
     refused(
-        f"`y_true` {rule} `median`: {counted}. {UNIT}", wis_score, [-HUGE], [HUGE], [[HUGE]], [[HUGE]], levels=[0.5]
+        f"`y_true` {rule} `y_quantile`: {counted}. {UNIT}",
+        pinball_score,
+        [-HUGE],
+        [HUGE],
+        quantile=0.5,
+    )
+    refused(
+        f"`y_true` {rule} `median`: {counted}. {UNIT}",
+        wis_score,
+        [-HUGE],
+        [HUGE],
+        [[HUGE]],
+        [[HUGE]],
+        levels=[0.5],
     )

@@ -29,17 +29,26 @@ DOFS = [1, 2, 3.5, 9, 60, 1e4, 1e6, 1e9]
 
 def exact_tail(count: int, total: int, share: float) -> Fraction:
     p = Fraction(share)
-    return sum((comb(total, i) * p**i * (1 - p) ** (total - i) for i in range(count, total + 1)), Fraction(0))
+    return sum(
+        (comb(total, i) * p**i * (1 - p) ** (total - i) for i in range(count, total + 1)),
+        Fraction(0),
+    )
 
 
 @pytest.mark.parametrize(("count", "total"), [case for case in CASES if case[1] <= 200])
 @pytest.mark.parametrize("share", [1e-9, 0.01, 0.3, 0.5, 0.97])
-def test_a_binomial_tail_is_the_sum_of_its_probabilities(count: int, total: int, share: float) -> None:
-    assert_allclose(binomial_tail(count, total, share), float(exact_tail(count, total, share)), rtol=2e-13)
+def test_a_binomial_tail_is_the_sum_of_its_probabilities(
+    count: int, total: int, share: float
+) -> None:
+    assert_allclose(
+        binomial_tail(count, total, share), float(exact_tail(count, total, share)), rtol=2e-13
+    )
 
 
 @given(st.floats(0.01, 5000), st.floats(0, 1), st.floats(0.001, 0.999))
-def test_fractional_counts_give_the_incomplete_beta_function(total: float, part: float, share: float) -> None:
+def test_fractional_counts_give_the_incomplete_beta_function(
+    total: float, part: float, share: float
+) -> None:
     count = part * total
     expected = scipy.special.betainc(count, total - count + 1, share) if count > 0 else 1
     assert_allclose(binomial_tail(count, total, share), expected, rtol=1e-11, atol=1e-290)
@@ -57,20 +66,30 @@ def test_a_tiny_count_is_almost_surely_exceeded(count: float) -> None:
 def test_a_billion_trials_keep_ten_digits(z: float, share: float) -> None:
     n = 10**9
     count = round(n * share + z * sqrt(n * share * (1 - share)))
-    assert_allclose(binomial_tail(count, n, share), scipy.stats.binom.sf(count - 1, n, share), rtol=1e-10)
+    assert_allclose(
+        binomial_tail(count, n, share), scipy.stats.binom.sf(count - 1, n, share), rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize(("count", "total"), [case for case in CASES if case[1] <= 200])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_the_ends_cut_the_tails_they_promise_to_the_last_bits(count: int, total: int, level: float) -> None:
+def test_the_ends_cut_the_tails_they_promise_to_the_last_bits(
+    count: int, total: int, level: float
+) -> None:
     low, high = clopper_pearson(count, total, level)
     error, slack = (1 - level) / 2, 1e-14
     if count:
-        assert exact_tail(count, total, low * (1 - slack)) < error < exact_tail(count, total, low * (1 + slack))
+        assert (
+            exact_tail(count, total, low * (1 - slack))
+            < error
+            < exact_tail(count, total, low * (1 + slack))
+        )
     else:
         assert low == 0
     if count < total:
-        below, above = (1 - exact_tail(count + 1, total, high * (1 + side)) for side in (-slack, slack))
+        below, above = (
+            1 - exact_tail(count + 1, total, high * (1 + side)) for side in (-slack, slack)
+        )
         assert above < error < below
     else:
         assert high == 1
@@ -91,8 +110,14 @@ def test_the_ends_cut_the_tails_they_promise_to_the_last_bits(count: int, total:
 def test_the_ends_are_the_quantiles_of_the_beta_distribution(count: float, total: float) -> None:
     """To the accuracy of scipy's quantiles, 1e-11."""
     low, high = clopper_pearson(count, total, 0.9)
-    assert_allclose(low, scipy.stats.beta.ppf(0.05, count, total - count + 1) if count else 0, rtol=2e-11)
-    assert_allclose(high, scipy.stats.beta.isf(0.05, count + 1, total - count) if count < total else 1, rtol=2e-11)
+    assert_allclose(
+        low, scipy.stats.beta.ppf(0.05, count, total - count + 1) if count else 0, rtol=2e-11
+    )
+    assert_allclose(
+        high,
+        scipy.stats.beta.isf(0.05, count + 1, total - count) if count < total else 1,
+        rtol=2e-11,
+    )
 
 
 @pytest.mark.parametrize("count", [1e-300, 1e-15, 1e-9, 1e-6])
@@ -102,7 +127,12 @@ def test_next_to_nothing_has_an_interval_from_zero_at_once(count: float, total: 
     assert low < 1e-300
     assert_allclose(high, scipy.stats.beta.isf(0.05, count + 1, total - count), rtol=2e-11)
     high, low = (1 - end for end in clopper_pearson(total - count, total, 0.9))
-    assert_allclose([low, high], [0, scipy.stats.beta.isf(0.05, count + 1, total - count)], rtol=1e-6, atol=1e-15)
+    assert_allclose(
+        [low, high],
+        [0, scipy.stats.beta.isf(0.05, count + 1, total - count)],
+        rtol=1e-6,
+        atol=1e-15,
+    )
 
 
 def test_the_interval_contains_the_share_at_least_as_often_as_it_says() -> None:
@@ -151,7 +181,9 @@ def test_the_quantiles_at_the_ends_are_infinite_and_the_median_is_0() -> None:
 @pytest.mark.parametrize("n", [1, 7, 50, 150])
 @pytest.mark.parametrize("coverage", [Fraction(1, 2), Fraction(9, 10), Fraction(1, 3)])
 @pytest.mark.parametrize("confidence", [0.05, 0.5, 0.9, 0.999])
-def test_a_conformal_rank_is_the_first_that_keeps_the_confidence(n: int, coverage: Fraction, confidence: float) -> None:
+def test_a_conformal_rank_is_the_first_that_keeps_the_confidence(
+    n: int, coverage: Fraction, confidence: float
+) -> None:
     """By rational arithmetic: P(Beta(j, n + 1 - j) >= c) = P(at most j - 1 of n below c)."""
     below = [comb(n, i) * coverage**i * (1 - coverage) ** (n - i) for i in range(n + 1)]
     wanted = Fraction(str(confidence))
@@ -165,17 +197,30 @@ def test_a_conformal_rank_is_the_first_that_keeps_the_confidence(n: int, coverag
 
 def test_an_even_chance_that_is_met_exactly_is_met() -> None:
     """P(Beta(j, j) >= 1/2) is 1/2, whatever rounding makes of it."""
-    assert [conformal_rank(2 * j - 1, Fraction(1, 2), 0.5) for j in (1, 2, 10, 5000)] == [1, 2, 10, 5000]
+    assert [conformal_rank(2 * j - 1, Fraction(1, 2), 0.5) for j in (1, 2, 10, 5000)] == [
+        1,
+        2,
+        10,
+        5000,
+    ]
 
 
 @pytest.mark.parametrize("n", [10**6, 10**9])
 def test_ranks_of_many_rows_agree_with_the_beta_distribution(n: int) -> None:
     rank = conformal_rank(n, Fraction(5, 100), 0.99)
-    assert scipy.stats.beta.sf(0.95, rank - 1, n + 2 - rank) < 0.99 <= scipy.stats.beta.sf(0.95, rank, n + 1 - rank)
+    assert (
+        scipy.stats.beta.sf(0.95, rank - 1, n + 2 - rank)
+        < 0.99
+        <= scipy.stats.beta.sf(0.95, rank, n + 1 - rank)
+    )
 
 
-@pytest.mark.parametrize(("n", "q"), [(1, 0.5), (20, 0.9), (100, 0.9), (37, 0.25), (5000, 0.99), (10**8, 0.9)])
-def test_order_statistic_ranks_cut_at_most_half_of_the_error_on_either_side(n: int, q: float) -> None:
+@pytest.mark.parametrize(
+    ("n", "q"), [(1, 0.5), (20, 0.9), (100, 0.9), (37, 0.25), (5000, 0.99), (10**8, 0.9)]
+)
+def test_order_statistic_ranks_cut_at_most_half_of_the_error_on_either_side(
+    n: int, q: float
+) -> None:
     low, high = order_statistic_ranks(n, q, 0.95)
     count = scipy.stats.binom(n, q)  # of rows at or below the quantile
     assert count.cdf(low - 1) <= 0.025 < count.cdf(low)
@@ -189,7 +234,10 @@ def test_ranks_beyond_the_rows_say_that_no_row_is_an_end() -> None:
 
 
 def exact_hypergeometric(count: int, segment: int, successes: int, total: int) -> Fraction:
-    ways = sum(comb(successes, i) * comb(total - successes, segment - i) for i in range(max(count, 0), segment + 1))
+    ways = sum(
+        comb(successes, i) * comb(total - successes, segment - i)
+        for i in range(max(count, 0), segment + 1)
+    )
     return Fraction(ways, comb(total, segment))
 
 
@@ -202,7 +250,9 @@ def test_a_hypergeometric_tail_is_its_sum(total: int, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("z", [-6.0, -1.0, 0.0, 2.5, 9.0])
-@pytest.mark.parametrize(("segment", "successes", "total"), [(2419, 6808, 10**4), (10**5, 10**6, 10**7)])
+@pytest.mark.parametrize(
+    ("segment", "successes", "total"), [(2419, 6808, 10**4), (10**5, 10**6, 10**7)]
+)
 def test_hypergeometric_tails_of_many_rows_keep_eleven_digits(
     z: float, segment: int, successes: int, total: int
 ) -> None:

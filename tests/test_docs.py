@@ -39,13 +39,17 @@ def table(rows: int, seed: int) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clean folder with the files that README and how-to pages speak of."""
-    for seed, name in enumerate(("forecasts.csv", "calibration.csv", "new.csv", "holdout.csv", "accepted.csv")):
+    for seed, name in enumerate(
+        ("forecasts.csv", "calibration.csv", "new.csv", "holdout.csv", "accepted.csv")
+    ):
         (tmp_path / name).write_text(table(200, seed), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [one for one in pages() if any(s.kind == "python" for s in steps(one))], ids=identify)
+@pytest.mark.parametrize(
+    "page", [one for one in pages() if any(s.kind == "python" for s in steps(one))], ids=identify
+)
 def test_every_snippet_gives_what_the_page_shows(page: Path, folder: Path) -> None:
     Reader(page, folder, whole=page.name in EXECUTED).follow()
 
@@ -53,28 +57,45 @@ def test_every_snippet_gives_what_the_page_shows(page: Path, folder: Path) -> No
 @pytest.mark.parametrize("name", EXECUTED)
 def test_no_command_of_an_executed_page_is_left_out(name: str) -> None:
     page = ROOT / name if name == "README.md" else DOCS / name
-    written = re.findall(r"^(?: {4}| {8})?(uccurve \S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
-    assert [line[: len(text)] for line, text in zip(commands(page, "uccurve"), written, strict=True)] == written
+    written = re.findall(
+        r"^(?: {4}| {8})?(uccurve \S+)", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [
+        line[: len(text)] for line, text in zip(commands(page, "uccurve"), written, strict=True)
+    ] == written
     assert written
 
 
 @pytest.mark.parametrize("page", pages(), ids=identify)
 def test_pip_commands_name_extras_that_exist(page: Path) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
     text = page.read_text(encoding="utf-8")
-    named = {name for group in re.findall(r"uccurve\[([\w,]+)\]", text) for name in group.split(",")}
+    named = {
+        name for group in re.findall(r"uccurve\[([\w,]+)\]", text) for name in group.split(",")
+    }
     assert named <= set(extras)
 
 
 @pytest.mark.parametrize("page", pages(), ids=identify)
 def test_make_commands_name_targets_that_exist(page: Path) -> None:
-    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = re.findall(r"`make ([\w-]+)[` ]|^ {4}make ([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    targets = set(
+        re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    named = re.findall(
+        r"`make ([\w-]+)[` ]|^ {4}make ([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert {one or other for one, other in named} <= targets
 
 
 def test_a_wrong_snippet_is_noticed(tmp_path: Path) -> None:
-    for block in ("python\n>>> 1 + 1\n3", "python\nassert False", "sh\nexit 3", "sh\necho one\n```\n\n```text\ntwo"):
+    for block in (
+        "python\n>>> 1 + 1\n3",
+        "python\nassert False",
+        "sh\nexit 3",
+        "sh\necho one\n```\n\n```text\ntwo",
+    ):
         page = tmp_path / "page.md"
         page.write_text(f"# Page\n\n```{block}\n```\n", encoding="utf-8")
         with pytest.raises(AssertionError):
@@ -83,7 +104,9 @@ def test_a_wrong_snippet_is_noticed(tmp_path: Path) -> None:
 
 def test_steps_are_fences_and_indented_commands(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("text\n\n    uccurve demo  # all\n    other\n\n```text\nout\n```\n", encoding="utf-8")
+    page.write_text(
+        "text\n\n    uccurve demo  # all\n    other\n\n```text\nout\n```\n", encoding="utf-8"
+    )
     assert steps(page) == [Step("sh", "uccurve demo  # all\n", 3), Step("text", "out\n", 7)]
     assert commands(page, "uccurve") == ["uccurve demo"]
 
@@ -97,7 +120,11 @@ def referenced() -> set[str]:
 def public() -> set[str]:
     """What `import uccurve` offers, with what it brings only when asked for."""
     offered = {name for name in dir(uccurve) if not name.startswith("_")}
-    own = {name for name in offered if (getattr(getattr(uccurve, name), "__module__", "") or "").startswith("uccurve.")}
+    own = {
+        name
+        for name in offered
+        if (getattr(getattr(uccurve, name), "__module__", "") or "").startswith("uccurve.")
+    }
     return own | set(uccurve.__all__)
 
 
@@ -112,14 +139,25 @@ def test_every_public_name_is_in_the_reference() -> None:
 def results() -> set[str]:
     """Names of the public classes, and of all classes of public modules that their fields hold."""
     todo = {name for name in public() if inspect.isclass(getattr(uccurve, name))}
-    modules = [module for name, module in sys.modules.items() if name.startswith("uccurve.") and "._" not in name]
+    modules = [
+        module
+        for name, module in sys.modules.items()
+        if name.startswith("uccurve.") and "._" not in name
+    ]
     classes = [one for module in modules for one in vars(module).values() if inspect.isclass(one)]
-    ours: dict[str, Any] = {one.__name__: one for one in classes if one.__module__.startswith("uccurve.")}
+    ours: dict[str, Any] = {
+        one.__name__: one for one in classes if one.__module__.startswith("uccurve.")
+    }
     found: set[str] = set()
     while todo := todo - found:
         found |= todo
         held = [ours[name] for name in todo & ours.keys() if is_dataclass(ours[name])]
-        words = {word for one in held for field in fields(one) for word in re.findall(r"\w+", str(field.type))}
+        words = {
+            word
+            for one in held
+            for field in fields(one)
+            for word in re.findall(r"\w+", str(field.type))
+        }
         todo = {word for word in words & ours.keys() if "._" not in ours[word].__module__}
     return found
 
@@ -134,7 +172,9 @@ def named(name: str) -> Any:
     """What a reference page documents under a name."""
     module, _, attribute = f"uccurve.{name}".rpartition(".")
     try:
-        return getattr(import_module(module), attribute, None) or import_module(f"{module}.{attribute}")
+        return getattr(import_module(module), attribute, None) or import_module(
+            f"{module}.{attribute}"
+        )
     except ModuleNotFoundError as error:
         pytest.fail(f"reference names {name}: {error}")
 
@@ -147,7 +187,9 @@ def test_the_reference_names_what_exists() -> None:
 def test_every_name_in_the_reference_has_an_example() -> None:
     lacking = []
     for page in DOCS.glob("reference*.md"):
-        parts = re.split(r"^::: uccurve\.([\w.]+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        parts = re.split(
+            r"^::: uccurve\.([\w.]+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
         for name, below in zip(parts[1::2], parts[2::2], strict=True):
             found = named(name)
             if not inspect.ismodule(found) and ">>>" not in (inspect.getdoc(found) or "") + below:
@@ -189,7 +231,9 @@ def test_the_gallery_has_every_picture_with_its_call() -> None:
 
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
     calls = [f'a.plot("{panel}"' for panel in get_args(Panel)]
-    calls += [f"plots.{name}(" for name in plots.__all__ if name not in ("assessment", *get_args(Panel))]
+    calls += [
+        f"plots.{name}(" for name in plots.__all__ if name not in ("assessment", *get_args(Panel))
+    ]
     assert [call for call in ("a.plot()", "c.plot(", *calls) if call not in text] == []
 
 
@@ -208,7 +252,11 @@ class _Requests(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        fetched = given.get("href") if tag == "link" and given.get("rel") != "canonical" else given.get("src")
+        fetched = (
+            given.get("href")
+            if tag == "link" and given.get("rel") != "canonical"
+            else given.get("src")
+        )
         if fetched and fetched.startswith(("http:", "https:", "//")):
             self.found.append(fetched)
 
@@ -240,7 +288,9 @@ def test_the_site_builds_strictly_and_asks_no_other_server(site: Path) -> None:
         requests.feed(text)
         assert requests.found == [], page
         assert 'class="arithmatex"' not in text, page  # every formula has become MathML
-        assert not (page.stem.startswith("reference") and "<blockquote>" in text), page  # no example became a quotation
+        assert not (page.stem.startswith("reference") and "<blockquote>" in text), (
+            page
+        )  # no example became a quotation
     assert "<math" in (site / "explanation-numbers.html").read_text(encoding="utf-8")
 
 
@@ -251,7 +301,9 @@ def test_no_page_scrolls_sideways_on_a_phone_or_lacks_a_picture(site: Path, chro
     look = """() => [document.documentElement.scrollWidth,
         [...document.images].filter(image => image.complete && !image.naturalWidth).length]"""
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(viewport={"width": 390, "height": 844})
         seen = {}
         for path in sorted(site.glob("*.html")):
@@ -263,9 +315,15 @@ def test_no_page_scrolls_sideways_on_a_phone_or_lacks_a_picture(site: Path, chro
 
 
 def test_the_citation_names_paper_and_software() -> None:
-    cited = pytest.importorskip("yaml").safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    cited = pytest.importorskip("yaml").safe_load(
+        (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    )
     assert {"cff-version", "message", "title", "authors"} <= set(cited)  # what the format asks for
-    assert (cited["title"], cited["version"], cited["license"]) == ("uccurve", uccurve.__version__, "Apache-2.0")
+    assert (cited["title"], cited["version"], cited["license"]) == (
+        "uccurve",
+        uccurve.__version__,
+        "Apache-2.0",
+    )
     (paper,) = cited["references"]
     assert paper["title"].startswith("Uncertainty Characteristics Curves")
     names = [author["family-names"] for author in paper["authors"]]

@@ -31,7 +31,9 @@ SPARK_WARNS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings(SPARK_WARNS),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that clusters leave to the end of the process
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning"
+    ),  # sockets that clusters leave to the end of the process
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 N = 600
@@ -51,11 +53,21 @@ def rows() -> Columns:
     p[19], upper[19], lower[19] = 1e8, 1e8 + 1.1, 1e8 - 1
     y[19] = np.nextafter(upper[19], np.inf)
     p[20:23], lower[20:23], upper[20:23], y[20:23] = 0.0, -1e9, 1e-9, [1e-12, 1.0, -1e-9]
-    y[100:200], p[100:200], lower[100:200], upper[100:200] = (column[:100] for column in (y, p, lower, upper))
+    y[100:200], p[100:200], lower[100:200], upper[100:200] = (
+        column[:100] for column in (y, p, lower, upper)
+    )
     weight = rng.choice([0.0, 1.0, 0.3, 7.0], size=N)
     site = np.array(["north", "south", "east"])[rng.integers(0, 3, N)]
     labels = {"site": site, "day": rng.integers(1, 3, N), "series": rng.integers(0, 25, N)}
-    return {"y": y, "yhat": p, "lo": lower, "hi": upper, "w": weight, **labels, "wide": lower - rng.uniform(0, 1, N)}
+    return {
+        "y": y,
+        "yhat": p,
+        "lo": lower,
+        "hi": upper,
+        "w": weight,
+        **labels,
+        "wide": lower - rng.uniform(0, 1, N),
+    }
 
 
 DATA = rows()
@@ -76,7 +88,9 @@ def memory(data: Columns, chosen: Any = slice(None), **options: Any) -> UCCSketc
 
 
 def _pandas(data: Columns) -> Any:
-    return pytest.importorskip("pandas").DataFrame(data, index=range(len(next(iter(data.values()))), 0, -1))
+    return pytest.importorskip("pandas").DataFrame(
+        data, index=range(len(next(iter(data.values()))), 0, -1)
+    )
 
 
 def _arrow(data: Columns) -> Any:
@@ -96,7 +110,9 @@ def _dask() -> Iterator[Make]:
     dd = pytest.importorskip("dask.dataframe")
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster),
     ):
         yield lambda data: dd.from_pandas(_pandas(data).sort_index(), npartitions=3)
@@ -107,9 +123,16 @@ def _spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make
     sql = pytest.importorskip("pyspark.sql")
     assert java
     folder = tmp_path_factory.mktemp("spark")
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "FATAL"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.log.level": "FATAL",
+    }
     settings |= {"spark.ui.showConsoleProgress": "false", "spark.driver.bindAddress": "127.0.0.1"}
-    settings |= {"spark.driver.host": "127.0.0.1", "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    settings |= {
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)
         session = sql.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
@@ -144,7 +167,11 @@ def with_each(values: dict[str, Any], *, on_clusters: int) -> list[Any]:
     for engine in (*PLAIN, *CLUSTERS):
         for place, (name, value) in enumerate(values.items()):
             later = (pytest.mark.ci,) if engine in CLUSTERS and place >= on_clusters else ()
-            found.append(pytest.param(engine, value, id=f"{engine}-{name}", marks=(*CLUSTERS.get(engine, ()), *later)))
+            found.append(
+                pytest.param(
+                    engine, value, id=f"{engine}-{name}", marks=(*CLUSTERS.get(engine, ()), *later)
+                )
+            )
     return found
 
 
@@ -196,15 +223,25 @@ OPTIONS = {
 BAD = {"nan": np.nan, "inf": np.inf, "null": None}
 
 
-@pytest.mark.parametrize(("make", "options"), with_each(OPTIONS, on_clusters=1), indirect=["make"], scope="module")
+@pytest.mark.parametrize(
+    ("make", "options"), with_each(OPTIONS, on_clusters=1), indirect=["make"], scope="module"
+)
 def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, options: Columns) -> None:
-    asked: Columns = {"y_true": "y", "coverage": 0.8, "by": ["site"], "min_band": 0.3, "resolution": 64}
+    asked: Columns = {
+        "y_true": "y",
+        "coverage": 0.8,
+        "by": ["site"],
+        "min_band": 0.3,
+        "resolution": 64,
+    }
     models = {"a": ("yhat", "lo", "hi"), "b": ("yhat", "wide", "hi")}
     found = ucc.assess_frame(frame, models, **asked, **options)
     weight = DATA["w"] if "weight" in options else None
     exact = ucc.assess(
         {
-            name: ucc.Intervals.from_bounds(DATA["y"], *(DATA[c] for c in columns), weight=weight, min_band=0.3)
+            name: ucc.Intervals.from_bounds(
+                DATA["y"], *(DATA[c] for c in columns), weight=weight, min_band=0.3
+            )
             for name, columns in models.items()
         },
         coverage=0.8,
@@ -213,9 +250,22 @@ def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, option
     )
     assert found.verdict.model == exact.verdict.model
     for row, same in zip(found.rows, exact.rows, strict=True):
-        for name in ("coverage", "coverage_low", "coverage_high", "missed_above", "missed_below", "bandwidth"):
+        for name in (
+            "coverage",
+            "coverage_low",
+            "coverage_high",
+            "missed_above",
+            "missed_below",
+            "bandwidth",
+        ):
             assert getattr(row, name) == pytest.approx(getattr(same, name), rel=1e-9)
-        for name in ("score", "crps", "skill", "area_bandwidth_deficit", "gain_bandwidth_miss_rate"):
+        for name in (
+            "score",
+            "crps",
+            "skill",
+            "area_bandwidth_deficit",
+            "gain_bandwidth_miss_rate",
+        ):
             low, high = (getattr(same, f"{name}{end}") for end in ("_low", "_high"))
             near = 0.03 * (high - low)
             assert getattr(row, name) == pytest.approx(getattr(same, name), abs=near)
@@ -223,12 +273,16 @@ def test_an_engine_s_assessment_is_that_of_the_rows_in_memory(frame: Any, option
             assert getattr(row, f"{name}_high") == pytest.approx(high, abs=near)
     (one,), (two,) = found.comparisons, exact.comparisons
     assert one.pvalue == pytest.approx(two.pvalue, rel=0.1, abs=1e-3)
-    assert [part.pvalue_holm for part in found.segments] == pytest.approx([p.pvalue_holm for p in exact.segments])
+    assert [part.pvalue_holm for part in found.segments] == pytest.approx(
+        [p.pvalue_holm for p in exact.segments]
+    )
 
 
 @pytest.mark.spark
 def test_java_compiles_what_spark_makes_of_three_models(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Java interprets methods of more than 8,000 bytes, which takes ten times as long."""
     make: Make = request.getfixturevalue("_spark")
@@ -244,30 +298,52 @@ def test_java_compiles_what_spark_makes_of_three_models(
     models = {str(k): tuple(f"{name}{k}" for name in ("yhat", "lo", "hi")) for k in range(3)}
     columns = {name: DATA[name[:-1]] for one in models.values() for name in one}
     frame = make({"y": DATA["y"], **columns})
-    frame.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")  # shows the code before it runs
+    frame.sparkSession.conf.set(
+        "spark.sql.adaptive.enabled", "false"
+    )  # shows the code before it runs
     try:
         ucc.assess_frame(frame, models, y_true="y", coverage=0.8)
     finally:
         frame.sparkSession.conf.unset("spark.sql.adaptive.enabled")
-    assert 1_000 < max(sizes) < 5_000  # with checks for nulls 5,616 of these rows, and more than 8,000 of others
+    assert (
+        1_000 < max(sizes) < 5_000
+    )  # with checks for nulls 5,616 of these rows, and more than 8,000 of others
 
 
-def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_memory(make: Make) -> None:
+def test_bad_rows_are_counted_where_they_are_and_refused_with_the_sentence_of_memory(
+    make: Make,
+) -> None:
     bad = {name: np.array(column) for name, column in DATA.items()}
     bad["lo"][[30, 40]] = np.nan
     bad["hi"][50] = np.inf
     bad["yhat"][60] = 1e6
-    refused(f"`lower` must be finite: 2 {COUNT} are not. {DROP}", UCCSketch.from_frame, make(bad), **ROLES)
-    with pytest.warns(ucc.DroppedRowsWarning, match=f"^dropped 3 {COUNT}: a value is missing or infinite$"):
+    refused(
+        f"`lower` must be finite: 2 {COUNT} are not. {DROP}",
+        UCCSketch.from_frame,
+        make(bad),
+        **ROLES,
+    )
+    with pytest.warns(
+        ucc.DroppedRowsWarning, match=f"^dropped 3 {COUNT}: a value is missing or infinite$"
+    ):
         found = UCCSketch.from_frame(make(bad), **ROLES, missing="drop", min_band=0.1)
     with pytest.warns(ucc.DroppedRowsWarning):
         assert found == memory(bad, missing="drop", min_band=0.1)
     assert found.dropped == 3
 
 
-@pytest.mark.parametrize(("make", "bad"), with_each(BAD, on_clusters=0), indirect=["make"], scope="module")
-def test_no_value_that_is_missing_slips_through_beside_a_row_that_is_never_covered(make: Make, bad: Any) -> None:
-    rows = {"y": [1.0, 5.0, -4.0], "yhat": [0.0] * 3, "lo": [0.0, -1.0, -1.0], "hi": [0.0, 2.0, 2.0]}
+@pytest.mark.parametrize(
+    ("make", "bad"), with_each(BAD, on_clusters=0), indirect=["make"], scope="module"
+)
+def test_no_value_that_is_missing_slips_through_beside_a_row_that_is_never_covered(
+    make: Make, bad: Any
+) -> None:
+    rows = {
+        "y": [1.0, 5.0, -4.0],
+        "yhat": [0.0] * 3,
+        "lo": [0.0, -1.0, -1.0],
+        "hi": [0.0, 2.0, 2.0],
+    }
     never = UCCSketch.from_frame(make(rows), **ROLES)
     assert np.isinf(never._state.critical.maximum.max())
     for i, (role, name) in enumerate(ROLES.items()):
@@ -290,7 +366,12 @@ def small(request: pytest.FixtureRequest) -> Make:
 
 
 def few(**changes: Any) -> Columns:
-    data: Columns = {"y": [1.0, 2.0, 9.0], "yhat": [1.0, 2.0, 3.0], "lo": [0.0, 1.0, 2.0], "hi": [2.0, 3.0, 4.0]}
+    data: Columns = {
+        "y": [1.0, 2.0, 9.0],
+        "yhat": [1.0, 2.0, 3.0],
+        "lo": [0.0, 1.0, 2.0],
+        "hi": [2.0, 3.0, 4.0],
+    }
     return {name: np.array(column) for name, column in (data | changes).items()}
 
 
@@ -305,23 +386,41 @@ NONE = "`y_true` must hold at least one row: `frame` has none. Hint: check earli
 REFUSED: list[tuple[Columns, Columns, str]] = [
     ({"lo": [0.0, 5.0, 2.0]}, {}, CROSSED),
     ({"lo": [0.0, 5.0, 2.0]}, {"min_band": 1}, CROSSED),
-    ({"yhat": [1.0, 7.0, -3.0]}, {}, f"`y_pred` must lie between `lower` and `upper`: 2 of 3 rows do not. {FLOOR}"),
+    (
+        {"yhat": [1.0, 7.0, -3.0]},
+        {},
+        f"`y_pred` must lie between `lower` and `upper`: 2 of 3 rows do not. {FLOOR}",
+    ),
     ({"y": [1.0, np.inf, np.nan]}, {}, f"`y_true` must be finite: 2 of 3 rows are not. {DROP}"),
-    ({"hi": [2.0, np.inf, 4.0]}, {"min_band": "5%"}, f"`upper` must be finite: 1 of 3 rows is not. {DROP}"),
+    (
+        {"hi": [2.0, np.inf, 4.0]},
+        {"min_band": "5%"},
+        f"`upper` must be finite: 1 of 3 rows is not. {DROP}",
+    ),
     (FAR, {}, f"{REACH} {UNIT}"),
     ({"w": [1.0, -1.0, 2.0]}, {"weight": "w"}, SIGN),
     ({"w": [0.0, 0.0, 0.0]}, {"weight": "w"}, ZERO),
     ({"y": [1, 2**53 + 1, 9]}, {}, WIDE),
     ({"y": [np.nan] * 3}, {"missing": "drop"}, LEFT),
     ({name: [] for name in ROLES.values()}, {}, NONE),
-    ({"y": [np.nan, 2.0, 9.0], "lo": [0.0, 5.0, 2.0]}, {"missing": "drop"}, CROSSED.replace("3 rows", "2 rows")),
+    (
+        {"y": [np.nan, 2.0, 9.0], "lo": [0.0, 5.0, 2.0]},
+        {"missing": "drop"},
+        CROSSED.replace("3 rows", "2 rows"),
+    ),
     ({"hi": [2.0, -1.7e308, 4.0]}, {"min_band": "5%"}, CROSSED),
-    ({"y": [np.nan, 4.0, 5.0], "lo": [0.0, -1e308, -1e308], "hi": [2.0, 7e307, 7e307]}, {"missing": "drop"}, OVERFLOW),
+    (
+        {"y": [np.nan, 4.0, 5.0], "lo": [0.0, -1e308, -1e308], "hi": [2.0, 7e307, 7e307]},
+        {"missing": "drop"},
+        OVERFLOW,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("changes", "options", "sentence"), REFUSED)
-def test_rows_are_refused_in_one_sentence(small: Make, changes: Columns, options: Columns, sentence: str) -> None:
+def test_rows_are_refused_in_one_sentence(
+    small: Make, changes: Columns, options: Columns, sentence: str
+) -> None:
     data = few(**changes)
     if not len(data["y"]):
         data = {name: np.array([], np.float64) for name in data}
@@ -329,7 +428,9 @@ def test_rows_are_refused_in_one_sentence(small: Make, changes: Columns, options
 
 
 @pytest.mark.parametrize("bound", [{"lo": [np.inf, 1.0, 2.0]}, {"hi": [-np.inf, 3.0, 4.0]}])
-def test_rows_are_dropped_for_infinite_bounds_that_a_least_band_would_hide(small: Make, bound: Columns) -> None:
+def test_rows_are_dropped_for_infinite_bounds_that_a_least_band_would_hide(
+    small: Make, bound: Columns
+) -> None:
     data = few(**bound)
     with pytest.warns(ucc.DroppedRowsWarning, match="^dropped 1 of 3 rows"):
         found = UCCSketch.from_frame(small(data), **ROLES, missing="drop", min_band=0.5)
@@ -341,14 +442,23 @@ def test_whole_numbers_are_missing_or_too_large_in_arrow_s_columns_too() -> None
     arrow = pytest.importorskip("pyarrow").table
     data = {name: column.astype(np.int64).tolist() for name, column in few().items()}
     missing, large = arrow(data | {"y": [None, 2, 9]}), arrow(data | {"y": [2**60 + 1, 2, 9]})
-    refused(f"`y_true` must be finite: 1 of 3 rows is not. {DROP}", UCCSketch.from_frame, missing, **ROLES)
+    refused(
+        f"`y_true` must be finite: 1 of 3 rows is not. {DROP}",
+        UCCSketch.from_frame,
+        missing,
+        **ROLES,
+    )
     refused(WIDE, UCCSketch.from_frame, large, **ROLES)
     assert UCCSketch.from_frame(arrow(data), **ROLES) == memory(few())
 
 
 def test_nulls_are_missing_values() -> None:
-    frame = pl.LazyFrame(few()).with_columns(hi=pl.when(pl.col("y") > 5).then(None).otherwise(pl.col("hi")))
-    refused(f"`upper` must be finite: 1 of 3 rows is not. {DROP}", UCCSketch.from_frame, frame, **ROLES)
+    frame = pl.LazyFrame(few()).with_columns(
+        hi=pl.when(pl.col("y") > 5).then(None).otherwise(pl.col("hi"))
+    )
+    refused(
+        f"`upper` must be finite: 1 of 3 rows is not. {DROP}", UCCSketch.from_frame, frame, **ROLES
+    )
 
 
 def test_text_unknown_columns_and_other_things_are_refused(small: Make) -> None:
@@ -384,11 +494,15 @@ def test_numbers_of_any_kind_are_taken_exactly(small: Make, kind: Any) -> None:
     )
 
 
-def test_a_share_of_the_mean_half_width_takes_weights_and_missing_rows_into_account(small: Make) -> None:
+def test_a_share_of_the_mean_half_width_takes_weights_and_missing_rows_into_account(
+    small: Make,
+) -> None:
     data = {name: np.array(column) for name, column in DATA.items() if name not in ("site", "day")}
     data["y"][33] = np.nan
     with pytest.warns(ucc.DroppedRowsWarning):
-        found = UCCSketch.from_frame(small(data), **ROLES, weight="w", min_band="40%", missing="drop")
+        found = UCCSketch.from_frame(
+            small(data), **ROLES, weight="w", min_band="40%", missing="drop"
+        )
     with pytest.warns(ucc.DroppedRowsWarning):
         exact = intervals(data, weight=True, min_band="40%", missing="drop")
     assert found.raised == exact.raised > 0
@@ -403,9 +517,14 @@ def test_one_group_key_is_a_value_and_a_missing_key_is_none(small: Make) -> None
 def test_column_names_of_the_inside_are_free_for_data(small: Make) -> None:
     names = ["error", "critical", "mark", "histogram", "rows", "minimum"]
     data = few()
-    renamed = dict(zip(names, data.values(), strict=False)) | {"by_0": data["y"], "number": data["y"]}
+    renamed = dict(zip(names, data.values(), strict=False)) | {
+        "by_0": data["y"],
+        "number": data["y"],
+    }
     roles: Columns = dict(zip(ROLES, names, strict=False))
-    assert UCCSketch.from_frame(small(renamed), **roles) == UCCSketch.from_frame(small(data), **ROLES)
+    assert UCCSketch.from_frame(small(renamed), **roles) == UCCSketch.from_frame(
+        small(data), **ROLES
+    )
 
 
 @pytest.mark.parametrize("band", [0.635, 0.907, 0.956])
@@ -419,16 +538,22 @@ def test_a_column_of_one_number_is_divided_by_as_any_other(band: float) -> None:
     for frame in (lazy, lazy.collect()):
         assert UCCSketch.from_frame(frame) == UCCSketch().update(whole)
     raised = lazy.with_columns(upper=pl.lit(0.01)).collect()
-    assert UCCSketch.from_frame(raised, min_band=band).ucc().at(1.0).miss_rate == float(np.mean(y > band))
+    assert UCCSketch.from_frame(raised, min_band=band).ucc().at(1.0).miss_rate == float(
+        np.mean(y > band)
+    )
 
 
 def test_files_are_streamed_without_being_loaded(tmp_path: Path) -> None:
     half = N // 2
     for i, part in enumerate((slice(half), slice(half, None))):
-        pl.DataFrame({name: column[part] for name, column in DATA.items()}).write_parquet(tmp_path / f"{i}.parquet")
+        pl.DataFrame({name: column[part] for name, column in DATA.items()}).write_parquet(
+            tmp_path / f"{i}.parquet"
+        )
     assert UCCSketch.from_frame(pl.scan_parquet(tmp_path / "*.parquet"), **ROLES) == memory(DATA)
     duckdb = pytest.importorskip("duckdb")
-    pl.concat([pl.read_parquet(tmp_path / f"{i}.parquet") for i in range(2)]).write_csv(tmp_path / "all.csv")
+    pl.concat([pl.read_parquet(tmp_path / f"{i}.parquet") for i in range(2)]).write_csv(
+        tmp_path / "all.csv"
+    )
     with duckdb.connect(os.fspath(tmp_path / "store.db")) as store:
         store.sql(f"CREATE TABLE predictions AS FROM '{tmp_path}/*.parquet'")
         for source in ("predictions", f"read_csv('{tmp_path}/all.csv')"):

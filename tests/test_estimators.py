@@ -50,7 +50,11 @@ def boosted(**options: Any) -> GradientBoostingRegressor:
 
 def light(**options: Any) -> Any:
     """A quick one: linear, with few trees for the errors."""
-    settings: dict[str, Any] = {"band": boosted(loss="quantile", alpha=0.9), "cv": 3, "random_state": 0}
+    settings: dict[str, Any] = {
+        "band": boosted(loss="quantile", alpha=0.9),
+        "cv": 3,
+        "random_state": 0,
+    }
     return IntervalRegressor(LinearRegression(), **{**settings, **options})
 
 
@@ -74,7 +78,9 @@ class Own(LinearRegression):  # type: ignore[misc]  # scikit-learn is untyped
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     [
         IntervalRegressor(BayesianRidge(), band="own"),
-        IntervalRegressor(boosted(learning_rate=0.5), band=boosted(loss="quantile", alpha=0.9), cv=3),
+        IntervalRegressor(
+            boosted(learning_rate=0.5), band=boosted(loss="quantile", alpha=0.9), cv=3
+        ),
     ]
 )
 def test_scikit_learn_s_checks_pass(estimator: Any, check: Any) -> None:
@@ -96,8 +102,14 @@ def test_scikit_learn_s_checks_pass_as_it_comes(estimator: Any, check: Any) -> N
 @pytest.mark.parametrize("band", ["area", "quantile"])
 def test_no_row_s_error_or_band_comes_from_a_model_that_has_seen_it(band: Any) -> None:
     base = boosted(random_state=1)
-    meta = BandRegressor(random_state=2) if band == "area" else boosted(loss="quantile", alpha=0.8, random_state=2)
-    model = IntervalRegressor(base, band=meta, coverage=0.8, cv=4, min_band=None, random_state=0).fit(X, y)
+    meta = (
+        BandRegressor(random_state=2)
+        if band == "area"
+        else boosted(loss="quantile", alpha=0.8, random_state=2)
+    )
+    model = IntervalRegressor(
+        base, band=meta, coverage=0.8, cv=4, min_band=None, random_state=0
+    ).fit(X, y)
     folds, y_pred, bands = folds_of(model, len(y)), np.empty(len(y)), np.empty(len(y))
     for seen, unseen in folds:
         y_pred[unseen] = base.fit(X[seen], y[seen]).predict(X[unseen])
@@ -151,7 +163,9 @@ def test_k_folds_take_2k_plus_2_fits_and_own_bands_half_of_them() -> None:
 
 def test_own_bands_are_the_estimator_s_up_to_one_factor() -> None:
     for base in (BayesianRidge(), GaussianProcessRegressor(alpha=1.0, optimizer=None), Own()):
-        model = IntervalRegressor(base, band="own", coverage=0.8, min_band=None, random_state=0).fit(X, y)
+        model = IntervalRegressor(
+            base, band="own", coverage=0.8, min_band=None, random_state=0
+        ).fit(X, y)
         scores = np.empty(len(y))
         for seen, unseen in folds_of(model, len(y)):
             own = from_estimator(clone(base).fit(X[seen], y[seen]), X[unseen], y[unseen])
@@ -164,16 +178,23 @@ def test_own_bands_are_the_estimator_s_up_to_one_factor() -> None:
 
 
 def test_folds_are_shuffled_where_a_number_is_given_and_taken_as_they_are_else() -> None:
-    order = np.argsort(y)  # folds of neighbours in y would leave errors of nothing but extrapolation
+    order = np.argsort(
+        y
+    )  # folds of neighbours in y would leave errors of nothing but extrapolation
     shuffled, blocks = (light(cv=cv).fit(X[order], y[order]) for cv in (5, KFold(5)))
-    width = [float(np.mean(np.diff(model.predict_interval(X_new), axis=0))) for model in (shuffled, blocks)]
+    width = [
+        float(np.mean(np.diff(model.predict_interval(X_new), axis=0)))
+        for model in (shuffled, blocks)
+    ]
     assert width[1] > 1.2 * width[0]
     as_splitter, as_list = (light(cv=cv).fit(X, y) for cv in (KFold(3), list(KFold(3).split(X))))
     assert_array_equal(as_splitter.predict_interval(X_new), as_list.predict_interval(X_new))
 
 
 def test_the_seed_decides_the_folds() -> None:
-    first, again, other = (light(random_state=seed).fit(X, y).calibrator_.scale_ for seed in (0, 0, 1))
+    first, again, other = (
+        light(random_state=seed).fit(X, y).calibrator_.scale_ for seed in (0, 0, 1)
+    )
     assert first == again != other
 
 
@@ -222,7 +243,9 @@ def test_it_works_at_the_end_of_a_pipeline_and_inside() -> None:
         outside.predict(X_new),
         *alone.predict_interval(scaled.transform(X_new)),
     )
-    inside = IntervalRegressor(make_pipeline(StandardScaler(), Ridge()), band=boosted(), random_state=0)
+    inside = IntervalRegressor(
+        make_pipeline(StandardScaler(), Ridge()), band=boosted(), random_state=0
+    )
     lower, upper = inside.fit(X, y).predict_interval(X_new)
     assert (lower < upper).all()
 
@@ -238,7 +261,9 @@ def test_a_search_maximises_the_gain_and_keeps_its_intervals() -> None:
     results = search.cv_results_["mean_test_score"]
     assert len(set(results)) > 1
     assert search.best_score_ == max(results)
-    by_hand = ucc.UCC(from_estimator(search.best_estimator_, X_new, y_new)).gain(axes=("bandwidth", "deficit"))
+    by_hand = ucc.UCC(from_estimator(search.best_estimator_, X_new, y_new)).gain(
+        axes=("bandwidth", "deficit")
+    )
     assert scorer(search, X_new, y_new) == by_hand
 
 
@@ -251,11 +276,15 @@ def test_cross_validation_scores_many_things_at_once() -> None:
     }
     scores = cross_validate(light(), X, y, scoring=scoring, cv=3, return_estimator=True)
     folds = list(KFold(3).split(X))
-    for (_, out), model, missed in zip(folds, scores["estimator"], scores["test_missed"], strict=True):
+    for (_, out), model, missed in zip(
+        folds, scores["estimator"], scores["test_missed"], strict=True
+    ):
         lower, upper = model.predict_interval(X[out])
         assert missed == -ucc.miss_rate_score(y[out], lower, upper)
     assert (scores["test_area"] < 0).all()
-    assert_array_equal(scores["test_gain"], cross_val_score(light(), X, y, scoring=scoring["gain"], cv=3))
+    assert_array_equal(
+        scores["test_gain"], cross_val_score(light(), X, y, scoring=scoring["gain"], cv=3)
+    )
 
 
 def test_clones_and_pickles_predict_the_same() -> None:
@@ -274,14 +303,20 @@ def test_frames_keep_their_names_and_their_order(library: str) -> None:
     names = [f"f{i}" for i in range(X.shape[1])]
     frame, new = (frames.DataFrame(dict(zip(names, part.T, strict=True))) for part in (X, X_new))
     if library == "pandas":
-        frame.index = frame.index[::-1]  # an index that would shuffle the rows of anything that aligned by it
+        frame.index = frame.index[
+            ::-1
+        ]  # an index that would shuffle the rows of anything that aligned by it
     model = light().fit(frame, y)
     assert model.feature_names_in_.tolist() == names
     assert model.band_.feature_names_in_.tolist() == [*names, "y_pred"]
     plain = light().fit(X, y)
-    assert_allclose(model.predict_interval(new), plain.predict_interval(X_new), rtol=1e-10)  # columns lie otherwise
+    assert_allclose(
+        model.predict_interval(new), plain.predict_interval(X_new), rtol=1e-10
+    )  # columns lie otherwise
     with pytest.raises(ValueError, match="feature names"):
-        model.predict_interval(new.rename({"f0": "g0"}) if library == "polars" else new.rename(columns={"f0": "g0"}))
+        model.predict_interval(
+            new.rename({"f0": "g0"}) if library == "polars" else new.rename(columns={"f0": "g0"})
+        )
 
 
 def test_a_feature_called_y_pred_is_no_problem() -> None:
@@ -290,7 +325,11 @@ def test_a_feature_called_y_pred_is_no_problem() -> None:
     assert model.band_.feature_names_in_.tolist() == ["y_pred", "x", "y_pred_"]
     numbered = light().fit(pandas.DataFrame(X), y)
     plain = light().fit(X, y)
-    assert_allclose(numbered.predict_interval(pandas.DataFrame(X_new)), plain.predict_interval(X_new), rtol=1e-10)
+    assert_allclose(
+        numbered.predict_interval(pandas.DataFrame(X_new)),
+        plain.predict_interval(X_new),
+        rtol=1e-10,
+    )
 
 
 def test_transformers_may_set_their_output_to_frames() -> None:
@@ -298,7 +337,9 @@ def test_transformers_may_set_their_output_to_frames() -> None:
     pipeline = make_pipeline(StandardScaler(), light()).set_output(transform="pandas").fit(X, y)
     assert pipeline[-1].feature_names_in_.tolist() == [f"x{i}" for i in range(10)]
     plain = make_pipeline(StandardScaler(), light()).fit(X, y)
-    assert_array_equal(from_estimator(pipeline, X_new, y_new).lower, from_estimator(plain, X_new, y_new).lower)
+    assert_array_equal(
+        from_estimator(pipeline, X_new, y_new).lower, from_estimator(plain, X_new, y_new).lower
+    )
 
 
 def test_words_reach_a_regressor_that_encodes_them() -> None:
@@ -318,7 +359,9 @@ def test_words_reach_a_regressor_that_encodes_them() -> None:
 def test_sparse_features_stay_sparse() -> None:
     model, plain = light().fit(sparse.csr_array(X), y), light().fit(X, y)
     # scikit-learn solves sparse least squares by iteration, so the predictions differ by some 1e-5 of about 150
-    assert_allclose(model.predict_interval(sparse.csr_array(X_new)), plain.predict_interval(X_new), atol=1e-3)
+    assert_allclose(
+        model.predict_interval(sparse.csr_array(X_new)), plain.predict_interval(X_new), atol=1e-3
+    )
     assert model.band_.n_features_in_ == 11
 
 
@@ -344,10 +387,18 @@ def test_a_fitted_model_can_stay_as_it_is() -> None:
 
 
 def test_settings_that_do_not_fit_are_refused_in_a_sentence() -> None:
-    refused("`band` must be one of area, quantile, own; got 'aera'. Did you mean 'area'?", light(band="aera").fit, X, y)
+    refused(
+        "`band` must be one of area, quantile, own; got 'aera'. Did you mean 'area'?",
+        light(band="aera").fit,
+        X,
+        y,
+    )
     refused("`band` must be one of area, quantile, own; got None.", light(band=None).fit, X, y)
     refused(
-        "`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9.", light(coverage=90).fit, X, y
+        "`coverage` must lie between 0 and 1, both excluded; got 90. Hint: 90% is 0.9.",
+        light(coverage=90).fit,
+        X,
+        y,
     )
     refused(
         "`cv` must hold every row out exactly once: 50 of 300 rows are not, first row 0 (held out 0 times). "
@@ -387,7 +438,9 @@ def test_own_intervals_beside_their_prediction_are_refused_or_raised() -> None:
 
     with pytest.raises(ValueError, match=r"`lower`.*min_band"):
         IntervalRegressor(Beside(), band="own", min_band=None).fit(X, y)
-    lower, upper = IntervalRegressor(Beside(), band="own", min_band=5.0).fit(X, y).predict_interval(X_new)
+    lower, upper = (
+        IntervalRegressor(Beside(), band="own", min_band=5.0).fit(X, y).predict_interval(X_new)
+    )
     y_pred = LinearRegression().fit(X, y).predict(X_new)
     assert_allclose((upper - y_pred) / (y_pred - lower), 90 / 5, rtol=1e-9)
 
@@ -408,7 +461,9 @@ try:
 except ImportError as error:
     print(error)
 """
-    output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
     first, second = output.splitlines()
     assert first == "module 'uccurve' has no attribute 'nothing_of_this_name'"
     assert second == 'IntervalRegressor needs scikit-learn: pip install "uccurve[sklearn]"'

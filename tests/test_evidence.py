@@ -33,7 +33,9 @@ PROMISED = Fraction(9, 10)
 
 
 def blocks_of(n: int, block: Any = None, **options: Any) -> Blocks:
-    return Blocks.of(ucc.Intervals.from_bands(np.linspace(-1, 2, n), np.zeros(n), np.ones(n), **options), block)
+    return Blocks.of(
+        ucc.Intervals.from_bands(np.linspace(-1, 2, n), np.zeros(n), np.ones(n), **options), block
+    )
 
 
 def skewed(n: int, seed: int = 0) -> Array:
@@ -51,7 +53,9 @@ def influence_of_mean(values: Array, weight: Array | None = None) -> Array:
 def test_the_interval_of_a_mean_is_the_t_interval() -> None:
     values = skewed(23)
     expected = scipy.stats.t.interval(0.9, 22, values.mean(), scipy.stats.sem(values))
-    assert_allclose(interval(values.mean(), influence_of_mean(values), blocks_of(23), 0.9), expected, rtol=1e-12)
+    assert_allclose(
+        interval(values.mean(), influence_of_mean(values), blocks_of(23), 0.9), expected, rtol=1e-12
+    )
 
 
 def test_the_standard_error_sums_the_influence_within_blocks_first() -> None:
@@ -73,7 +77,9 @@ def test_an_interval_on_the_log_scale_may_reach_infinity() -> None:
     assert interval(2.0, np.array([-1e3, 1e3]), blocks_of(2), 0.95, log=True) == (0, inf)
 
 
-@pytest.mark.parametrize(("estimate", "log"), [(nan, False), (inf, True), (0.0, True), (-1.0, True)])
+@pytest.mark.parametrize(
+    ("estimate", "log"), [(nan, False), (inf, True), (0.0, True), (-1.0, True)]
+)
 def test_no_interval_is_nan_on_both_sides(estimate: float, log: bool) -> None:
     assert np.isnan(interval(estimate, np.array([-0.1, 0.1]), blocks_of(2), 0.95, log=log)).all()
 
@@ -100,14 +106,18 @@ def test_the_paired_t_test_of_means_is_that_of_scipy() -> None:
     influence = influence_of_mean(first) - influence_of_mean(second)
     expected = scipy.stats.ttest_rel(first, second).pvalue
     assert_allclose(
-        paired_t_test(influence, first.mean() - second.mean(), blocks_of(17), size=second.mean()), expected, rtol=1e-11
+        paired_t_test(influence, first.mean() - second.mean(), blocks_of(17), size=second.mean()),
+        expected,
+        rtol=1e-11,
     )
 
 
 def test_equal_blocks_are_tested_by_their_means() -> None:
     difference = skewed(20, 2) - 0.4
     expected = scipy.stats.ttest_1samp(difference.reshape(5, 4).mean(axis=1), 0).pvalue
-    pvalue = paired_t_test(influence_of_mean(difference), difference.mean(), blocks_of(20, 4), size=1)
+    pvalue = paired_t_test(
+        influence_of_mean(difference), difference.mean(), blocks_of(20, 4), size=1
+    )
     assert_allclose(pvalue, expected, rtol=1e-11)
 
 
@@ -116,7 +126,10 @@ def test_models_that_differ_by_rounding_have_a_p_value_of_1(size: float) -> None
     scores = size * skewed(50)
     again = scores * 3 / 3 * (1 + 2**-52)  # the same model in another unit
     assert np.any(scores != again)
-    influence, difference = influence_of_mean(scores) - influence_of_mean(again), scores.mean() - again.mean()
+    influence, difference = (
+        influence_of_mean(scores) - influence_of_mean(again),
+        scores.mean() - again.mean(),
+    )
     assert paired_t_test(influence, difference, blocks_of(50), size=scores.mean()) == 1
     assert paired_t_test(np.zeros(50), 0.0, blocks_of(50), size=scores.mean()) == 1
 
@@ -141,7 +154,9 @@ def flags(n: int, misses: int, seed: int = 5) -> Flags:
 
 
 @pytest.mark.parametrize(("n", "misses"), [(1, 0), (1, 1), (30, 0), (30, 30), (41, 6), (5000, 17)])
-def test_independent_rows_of_equal_weight_have_the_exact_binomial_interval(n: int, misses: int) -> None:
+def test_independent_rows_of_equal_weight_have_the_exact_binomial_interval(
+    n: int, misses: int
+) -> None:
     expected = scipy.stats.binomtest(n - misses, n).proportion_ci(0.9, "exact")
     for weight, block in ((None, None), (np.full(n, 0.3), None), (None, np.arange(n)[::-1])):
         given = flags(n, misses), weight, blocks_of(n, block), 0.9
@@ -161,7 +176,9 @@ def korn_graubard(covered: Flags, weight: Array, label: Any, level: float) -> tu
 
 @pytest.mark.parametrize("blocked", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_dependent_or_weighted_rows_count_as_korn_and_graubard_say(blocked: bool, weighted: bool) -> None:
+def test_dependent_or_weighted_rows_count_as_korn_and_graubard_say(
+    blocked: bool, weighted: bool
+) -> None:
     rng = np.random.default_rng(7)
     weight = rng.gamma(0.5, size=60) + 0.01 if weighted else np.ones(60)
     label = np.sort(rng.integers(0, 9, 60)) if blocked else np.arange(60)
@@ -209,11 +226,17 @@ def test_blocks_never_make_more_of_the_rows_than_there_are() -> None:
 
 def test_a_broken_promise_is_a_binomial_tail() -> None:
     expected = scipy.stats.binom.sf(9, 50, 0.1)
-    assert_allclose(coverage_tail(flags(50, 10), None, blocks_of(50), 0.95, promised=PROMISED), expected, rtol=1e-12)
+    assert_allclose(
+        coverage_tail(flags(50, 10), None, blocks_of(50), 0.95, promised=PROMISED),
+        expected,
+        rtol=1e-12,
+    )
 
 
 def test_a_broken_promise_counts_effective_rows() -> None:
-    covered = np.random.default_rng(1).random(80) < np.repeat([0.9, 0.4, 0.8, 0.9, 0.95, 0.3, 0.9, 0.9], 10)
+    covered = np.random.default_rng(1).random(80) < np.repeat(
+        [0.9, 0.4, 0.8, 0.9, 0.95, 0.3, 0.9, 0.9], 10
+    )
     share, rows = korn_graubard(covered, np.ones(80), np.repeat(np.arange(8), 10).tolist(), 0.95)
     expected = scipy.stats.beta.cdf(0.1, (1 - share) * rows, share * rows + 1)
     given = coverage_tail(covered, None, blocks_of(80, 10), 0.95, promised=PROMISED)
@@ -233,10 +256,14 @@ def test_a_segment_of_independent_rows_is_tested_by_fishers_exact_test() -> None
     ]
     expected = scipy.stats.fisher_exact(table, alternative="greater").pvalue
     assert_allclose(segment_test(covered, None, blocks_of(90), chosen), expected, rtol=1e-11)
-    assert_allclose(segment_test(covered, np.full(90, 2.0), blocks_of(90), chosen), expected, rtol=1e-11)
+    assert_allclose(
+        segment_test(covered, np.full(90, 2.0), blocks_of(90), chosen), expected, rtol=1e-11
+    )
 
 
-def segment_variances(missed: Flags, weight: Array, label: Any, chosen: Flags, fewer: int) -> tuple[float, ...]:
+def segment_variances(
+    missed: Flags, weight: Array, label: Any, chosen: Flags, fewer: int
+) -> tuple[float, ...]:
     """Difference of the miss rates, its variance by blocks, and that of independent rows; by loops."""
     total = {side: sum(weight[chosen == side]) for side in (True, False)}
     rate = {side: sum((weight * missed)[chosen == side]) / total[side] for side in (True, False)}
@@ -250,16 +277,22 @@ def segment_variances(missed: Flags, weight: Array, label: Any, chosen: Flags, f
 
 
 @pytest.mark.parametrize(("spread", "dependent_is_larger"), [(0.02, True), (50.0, False)])
-def test_a_dependent_segment_is_tested_by_the_t_test_of_its_blocks(spread: float, dependent_is_larger: bool) -> None:
+def test_a_dependent_segment_is_tested_by_the_t_test_of_its_blocks(
+    spread: float, dependent_is_larger: bool
+) -> None:
     """Blocks inside the segment, blocks outside of it, and one of both kinds; the larger variance counts."""
     rng = np.random.default_rng(11)
     label, weight = np.repeat(np.arange(10), 4), rng.gamma(2, size=40)
     missed = rng.random(40) < np.repeat(rng.beta(0.4 * spread, 0.6 * spread, 10), 4)
     chosen = (label < 4) | ((label == 7) & (np.arange(40) % 2 == 0))
-    difference, dependent, independent = segment_variances(missed, weight, label.tolist(), chosen, fewer=5)
+    difference, dependent, independent = segment_variances(
+        missed, weight, label.tolist(), chosen, fewer=5
+    )
     assert (dependent > independent) == dependent_is_larger
     expected = scipy.stats.t.sf(difference / sqrt(max(dependent, independent)), 4)
-    assert_allclose(segment_test(~missed, weight, blocks_of(40, label), chosen), expected, rtol=1e-10)
+    assert_allclose(
+        segment_test(~missed, weight, blocks_of(40, label), chosen), expected, rtol=1e-10
+    )
 
 
 def test_a_segment_that_is_covered_more_often_does_not_fail() -> None:
@@ -293,9 +326,15 @@ def test_a_segment_of_a_single_block_has_no_test() -> None:
 def test_the_outputs_of_a_row_are_not_independent_evidence() -> None:
     """Two outputs that always agree say what one says, by a t test instead of Fisher's."""
     covered, chosen = flags(60, 12), np.arange(60) < 25
-    both = Blocks.of(ucc.Intervals.from_bands(np.ones((60, 2)), np.zeros((60, 2)), np.ones((60, 2))))
+    both = Blocks.of(
+        ucc.Intervals.from_bands(np.ones((60, 2)), np.zeros((60, 2)), np.ones((60, 2)))
+    )
     twice = segment_test(covered[both.row], None, both, chosen[both.row])
-    assert_allclose(twice, segment_test(covered, np.append(np.ones(59), 1 + 1e-9), blocks_of(60), chosen), rtol=1e-6)
+    assert_allclose(
+        twice,
+        segment_test(covered, np.append(np.ones(59), 1 + 1e-9), blocks_of(60), chosen),
+        rtol=1e-6,
+    )
 
 
 # Holm
@@ -315,7 +354,10 @@ def test_p_values_that_are_nan_stay_nan_and_do_not_count() -> None:
 @given(st.lists(st.floats(0, 1) | st.just(nan), min_size=1, max_size=8), st.floats(0.001, 0.5))
 def test_holm_rejects_what_the_step_down_rejects(pvalues: list[float], level: float) -> None:
     """By its definition: in rising order, reject while p <= level / (number left)."""
-    rejected, order = set(), sorted((i for i, p in enumerate(pvalues) if not isnan(p)), key=lambda i: pvalues[i])
+    rejected, order = (
+        set(),
+        sorted((i for i, p in enumerate(pvalues) if not isnan(p)), key=lambda i: pvalues[i]),
+    )
     for step, i in enumerate(order):
         if pvalues[i] * (len(order) - step) > level:
             break
@@ -339,7 +381,12 @@ def test_the_coverage_interval_of_clustered_rows_contains_the_coverage() -> None
     """95% intervals: 93% or more with blocks; independent rows would promise it and keep about 80%."""
     trials = clustered(np.random.default_rng(20_240), 600, 40, 8, 0.2)
     hits = {
-        name: np.mean([low <= 0.9 <= high for low, high in (coverage_interval(x, None, b, 0.95) for x in trials)])
+        name: np.mean(
+            [
+                low <= 0.9 <= high
+                for low, high in (coverage_interval(x, None, b, 0.95) for x in trials)
+            ]
+        )
         for name, b in (("blocks", blocks_of(320, 8)), ("rows", blocks_of(320)))
     }
     assert 0.93 <= hits["blocks"] <= 0.98
@@ -392,6 +439,8 @@ def test_the_log_interval_of_a_skewed_mean_keeps_its_confidence() -> None:
     rng, n = np.random.default_rng(20_245), 40
     inside = []
     for values in rng.lognormal(0, 1, (1000, n)):
-        low, high = interval(values.mean(), influence_of_mean(values) / values.mean(), blocks_of(n), 0.95, log=True)
+        low, high = interval(
+            values.mean(), influence_of_mean(values) / values.mean(), blocks_of(n), 0.95, log=True
+        )
         inside.append(low <= exp(0.5) <= high)
     assert 0.88 <= np.mean(inside) <= 0.97

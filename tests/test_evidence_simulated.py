@@ -18,7 +18,13 @@ SIZE = Size(seed=271_828, samples=400, swaps=199, truth=400_000)
 FEW = SIZE._replace(samples=120)
 SHORT = {
     ("light tails", 100): {"score": 0.06, "gain d vs. b": 0.03, "gain d vs. e": 0.03},
-    ("heavy tails", 300): {"score": 0.06, "CRPS": 0.02, "skill": 0.01, "gain d vs. b": 0.19, "gain d vs. e": 0.14},
+    ("heavy tails", 300): {
+        "score": 0.06,
+        "CRPS": 0.02,
+        "skill": 0.01,
+        "gain d vs. b": 0.19,
+        "gain d vs. e": 0.14,
+    },
 }
 """By how much intervals are known to hold the truth less often than they say."""
 CONSERVATIVE = ("coverage", "scale")
@@ -33,7 +39,11 @@ def slack(share: float, size: Size) -> float:
 def shares(row: Row) -> dict[str, float]:
     """What was counted, without what describes it."""
     first = next(iter(row))
-    return {k: v for k, v in row.items() if k not in (first, "N", "samples", "nominal", "standard error")}
+    return {
+        k: v
+        for k, v in row.items()
+        if k not in (first, "N", "samples", "nominal", "standard error")
+    }
 
 
 @pytest.mark.parametrize(("population", "n"), [(LIGHT, 100), (HEAVY, 300)], ids=["light", "heavy"])
@@ -58,7 +68,12 @@ def test_the_true_gains_of_simulated_bands_are_those_of_a_large_sample() -> None
     for population, digits in ((LIGHT, 0.004), (HEAVY, 0.02)):
         curve = ucc.UCC(population.draw(rng, 500_000))
         assert abs(curve.gain(axes=("bandwidth", "miss_rate"))) < digits
-        assert abs(curve.gain(axes=("bandwidth", "deficit")) - (population.gain_bandwidth_deficit or 0)) < digits
+        assert (
+            abs(
+                curve.gain(axes=("bandwidth", "deficit")) - (population.gain_bandwidth_deficit or 0)
+            )
+            < digits
+        )
 
 
 def test_a_simulated_series_remembers_nine_tenths() -> None:
@@ -72,7 +87,9 @@ def test_pairs_of_equal_models_are_equal_in_a_large_sample(name: str) -> None:
     pairs = bench.EQUAL_SCORES[name](np.random.default_rng(SIZE.seed), 300_000)
     for kind, pair in pairs.items():
         models = dict(zip("ab", pair, strict=True))
-        test = ucc.assess(models, confidence_level=0.9999, axes=bench.UNUSED, **bench.RANKED_BY[kind]).comparisons[0]
+        test = ucc.assess(
+            models, confidence_level=0.9999, axes=bench.UNUSED, **bench.RANKED_BY[kind]
+        ).comparisons[0]
         assert test.low <= 0 <= test.high, kind
         assert test.high - test.low < 0.15 * ucc.UCC(pair[0]).interval_score(coverage=0.9), kind
 
@@ -80,7 +97,10 @@ def test_pairs_of_equal_models_are_equal_in_a_large_sample(name: str) -> None:
 def test_pairs_of_equal_gains_and_skill_are_equal_in_a_large_sample() -> None:
     rng = np.random.default_rng(SIZE.seed)
     for ratio in (1 / 3, 3):
-        gains = [ucc.UCC(one).gain(axes=("bandwidth", "deficit")) for one in populations.same_gain(rng, 500_000, ratio)]
+        gains = [
+            ucc.UCC(one).gain(axes=("bandwidth", "deficit"))
+            for one in populations.same_gain(rng, 500_000, ratio)
+        ]
         skills = [ucc.UCC(one).skill() for one in populations.same_skill(rng, 500_000, ratio)]
         assert abs(gains[0] - gains[1]) < 0.02
         assert abs(skills[0] - skills[1]) < 0.003

@@ -105,23 +105,43 @@ def test_texts_are_the_cells_as_they_are_written(table: Any) -> None:
         (b"y,b\n1,2\n", "has no column a; it has y, b."),
         (b"y,a,a\n1,2,3\n", "has 2 columns named a: which one is meant?"),
         (b"y,a\n1,2\n3,4,5\n", "has a row with more cells than the header has columns."),
-        (b'y,a\n1,2\n3,"1,234.5"\n', r"must hold numbers: 1 of 2 rows does not, first row 1 \(1,234.5\)."),
+        (
+            b'y,a\n1,2\n3,"1,234.5"\n',
+            r"must hold numbers: 1 of 2 rows does not, first row 1 \(1,234.5\).",
+        ),
         (b"y,a\n1,=cmd()\n", r"must hold numbers: 1 of 1 rows does not, first row 0 \(=cmd\(\)\)."),
         (b"y,a\n1,0x10\n1,b\n1,2\n", r"2 of 3 rows do not, first row 0 \(0x10\)."),
-        (b"y;a\n1;2,5\n", r"first row 0 \(2,5\). Hint: --decimal , where a comma is the decimal sign."),
+        (
+            b"y;a\n1;2,5\n",
+            r"first row 0 \(2,5\). Hint: --decimal , where a comma is the decimal sign.",
+        ),
         (b'{"models": {}}', "is JSON, not a table. Hint: CSV and Parquet are read."),
-        (b"y,a\n1,-\n2,3\n", r"1 of 2 rows does not, first row 0 \(-\). Hint: --na '-' where that means missing."),
-        ("y,a\n1,2\n3,é\n".encode("latin1"), "must be UTF-8: after line 2 comes the byte 0xe9. Hint: iconv -f LATIN1"),
+        (
+            b"y,a\n1,-\n2,3\n",
+            r"1 of 2 rows does not, first row 0 \(-\). Hint: --na '-' where that means missing.",
+        ),
+        (
+            "y,a\n1,2\n3,é\n".encode("latin1"),
+            "must be UTF-8: after line 2 comes the byte 0xe9. Hint: iconv -f LATIN1",
+        ),
         ("y,a,ü\n1,2,3\n".encode("latin1"), "must be UTF-8: after line 0 comes the byte 0xfc."),
         ("y,a\n1,2\n".encode("utf-16"), "is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16"),
         ("y,a\n1,2\n".encode("utf-16-le"), "is neither Parquet nor UTF-8 text."),
         (b"PAR1 but not really", "begins like a Parquet file but cannot be read: "),
-        (b"x" * (HEADER_LIMIT + 1), "has no line break in its first 1,048,576 bytes: is it a CSV file?"),
-        (b"x" * 200_000 + b"\n1\n", "the header of .* cannot be read: field larger than field limit"),
+        (
+            b"x" * (HEADER_LIMIT + 1),
+            "has no line break in its first 1,048,576 bytes: is it a CSV file?",
+        ),
+        (
+            b"x" * 200_000 + b"\n1\n",
+            "the header of .* cannot be read: field larger than field limit",
+        ),
         (b'y,a\n1,"2\n3,4\n', "cannot be read|must hold numbers"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_one_short_sentence(table: Any, content: bytes, sentence: str) -> None:
+def test_a_file_that_cannot_be_used_is_refused_in_one_short_sentence(
+    table: Any, content: bytes, sentence: str
+) -> None:
     with pytest.raises(ValueError, match=sentence) as refused:
         table(content).read(["y", "a"])
     assert len(str(refused.value)) < 400
@@ -161,7 +181,11 @@ def test_decimal_commas_are_read_where_they_are_announced(table: Any) -> None:
 
 @pytest.mark.parametrize("cell", ["1.234,5", "1.234", "1.5"])
 def test_a_point_among_decimal_commas_is_refused_not_reinterpreted(table: Any, cell: str) -> None:
-    hint = "write numbers without" if "," in cell else "leave out --decimal , where a point is the decimal sign"
+    hint = (
+        "write numbers without"
+        if "," in cell
+        else "leave out --decimal , where a point is the decimal sign"
+    )
     sentence = rf"must hold numbers: 1 of 2 rows does not, first row 1 \({cell}\). Hint: {hint}"
     with pytest.raises(ValueError, match=sentence):
         table(f"y;a\n1;2\n1;{cell}\n", decimal=",").read(["y", "a"])
@@ -179,7 +203,9 @@ def packed_in_every_way(content: bytes) -> dict[str, bytes]:
         "one.csv.gz": gzip.compress(content),
         "members.csv.gz": gzip.compress(content[:7]) + gzip.compress(content[7:]) + b"\0" * 9,
         "one.csv.zst": zstandard.ZstdCompressor().compress(content),
-        "unsized.csv.zst": zstandard.ZstdCompressor(write_content_size=False, write_checksum=True).compress(content),
+        "unsized.csv.zst": zstandard.ZstdCompressor(
+            write_content_size=False, write_checksum=True
+        ).compress(content),
         "frames.csv.zst": zstandard.compress(content[:7])
         + b"\x50\x2a\x4d\x18\x02\0\0\0hi"
         + zstandard.compress(content[7:]),
@@ -209,21 +235,32 @@ def test_a_truncated_packed_file_is_refused(table: Any, cut: int) -> None:
 def test_a_bomb_is_refused_before_it_fills_the_memory(table: Any) -> None:
     zstandard = pytest.importorskip("zstandard")
     zeros = b"y,pred,lower,upper\n" + b"0,0,0,0\n" * 20_000_000
-    for name, data in {"z.csv.zst": zstandard.compress(zeros), "z.csv.gz": gzip.compress(zeros, 9)}.items():
+    for name, data in {
+        "z.csv.zst": zstandard.compress(zeros),
+        "z.csv.gz": gzip.compress(zeros, 9),
+    }.items():
         tracemalloc.start()
         try:
-            with pytest.raises(ValueError, match=rf"{name} would unpack to more than [\d,]+ bytes, so it is refused"):
+            with pytest.raises(
+                ValueError,
+                match=rf"{name} would unpack to more than [\d,]+ bytes, so it is refused",
+            ):
                 table(data, name=name)
             assert tracemalloc.get_traced_memory()[1] < len(zeros) / 4
         finally:
             tracemalloc.stop()
 
 
-def test_what_unpacks_to_more_than_the_memory_allows_is_refused(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_unpacks_to_more_than_the_memory_allows_is_refused(
+    table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     content = os.urandom(30_000).hex().encode()
     monkeypatch.setattr(sources, "room", lambda: 100_000)
     for name, data in packed_in_every_way(b"y\n" + content * 3).items():
-        with pytest.raises((ValueError, MemoryError), match=r"would unpack to more than|larger than half of the free"):
+        with pytest.raises(
+            (ValueError, MemoryError),
+            match=r"would unpack to more than|larger than half of the free",
+        ):
             table(data, name=name)
 
 
@@ -243,7 +280,9 @@ def test_a_fifo_is_read_once_and_works(tmp_path: Path) -> None:
         writer.join(timeout=10)
 
 
-def test_a_pipe_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_larger_than_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     monkeypatch.setattr(sources, "room", lambda: 1000)

@@ -14,14 +14,18 @@ joined = ucc.Intervals.join
 
 def fold(seed: int, n: int, **options: object) -> ucc.Intervals:
     rng = np.random.default_rng(seed)
-    return ucc.Intervals.from_bands(rng.normal(size=n), np.zeros(n), rng.gamma(2, size=n), **options)  # type: ignore[arg-type]
+    return ucc.Intervals.from_bands(
+        rng.normal(size=n), np.zeros(n), rng.gamma(2, size=n), **options
+    )  # type: ignore[arg-type]
 
 
 def test_joined_folds_are_all_rows_in_order() -> None:
     folds = [fold(0, 5), fold(1, 3)]
     whole = joined(folds)
     for name in ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band"):
-        assert_array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in folds]))
+        assert_array_equal(
+            getattr(whole, name), np.concatenate([getattr(part, name) for part in folds])
+        )
     assert whole.symmetric
     assert joined(folds[:1]) is folds[0]
 
@@ -34,7 +38,9 @@ def test_weights_are_joined_as_given_and_missing_ones_count_1() -> None:
 def test_asymmetric_folds_keep_both_sides() -> None:
     one = fold(0, 4)
     other = ucc.Intervals.from_bands(one.y_true, one.y_pred, one.lower_band, 2 * one.upper_band)
-    assert_array_equal(joined([one, other]).upper_band, np.concatenate([one.upper_band, 2 * one.upper_band]))
+    assert_array_equal(
+        joined([one, other]).upper_band, np.concatenate([one.upper_band, 2 * one.upper_band])
+    )
 
 
 def test_raised_and_dropped_rows_are_counted_together() -> None:
@@ -58,14 +64,20 @@ def test_names_tell_which_rows_are_the_same() -> None:
 
 
 def test_bad_folds_are_refused_in_a_sentence() -> None:
-    with pytest.raises(ValueError, match=r"a list of folds must hold at least one Intervals; it is empty\."):
+    with pytest.raises(
+        ValueError, match=r"a list of folds must hold at least one Intervals; it is empty\."
+    ):
         joined([])
     with pytest.raises(TypeError, match=r"a list of folds must hold Intervals; item 1 is int\."):
         joined([fold(0, 2), 3])  # type: ignore[list-item]
     two = ucc.Intervals.from_bands(np.ones((2, 2)), np.zeros((2, 2)), np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"must have the same outputs: fold 1 differs from fold 0\."):
+    with pytest.raises(
+        ValueError, match=r"must have the same outputs: fold 1 differs from fold 0\."
+    ):
         joined([fold(0, 2), two])
-    with pytest.raises(ValueError, match=r"`rows\[1\]` must hold one label per row: 2 labels for 3 rows"):
+    with pytest.raises(
+        ValueError, match=r"`rows\[1\]` must hold one label per row: 2 labels for 3 rows"
+    ):
         row_ids([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])
 
 
@@ -85,6 +97,11 @@ def test_folds_may_be_curves_of_one_kind() -> None:
     parts = [fold(0, 20), fold(1, 30)]
     curves = [ucc.UCC(part, vary="shift") for part in parts]
     whole = ucc.UCC(joined(parts), vary="shift")
-    assert ucc.assess({"m": curves}, coverage=0.8).to_dict() == ucc.assess({"m": whole}, coverage=0.8).to_dict()
-    with pytest.raises(ValueError, match=r"folds of a model must be of one kind, .*; those of 'm' differ"):
+    assert (
+        ucc.assess({"m": curves}, coverage=0.8).to_dict()
+        == ucc.assess({"m": whole}, coverage=0.8).to_dict()
+    )
+    with pytest.raises(
+        ValueError, match=r"folds of a model must be of one kind, .*; those of 'm' differ"
+    ):
         ucc.assess({"m": [curves[0], parts[1]]}, coverage=0.8)

@@ -11,7 +11,11 @@ import pytest
 import uccurve as ucc
 
 DROP = 'Hint: pass missing="drop" to leave such rows out.'
-pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+pd, pl, pa = (
+    pytest.importorskip("pandas"),
+    pytest.importorskip("polars"),
+    pytest.importorskip("pyarrow"),
+)
 
 DATA: dict[str, Any] = {
     "hi": [3.0, 4.0, 5.5],
@@ -46,14 +50,19 @@ def refused(sentence: str, frame: Any, error: type[Exception] = ValueError, **op
 
 def test_every_frame_gives_the_intervals_of_its_columns(make: Any) -> None:
     iv = ucc.Intervals.from_frame(make(DATA), **ROLES, weight="w")
-    plain = ucc.Intervals.from_bounds(DATA["y"], DATA["yhat"], DATA["lo"], DATA["hi"], weight=DATA["w"])
+    plain = ucc.Intervals.from_bounds(
+        DATA["y"], DATA["yhat"], DATA["lo"], DATA["hi"], weight=DATA["w"]
+    )
     for name in ("y_true", "y_pred", "lower", "upper", "weight"):
         np.testing.assert_array_equal(getattr(iv, name), getattr(plain, name))
 
 
 def test_columns_named_after_their_roles_need_no_names(make: Any) -> None:
     data = {"y_true": [1.0], "y_pred": [0.0], "lower": [-1.0], "upper": [2.0]}
-    assert repr(ucc.Intervals.from_frame(make_one(make, data))) == "Intervals(1 row, miss_rate 0, bandwidth 1.5)"
+    assert (
+        repr(ucc.Intervals.from_frame(make_one(make, data)))
+        == "Intervals(1 row, miss_rate 0, bandwidth 1.5)"
+    )
 
 
 def make_one(make: Any, data: dict[str, list[float]]) -> Any:
@@ -92,7 +101,9 @@ def test_null_whole_numbers_are_refused(make: Any) -> None:
 def test_a_missing_column_is_named_with_what_there_is(make: Any) -> None:
     columns = "hi, y, lo, note, yhat, w"
     refused(
-        f"`upper` must name a column of `frame`; got 'bound'. Its columns are {columns}.", make(DATA), upper="bound"
+        f"`upper` must name a column of `frame`; got 'bound'. Its columns are {columns}.",
+        make(DATA),
+        upper="bound",
     )
     refused(
         f"`y_pred` must name a column of `frame`; got 'Yhat'. Its columns are {columns}. Did you mean 'yhat'?",
@@ -100,20 +111,30 @@ def test_a_missing_column_is_named_with_what_there_is(make: Any) -> None:
         y_pred="Yhat",
     )
     refused(
-        f"`weight` must name a column of `frame`; got 'weight'. Its columns are {columns}.", make(DATA), weight="weight"
+        f"`weight` must name a column of `frame`; got 'weight'. Its columns are {columns}.",
+        make(DATA),
+        weight="weight",
     )
 
 
 def test_a_column_of_text_is_refused(make: Any) -> None:
     with pytest.raises(
-        TypeError, match=r"^`lower` must hold numbers; (it|row 0) holds text\. Hint: convert it to float"
+        TypeError,
+        match=r"^`lower` must hold numbers; (it|row 0) holds text\. Hint: convert it to float",
     ):
         ucc.Intervals.from_frame(make(DATA), **{**ROLES, "lower": "note"})
 
 
 def test_an_empty_frame_is_refused() -> None:
-    sentence = "`y_true` must hold at least one row: its shape is (0,). Hint: check earlier filters."
-    for frame in (pd.DataFrame(DATA)[:0], pl.DataFrame(DATA)[:0], pl.LazyFrame(DATA).head(0), pa.table(DATA)[:0]):
+    sentence = (
+        "`y_true` must hold at least one row: its shape is (0,). Hint: check earlier filters."
+    )
+    for frame in (
+        pd.DataFrame(DATA)[:0],
+        pl.DataFrame(DATA)[:0],
+        pl.LazyFrame(DATA).head(0),
+        pa.table(DATA)[:0],
+    ):
         refused(sentence, frame)
 
 
@@ -124,7 +145,11 @@ def test_what_is_no_data_frame_is_refused(frame: Any) -> None:
 
 
 def test_a_series_is_no_data_frame() -> None:
-    refused("`frame` must be a data frame that narwhals supports; got Series.", pl.Series([1.0]), TypeError)
+    refused(
+        "`frame` must be a data frame that narwhals supports; got Series.",
+        pl.Series([1.0]),
+        TypeError,
+    )
 
 
 def test_two_columns_of_one_name_are_refused() -> None:

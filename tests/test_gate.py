@@ -16,14 +16,19 @@ from uccurve.gate import SavedScore, gate
 Z90 = 1.6448536269514722
 
 
-def two_models(seed: int, n: int = 300, *, worse: float = 1.0) -> tuple[Intervals, Intervals, list[str]]:
+def two_models(
+    seed: int, n: int = 300, *, worse: float = 1.0
+) -> tuple[Intervals, Intervals, list[str]]:
     """Two equally good models of the same rows, off centre in opposite ways, and a label; `worse` spoils the second."""
     rng = np.random.default_rng(seed)
     size = np.exp(0.5 * rng.normal(size=n))
     y = rng.normal(size=n) * size
     noise = 0.3 * rng.normal(size=(2, n)) * size
     total = np.sqrt(1 + 0.3**2)  # what the noise of the prediction adds to the error
-    old, new = (Intervals.from_bands(y, noise[i], Z90 * total * size * factor) for i, factor in ((0, 1.0), (1, worse)))
+    old, new = (
+        Intervals.from_bands(y, noise[i], Z90 * total * size * factor)
+        for i, factor in ((0, 1.0), (1, worse))
+    )
     return old, new, [str(label) for label in rng.choice(["a", "b", "c"], n)]
 
 
@@ -84,7 +89,9 @@ def test_numbers_are_those_of_the_scores() -> None:
     coverage, score = gate(old, new, coverage=0.9).checks
     assert_allclose(coverage.value, ucc.coverage_score(new.y_true, new.lower, new.upper))
     assert_allclose(score.value, ucc.interval_score(new.y_true, new.lower, new.upper, alpha=0.1))
-    assert_allclose(score.reference, ucc.interval_score(old.y_true, old.lower, old.upper, alpha=0.1))
+    assert_allclose(
+        score.reference, ucc.interval_score(old.y_true, old.lower, old.upper, alpha=0.1)
+    )
     rows = [
         2 * (iv.lower_band + iv.upper_band) / 2
         + 20 * (np.maximum(iv.lower - iv.y_true, 0) + np.maximum(iv.y_true - iv.upper, 0))
@@ -94,7 +101,9 @@ def test_numbers_are_those_of_the_scores() -> None:
     error = change.std(ddof=1) / len(change) ** 0.5
     scipy = pytest.importorskip("scipy.stats")
     assert_allclose(score.pvalue, scipy.t.sf(change.mean() / error, len(change) - 1), rtol=1e-9)
-    assert_allclose(coverage.pvalue, scipy.binom.cdf(round(coverage.value * 300), 300, 0.9), rtol=1e-9)
+    assert_allclose(
+        coverage.pvalue, scipy.binom.cdf(round(coverage.value * 300), 300, 0.9), rtol=1e-9
+    )
 
 
 def test_a_margin_allows_what_it_says() -> None:
@@ -113,12 +122,18 @@ def test_weights_count_rows_as_often_as_they_say() -> None:
     old, new, _ = two_models(9, n=200, worse=1.3)
     weight = np.array([1, 3] * 100)
     columns = [(iv.y_true, iv.y_pred, iv.lower_band) for iv in (old, new)]
-    weighted = gate(*(Intervals.from_bands(*one, weight=weight) for one in columns), coverage=0.9).checks
+    weighted = gate(
+        *(Intervals.from_bands(*one, weight=weight) for one in columns), coverage=0.9
+    ).checks
     repeated = gate(
-        *(Intervals.from_bands(*(np.repeat(part, weight) for part in one)) for one in columns), coverage=0.9
+        *(Intervals.from_bands(*(np.repeat(part, weight) for part in one)) for one in columns),
+        coverage=0.9,
     ).checks
     for one, other in zip(weighted, repeated, strict=True):
-        assert_allclose([one.value, one.reference, one.difference], [other.value, other.reference, other.difference])
+        assert_allclose(
+            [one.value, one.reference, one.difference],
+            [other.value, other.reference, other.difference],
+        )
 
 
 def test_levels_are_judged_by_the_interval_of_the_promise() -> None:
@@ -141,9 +156,13 @@ def test_a_saved_assessment_is_a_baseline_without_pairs() -> None:
     assert widths[0] > 2 * widths[1]
     assert not gate(baseline, new.calibrated(scale=0.1), coverage=0.9).passed
     assert not gate(baseline, new.calibrated(scale=3), coverage=0.9).passed
-    with pytest.raises(ValueError, match=r"the saved assessment is for a coverage of 0\.9, the gate for 0\.8"):
+    with pytest.raises(
+        ValueError, match=r"the saved assessment is for a coverage of 0\.9, the gate for 0\.8"
+    ):
         SavedScore.of(saved, coverage=0.8)
-    with pytest.raises(ValueError, match="no model 'new' with its score is in the saved assessment"):
+    with pytest.raises(
+        ValueError, match="no model 'new' with its score is in the saved assessment"
+    ):
         SavedScore.of(saved, coverage=0.9, name="new")
     with pytest.raises(ValueError, match="no model None with its score"):
         SavedScore.of({"models": {}}, coverage=0.9)

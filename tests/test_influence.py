@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from uccurve.assess.model import Model
 
 import uccurve as ucc
 from model_rows import SETTINGS
 from uccurve._ramps import Ramps
 from uccurve._vocabulary import SUMMARY, Axes
-from uccurve.assess.model import Model
 from uccurve.evidence import contributions as influence
 from uccurve.evidence.units import Blocks
 
@@ -29,7 +29,11 @@ def asymmetric(weight: np.ndarray) -> ucc.UCC:
 
 def symmetric(weight: np.ndarray) -> ucc.UCC:
     rng = np.random.default_rng(6)
-    return ucc.UCC(ucc.Intervals.from_bands(rng.normal(size=N), np.zeros(N), rng.gamma(2, size=N), weight=weight))
+    return ucc.UCC(
+        ucc.Intervals.from_bands(
+            rng.normal(size=N), np.zeros(N), rng.gamma(2, size=N), weight=weight
+        )
+    )
 
 
 def shifted(weight: np.ndarray) -> ucc.UCC:
@@ -73,7 +77,12 @@ def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> Non
     value = curve(kind).potential_crps()
     assert_allclose(path.mean(rows), value, rtol=1e-12)
     for row in (0, 17, 40):
-        assert_allclose(rows[row] - value, derivative(kind, lambda c: c.potential_crps(), row), rtol=2e-5, atol=1e-7)
+        assert_allclose(
+            rows[row] - value,
+            derivative(kind, lambda c: c.potential_crps(), row),
+            rtol=2e-5,
+            atol=1e-7,
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,7 +122,9 @@ def test_the_constant_band_s_areas_have_their_own_influence(axes: Axes) -> None:
     assert_allclose(path.mean(rows), 2 * flat, rtol=1e-11)
     assert unit > 0
     for row in (5, 30):
-        slope = derivative(asymmetric, lambda c: ucc.UCC(c.intervals.constant()).area(axes=axes), row)
+        slope = derivative(
+            asymmetric, lambda c: ucc.UCC(c.intervals.constant()).area(axes=axes), row
+        )
         assert_allclose(rows[row] - 2 * flat, slope, rtol=2e-5, atol=1e-6)
 
 
@@ -131,10 +142,15 @@ def test_the_interval_of_a_half_width_moves_with_the_unit_of_y(kind: Kind, size:
 
 @pytest.mark.parametrize("kind", [asymmetric, symmetric, shifted])
 @pytest.mark.parametrize("t", [-1.3, 0.1, 0.7, 2.0])
-def test_a_half_width_moves_with_its_quantile_at_the_slope_of_the_curve(kind: Kind, t: float) -> None:
+def test_a_half_width_moves_with_its_quantile_at_the_slope_of_the_curve(
+    kind: Kind, t: float
+) -> None:
     path = curve(kind).path()
     t = t if path.vary == "shift" else abs(t)
-    width, slope = path.at(t)["bandwidth"], (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7
+    width, slope = (
+        path.at(t)["bandwidth"],
+        (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7,
+    )
     none, some = (influence.half_width_influence(path, t, 0.8, sparsity) for sparsity in (0.0, 1.0))
     assert none is not None
     assert some is not None

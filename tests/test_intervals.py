@@ -21,7 +21,9 @@ NAMES = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
 
 def sample() -> ucc.Intervals:
     """Asymmetric, off-centre rows: one on its upper bound, one missed below."""
-    return ucc.Intervals.from_bounds([3.0, 2.0, -9.0], [1.0, 2.5, 5.0], [0.5, 1.0, 3.0], [3.0, 4.0, 5.5])
+    return ucc.Intervals.from_bounds(
+        [3.0, 2.0, -9.0], [1.0, 2.5, 5.0], [0.5, 1.0, 3.0], [3.0, 4.0, 5.5]
+    )
 
 
 def same(one: ucc.Intervals, other: ucc.Intervals) -> None:
@@ -60,18 +62,26 @@ def test_one_band_serves_both_sides() -> None:
 def test_draws_give_their_median_and_central_quantiles() -> None:
     draws = np.array([[0.0, 10.0], [4.0, 50.0], [1.0, 20.0], [3.0, 40.0], [2.0, 30.0]])
     iv = ucc.Intervals.from_samples([1.0, 9.0], draws, level=0.5)
-    assert (iv.y_pred.tolist(), iv.lower.tolist(), iv.upper.tolist()) == ([2.0, 30.0], [1.0, 20.0], [3.0, 40.0])
+    assert (iv.y_pred.tolist(), iv.lower.tolist(), iv.upper.tolist()) == (
+        [2.0, 30.0],
+        [1.0, 20.0],
+        [3.0, 40.0],
+    )
     wide = ucc.Intervals.from_samples([1.0, 9.0], draws, level=0.9)
     np.testing.assert_allclose(wide.lower, np.quantile(draws, 0.05, axis=0), rtol=1e-14)
     np.testing.assert_allclose(wide.upper, np.quantile(draws, 0.95, axis=0), rtol=1e-14)
-    several = ucc.Intervals.from_samples(np.zeros((2, 3)), np.random.default_rng(0).normal(size=(40, 2, 3)))
+    several = ucc.Intervals.from_samples(
+        np.zeros((2, 3)), np.random.default_rng(0).normal(size=(40, 2, 3))
+    )
     assert several.lower.shape == (2, 3)
 
 
 @pytest.mark.parametrize("level", [0.0, 1e-17, 1e-9, 0.3, 1.0])
 def test_the_median_of_draws_lies_between_their_quantiles_at_any_level(level: float) -> None:
     draws = np.random.default_rng(1).normal(size=(30, 500))
-    assert len(ucc.Intervals.from_samples(np.zeros(500), draws, level=level)) == 500  # refused where it did not
+    assert (
+        len(ucc.Intervals.from_samples(np.zeros(500), draws, level=level)) == 500
+    )  # refused where it did not
 
 
 def test_the_callers_draws_are_left_alone() -> None:
@@ -82,7 +92,9 @@ def test_the_callers_draws_are_left_alone() -> None:
     np.testing.assert_array_equal(draws, before)
 
 
-@pytest.mark.parametrize("convert", [list, tuple, np.array, lambda v: np.array(v)[::-1][::-1], np.asfortranarray])
+@pytest.mark.parametrize(
+    "convert", [list, tuple, np.array, lambda v: np.array(v)[::-1][::-1], np.asfortranarray]
+)
 def test_lists_tuples_and_arrays_of_any_stride_are_alike(convert: Callable[[Any], Any]) -> None:
     columns = [3.0, 2.0, -9.0], [1.0, 2.5, 5.0], [0.5, 1.0, 3.0], [3.0, 4.0, 5.5]
     same(ucc.Intervals.from_bounds(*map(convert, columns)), sample())
@@ -91,8 +103,14 @@ def test_lists_tuples_and_arrays_of_any_stride_are_alike(convert: Callable[[Any]
 def test_pandas_is_taken_by_position_whatever_its_index_says() -> None:
     pd = pytest.importorskip("pandas")
     truth = pd.Series([3.0, 2.0, -9.0], index=[2, 0, 1])
-    pred, lower = pd.Series([1.0, 2.5, 5.0], index=[0, 1, 2]), pd.Series([0.5, 1.0, 3.0], index=["c", "b", "a"])
-    same(ucc.Intervals.from_bounds(truth, pred, lower, pd.Series([3.0, 4.0, 5.5], index=[7, 7, 7])), sample())
+    pred, lower = (
+        pd.Series([1.0, 2.5, 5.0], index=[0, 1, 2]),
+        pd.Series([0.5, 1.0, 3.0], index=["c", "b", "a"]),
+    )
+    same(
+        ucc.Intervals.from_bounds(truth, pred, lower, pd.Series([3.0, 4.0, 5.5], index=[7, 7, 7])),
+        sample(),
+    )
 
 
 def test_polars_is_taken_by_position() -> None:
@@ -119,7 +137,12 @@ def test_float32_keeps_its_value_not_its_digits() -> None:
 def test_two_dimensions_are_kept() -> None:
     y = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     iv = ucc.Intervals.from_bands(y, y + 0.5, np.full((2, 3), 2.0), np.full((2, 3), 0.25))
-    assert (iv.lower.shape, iv.upper_band.shape, iv.weight.shape, len(iv)) == ((2, 3), (2, 3), (2, 3), 2)
+    assert (iv.lower.shape, iv.upper_band.shape, iv.weight.shape, len(iv)) == (
+        (2, 3),
+        (2, 3),
+        (2, 3),
+        2,
+    )
     assert repr(iv) == "Intervals(2 rows x 3 outputs, miss_rate 0, bandwidth 1.125)"
 
 
@@ -141,7 +164,9 @@ def test_outputs_share_the_weight_of_their_row() -> None:
 
 
 def test_smaller_and_negative_bands_are_raised_and_counted() -> None:
-    iv = ucc.Intervals.from_bounds([1.0, 2.0, 3.0], [1.0, 5.0, 3.0], [0.0, 1.0, 2.9], [2.0, 4.0, 3.5], min_band=0.5)
+    iv = ucc.Intervals.from_bounds(
+        [1.0, 2.0, 3.0], [1.0, 5.0, 3.0], [0.0, 1.0, 2.9], [2.0, 4.0, 3.5], min_band=0.5
+    )
     assert iv.raised == 2  # the upper band of -1 and the lower one of 0.1
     np.testing.assert_allclose(iv.lower_band, [1.0, 4.0, 0.5], rtol=1e-15)
     assert iv.upper_band.tolist() == [1.0, 0.5, 0.5]
@@ -186,7 +211,10 @@ def test_the_constant_reference_has_the_weighted_mean_half_width() -> None:
 
 
 def test_the_constant_reference_of_zero_bands_is_one() -> None:
-    assert ucc.Intervals.from_bands([1, 2], [1, 5], [0, 0]).constant().lower_band.tolist() == [1.0, 1.0]
+    assert ucc.Intervals.from_bands([1, 2], [1, 5], [0, 0]).constant().lower_band.tolist() == [
+        1.0,
+        1.0,
+    ]
 
 
 def test_calibrated_bands_are_scaled_then_shifted_and_never_negative() -> None:
@@ -206,7 +234,9 @@ def test_calibration_keeps_symmetry_weights_and_counts() -> None:
     np.testing.assert_array_equal(moved.weight, iv.weight)
 
 
-@pytest.mark.parametrize("rows", [slice(1, 3), [1, 2], np.array([1, 2]), [False, True, True], [-2, -1], (1, 2)])
+@pytest.mark.parametrize(
+    "rows", [slice(1, 3), [1, 2], np.array([1, 2]), [False, True, True], [-2, -1], (1, 2)]
+)
 def test_rows_are_chosen_by_slice_mask_or_number(rows: Any) -> None:
     part = sample()[rows]
     assert part.y_true.tolist() == [2.0, -9.0]
@@ -219,7 +249,9 @@ def test_chosen_rows_keep_their_weights_and_symmetry() -> None:
     part = iv[[2, 1, 2]]
     assert part.symmetric
     np.testing.assert_allclose(part.weight, [6 / 14, 2 / 14, 6 / 14], rtol=1e-15)
-    both = ucc.Intervals.from_bands(np.zeros((3, 2)), np.zeros((3, 2)), np.ones((3, 2)), weight=[1, 2, 6])[1:]
+    both = ucc.Intervals.from_bands(
+        np.zeros((3, 2)), np.zeros((3, 2)), np.ones((3, 2)), weight=[1, 2, 6]
+    )[1:]
     np.testing.assert_allclose(both.weight, [[1 / 8, 1 / 8], [3 / 8, 3 / 8]], rtol=1e-15)
 
 
@@ -259,7 +291,9 @@ def test_every_array_is_read_only(make: Callable[[], ucc.Intervals]) -> None:
 
 
 def test_later_changes_of_the_callers_arrays_do_not_reach_in() -> None:
-    columns = [np.array(c) for c in ([3.0, 2.0, -9.0], [1.0, 2.5, 5.0], [0.5, 1.0, 3.0], [3.0, 4.0, 5.5])]
+    columns = [
+        np.array(c) for c in ([3.0, 2.0, -9.0], [1.0, 2.5, 5.0], [0.5, 1.0, 3.0], [3.0, 4.0, 5.5])
+    ]
     weight = np.array([1.0, 1.0, 1.0])
     iv = ucc.Intervals.from_bounds(*columns, weight=weight)
     for array in (*columns, weight):
@@ -274,7 +308,9 @@ def test_the_callers_arrays_stay_writeable_and_as_they_were() -> None:
     band[0] = 3.0
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda iv: pickle.loads(pickle.dumps(iv))])  # noqa: S301
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda iv: pickle.loads(pickle.dumps(iv))]
+)  # noqa: S301
 @pytest.mark.parametrize(
     "iv",
     [
@@ -284,7 +320,9 @@ def test_the_callers_arrays_stay_writeable_and_as_they_were() -> None:
         ucc.Intervals.from_bands(np.zeros((2, 2)), np.ones((2, 2)), np.ones((2, 2)), weight=[1, 3]),
     ],
 )
-def test_copies_and_pickles_are_the_same_intervals(again: Callable[[Any], Any], iv: ucc.Intervals) -> None:
+def test_copies_and_pickles_are_the_same_intervals(
+    again: Callable[[Any], Any], iv: ucc.Intervals
+) -> None:
     other = again(iv)
     same(other, iv)
     assert other.symmetric == iv.symmetric
@@ -301,7 +339,11 @@ def test_intervals_are_equal_to_themselves_only() -> None:
 @pytest.mark.parametrize("side", [-1, 1])
 def test_symmetric_bands_at_a_critical_scale_cover_its_row_on_either_side(side: int) -> None:
     rng = np.random.default_rng(4)
-    y_pred, error, band = rng.normal(size=300), side * rng.lognormal(size=300), rng.lognormal(size=300)
+    y_pred, error, band = (
+        rng.normal(size=300),
+        side * rng.lognormal(size=300),
+        rng.lognormal(size=300),
+    )
     rounded = 0
     for p, z, b in zip(y_pred, error, band, strict=True):
         iv = ucc.Intervals.from_bands([p + z], [p], [b])
@@ -319,7 +361,10 @@ def test_symmetric_bands_at_a_critical_scale_cover_its_row_on_either_side(side: 
 def fold(start: int, stop: int, **changes: Any) -> ucc.Intervals:
     """Some rows of one data set, whose bands differ on both sides."""
     rng = np.random.default_rng(7)
-    columns = {name: rng.lognormal(size=10)[start:stop] for name in ("y_true", "y_pred", "lower_band", "upper_band")}
+    columns = {
+        name: rng.lognormal(size=10)[start:stop]
+        for name in ("y_true", "y_pred", "lower_band", "upper_band")
+    }
     return ucc.Intervals.from_bands(**{**columns, **changes})
 
 
@@ -363,7 +408,9 @@ def test_joined_folds_are_symmetric_where_all_are_and_count_what_was_raised() ->
 
 
 def test_joined_folds_of_several_outputs_keep_their_shape() -> None:
-    two = ucc.Intervals.from_bands(np.zeros((2, 3)), np.ones((2, 3)), np.ones((2, 3)), weight=[1, 3])
+    two = ucc.Intervals.from_bands(
+        np.zeros((2, 3)), np.ones((2, 3)), np.ones((2, 3)), weight=[1, 3]
+    )
     both = ucc.Intervals.join([two, two])
     assert both.y_true.shape == (4, 3)
     np.testing.assert_allclose(both.weight, np.repeat([1, 3, 1, 3], 3).reshape(4, 3) / 24)
@@ -381,7 +428,9 @@ def test_joined_folds_of_several_outputs_keep_their_shape() -> None:
         ),
     ],
 )
-def test_what_cannot_be_joined_is_refused(parts: Any, error: type[Exception], sentence: str) -> None:
+def test_what_cannot_be_joined_is_refused(
+    parts: Any, error: type[Exception], sentence: str
+) -> None:
     with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
         ucc.Intervals.join(parts)
 
@@ -402,14 +451,18 @@ def test_rows_are_flat_weighted_and_in_one_unit() -> None:
 
 
 @pytest.mark.parametrize("power", [-1000, 900])
-def test_rows_near_the_ends_of_float64_are_brought_to_a_power_of_two_without_rounding(power: int) -> None:
+def test_rows_near_the_ends_of_float64_are_brought_to_a_power_of_two_without_rounding(
+    power: int,
+) -> None:
     near, far = fold(0, 6), 2.0**power
     moved = ucc.Intervals.from_bands(
         *(getattr(near, name) * far for name in ("y_true", "y_pred", "lower_band", "upper_band"))
     )
     rows, expected = ScalePath.of(moved), ScalePath.of(near)
     for name in ("error", "lower_band", "upper_band"):
-        np.testing.assert_array_equal(getattr(rows, name) * (rows.unit / far), getattr(expected, name))
+        np.testing.assert_array_equal(
+            getattr(rows, name) * (rows.unit / far), getattr(expected, name)
+        )
     assert max(rows.error.max(), rows.lower_band.max(), rows.upper_band.max()) < 2.0**500
     symmetric = ScalePath.of(ucc.Intervals.from_bands([far], [0.0], [far]))
     assert symmetric.lower_band is symmetric.upper_band
@@ -419,8 +472,12 @@ def test_rows_near_the_ends_of_float64_are_brought_to_a_power_of_two_without_rou
 def test_a_constant_band_with_two_sides_keeps_the_mean_of_each() -> None:
     iv = fold(0, 6, weight=[1, 2, 3, 1, 0, 1])
     one, two = iv.constant(), iv.constant(symmetric=False)
-    np.testing.assert_allclose(two.lower_band, np.average(iv.lower_band, weights=iv.weight), rtol=1e-15)
-    np.testing.assert_allclose(two.upper_band, np.average(iv.upper_band, weights=iv.weight), rtol=1e-15)
+    np.testing.assert_allclose(
+        two.lower_band, np.average(iv.lower_band, weights=iv.weight), rtol=1e-15
+    )
+    np.testing.assert_allclose(
+        two.upper_band, np.average(iv.upper_band, weights=iv.weight), rtol=1e-15
+    )
     assert not two.symmetric
     assert one.symmetric
     np.testing.assert_allclose(one.lower_band, (two.lower_band + two.upper_band) / 2, rtol=1e-15)
@@ -437,5 +494,7 @@ def test_a_constant_band_of_nothing_is_one() -> None:
     flat = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 0.0])
     assert flat.constant().lower_band.tolist() == [1.0, 1.0]
     assert flat.constant(symmetric=False).upper_band.tolist() == [1.0, 1.0]
-    half = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 0.0], [1.0, 3.0]).constant(symmetric=False)
+    half = ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.0, 0.0], [1.0, 3.0]).constant(
+        symmetric=False
+    )
     assert (half.lower_band.tolist(), half.upper_band.tolist()) == ([0.0, 0.0], [2.0, 2.0])

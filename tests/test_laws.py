@@ -23,7 +23,9 @@ CONTINUOUS = [metric for metric in METRICS if metric != "miss_rate"]
 
 def bands(data: Data, **changes: Any) -> ucc.Intervals:
     """The intervals of the data with some columns replaced."""
-    columns: dict[str, Any] = {field.name: getattr(data, field.name) for field in fields(data)} | changes
+    columns: dict[str, Any] = {
+        field.name: getattr(data, field.name) for field in fields(data)
+    } | changes
     return ucc.Intervals.from_bands(**columns)
 
 
@@ -40,12 +42,18 @@ def assert_same_rate(found: Any, expected: Any, data: Data) -> None:
     """Equal as counts are; sums of weights with decimals may differ by the order they are added in."""
     whole = data.weight is None or all(weight.is_integer() for weight in data.weight)
     eps = float(np.finfo(float).eps)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=0 if whole else 4 * eps * (1 + isqrt(len(data.y_true))))
+    np.testing.assert_allclose(
+        found, expected, rtol=0, atol=0 if whole else 4 * eps * (1 + isqrt(len(data.y_true)))
+    )
 
 
 def span(data: Data) -> float:
     """The size of errors, bands, and bands stretched to the end of the curve: what rounding is measured against."""
-    sizes = np.abs(np.subtract(data.y_true, data.y_pred)), np.asarray(data.lower_band), np.asarray(data.upper_band)
+    sizes = (
+        np.abs(np.subtract(data.y_true, data.y_pred)),
+        np.asarray(data.lower_band),
+        np.asarray(data.upper_band),
+    )
     last = curve(data.intervals()).points().scale[-1]
     return 1.0 + float(max(np.max(sizes[0]), (1 + last) * max(np.max(sizes[1]), np.max(sizes[2]))))
 
@@ -58,7 +66,9 @@ def area_span(data: Data, pair: tuple[str, str]) -> float:
 
 
 @given(data=mixed(10), vary=varies, pair=pairs, seed=st.integers(0, 99))
-def test_the_order_of_the_rows_does_not_matter(data: Data, vary: str, pair: tuple[str, str], seed: int) -> None:
+def test_the_order_of_the_rows_does_not_matter(
+    data: Data, vary: str, pair: tuple[str, str], seed: int
+) -> None:
     order = np.random.default_rng(seed).permutation(len(data.y_true))
     columns = {field.name: getattr(data, field.name) for field in fields(data)}
     moved = {name: column and np.take(column, order) for name, column in columns.items()}
@@ -69,13 +79,20 @@ def test_the_order_of_the_rows_does_not_matter(data: Data, vary: str, pair: tupl
     np.testing.assert_array_equal(getattr(mine.points(), vary), getattr(theirs.points(), vary))
 
 
-@given(data=dyadic(6, weighted=False), vary=varies, pair=pairs, counts=st.tuples(*[st.integers(0, 3)] * 6))
+@given(
+    data=dyadic(6, weighted=False),
+    vary=varies,
+    pair=pairs,
+    counts=st.tuples(*[st.integers(0, 3)] * 6),
+)
 def test_a_whole_weight_is_the_row_repeated(
     data: Data, vary: str, pair: tuple[str, str], counts: tuple[int, ...]
 ) -> None:
     times = np.array(counts[: len(data.y_true)])
     assume(times.any())
-    repeated = {field.name: np.repeat(getattr(data, field.name), times) for field in fields(data)[:4]}
+    repeated = {
+        field.name: np.repeat(getattr(data, field.name), times) for field in fields(data)[:4]
+    }
     weighted, longer = curve(bands(data, weight=times), vary), curve(bands(data, **repeated), vary)
     assert_same(weighted.area(axes=pair), longer.area(axes=pair), area_span(data, pair))
     for ours, theirs in zip(weighted.points(axes=pair).x, longer.points(axes=pair).x, strict=True):
@@ -87,39 +104,77 @@ def test_a_whole_weight_is_the_row_repeated(
 def test_a_change_of_the_unit_of_y_scales_all_but_the_miss_rate(
     data: Data, vary: str, pair: tuple[str, str], factor: float
 ) -> None:
-    times = {field.name: np.multiply(getattr(data, field.name), factor) for field in fields(data)[:4]}
+    times = {
+        field.name: np.multiply(getattr(data, field.name), factor) for field in fields(data)[:4]
+    }
     mine, theirs = curve(data.intervals(), vary), curve(bands(data, **times), vary)
     powers = sum(metric != "miss_rate" for metric in pair)
-    assert_same(theirs.area(axes=pair) / factor**powers, mine.area(axes=pair), area_span(data, pair))
-    assert_same(mine.area(axes=pair, unit=1 / factor) / factor**powers, mine.area(axes=pair), area_span(data, pair))
+    assert_same(
+        theirs.area(axes=pair) / factor**powers, mine.area(axes=pair), area_span(data, pair)
+    )
+    assert_same(
+        mine.area(axes=pair, unit=1 / factor) / factor**powers,
+        mine.area(axes=pair),
+        area_span(data, pair),
+    )
     assert_same(theirs.area(axes=pair, unit=factor), mine.area(axes=pair), area_span(data, pair))
 
 
-@given(data=dyadic(8), vary=varies, pair=pairs, power=st.sampled_from([-900, -600, 600, 900]), named=st.booleans())
+@given(
+    data=dyadic(8),
+    vary=varies,
+    pair=pairs,
+    power=st.sampled_from([-900, -600, 600, 900]),
+    named=st.booleans(),
+)
 def test_a_unit_brings_tiny_and_huge_data_back_to_size(
     data: Data, vary: str, pair: tuple[str, str], power: int, named: bool
 ) -> None:
     factor = 2.0**power  # no rounding: the answers are those of the data before
-    times = {field.name: np.multiply(getattr(data, field.name), factor) for field in fields(data)[:4]}
+    times = {
+        field.name: np.multiply(getattr(data, field.name), factor) for field in fields(data)[:4]
+    }
     mine, theirs = curve(data.intervals(), vary), curve(bands(data, **times), vary)
-    assume(not named or np.ptp(np.extract(data.weight or np.ones(len(data.y_true)), data.y_true)) > 0)
-    found, expected = (c.area(axes=pair, unit="std" if named else one) for c, one in ((theirs, factor), (mine, 1.0)))
+    assume(
+        not named or np.ptp(np.extract(data.weight or np.ones(len(data.y_true)), data.y_true)) > 0
+    )
+    found, expected = (
+        c.area(axes=pair, unit="std" if named else one)
+        for c, one in ((theirs, factor), (mine, 1.0))
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @given(data=mixed(8), vary=varies, pair=pairs)
-def test_mirrored_data_with_swapped_bands_gives_the_same_curve(data: Data, vary: str, pair: tuple[str, str]) -> None:
-    y = np.where(np.equal(data.y_true, data.y_pred), np.add(data.y_pred, 0.25), data.y_true)  # no error has no side
+def test_mirrored_data_with_swapped_bands_gives_the_same_curve(
+    data: Data, vary: str, pair: tuple[str, str]
+) -> None:
+    y = np.where(
+        np.equal(data.y_true, data.y_pred), np.add(data.y_pred, 0.25), data.y_true
+    )  # no error has no side
     mirror = bands(
-        data, y_true=-y, y_pred=np.negative(data.y_pred), lower_band=data.upper_band, upper_band=data.lower_band
+        data,
+        y_true=-y,
+        y_pred=np.negative(data.y_pred),
+        lower_band=data.upper_band,
+        upper_band=data.lower_band,
     )
-    mine, theirs = curve(bands(data, y_true=y), vary).points(axes=pair), curve(mirror, vary).points(axes=pair)
-    for ours, other in ((mine.x, theirs.x), (mine.y, theirs.y), (getattr(mine, vary), getattr(theirs, vary))):
+    mine, theirs = (
+        curve(bands(data, y_true=y), vary).points(axes=pair),
+        curve(mirror, vary).points(axes=pair),
+    )
+    for ours, other in (
+        (mine.x, theirs.x),
+        (mine.y, theirs.y),
+        (getattr(mine, vary), getattr(theirs, vary)),
+    ):
         np.testing.assert_array_equal(ours, other)
 
 
 @given(data=mixed(8), pair=pairs, factor=st.sampled_from([0.5, 3.0, 10.0]))
-def test_rescaled_bands_move_the_operating_point_but_no_area(data: Data, pair: tuple[str, str], factor: float) -> None:
+def test_rescaled_bands_move_the_operating_point_but_no_area(
+    data: Data, pair: tuple[str, str], factor: float
+) -> None:
     iv = data.intervals()
     mine, theirs = curve(iv), curve(iv.calibrated(scale=factor))
     assert_same(theirs.area(axes=pair), mine.area(axes=pair), area_span(data, pair))
@@ -144,8 +199,14 @@ def test_bands_shifted_outward_move_the_operating_point_but_no_area_of_the_shift
 def test_a_row_without_weight_takes_no_part(data: Data, vary: str) -> None:
     weight = data.weight or (1.0,) * len(data.y_true)
     extra = {"y_true": 1e9, "y_pred": 0.0, "lower_band": 1e8, "upper_band": 0.0}
-    more = bands(data, **{name: (*getattr(data, name), value) for name, value in extra.items()}, weight=(*weight, 0.0))
-    np.testing.assert_array_equal(curve(more, vary).points().x, curve(bands(data, weight=weight), vary).points().x)
+    more = bands(
+        data,
+        **{name: (*getattr(data, name), value) for name, value in extra.items()},
+        weight=(*weight, 0.0),
+    )
+    np.testing.assert_array_equal(
+        curve(more, vary).points().x, curve(bands(data, weight=weight), vary).points().x
+    )
     with_it, without = curve(more, vary), curve(data.intervals(), vary)
     for pair in PAIRS:
         assert_same(with_it.area(axes=pair), without.area(axes=pair), area_span(data, pair))
@@ -178,7 +239,9 @@ def test_partial_areas_add_up_to_the_whole(
 
 
 @given(data=mixed(8, never=True), vary=varies, pair=pairs)
-def test_every_metric_is_monotone_and_never_negative(data: Data, vary: str, pair: tuple[str, str]) -> None:
+def test_every_metric_is_monotone_and_never_negative(
+    data: Data, vary: str, pair: tuple[str, str]
+) -> None:
     points = curve(data.intervals(), vary).points(axes=pair)
     for metric, drawn in zip(pair, (points.x, points.y), strict=True):
         assert np.all(drawn >= 0)
@@ -196,12 +259,16 @@ def test_everything_is_covered_at_the_end_of_the_curve(data: Data, vary: str) ->
 
 
 @given(data=mixed(8), vary=varies)
-def test_every_pair_of_axes_gives_a_positive_area_where_both_axes_move(data: Data, vary: str) -> None:
+def test_every_pair_of_axes_gives_a_positive_area_where_both_axes_move(
+    data: Data, vary: str
+) -> None:
     c = curve(data.intervals(), vary)
     for x, y in PAIRS:
         points = c.points(axes=(x, y))
         assert c.area(axes=(x, y)) >= 0.0
-        counted = points.y[1:] if x == "miss_rate" else points.y[:-1]  # a jump counts what follows it
+        counted = (
+            points.y[1:] if x == "miss_rate" else points.y[:-1]
+        )  # a jump counts what follows it
         if np.ptp(points.x) > 1e-9 and np.min(counted, initial=np.inf) > 1e-9:
             assert c.area(axes=(x, y)) > 0.0
 
@@ -234,7 +301,9 @@ def test_find_returns_to_every_attained_miss_rate(data: Data, vary: str) -> None
 
 
 @given(data=mixed(8), vary=varies, metric=st.sampled_from(CONTINUOUS), part=st.floats(0.01, 0.99))
-def test_find_then_at_returns_the_level_asked_for(data: Data, vary: str, metric: str, part: float) -> None:
+def test_find_then_at_returns_the_level_asked_for(
+    data: Data, vary: str, metric: str, part: float
+) -> None:
     c = curve(data.intervals(), vary)
     levels = attained(c, metric)
     goal = float(levels[0] + part * (levels[-1] - levels[0]))
@@ -244,7 +313,9 @@ def test_find_then_at_returns_the_level_asked_for(data: Data, vary: str, metric:
 
 
 @given(data=real(8), vary=varies, metric=st.sampled_from(CONTINUOUS))
-def test_find_reaches_every_level_the_curve_itself_reports(data: Data, vary: str, metric: str) -> None:
+def test_find_reaches_every_level_the_curve_itself_reports(
+    data: Data, vary: str, metric: str
+) -> None:
     c = curve(data.intervals(), vary)
     points = c.points(axes=(metric, "miss_rate"))
     for t, goal in zip(getattr(points, vary), points.x, strict=True):
@@ -258,7 +329,11 @@ def test_find_reaches_every_level_the_curve_itself_reports(data: Data, vary: str
 def test_find_returns_exactly_to_every_vertex_whose_level_is_new(vary: str, metric: str) -> None:
     rng = np.random.default_rng(7)
     for _ in range(60):  # many small sets: an interpolated place is off by an ulp in a few only
-        error, below, above = rng.integers(-12, 13, 5) / 4, rng.integers(1, 11, 5) / 4, rng.integers(1, 11, 5) / 4
+        error, below, above = (
+            rng.integers(-12, 13, 5) / 4,
+            rng.integers(1, 11, 5) / 4,
+            rng.integers(1, 11, 5) / 4,
+        )
         c = curve(ucc.Intervals.from_bands(error, np.zeros(5), below, above), vary)
         points = c.points(axes=(metric, "miss_rate"))
         for i in np.flatnonzero(np.abs(np.diff(points.x)) > 1e-9) + 1:
@@ -267,8 +342,15 @@ def test_find_returns_exactly_to_every_vertex_whose_level_is_new(vary: str, metr
             assert found.miss_rate == points.y[i]
 
 
-@given(data=mixed(8), vary=varies, metric=st.sampled_from(["bandwidth", "overshoot"]), by=st.floats(0.01, 100.0))
-def test_find_goes_on_beyond_the_end_of_the_curve(data: Data, vary: str, metric: str, by: float) -> None:
+@given(
+    data=mixed(8),
+    vary=varies,
+    metric=st.sampled_from(["bandwidth", "overshoot"]),
+    by=st.floats(0.01, 100.0),
+)
+def test_find_goes_on_beyond_the_end_of_the_curve(
+    data: Data, vary: str, metric: str, by: float
+) -> None:
     c = curve(data.intervals(), vary)
     last = float(getattr(c.points(), vary)[-1])
     assume(data.weight is None and c.at(last + 1.0).overshoot > c.at(last).overshoot)
@@ -279,7 +361,9 @@ def test_find_goes_on_beyond_the_end_of_the_curve(data: Data, vary: str, metric:
 
 
 @given(data=mixed(8), by=st.floats(0.01, 100.0))
-def test_find_goes_on_to_every_excess_beyond_the_end_of_a_shift_curve(data: Data, by: float) -> None:
+def test_find_goes_on_to_every_excess_beyond_the_end_of_a_shift_curve(
+    data: Data, by: float
+) -> None:
     c = curve(data.intervals(), "shift")
     goal = c.at(float(c.points().shift[-1])).excess + by
     found = c.find(excess=goal)
@@ -309,11 +393,15 @@ def test_the_miss_rate_at_scale_one_is_exactly_that_of_the_delivered_bounds(data
 
 
 @given(data=real(10), goal=st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.8]), vary=varies)
-def test_calibrated_bounds_keep_exactly_the_miss_rate_that_was_found(data: Data, goal: float, vary: str) -> None:
+def test_calibrated_bounds_keep_exactly_the_miss_rate_that_was_found(
+    data: Data, goal: float, vary: str
+) -> None:
     iv = data.intervals()
     found = curve(iv, vary).find(miss_rate=goal)
     shipped = iv.calibrated(scale=found.scale, shift=found.shift)
-    delivered = ucc.miss_rate_score(shipped.y_true, shipped.lower, shipped.upper, sample_weight=data.weight)
+    delivered = ucc.miss_rate_score(
+        shipped.y_true, shipped.lower, shipped.upper, sample_weight=data.weight
+    )
     assert_same_rate(curve(shipped).at(1.0).miss_rate, delivered, data)
     assert_same_rate(delivered, found.miss_rate, data)
 
@@ -326,14 +414,19 @@ def test_an_observation_on_its_bound_is_covered_however_the_bound_was_rounded(da
         assert curve(iv).at(1.0).miss_rate == 0.0
         assert curve(iv).find(miss_rate=0.0).scale <= 1.0
     outside = np.nextafter(upper, np.inf)
-    assert curve(ucc.Intervals.from_bounds(outside, data.y_pred, lower, upper)).at(1.0).miss_rate == 1.0
+    assert (
+        curve(ucc.Intervals.from_bounds(outside, data.y_pred, lower, upper)).at(1.0).miss_rate
+        == 1.0
+    )
 
 
 # ---- constant bands
 
 
 @given(data=dyadic(10), pair=pairs)
-def test_scale_and_shift_draw_the_same_curve_for_a_constant_band(data: Data, pair: tuple[str, str]) -> None:
+def test_scale_and_shift_draw_the_same_curve_for_a_constant_band(
+    data: Data, pair: tuple[str, str]
+) -> None:
     flat = bands(data, lower_band=np.full(len(data.y_true), 2.0), upper_band=None)
     by_scale, by_shift = curve(flat), curve(flat, "shift")
     for within in ({}, {"bandwidth": (0.3, 1.7)}):
@@ -359,7 +452,9 @@ def test_the_regression_error_characteristic_is_the_curve_of_a_constant_band(dat
 
 
 @given(data=mixed(8), vary=varies, pair=pairs)
-def test_a_constant_band_gains_nothing_over_itself(data: Data, vary: str, pair: tuple[str, str]) -> None:
+def test_a_constant_band_gains_nothing_over_itself(
+    data: Data, vary: str, pair: tuple[str, str]
+) -> None:
     flat = curve(data.intervals().constant(), vary)
     assume(flat.area(axes=pair) > 1e-6 * area_span(data, pair))
     assert_same(flat.gain(axes=pair), 0.0)

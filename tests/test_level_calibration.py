@@ -19,14 +19,20 @@ LEVELS = (0.5, 0.8, 0.95)
 
 def normal_levels(y: Array, mean: Array, std: Array) -> dict[float, ucc.Intervals]:
     """Intervals of a normal distribution."""
-    return {level: ucc.Intervals.from_bands(y, mean, std * stats.norm.ppf((1 + level) / 2)) for level in LEVELS}
+    return {
+        level: ucc.Intervals.from_bands(y, mean, std * stats.norm.ppf((1 + level) / 2))
+        for level in LEVELS
+    }
 
 
 def skewed(seed: int, n: int = 400, weight: bool = False) -> dict[float, ucc.Intervals]:
     """Nested asymmetric intervals with weights and tied observations."""
     rng = np.random.default_rng(seed)
     y, mean = np.round(rng.gamma(2, 2, n), 1), np.full(n, 3.0)
-    bands = np.cumsum(rng.uniform(0.1, 2, (3, n)), axis=0), np.cumsum(rng.uniform(0.1, 3, (3, n)), axis=0)
+    bands = (
+        np.cumsum(rng.uniform(0.1, 2, (3, n)), axis=0),
+        np.cumsum(rng.uniform(0.1, 3, (3, n)), axis=0),
+    )
     weights = rng.uniform(0, 2, n) if weight else None
     return {
         level: ucc.Intervals.from_bands(y, mean, low, high, weight=weights)
@@ -41,7 +47,15 @@ def test_a_level_is_assessed_as_its_own_interval_would_be(weight: bool) -> None:
     assert [one.level for one in row.levels] == sorted(levels_model["m"])
     for one in row.levels:
         alone = ucc.assess(levels[one.level], coverage=one.level).rows[0]
-        for field in ("coverage", "coverage_low", "coverage_high", "promise", "missed_above", "missed_below", "scale"):
+        for field in (
+            "coverage",
+            "coverage_low",
+            "coverage_high",
+            "promise",
+            "missed_above",
+            "missed_below",
+            "scale",
+        ):
             assert getattr(one, field) == getattr(alone, field), field
         assert one.half_width == pytest.approx(alone.bandwidth, rel=1e-14)
 
@@ -63,7 +77,9 @@ def test_blocks_widen_the_interval_of_each_level() -> None:
     n, block = 600, np.arange(600) // 20
     y = np.repeat(rng.normal(size=30), 20) + 0.1 * rng.normal(size=n)
     levels = normal_levels(y, np.zeros(n), np.ones(n))
-    free, dependent = (ucc.assess({"m": levels}, block=given)["m"].levels for given in (None, block))
+    free, dependent = (
+        ucc.assess({"m": levels}, block=given)["m"].levels for given in (None, block)
+    )
     for one, two in zip(free, dependent, strict=True):
         assert two.coverage_high - two.coverage_low > 1.5 * (one.coverage_high - one.coverage_low)
 
@@ -74,7 +90,9 @@ def test_the_pit_counts_observations_between_quantiles() -> None:
     found = pit({0.5: inner, 0.9: outer}, Blocks.of(inner), 0.95)
     assert_allclose(found.edges, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1])
     counts = np.array(found.density) * np.diff(found.edges) * 8
-    assert_allclose(counts, [1, 1, 1.5, 2.5, 1, 1])  # 0.0 lies on the median and counts half on either side
+    assert_allclose(
+        counts, [1, 1, 1.5, 2.5, 1, 1]
+    )  # 0.0 lies on the median and counts half on either side
 
 
 def test_the_pit_of_a_calibrated_model_is_flat_within_its_band_in_95_percent_of_samples() -> None:
@@ -102,12 +120,22 @@ def test_wis_is_that_of_the_score_function_and_its_parts_add_up(weight: bool) ->
     levels = skewed(6, weight=weight)
     row = ucc.assess({"m": levels}, coverage=0.9)["m"]
     first = levels[0.5]
-    lower, upper = (np.stack([getattr(levels[level], side) for level in LEVELS], axis=1) for side in ("lower", "upper"))
+    lower, upper = (
+        np.stack([getattr(levels[level], side) for level in LEVELS], axis=1)
+        for side in ("lower", "upper")
+    )
     expected = ucc.wis_score(
-        first.y_true, first.y_pred, lower, upper, levels=LEVELS, sample_weight=first.weight if weight else None
+        first.y_true,
+        first.y_pred,
+        lower,
+        upper,
+        levels=LEVELS,
+        sample_weight=first.weight if weight else None,
     )
     assert row.wis == pytest.approx(expected, rel=1e-12)
-    assert row.wis == pytest.approx(row.wis_dispersion + row.wis_underprediction + row.wis_overprediction, rel=1e-12)
+    assert row.wis == pytest.approx(
+        row.wis_dispersion + row.wis_underprediction + row.wis_overprediction, rel=1e-12
+    )
     assert row.wis_low < row.wis < row.wis_high
 
 
@@ -121,7 +149,9 @@ def test_the_potential_wis_has_each_level_at_its_best_factor(weight: bool) -> No
     scaled = {level: iv.calibrated(scale=best[level]) for level, iv in levels.items()}
     rows = wis_rows(scaled).score
     carrying = levels[0.5].weight > 0
-    assert row.potential_wis == pytest.approx(np.average(rows, weights=levels[0.5].weight[carrying]), rel=1e-10)
+    assert row.potential_wis == pytest.approx(
+        np.average(rows, weights=levels[0.5].weight[carrying]), rel=1e-10
+    )
     assert row.potential_wis <= row.wis
 
 
@@ -147,12 +177,17 @@ def test_a_note_says_whether_own_levels_or_multiples_of_one_do_better() -> None:
     y, mean = rng.exponential(1, n), np.full(n, np.log(2))
     own = {
         level: ucc.Intervals.from_bounds(
-            y, mean, np.full(n, stats.expon.ppf((1 - level) / 2)), np.full(n, stats.expon.ppf((1 + level) / 2))
+            y,
+            mean,
+            np.full(n, stats.expon.ppf((1 - level) / 2)),
+            np.full(n, stats.expon.ppf((1 + level) / 2)),
         )
         for level in (0.2, 0.5, 0.8, 0.95)
     }
     notes = ucc.assess({"m": own}, coverage=0.95).notes
-    assert any("its own levels do better than multiples of its 95% interval" in note for note in notes)
+    assert any(
+        "its own levels do better than multiples of its 95% interval" in note for note in notes
+    )
 
 
 def test_one_row_per_model_whatever_its_levels_and_all_of_it_in_json() -> None:
@@ -170,7 +205,11 @@ def test_one_row_per_model_whatever_its_levels_and_all_of_it_in_json() -> None:
 def test_pictures_show_levels_and_pit() -> None:
     found = ucc.assess({"many": skewed(11), "one": skewed(11)[0.8]}, coverage=0.8)
     (ax,) = found.plot("calibration").axes
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["calibrated", "many", "one"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "calibrated",
+        "many",
+        "one",
+    ]
     (ax,) = found.plot("pit").axes
     row = found["many"].pit
     assert row is not None
@@ -181,7 +220,9 @@ def test_pictures_show_levels_and_pit() -> None:
 
 def test_pictures_of_levels_are_drawn_where_they_are_asked_to_be() -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
-    found = ucc.assess({"m": skewed(11), "n": {level: iv.calibrated(scale=2) for level, iv in skewed(11).items()}})
+    found = ucc.assess(
+        {"m": skewed(11), "n": {level: iv.calibrated(scale=2) for level, iv in skewed(11).items()}}
+    )
     row = found.ranking[0]
     assert row.pit is not None
     figure, (left, right) = plt.subplots(1, 2)

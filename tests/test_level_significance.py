@@ -25,14 +25,22 @@ def two_models(n: int = 60, seed: int = 0, *, alike: bool = False) -> tuple[UCC,
     size, other = np.exp(rng.normal(size=(2, n)) / 2)
     y, p = size * rng.laplace(size=n), np.zeros(n)
     skew = rng.uniform(0.8, 1.2, n)
-    good = {q: Intervals.from_bands(y, p, -np.log(1 - q) * size, -np.log(1 - q) * size * skew) for q in (0.2, 0.5, 0.9)}
+    good = {
+        q: Intervals.from_bands(y, p, -np.log(1 - q) * size, -np.log(1 - q) * size * skew)
+        for q in (0.2, 0.5, 0.9)
+    }
     guess = size if alike else other
-    rest = {q: Intervals.from_bands(y, p, 4 * q * guess * skew[::-1], 4 * q**2 * guess) for q in (0.3, 0.8)}
+    rest = {
+        q: Intervals.from_bands(y, p, 4 * q * guess * skew[::-1], 4 * q**2 * guess)
+        for q in (0.3, 0.8)
+    }
     return UCC.from_levels(good), UCC.from_levels(rest)
 
 
 def of_rows(curve: UCC, rows: Any) -> UCC:
-    return UCC.from_levels({level: iv[rows] for level, iv in zip(curve.levels, curve._levels, strict=True)})
+    return UCC.from_levels(
+        {level: iv[rows] for level, iv in zip(curve.levels, curve._levels, strict=True)}
+    )
 
 
 # ---- sums and curves say the same
@@ -54,7 +62,9 @@ def from_sums(curve: UCC, statistic: Statistic, counts: Any) -> Any:
 
 
 @given(nested(), st.sampled_from(CLOSED + OPEN), st.sampled_from(["area", "crps"]))
-def test_sums_over_rows_give_the_curve_of_rows_drawn_several_times(data: Nested, axes: Any, asked: Any) -> None:
+def test_sums_over_rows_give_the_curve_of_rows_drawn_several_times(
+    data: Nested, axes: Any, asked: Any
+) -> None:
     curve = data.curve()
     path = curve.path()
     if path.has_uncoverable_rows and asked == "area":
@@ -63,20 +73,32 @@ def test_sums_over_rows_give_the_curve_of_rows_drawn_several_times(data: Nested,
     kept = np.flatnonzero(curve.intervals.weight)
     counts = np.random.default_rng(0).integers(0, 3, size=(4, len(kept))).astype(float)
     counts[:, 0] += 1.0
-    expected = [statistic.value(of_rows(curve, np.repeat(kept, line.astype(int)))) for line in counts]
-    size = 1 + path.error.max() ** 2 + curve.intervals.upper_band.max() ** 2 + curve.intervals.lower_band.max() ** 2
+    expected = [
+        statistic.value(of_rows(curve, np.repeat(kept, line.astype(int)))) for line in counts
+    ]
+    size = (
+        1
+        + path.error.max() ** 2
+        + curve.intervals.upper_band.max() ** 2
+        + curve.intervals.lower_band.max() ** 2
+    )
     found = from_sums(curve, statistic, counts)
     assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * size * (1 + path.end))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_each_resample_is_the_statistic_of_rows_drawn_with_replacement(options: dict[str, Any]) -> None:
+def test_each_resample_is_the_statistic_of_rows_drawn_with_replacement(
+    options: dict[str, Any],
+) -> None:
     curve, _ = two_models(n=25)
     given = {name: value for name, value in options.items() if name != "asked"}
     found = bootstrap(curve, statistic=options["asked"], seed=3, n_resamples=20, **given)
     statistic = Statistic.of(curve, options["asked"], **given)
     counts = Units(curve.intervals, None, 3).counts(20)
-    expected = [statistic.value(of_rows(curve, np.repeat(np.arange(25), line.astype(int)))) for line in counts]
+    expected = [
+        statistic.value(of_rows(curve, np.repeat(np.arange(25), line.astype(int))))
+        for line in counts
+    ]
     assert_allclose(found.distribution, expected, rtol=1e-9, atol=1e-11)
     assert_allclose(found.estimate, statistic.value(curve), rtol=1e-12)
 
@@ -87,8 +109,15 @@ def test_a_coverage_asks_for_the_interval_of_that_level(statistic: Any) -> None:
     curve, _ = two_models(n=30)
     for coverage in (0.6, 0.95):
         level = curve.intervals_at(level=min(coverage, 0.9))
-        options: dict[str, Any] = {"statistic": statistic, "coverage": coverage, "n_resamples": 50, "seed": 2}
-        assert_array_equal(bootstrap(curve, **options).distribution, bootstrap(level, **options).distribution)
+        options: dict[str, Any] = {
+            "statistic": statistic,
+            "coverage": coverage,
+            "n_resamples": 50,
+            "seed": 2,
+        }
+        assert_array_equal(
+            bootstrap(curve, **options).distribution, bootstrap(level, **options).distribution
+        )
     assert_allclose(
         bootstrap(curve, statistic="score", coverage=0.6, n_resamples=9, seed=0).estimate,
         curve.decompose(coverage=0.6).best_score,
@@ -102,7 +131,9 @@ def one_level(seed: int, n: int) -> tuple[Intervals, Intervals]:
     rng = np.random.default_rng(seed)
     y, p = rng.laplace(size=n), np.zeros(n)
     bands = rng.uniform(0.5, 2, size=(3, n))
-    return Intervals.from_bands(y, p, bands[0], bands[1]), Intervals.from_bands(y, p, 3 * bands[2], bands[1])
+    return Intervals.from_bands(y, p, bands[0], bands[1]), Intervals.from_bands(
+        y, p, 3 * bands[2], bands[1]
+    )
 
 
 @pytest.mark.parametrize("axes", CLOSED + OPEN)
@@ -110,7 +141,9 @@ def one_level(seed: int, n: int) -> tuple[Intervals, Intervals]:
 def test_with_one_level_it_is_the_ordinary_test(axes: Any, statistic: Any) -> None:
     a, b = one_level(0, 7)
     ordinary = permutation_test(a, b, statistic=statistic, axes=axes)
-    both = permutation_test(UCC.from_levels({0.9: a}), UCC.from_levels({0.5: b}), statistic=statistic, axes=axes)
+    both = permutation_test(
+        UCC.from_levels({0.9: a}), UCC.from_levels({0.5: b}), statistic=statistic, axes=axes
+    )
     mixed = permutation_test(a, UCC.from_levels({0.5: b}), statistic=statistic, axes=axes)
     for ours in (both, mixed):
         assert ours.every_swap
@@ -120,7 +153,9 @@ def test_with_one_level_it_is_the_ordinary_test(axes: Any, statistic: Any) -> No
 
 
 @pytest.mark.parametrize("statistic", ["half_width", "scale", "score"])
-def test_a_scaled_interval_and_a_model_with_levels_are_compared_at_a_coverage(statistic: Any) -> None:
+def test_a_scaled_interval_and_a_model_with_levels_are_compared_at_a_coverage(
+    statistic: Any,
+) -> None:
     a, b = two_models(n=7)
     for coverage in (0.25, 0.6):
         options: dict[str, Any] = {"statistic": statistic, "coverage": coverage}
@@ -143,12 +178,18 @@ def test_every_swap_counts_once_and_turning_the_models_turns_the_sign(axes: Any)
 def test_bands_that_move_in_different_ways_are_compared_by_flipping_signs() -> None:
     a, b = one_level(2, 7)
     levels, other = two_models(n=7)
-    pairs = (UCC(a), UCC(b, vary="shift")), (levels, UCC(other.intervals)), (UCC(other.intervals, vary="shift"), levels)
+    pairs = (
+        (UCC(a), UCC(b, vary="shift")),
+        (levels, UCC(other.intervals)),
+        (UCC(other.intervals, vary="shift"), levels),
+    )
     for one, two in pairs:
         test = permutation_test(one, two, axes=("bandwidth", "deficit"))
         areas = [curve.area(axes=("bandwidth", "deficit")) for curve in (one, two)]
         assert_allclose((test.statistic, test.null_distribution[0]), areas[0] - areas[1], rtol=1e-9)
-        assert_allclose(np.sort(test.null_distribution), np.sort(-test.null_distribution), atol=1e-12)
+        assert_allclose(
+            np.sort(test.null_distribution), np.sort(-test.null_distribution), atol=1e-12
+        )
         assert (len(test.null_distribution), test.note) == (128, "")
 
 
@@ -156,10 +197,17 @@ def test_a_better_model_is_found_and_equal_ones_are_not_called_different() -> No
     axes: Any = ("bandwidth", "deficit")
     a, b = two_models(n=200)
     assert permutation_test(a, b, axes=axes, seed=0, n_resamples=1999).pvalue < 0.01
-    gain = permutation_test(a, b, axes=axes, statistic="gain", alternative="greater", seed=0, n_resamples=1999)
+    gain = permutation_test(
+        a, b, axes=axes, statistic="gain", alternative="greater", seed=0, n_resamples=1999
+    )
     assert gain.pvalue < 0.01
-    assert permutation_test(a, b, axes=axes, alternative="greater", seed=0, n_resamples=1999).pvalue > 0.9
-    assert permutation_test(a, a, axes=axes, seed=0, n_resamples=99).note.startswith("the statistic is the same")
+    assert (
+        permutation_test(a, b, axes=axes, alternative="greater", seed=0, n_resamples=1999).pvalue
+        > 0.9
+    )
+    assert permutation_test(a, a, axes=axes, seed=0, n_resamples=99).note.startswith(
+        "the statistic is the same"
+    )
 
 
 def test_models_that_are_equally_good_are_called_different_as_often_as_promised() -> None:
@@ -170,7 +218,11 @@ def test_models_that_are_equally_good_are_called_different_as_often_as_promised(
         models = []
         for _ in range(2):  # each guesses the widths at random
             guess = rng.uniform(0.5, 2, 40)
-            models.append(UCC.from_levels({q: Intervals.from_bands(y, p, -np.log(1 - q) * guess) for q in (0.5, 0.9)}))
+            models.append(
+                UCC.from_levels(
+                    {q: Intervals.from_bands(y, p, -np.log(1 - q) * guess) for q in (0.5, 0.9)}
+                )
+            )
         pvalues.append(permutation_test(*models, n_resamples=199, seed=seed).pvalue)
     assert 0.02 <= np.mean(np.array(pvalues) <= 0.1) <= 0.18  # 0.1, 4 standard errors
 
@@ -198,7 +250,9 @@ def test_weights_and_blocks_go_with_their_rows() -> None:
     for curve in (a, b):
         weight = np.tile([2.0, 1.0], 10)
         levels = {
-            level: Intervals.from_bands(iv.y_true, iv.y_pred, iv.lower_band, iv.upper_band, weight=weight)
+            level: Intervals.from_bands(
+                iv.y_true, iv.y_pred, iv.lower_band, iv.upper_band, weight=weight
+            )
             for level, iv in zip(curve.levels, curve._levels, strict=True)
         }
         doubled.append(UCC.from_levels(levels))
@@ -243,16 +297,21 @@ def test_what_cannot_be_compared_is_refused() -> None:
         permutation_test(a, two_models(n=9)[0])
     with pytest.raises(ValueError, match="needs bands that are scaled, not shifted"):
         permutation_test(a, UCC(b.intervals, vary="shift"), statistic="scale", coverage=0.8)
-    with pytest.raises(ValueError, match="`statistic` as a callable takes Intervals; a curve of levels has several"):
+    with pytest.raises(
+        ValueError, match="`statistic` as a callable takes Intervals; a curve of levels has several"
+    ):
         permutation_test(a.intervals, b, statistic=lambda _: 0.0)
     with pytest.raises(ValueError, match="`coverage` must be given for score"):
         bootstrap(a, statistic="score")
     with pytest.raises(ValueError, match="at least two rows"):
         bootstrap(two_models(n=1)[0])
-    with pytest.raises(ValueError, match="`statistic` as a callable takes Intervals; a curve of levels has several"):
+    with pytest.raises(
+        ValueError, match="`statistic` as a callable takes Intervals; a curve of levels has several"
+    ):
         bootstrap(a, statistic=lambda _: 0.0)
     zero = UCC.from_levels({0.9: Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [1.0, 0.0])})
     with pytest.raises(
-        ValueError, match="`a` must have a finite area: 1 of 2 rows have an error on the side of a zero"
+        ValueError,
+        match="`a` must have a finite area: 1 of 2 rows have an error on the side of a zero",
     ):
         permutation_test(zero, zero)

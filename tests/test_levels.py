@@ -27,7 +27,10 @@ Axes = Any
 def size(oracle: LevelsOracle, t: Fraction) -> Fraction:
     """Size of the sums whose differences the metrics are."""
     wide = max(t, Fraction(1))
-    return sum((r.weight * (wide * (r.lower_band + r.upper_band) + r.error) for r in oracle.rows), Fraction(0))
+    return sum(
+        (r.weight * (wide * (r.lower_band + r.upper_band) + r.error) for r in oracle.rows),
+        Fraction(0),
+    )
 
 
 def near(actual: float, exact: Fraction | float, slack: Fraction | float = 0.0) -> None:
@@ -77,7 +80,9 @@ def test_points_are_the_metrics_at_their_scales(data: Nested) -> None:
 def test_the_miss_rate_falls_by_each_row_s_weight_in_the_exact_order(data: Nested) -> None:
     points, oracle = data.curve().points(), data.oracle()
     steps: list[Fraction] = [Fraction(-1), *oracle.criticals]
-    left = {sum((r.weight for r in oracle.rows if oracle.critical(r) > t), Fraction(0)) for t in steps}
+    left = {
+        sum((r.weight for r in oracle.rows if oracle.critical(r) > t), Fraction(0)) for t in steps
+    }
     seen = np.unique(points.y)
     if oracle.criticals and oracle.criticals[0] == 0:
         left.discard(Fraction(1))  # the first point lies after the step of rows without error
@@ -91,12 +96,18 @@ def test_whole_areas_and_gains_are_exact(data: Nested, axes: Axes) -> None:
     near(curve.area(axes=axes), exact, slack)
     constant = ucc.UCC(curve.intervals.constant())
     near(constant.area(axes=axes), oracle.constant().area(*axes), slack)
-    if exact != inf and oracle.constant().area(*axes) > slack / 10**9:  # below, an area is zero up to rounding
+    if (
+        exact != inf and oracle.constant().area(*axes) > slack / 10**9
+    ):  # below, an area is zero up to rounding
         near(curve.gain(axes=axes), 1 - curve.area(axes=axes) / constant.area(axes=axes), 1)
 
 
-@given(nested(), st.sampled_from(PAIRS), st.sampled_from(METRICS), st.integers(0, 8), st.integers(0, 8))
-def test_adjoining_partial_areas_add_up(data: Nested, axes: Axes, name: str, i: int, j: int) -> None:
+@given(
+    nested(), st.sampled_from(PAIRS), st.sampled_from(METRICS), st.integers(0, 8), st.integers(0, 8)
+)
+def test_adjoining_partial_areas_add_up(
+    data: Nested, axes: Axes, name: str, i: int, j: int
+) -> None:
     curve, oracle = data.curve(), data.oracle()
     if oracle.never:
         return
@@ -113,7 +124,9 @@ def test_targets_are_reached_at_the_smallest_scale(data: Nested, name: str, i: i
     levels = sorted((oracle.value(name, oracle.start), oracle.value(name, oracle.end)))
     target = float(levels[0] + (levels[1] - levels[0]) * Fraction(i, 16))
     if name == "miss_rate":
-        target = min(target + 1e-9, 1.0)  # off the steps, whose float level the order of a weighted sum decides
+        target = min(
+            target + 1e-9, 1.0
+        )  # off the steps, whose float level the order of a weighted sum decides
     exact = oracle.reach(name, Fraction(target))
     if exact is None:
         return
@@ -127,7 +140,9 @@ def test_targets_are_reached_at_the_smallest_scale(data: Nested, name: str, i: i
 
 
 @given(nested(), st.sampled_from(["bandwidth", "excess", "overshoot"]))
-def test_targets_beyond_the_curve_are_reached_by_scaling_the_widest_level(data: Nested, name: str) -> None:
+def test_targets_beyond_the_curve_are_reached_by_scaling_the_widest_level(
+    data: Nested, name: str
+) -> None:
     curve, oracle = data.curve(), data.oracle()
     far = 3 * max(oracle.end, Fraction(1))
     goal, early = float(oracle.value(name, far)), oracle.value(name, far * Fraction(99, 100))
@@ -161,20 +176,32 @@ def test_conformal_targets_count_ranks_along_the_levels(data: Nested, alpha: flo
         near(curve.find(miss_rate=alpha, conformal=True).scale, exact)
 
 
-@given(nested(), st.sampled_from(["miss_rate", "deficit"]), st.sampled_from(["bandwidth", "overshoot"]))
+@given(
+    nested(), st.sampled_from(["miss_rate", "deficit"]), st.sampled_from(["bandwidth", "overshoot"])
+)
 def test_each_row_s_part_of_the_area_adds_up_to_it(data: Nested, falling: Any, rising: Any) -> None:
     data.curve()  # refuses what must be refused
     oracle = data.oracle()
     if oracle.never:
         return
-    path = LevelsPath.of([level.intervals() for level in data.levels], np.array(oracle.rows[0].knots, np.float64))
-    parts = row_shares(Ramps(path), path, falling, rising) / path.total  # in units of the weights as given
-    near(float(parts.sum()), oracle.area(rising, falling), size(oracle, oracle.end) ** 2 + size(oracle, oracle.end))
+    path = LevelsPath.of(
+        [level.intervals() for level in data.levels], np.array(oracle.rows[0].knots, np.float64)
+    )
+    parts = (
+        row_shares(Ramps(path), path, falling, rising) / path.total
+    )  # in units of the weights as given
+    near(
+        float(parts.sum()),
+        oracle.area(rising, falling),
+        size(oracle, oracle.end) ** 2 + size(oracle, oracle.end),
+    )
 
 
 def test_few_rows_that_decide_are_counted() -> None:
     bands = [1.0] * 9 + [0.01]
-    levels = {p: Intervals.from_bands([1.0] * 10, [0.0] * 10, p * np.array(bands)) for p in (0.5, 0.9)}
+    levels = {
+        p: Intervals.from_bands([1.0] * 10, [0.0] * 10, p * np.array(bands)) for p in (0.5, 0.9)
+    }
     assert ucc.UCC.from_levels(levels).concentration(axes=("bandwidth", "miss_rate")) == 1
     assert ucc.UCC.from_levels(levels).concentration(axes=("bandwidth", "deficit")) == 1
 
@@ -187,8 +214,13 @@ def test_one_level_gives_the_curve_of_its_intervals(data: Data, axes: Axes) -> N
     iv = data.intervals()
     ours, ordinary = Nested((0.9,), (data,)).curve(), ucc.UCC(iv)
     slack = 1 + ordinary.at(1.0).bandwidth + ordinary.at(0.0).deficit
-    assert_allclose(ours.area(axes=axes), ordinary.area(axes=axes), rtol=1e-11, atol=1e-12 * slack**2)
-    mine, theirs = ours.points(axes=("bandwidth", "miss_rate")), ordinary.points(axes=("bandwidth", "miss_rate"))
+    assert_allclose(
+        ours.area(axes=axes), ordinary.area(axes=axes), rtol=1e-11, atol=1e-12 * slack**2
+    )
+    mine, theirs = (
+        ours.points(axes=("bandwidth", "miss_rate")),
+        ordinary.points(axes=("bandwidth", "miss_rate")),
+    )
     assert mine.scale is not None
     assert theirs.scale is not None
     kept = np.isin(mine.scale, theirs.scale)
@@ -216,7 +248,9 @@ def test_true_quantiles_beat_every_scaled_level_on_bandwidth_and_deficit() -> No
     levels, wild = study()
     curve = ucc.UCC.from_levels(levels)
     within = (0.0, curve.at(1.0).bandwidth)
-    other = Intervals.from_bands(curve.intervals.y_true, curve.intervals.y_pred, np.where(wild, 1.5, 1.0))
+    other = Intervals.from_bands(
+        curve.intervals.y_true, curve.intervals.y_pred, np.where(wild, 1.5, 1.0)
+    )
     for iv in (*levels.values(), other, other.constant()):
         assert curve.gain(reference=iv, axes=("bandwidth", "deficit"), bandwidth=within) > 0
 
@@ -225,17 +259,30 @@ def test_own_levels_miss_what_they_promise() -> None:
     levels, _ = study()
     curve = ucc.UCC.from_levels(levels)
     for level in curve.levels:
-        assert_allclose(curve.at(level=level).miss_rate, 1 - level, atol=4 * (level * (1 - level) / 4000) ** 0.5)
+        assert_allclose(
+            curve.at(level=level).miss_rate, 1 - level, atol=4 * (level * (1 - level) / 4000) ** 0.5
+        )
 
 
 def test_intervals_at_a_point_have_its_metrics() -> None:
     levels, _ = study()
     curve = ucc.UCC.from_levels(levels)
-    for scale in (0.1, 0.37, 0.9, 1.0, 2.5, curve.find(miss_rate=0.3).scale, curve.find(miss_rate=0.02).scale):
+    for scale in (
+        0.1,
+        0.37,
+        0.9,
+        1.0,
+        2.5,
+        curve.find(miss_rate=0.3).scale,
+        curve.find(miss_rate=0.02).scale,
+    ):
         got, point = ucc.UCC(curve.intervals_at(scale)).at(1.0), curve.at(scale)
         for metric in METRICS:
             assert_allclose(
-                getattr(got, metric), getattr(point, metric), rtol=1e-9, atol=1e-3 * (metric == "miss_rate")
+                getattr(got, metric),
+                getattr(point, metric),
+                rtol=1e-9,
+                atol=1e-3 * (metric == "miss_rate"),
             )
     assert curve.intervals_at(level=0.5) is levels[0.5]
 
@@ -258,10 +305,19 @@ def test_a_curve_of_levels_is_a_curve_as_others_are() -> None:
     assert ucc.UCC(levels[0.9]).levels == ()
     assert ucc.UCC(levels[0.9]).at(1.0).level is None
     assert curve.points().scale is not None
-    assert list(curve.table()) == ["scale", "bandwidth", "miss_rate", "excess", "deficit", "overshoot"]
+    assert list(curve.table()) == [
+        "scale",
+        "bandwidth",
+        "miss_rate",
+        "excess",
+        "deficit",
+        "overshoot",
+    ]
     with pytest.raises(ValueError, match=r"`vary` must be one of scale, shift; got 'levels'"):
         ucc.UCC(levels[0.9], vary="levels")
-    with pytest.raises(ValueError, match=r"`level` needs a curve of several levels: see UCC\.from_levels"):
+    with pytest.raises(
+        ValueError, match=r"`level` needs a curve of several levels: see UCC\.from_levels"
+    ):
         ucc.UCC(levels[0.9]).at(level=0.5)
 
 
@@ -270,7 +326,10 @@ def test_two_outputs_are_their_flattened_rows() -> None:
     y, p, band = rng.normal(size=(3, 2)), rng.normal(size=(3, 2)), rng.uniform(0.5, 1, size=(3, 2))
     both = ucc.UCC.from_levels({q: Intervals.from_bands(y, p, q * band, band) for q in (0.5, 0.9)})
     flat = ucc.UCC.from_levels(
-        {q: Intervals.from_bands(y.ravel(), p.ravel(), q * band.ravel(), band.ravel()) for q in (0.5, 0.9)}
+        {
+            q: Intervals.from_bands(y.ravel(), p.ravel(), q * band.ravel(), band.ravel())
+            for q in (0.5, 0.9)
+        }
     )
     assert both.area(axes=("excess", "deficit")) == flat.area(axes=("excess", "deficit"))
 
@@ -280,9 +339,12 @@ def test_sizes_from_tiny_to_huge_keep_the_curve() -> None:
     expected = ucc.UCC.from_levels(levels).gain(axes=("bandwidth", "deficit"))
     for factor in (2.0**-600, 2.0**600):
         scaled = {
-            p: Intervals.from_bands(iv.y_true * factor, iv.y_pred, iv.lower_band * factor) for p, iv in levels.items()
+            p: Intervals.from_bands(iv.y_true * factor, iv.y_pred, iv.lower_band * factor)
+            for p, iv in levels.items()
         }
-        assert_allclose(ucc.UCC.from_levels(scaled).gain(axes=("bandwidth", "deficit")), expected, rtol=1e-12)
+        assert_allclose(
+            ucc.UCC.from_levels(scaled).gain(axes=("bandwidth", "deficit")), expected, rtol=1e-12
+        )
 
 
 # ---- refusals
@@ -297,7 +359,8 @@ def test_levels_that_are_none_are_refused() -> None:
     with pytest.raises(TypeError, match=r"level 0\.9 holds list"):
         ucc.UCC.from_levels({0.9: [1, 2]})  # type: ignore[dict-item]
     with pytest.raises(
-        ValueError, match=r"`level` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9"
+        ValueError,
+        match=r"`level` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is 0\.9",
     ):
         ucc.UCC.from_levels({90: iv})
 
@@ -312,15 +375,24 @@ def test_levels_that_cross_are_counted() -> None:
 
 @pytest.mark.parametrize("name", ["y_true", "y_pred", "weight"])
 def test_levels_of_different_rows_are_refused(name: str) -> None:
-    data: dict[str, Any] = {"y_true": [1, 2], "y_pred": [0, 0], "lower_band": [1, 1], "weight": [1, 1]}
+    data: dict[str, Any] = {
+        "y_true": [1, 2],
+        "y_pred": [0, 0],
+        "lower_band": [1, 1],
+        "weight": [1, 1],
+    }
     inner, outer = Intervals.from_bands(**data), Intervals.from_bands(**{**data, name: [1, 3]})
-    with pytest.raises(ValueError, match=f"`levels` must share {name}: level 0.5 and level 0.9 differ"):
+    with pytest.raises(
+        ValueError, match=f"`levels` must share {name}: level 0.5 and level 0.9 differ"
+    ):
         ucc.UCC.from_levels({0.5: inner, 0.9: outer})
 
 
 def test_a_level_beyond_the_widest_is_refused() -> None:
     curve = ucc.UCC.from_levels({0.5: Intervals.from_bands([1, 2], [0, 0], [1, 1])})
-    with pytest.raises(ValueError, match=r"`level` must be a finite number from 0 to 0\.5; got 0\.9"):
+    with pytest.raises(
+        ValueError, match=r"`level` must be a finite number from 0 to 0\.5; got 0\.9"
+    ):
         curve.at(level=0.9)
     for call in (curve.at, curve.intervals_at):
         with pytest.raises(ValueError, match="give one scale, or one level"):

@@ -28,14 +28,24 @@ class Rows:
         self.error = rng.standard_t(3, n)
         self.lower, self.upper = rng.lognormal(0, 1, n), rng.lognormal(0.3, 0.7, n)
         if ties:
-            self.error, self.lower, self.upper = (np.round(8 * v) / 8 for v in (self.error, self.lower, self.upper))
+            self.error, self.lower, self.upper = (
+                np.round(8 * v) / 8 for v in (self.error, self.lower, self.upper)
+            )
             self.lower, self.upper = np.maximum(self.lower, 0.125), np.maximum(self.upper, 0.125)
         self.weight = rng.integers(0, 4, n).astype(float)
-        self.intervals = ucc.Intervals.from_bands(self.error, np.zeros(n), self.lower, self.upper, weight=self.weight)
+        self.intervals = ucc.Intervals.from_bands(
+            self.error, np.zeros(n), self.lower, self.upper, weight=self.weight
+        )
         keep = self.weight > 0
-        wide = [np.asarray(v[keep], np.longdouble) for v in (self.error, self.lower, self.upper, self.weight)]
+        wide = [
+            np.asarray(v[keep], np.longdouble)
+            for v in (self.error, self.lower, self.upper, self.weight)
+        ]
         self.r, self.w = np.abs(wide[0]), wide[3] / wide[3].sum()
-        self.a, self.o = np.where(wide[0] >= 0, wide[2], wide[1]), np.where(wide[0] >= 0, wide[1], wide[2])
+        self.a, self.o = (
+            np.where(wide[0] >= 0, wide[2], wide[1]),
+            np.where(wide[0] >= 0, wide[1], wide[2]),
+        )
 
     @property
     def critical(self) -> Any:
@@ -78,9 +88,13 @@ def large(ties: bool) -> tuple[Rows, Any]:
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_area_over_the_bandwidth_of_many_rows_is_the_sum_of_each_rows_integral(metric: str, ties: bool) -> None:
+def test_the_area_over_the_bandwidth_of_many_rows_is_the_sum_of_each_rows_integral(
+    metric: str, ties: bool
+) -> None:
     rows, c = large(ties)
-    np.testing.assert_allclose(c.area(axes=("bandwidth", metric)), float(rows.over_bandwidth(metric)), rtol=1e-11)
+    np.testing.assert_allclose(
+        c.area(axes=("bandwidth", metric)), float(rows.over_bandwidth(metric)), rtol=1e-11
+    )
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -100,18 +114,24 @@ def test_the_points_of_many_rows_lie_on_the_curve(metric: str, ties: bool) -> No
     assert np.all(np.diff(points.scale) > 0)
     for i in np.linspace(0, len(points.scale) - 1, 9).astype(int):
         k = points.scale[i]
-        exact = rows.metrics(np.max(rows.critical[rows.critical.astype(float) == k], initial=np.longdouble(k)))
+        exact = rows.metrics(
+            np.max(rows.critical[rows.critical.astype(float) == k], initial=np.longdouble(k))
+        )
         np.testing.assert_allclose(points.x[i], float(exact[metric]), rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(points.y[i], float(exact["miss_rate"]), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-def test_critical_places_that_differ_in_their_last_bits_keep_their_order_and_their_ties(vary: Any) -> None:
+def test_critical_places_that_differ_in_their_last_bits_keep_their_order_and_their_ties(
+    vary: Any,
+) -> None:
     n, rng = 200_000, np.random.default_rng(12)
     steps = rng.integers(0, 5000, n)
     error = 1.0 + steps * np.finfo(float).eps
     error[: n // 2] = rng.uniform(0.5, 2.0, n // 2)
-    points: Any = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(n), np.ones(n)), vary=vary).points()
+    points: Any = ucc.UCC(
+        ucc.Intervals.from_bands(error, np.zeros(n), np.ones(n)), vary=vary
+    ).points()
     start, critical = (0.0, error) if vary == "scale" else (-1.0, error - 1.0)
     levels, counts = np.unique(np.append(critical, start), return_counts=True)
     np.testing.assert_array_equal(getattr(points, vary), levels)
@@ -119,14 +139,18 @@ def test_critical_places_that_differ_in_their_last_bits_keep_their_order_and_the
     np.testing.assert_array_equal(points.y, (n - np.cumsum(counts)) / n)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 255, 256, 257, 1023, 1024, 1025, 65535, 65536, 65537, 131073])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, 255, 256, 257, 1023, 1024, 1025, 65535, 65536, 65537, 131073]
+)
 def test_no_row_is_lost_where_blocks_of_rows_meet(n: int) -> None:
     error = np.random.default_rng(n).permutation(np.arange(1.0, n + 1))
     c = ucc.UCC(ucc.Intervals.from_bands(error, np.zeros(n), np.full(n, 2.0), np.ones(n)))
     points = c.points(axes=("bandwidth", "miss_rate"))
     np.testing.assert_array_equal(points.scale, np.arange(n + 1.0))
     np.testing.assert_array_equal(points.y, np.arange(n, -1, -1) / n)
-    np.testing.assert_allclose(c.area(axes=("bandwidth", "deficit")), 1.5 * (n + 1) * (2 * n + 1) / 12, rtol=1e-12)
+    np.testing.assert_allclose(
+        c.area(axes=("bandwidth", "deficit")), 1.5 * (n + 1) * (2 * n + 1) / 12, rtol=1e-12
+    )
     np.testing.assert_allclose(c.at(float(n)).overshoot, n - (n + 1) / 2, rtol=1e-12)
 
 
@@ -137,7 +161,9 @@ def brute(vary: str) -> tuple[Any, dict[str, Wide]]:
     c: Any = ucc.UCC(rows.intervals, vary=vary)  # type: ignore[arg-type]
     if vary == "scale":
         crossover = 2 * rows.r / np.where(rows.a > rows.o, rows.a - rows.o, np.inf)
-        places = np.unique(np.concatenate([[0], rows.critical, crossover[crossover < np.max(rows.critical)]]))
+        places = np.unique(
+            np.concatenate([[0], rows.critical, crossover[crossover < np.max(rows.critical)]])
+        )
         return c, rows.metrics(places[:, None])
     events = np.concatenate([-rows.a, -rows.o, rows.r - rows.a, 2 * rows.r - rows.a])
     found = [_shifted(rows, d) for d in np.unique(events[events <= np.max(rows.r - rows.a)])]
@@ -166,7 +192,9 @@ def test_every_area_of_a_thousand_rows_is_the_integral_over_all_breakpoints(vary
         if x != y and "miss_rate" in (x, y):
             height = right if x == "miss_rate" else left
         exact = abs(np.sum(np.diff(values[x]) * height))
-        np.testing.assert_allclose(c.area(axes=(x, y)), float(exact), rtol=1e-11, err_msg=f"{x}, {y}")
+        np.testing.assert_allclose(
+            c.area(axes=(x, y)), float(exact), rtol=1e-11, err_msg=f"{x}, {y}"
+        )
 
 
 def test_no_metric_turns_back_between_scales_that_are_next_to_each_other() -> None:

@@ -69,7 +69,14 @@ def test_a_notebook_without_its_data_is_skipped_with_a_message(tmp_path: Path) -
     nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # no network
     folders = {"UCCURVE_CACHE": str(tmp_path / "cache"), "UCCURVE_DATA": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "execute.py"), "housing", "--quick", "--out", str(tmp_path / "out")],
+        [
+            sys.executable,
+            str(FOLDER / "execute.py"),
+            "housing",
+            "--quick",
+            "--out",
+            str(tmp_path / "out"),
+        ],
         env={**os.environ, **nowhere, **folders},
         capture_output=True,
         text=True,
@@ -77,7 +84,9 @@ def test_a_notebook_without_its_data_is_skipped_with_a_message(tmp_path: Path) -
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.startswith("housing: skipped, its data set is missing: boston_house_prices.csv")
+    assert done.stdout.startswith(
+        "housing: skipped, its data set is missing: boston_house_prices.csv"
+    )
     assert "UCCURVE_DATA" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "out" / "housing.ipynb").exists()

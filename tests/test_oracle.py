@@ -19,12 +19,18 @@ from strategies import Data, dyadic, extreme, fractions, mixed, pairs, varies
 
 def blur(oracle: Oracle) -> Fraction:
     """What rounding is measured against beside the place itself: a critical shift is a difference."""
-    return max(row.error + row.active for row in oracle.rows) if oracle.vary == "shift" else Fraction(0)
+    return (
+        max(row.error + row.active for row in oracle.rows)
+        if oracle.vary == "shift"
+        else Fraction(0)
+    )
 
 
 def middles(oracle: Oracle) -> list[Fraction]:
     """Places inside each piece of the curve and beyond its end, far from where rounding could move a row."""
-    wide = [(a, b) for a, b in pairwise(oracle.breakpoints) if b - a > max(blur(oracle), abs(b)) / 10**9]
+    wide = [
+        (a, b) for a, b in pairwise(oracle.breakpoints) if b - a > max(blur(oracle), abs(b)) / 10**9
+    ]
     inside = [a + (b - a) * Fraction(3, 8) for a, b in wide]
     return [*inside, oracle.end * 2 if oracle.end > 0 else oracle.end + 1]
 
@@ -58,7 +64,9 @@ def test_the_oracle_agrees_with_two_rows_worked_by_hand() -> None:
 
 
 @given(data=mixed(5, never=True), vary=varies)
-def test_every_metric_is_straight_between_the_breakpoints_of_the_oracle(data: Data, vary: str) -> None:
+def test_every_metric_is_straight_between_the_breakpoints_of_the_oracle(
+    data: Data, vary: str
+) -> None:
     oracle = data.oracle(vary)
     places = oracle.breakpoints
     for left, right in pairwise(places):
@@ -66,7 +74,9 @@ def test_every_metric_is_straight_between_the_breakpoints_of_the_oracle(data: Da
             inside = oracle.values(left + (right - left) * part)
             for metric, value in inside.items():
                 ends = oracle.value(metric, left), oracle.value(metric, right)
-                assert value == (ends[0] if metric == "miss_rate" else ends[0] + (ends[1] - ends[0]) * part)
+                assert value == (
+                    ends[0] if metric == "miss_rate" else ends[0] + (ends[1] - ends[0]) * part
+                )
 
 
 # ---- single operating points
@@ -77,13 +87,17 @@ def test_at_counts_the_row_that_defines_the_scale_as_covered(data: Data, vary: s
     oracle, c = data.oracle(vary), data.curve(vary)
     for t in oracle.breakpoints:
         point = c.at(float(t))
-        assert (point.scale, point.shift) == ((float(t), 0.0) if vary == "scale" else (1.0, float(t)))
+        assert (point.scale, point.shift) == (
+            (float(t), 0.0) if vary == "scale" else (1.0, float(t))
+        )
         last = max((k for k in oracle.criticals if float(k) == float(t)), default=t)
         assert_point(point, oracle, last)
 
 
 @given(data=mixed(12, never=True), vary=varies)
-def test_at_equals_the_definition_between_the_breakpoints_and_beyond_the_curve(data: Data, vary: str) -> None:
+def test_at_equals_the_definition_between_the_breakpoints_and_beyond_the_curve(
+    data: Data, vary: str
+) -> None:
     oracle, c = data.oracle(vary), data.curve(vary)
     for t in middles(oracle):
         assert_point(c.at(float(t)), oracle, Fraction(float(t)))
@@ -108,15 +122,26 @@ def test_all_bands_are_closed_below_the_start_of_a_shift_curve(data: Data) -> No
 def shown(places: Any, drawn: Any, metric: str, t: Fraction, oracle: Oracle) -> float:
     """What the polyline shows at one place; the miss rate as a step that has just dropped there."""
     if metric == "miss_rate":
-        return float(drawn[np.searchsorted(places, float(t + TOLERANCE * (abs(t) + blur(oracle))), side="right") - 1])
+        return float(
+            drawn[
+                np.searchsorted(
+                    places, float(t + TOLERANCE * (abs(t) + blur(oracle))), side="right"
+                )
+                - 1
+            ]
+        )
     return float(np.interp(float(t), places, drawn))
 
 
 @settings(max_examples=3 * settings().max_examples)
 @given(data=mixed(6, never=True), vary=varies, pair=pairs)
-def test_points_hold_every_vertex_of_the_curve_and_nothing_off_it(data: Data, vary: str, pair: tuple[str, str]) -> None:
+def test_points_hold_every_vertex_of_the_curve_and_nothing_off_it(
+    data: Data, vary: str, pair: tuple[str, str]
+) -> None:
     oracle = data.oracle(vary)
-    assume(all(b - a > max(blur(oracle), abs(b)) / 10**9 for a, b in pairwise(oracle.criticals)))  # or floats tie them
+    assume(
+        all(b - a > max(blur(oracle), abs(b)) / 10**9 for a, b in pairwise(oracle.criticals))
+    )  # or floats tie them
     points = data.curve(vary).points(axes=pair)
     places = getattr(points, vary)
     assert np.all(np.diff(places) > 0)
@@ -174,11 +199,16 @@ def give(oracle: Oracle, metric: str, exact: float) -> Fraction:
 
 
 @given(data=mixed(8, never=True), vary=varies, part=fractions, metric=st.sampled_from(METRICS))
-def test_find_gives_the_smallest_place_that_reaches_a_level(data: Data, vary: str, part: Fraction, metric: str) -> None:
+def test_find_gives_the_smallest_place_that_reaches_a_level(
+    data: Data, vary: str, part: Fraction, metric: str
+) -> None:
     oracle, c = data.oracle(vary), data.curve(vary)
     goal = float(level(oracle, metric, part))
     off = give(oracle, metric, goal) * (-1 if metric in FALLING else 1)
-    early, late = (oracle.reach(metric, max(Fraction(goal) + d, Fraction(0)) if d else goal) for d in (-off, off))
+    early, late = (
+        oracle.reach(metric, max(Fraction(goal) + d, Fraction(0)) if d else goal)
+        for d in (-off, off)
+    )
     found = c.find(**{metric: goal})
     t = Fraction(getattr(found, vary))
     assert early is not None
@@ -214,7 +244,9 @@ def test_a_partial_area_is_the_exact_integral_over_any_metrics_range(
     off = give(oracle, metric, high)
     found = c.area(axes=pair, **{metric: (low, high)})
     low_area, high_area = (
-        oracle.area(*pair, within_range(metric, low + d, high - d)) if d else oracle.area(*pair, (metric, low, high))
+        oracle.area(*pair, within_range(metric, low + d, high - d))
+        if d
+        else oracle.area(*pair, (metric, low, high))
         for d in (off, -off)
     )
     spare = TOLERANCE * (extent(oracle, pair[0]) * extent(oracle, pair[1]) + Fraction(high_area))
@@ -229,17 +261,32 @@ def within_range(metric: str, low: Fraction | float, high: Fraction | float) -> 
 
 
 @given(data=mixed(6), vary=varies, pair=pairs)
-def test_the_gain_is_the_share_of_the_constant_bands_area_saved(data: Data, vary: str, pair: tuple[str, str]) -> None:
+def test_the_gain_is_the_share_of_the_constant_bands_area_saved(
+    data: Data, vary: str, pair: tuple[str, str]
+) -> None:
     oracle, c = data.oracle(vary), data.curve(vary)
     theirs, ours = oracle.constant().area(*pair), oracle.area(*pair)
-    off = area_slack(oracle, *pair) + area_slack(oracle.constant(), *pair) + TOLERANCE * (theirs + ours)
+    off = (
+        area_slack(oracle, *pair)
+        + area_slack(oracle.constant(), *pair)
+        + TOLERANCE * (theirs + ours)
+    )
     assume(theirs > 1000 * off)
-    near(c.gain(axes=pair), (theirs - ours) / theirs, Fraction(2 * off * (1 + ours / theirs) / theirs))
+    near(
+        c.gain(axes=pair),
+        (theirs - ours) / theirs,
+        Fraction(2 * off * (1 + ours / theirs) / theirs),
+    )
 
 
 @given(data=mixed(6), vary=varies, part=fractions)
-def test_the_gain_over_a_reference_compares_the_same_rows_and_range(data: Data, vary: str, part: Fraction) -> None:
-    wider = tuple(1.0 + 2 * band for band in reversed(data.lower_band)), tuple(0.5 + band for band in data.upper_band)
+def test_the_gain_over_a_reference_compares_the_same_rows_and_range(
+    data: Data, vary: str, part: Fraction
+) -> None:
+    wider = (
+        tuple(1.0 + 2 * band for band in reversed(data.lower_band)),
+        tuple(0.5 + band for band in data.upper_band),
+    )
     other = Data(data.y_true, data.y_pred, *wider, data.weight)
     mine, theirs = data.oracle(vary), other.oracle(vary)
     top = float(level(theirs, "bandwidth", part))
@@ -247,7 +294,9 @@ def test_the_gain_over_a_reference_compares_the_same_rows_and_range(data: Data, 
     assume(theirs.area("bandwidth", "deficit", within) > Fraction(1, 10**6))
     exact = mine.gain("bandwidth", "deficit", within, reference=theirs)
     for reference in (other.intervals(), other.curve(vary)):
-        found = data.curve(vary).gain(axes=("bandwidth", "deficit"), reference=reference, bandwidth=(0.0, top))
+        found = data.curve(vary).gain(
+            axes=("bandwidth", "deficit"), reference=reference, bandwidth=(0.0, top)
+        )
         np.testing.assert_allclose(found, float(exact), rtol=1e-9, atol=1e-9)
 
 
@@ -260,7 +309,11 @@ def test_the_cheapest_point_has_the_smallest_cost_over_all_breakpoints(
     point = data.curve(vary).cheapest(float(c), axes=pair)
     near(point.cost, oracle.cheapest(c, x, y)[0], off)
     near(point.cost, c * Fraction(getattr(point, x)) + (1 - c) * Fraction(getattr(point, y)), off)
-    near(data.curve(vary).cost(float(c), axes=pair, at=getattr(point, vary)), oracle.cheapest(c, x, y)[0], off)
+    near(
+        data.curve(vary).cost(float(c), axes=pair, at=getattr(point, vary)),
+        oracle.cheapest(c, x, y)[0],
+        off,
+    )
 
 
 @given(data=mixed(8, never=True), vary=varies, pair=pairs, c=fractions)
@@ -268,13 +321,17 @@ def test_the_cost_of_the_delivered_intervals_is_the_default(
     data: Data, vary: str, pair: tuple[str, str], c: Fraction
 ) -> None:
     oracle, t = data.oracle(vary), Fraction(1 if vary == "scale" else 0)
-    assume(not any(0 < abs(k - t) < Fraction(1, 10**9) for k in oracle.criticals))  # decided by the rounded bounds
+    assume(
+        not any(0 < abs(k - t) < Fraction(1, 10**9) for k in oracle.criticals)
+    )  # decided by the rounded bounds
     off = c * slack(oracle, pair[0], t) + (1 - c) * slack(oracle, pair[1], t)
     near(data.curve(vary).cost(float(c), axes=pair), oracle.cost(c, *pair, t), off)
 
 
 @given(
-    data=dyadic(12, weighted=False), vary=varies, alpha=st.sampled_from([0.07, 0.1, 0.3, 1 / 3, 0.5, Fraction(2, 7)])
+    data=dyadic(12, weighted=False),
+    vary=varies,
+    alpha=st.sampled_from([0.07, 0.1, 0.3, 1 / 3, 0.5, Fraction(2, 7)]),
 )
 def test_the_conformal_rank_counts_ties_and_refuses_too_few_rows(
     data: Data, vary: str, alpha: float | Fraction

@@ -69,11 +69,23 @@ def test_runs_of_nearly_equal_values_are_ordered_whatever_their_length(run: int)
 @pytest.mark.parametrize("size", [SHORT, 5000])
 def test_ties_zeros_and_the_ends_of_float64_are_ordered(size: int) -> None:
     rng = np.random.default_rng(size)
-    kinds = np.array([0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1.0, np.nextafter(1.0, 2), 1.7976931348623157e308])
+    kinds = np.array(
+        [
+            0.0,
+            5e-324,
+            1e-310,
+            2.2250738585072014e-308,
+            1.0,
+            np.nextafter(1.0, 2),
+            1.7976931348623157e308,
+        ]
+    )
     assert_ordered(kinds[rng.integers(0, len(kinds), size)])
     assert_ordered(rng.integers(0, 5, size).astype(np.float64))
     assert_ordered(np.zeros(size))
-    assert_ordered(np.float64(5e-324) * rng.integers(0, 2 * size, size))  # denormals: the bits are the values
+    assert_ordered(
+        np.float64(5e-324) * rng.integers(0, 2 * size, size)
+    )  # denormals: the bits are the values
     assert_ordered(np.where(rng.random(size) < 0.5, -0.0, rng.random(size)))
 
 
@@ -117,7 +129,9 @@ def test_running_sums_agree_with_exact_ones_everywhere(size: int) -> None:
     for i, value in enumerate(values * 2.0**60):  # integers: Python adds them without rounding
         total += int(value)
         exact[i] = float(total)
-    np.testing.assert_allclose(running_sum(np.floor(values * 2.0**60)), exact, rtol=4 * 2**-52 * (1 + math.isqrt(size)))
+    np.testing.assert_allclose(
+        running_sum(np.floor(values * 2.0**60)), exact, rtol=4 * 2**-52 * (1 + math.isqrt(size))
+    )
 
 
 def test_running_sums_of_a_million_terms_lose_hardly_a_digit() -> None:
@@ -158,7 +172,9 @@ def exact_integral(slopes: list[Fraction], t: Array) -> Array:
 
 @pytest.mark.parametrize("size", [1, 2, 39, 40, 41, 1000, 4001])
 @pytest.mark.parametrize("direction", [1, -1])
-def test_running_integrals_agree_with_exact_ones_in_both_directions(size: int, direction: int) -> None:
+def test_running_integrals_agree_with_exact_ones_in_both_directions(
+    size: int, direction: int
+) -> None:
     rng = np.random.default_rng(size)
     slopes, t = rng.lognormal(0, 3, size), np.sort(rng.normal(size=size + 1))[::direction]
     exact = exact_integral([Fraction(one) for one in slopes], t)
@@ -178,7 +194,9 @@ def test_what_is_left_where_a_huge_slope_comes_and_goes_is_exact(size: int) -> N
     plain = np.cumsum(np.cumsum(high + low) * np.diff(t))
     running_integral(high, low, t)
     np.testing.assert_allclose(high, exact_integral(slopes, t), rtol=1e-13)
-    assert not np.allclose(plain, high, rtol=1e-3)  # in float64 alone the low part of the first slopes is lost
+    assert not np.allclose(
+        plain, high, rtol=1e-3
+    )  # in float64 alone the low part of the first slopes is lost
 
 
 @pytest.mark.parametrize("rest", [None, np.zeros(5)])

@@ -33,7 +33,10 @@ def test_a_failure_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
 def test_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     target.write_text("old")
-    with pytest.raises(FileExistsError, match=r"out.txt exists already. Hint: --force replaces it."), written(target):
+    with (
+        pytest.raises(FileExistsError, match=r"out.txt exists already. Hint: --force replaces it."),
+        written(target),
+    ):
         pass
     with written(target, force=True) as path:
         path.write_text("new")
@@ -81,7 +84,9 @@ def test_a_pipe_is_written_through_not_replaced(tmp_path: Path) -> None:
 def test_a_folder_and_a_missing_folder_are_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match=r"is a folder: give the name of a file in it."):
         check_target(tmp_path, force=True)
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to write out.txt to."):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no folder .*nowhere to write out.txt to."
+    ):
         check_target(tmp_path / "nowhere" / "out.txt", force=False)
 
 
@@ -102,13 +107,19 @@ with written(sys.argv[1]) as path:
 """
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_one_is_left_alone(tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_one_is_left_alone(
+    tmp_path: Path,
+) -> None:
     target = tmp_path / "out.json"
     processes = [
-        subprocess.Popen([sys.executable, "-c", WRITE, str(target)], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", WRITE, str(target)], stdout=subprocess.PIPE, text=True
+        )
         for _ in range(2)
     ]
-    unfinished = [Path(process.stdout.readline().strip()) for process in processes if process.stdout]
+    unfinished = [
+        Path(process.stdout.readline().strip()) for process in processes if process.stdout
+    ]
     processes[0].send_signal(signal.SIGKILL)
     processes[0].wait()
     assert all(path.exists() and UNFINISHED in path.name for path in unfinished)

@@ -17,7 +17,9 @@ import pytest
 import uccurve
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,9 @@ def shipped(wheel: Path) -> set[str]:
 
 def test_the_version_is_the_same_everywhere(wheel: Path) -> None:
     assert uccurve.__version__ == PROJECT["version"]
-    assert f"\nversion: {uccurve.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {uccurve.__version__}\n" in (ROOT / "CITATION.cff").read_text(
+        encoding="utf-8"
+    )
     assert f"## [{uccurve.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert wheel.name == f"uccurve-{uccurve.__version__}-py3-none-any.whl"
 
@@ -74,9 +78,15 @@ def test_the_wheel_holds_nothing_else(shipped: set[str]) -> None:
 
 
 def test_the_wheel_and_the_extras_hold_nothing_of_the_paper(shipped: set[str]) -> None:
-    assert not [name for name in shipped if "experiment" in name or "study" in name or "paper" in name]
+    assert not [
+        name for name in shipped if "experiment" in name or "study" in name or "paper" in name
+    ]
     asked = " ".join(chain.from_iterable(PROJECT["optional-dependencies"].values()))
-    assert not [name for name in ("crepes", "jax", "mapie", "numpyro", "optax", "statsmodels") if name in asked]
+    assert not [
+        name
+        for name in ("crepes", "jax", "mapie", "numpyro", "optax", "statsmodels")
+        if name in asked
+    ]
 
 
 def test_the_wheel_carries_the_licence(wheel: Path) -> None:
@@ -96,7 +106,12 @@ def test_the_sdist_can_be_tested_and_holds_no_data(dist: Path) -> None:
     (built,) = dist.glob("*.tar.gz")
     with tarfile.open(built) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    tested = {"conftest.py", "paper/paper.toml", "paper/tests/test_study.py", "src/uccurve/py.typed"}
+    tested = {
+        "conftest.py",
+        "paper/paper.toml",
+        "paper/tests/test_study.py",
+        "src/uccurve/py.typed",
+    }
     assert tested | {"Makefile", "constraints.txt", "pyproject.toml"} <= names
     assert not [name for name in names if name.endswith((".csv", ".gz", ".parquet", ".data"))]
 
@@ -107,7 +122,10 @@ def test_the_wheel_answers_in_an_empty_environment(wheel: Path, tmp_path: Path) 
     python = str(tmp_path / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path)], check=True)
     done = _run(python, "-m", "pip", "install", str(wheel))
-    if "Failed to establish a new connection" in done.stderr or "NameResolutionError" in done.stderr:
+    if (
+        "Failed to establish a new connection" in done.stderr
+        or "NameResolutionError" in done.stderr
+    ):
         pytest.skip("no package registry can be reached")
     assert done.returncode == 0, done.stderr
     code = (
@@ -122,9 +140,15 @@ def test_the_constraints_pin_every_direct_dependency_and_hold_no_address() -> No
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines)
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"].values()
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "dependency-groups"
+    ].values()
     asked = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), *groups)
-    names = {re.split(r"[\[><=;]", one)[0] for one in asked if isinstance(one, str) and "!= 'linux'" not in one}
+    names = {
+        re.split(r"[\[><=;]", one)[0]
+        for one in asked
+        if isinstance(one, str) and "!= 'linux'" not in one
+    }
     assert {_normal(name) for name in names} - {_normal(name) for name in pins} == {"uccurve"}
 
 
@@ -145,7 +169,11 @@ def test_a_public_name_exists_and_is_documented(name: str) -> None:
     public = getattr(uccurve, name)
     assert inspect.getdoc(public)
     if inspect.isclass(public):
-        bare = [key for key, value in vars(public).items() if _is_public_call(key, value) and not inspect.getdoc(value)]
+        bare = [
+            key
+            for key, value in vars(public).items()
+            if _is_public_call(key, value) and not inspect.getdoc(value)
+        ]
         assert bare == []
 
 

@@ -39,7 +39,9 @@ def levels_path_of(data: Nested) -> LevelsPath:
 
 
 cases: st.SearchStrategy[Case] = st.one_of(
-    st.tuples(mixed(7, never=True), varies).map(lambda case: (path_of(*case), case[0].oracle(case[1]))),
+    st.tuples(mixed(7, never=True), varies).map(
+        lambda case: (path_of(*case), case[0].oracle(case[1]))
+    ),
     nested().map(lambda data: (levels_path_of(data), data.oracle())),
 )
 
@@ -54,7 +56,11 @@ def extent(oracle: Oracle, t: Fraction | float = 1.0) -> Fraction:
 
 def places_between(oracle: Oracle) -> list[Fraction]:
     """A place inside each piece of the curve that is long enough, and one beyond its end."""
-    wide = [(a, b) for a, b in pairwise(oracle.breakpoints) if b - a > max(extent(oracle), abs(b)) / 10**6]
+    wide = [
+        (a, b)
+        for a, b in pairwise(oracle.breakpoints)
+        if b - a > max(extent(oracle), abs(b)) / 10**6
+    ]
     return [*(a + (b - a) * Fraction(3, 8) for a, b in wide), oracle.end + 1]
 
 
@@ -66,7 +72,11 @@ def test_the_critical_t_of_a_row_is_the_smallest_that_covers_it(case: Case) -> N
     path, oracle = case
     assume(not (isinstance(oracle, LevelsOracle) and oracle.decided_by_rounding))
     for found, row in zip(path.critical.tolist(), oracle.rows, strict=True):
-        off = TOLERANCE * (row.error + row.active) if path.vary == "shift" else TOLERANCE * (path.vary == "levels")
+        off = (
+            TOLERANCE * (row.error + row.active)
+            if path.vary == "shift"
+            else TOLERANCE * (path.vary == "levels")
+        )
         near(found, oracle.critical(row), off)
     assert path.start == oracle.start
     near(path.end, oracle.end, TOLERANCE * extent(oracle))
@@ -102,7 +112,9 @@ def test_the_metrics_of_a_path_are_the_weighted_means_of_its_rows(case: Case, t:
 def test_a_long_path_is_the_same_in_blocks(kind: str) -> None:
     rng = np.random.default_rng(2)
     n = 70_001
-    iv = ucc.Intervals.from_bands(rng.normal(size=n), np.zeros(n), rng.lognormal(size=n), rng.lognormal(size=n))
+    iv = ucc.Intervals.from_bands(
+        rng.normal(size=n), np.zeros(n), rng.lognormal(size=n), rng.lognormal(size=n)
+    )
     path = LevelsPath.of([iv], np.array([0.0, 1.0])) if kind == "levels" else KINDS[kind].of(iv)
     rows = path.per_row(0.6)
     for name, value in path.at(0.6).items():
@@ -129,13 +141,17 @@ def summed(path: Path, name: Metric, t: float) -> float | None:
 @given(cases)
 def test_events_add_up_to_the_metrics(case: Case) -> None:
     path, oracle = case
-    lost = sum((row.weight * row.error for row in oracle.rows if oracle.critical(row) == inf), Fraction(0))
+    lost = sum(
+        (row.weight * row.error for row in oracle.rows if oracle.critical(row) == inf), Fraction(0)
+    )
     inside = [t for t in places_between(oracle) if t < oracle.end]
     for t in inside:
         for name in ("bandwidth", "excess", "deficit", "overshoot"):
             found = summed(path, name, float(t))
             if name == "bandwidth" and isinstance(path, LevelsPath):
-                found = float(path.half_width(np.array(float(t))))  # lines between levels, without events
+                found = float(
+                    path.half_width(np.array(float(t)))
+                )  # lines between levels, without events
             if found is None:
                 assert (path.vary, name) == ("scale", "bandwidth")  # linear: its slope is known
             else:
@@ -147,23 +163,48 @@ def test_a_huge_band_does_not_drown_the_slope_that_is_left_after_its_crossover()
     path = ScalePath.of(ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [0.25, 1.0], [1e18, 1.0]))
     _, crossover = path.events()
     (huge,), (rest,) = crossover.changes["excess"]
-    assert (float(huge), float(rest)) == (-1e18, 0.25)  # their sum in float64 would be the first alone
+    assert (float(huge), float(rest)) == (
+        -1e18,
+        0.25,
+    )  # their sum in float64 would be the first alone
 
 
-@given(cases, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6))
-def test_integrals_of_rows_are_sums_over_the_masses(case: Case, drawn: list[tuple[int, int, int]]) -> None:
+@given(
+    cases,
+    st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6
+    ),
+)
+def test_integrals_of_rows_are_sums_over_the_masses(
+    case: Case, drawn: list[tuple[int, int, int]]
+) -> None:
     path, oracle = case
     span = path.end - path.start + 1
-    t, width_mass, deficit_mass = (np.array(column, float) for column in zip(*sorted(drawn), strict=True))
+    t, width_mass, deficit_mass = (
+        np.array(column, float) for column in zip(*sorted(drawn), strict=True)
+    )
     t = path.start + t / 32 * span
     place = np.searchsorted(t, path.critical)
-    widths, short = path.width_integrals(t, width_mass), path.deficit_integrals(t, deficit_mass, place)
-    rows = [path.per_row(float(one)) for one in t]
-    off = 1e-12 * float(extent(oracle, max(t.tolist()))) * (1 + width_mass.sum() + deficit_mass.sum())
-    assert_allclose(
-        widths, sum(m * r["bandwidth"] for m, r in zip(width_mass, rows, strict=True)), rtol=1e-11, atol=off
+    widths, short = (
+        path.width_integrals(t, width_mass),
+        path.deficit_integrals(t, deficit_mass, place),
     )
-    assert_allclose(short, sum(m * r["deficit"] for m, r in zip(deficit_mass, rows, strict=True)), rtol=1e-11, atol=off)
+    rows = [path.per_row(float(one)) for one in t]
+    off = (
+        1e-12 * float(extent(oracle, max(t.tolist()))) * (1 + width_mass.sum() + deficit_mass.sum())
+    )
+    assert_allclose(
+        widths,
+        sum(m * r["bandwidth"] for m, r in zip(width_mass, rows, strict=True)),
+        rtol=1e-11,
+        atol=off,
+    )
+    assert_allclose(
+        short,
+        sum(m * r["deficit"] for m, r in zip(deficit_mass, rows, strict=True)),
+        rtol=1e-11,
+        atol=off,
+    )
 
 
 # ---- widths, ranks, subsets
@@ -193,14 +234,18 @@ def test_some_rows_of_a_path_are_the_path_of_these_rows(data: Data, vary: str, b
     names = ("y_true", "y_pred", "lower_band", "upper_band")
     path_of(Data(*(tuple(getattr(data, name)[i] for i in rows) for name in names)), vary)
     alone, subset = KINDS[vary].of(data.intervals()[rows]), path.subset(np.array(rows))
-    moved = subset.error > 0  # a row without error is covered from the start, which for shifts is that of all rows
+    moved = (
+        subset.error > 0
+    )  # a row without error is covered from the start, which for shifts is that of all rows
     assert_array_equal(subset.critical[moved], alone.critical[moved])
     for name, values in subset.per_row(0.5).items():
         assert_array_equal(values, alone.per_row(0.5)[name])
 
 
 def test_the_constant_reference_has_bands_of_one() -> None:
-    iv = ucc.Intervals.from_bands([1.0, -3.0, 0.0], [0.0] * 3, [1.0, 2.0, 0.0], [0.5, 4.0, 1.0], weight=[1, 2, 3])
+    iv = ucc.Intervals.from_bands(
+        [1.0, -3.0, 0.0], [0.0] * 3, [1.0, 2.0, 0.0], [0.5, 4.0, 1.0], weight=[1, 2, 3]
+    )
     for path in (ScalePath.of(iv), ShiftPath.of(iv), LevelsPath.of([iv], np.array([0.0, 1.0]))):
         constant = path.constant()
         assert_array_equal(constant.critical, [1.0, 3.0, 0.0])
@@ -233,10 +278,15 @@ def test_the_unit_of_a_path_is_a_power_of_two_that_keeps_squares_in_float64(powe
 def test_the_widest_band_over_the_shift_is_nine_million_mean_errors(unit: float) -> None:
     def path(band: float) -> Path:
         bands = [unit, band * unit, unit]
-        return ShiftPath.of(ucc.Intervals.from_bands([unit, 0.0, 2 * unit], [0.0] * 3, bands, weight=[2, 0.5, 0.5]))
+        return ShiftPath.of(
+            ucc.Intervals.from_bands([unit, 0.0, 2 * unit], [0.0] * 3, bands, weight=[2, 0.5, 0.5])
+        )
 
     assert path(LIMIT * (1 - 1e-12)).at(0.0)["miss_rate"] == pytest.approx(1 / 6)
-    with pytest.raises(ValueError, match='`vary="shift"` needs bands and errors of comparable size: the largest band'):
+    with pytest.raises(
+        ValueError,
+        match='`vary="shift"` needs bands and errors of comparable size: the largest band',
+    ):
         path(LIMIT * (1 + 1e-12))
 
 
@@ -247,8 +297,15 @@ def test_rows_without_error_have_a_path_over_the_shift_whatever_their_bands() ->
 
 
 def test_a_path_whose_scales_leave_float64_is_refused() -> None:
-    assert ScalePath.of(ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [1e-290, 1.0])).end == pytest.approx(1e290)
+    assert ScalePath.of(
+        ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [1e-290, 1.0])
+    ).end == pytest.approx(1e290)
     for band in (1e-310, 5e-324):
-        with pytest.raises(ValueError, match=r"scaling a band of \S+ up to an error of 1 leaves the range of float64"):
+        with pytest.raises(
+            ValueError,
+            match=r"scaling a band of \S+ up to an error of 1 leaves the range of float64",
+        ):
             ScalePath.of(ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [band, 1.0]))
-    assert ScalePath.of(ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [0.0, 1.0])).has_uncoverable_rows
+    assert ScalePath.of(
+        ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [0.0, 1.0])
+    ).has_uncoverable_rows

@@ -13,7 +13,14 @@ from benchmarks.__main__ import names, write
 from pages import DOCS
 
 PAGE = DOCS / "performance.md"
-MACHINE = {"processor": "Slow 1", "cores": 2, "system": "Linux 6", "python": "3.11", "numpy": "2", "load": 0.25}
+MACHINE = {
+    "processor": "Slow 1",
+    "cores": 2,
+    "system": "Linux 6",
+    "python": "3.11",
+    "numpy": "2",
+    "load": 0.25,
+}
 EMPTY = "# Page\n\n<!-- bench one -->\n<!-- end one -->\n\nSaid.\n\n<!-- bench two -->\n<!-- end two -->\n"
 ROWS: list[dict[str, Any]] = [
     {"job": "held", "N": 10, "unit": "x sort", "cpu": 3.96, "wall": 9.0, "at most": 4.0},
@@ -36,7 +43,9 @@ def test_every_benchmark_has_its_place_on_the_page() -> None:
 def test_every_table_of_the_page_is_regular() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert len(page.tables(text)) >= 1
-    assert sum(line.startswith("|") for line in text.splitlines()) == sum(len(t) + 2 for t in page.tables(text))
+    assert sum(line.startswith("|") for line in text.splitlines()) == sum(
+        len(t) + 2 for t in page.tables(text)
+    )
 
 
 def test_the_page_names_every_figure_that_breaks_its_limit() -> None:
@@ -62,7 +71,8 @@ def test_a_second_look_at_a_curve_is_measured_by_its_own_table() -> None:
     rows = {row["job"]: row for row in bench_core.ratios(1000, 1)}
     for kind in ("symmetric", "asymmetric"):
         looks, table = (
-            rows[f"{job}, {kind}"] for job in ("points(), then points() on deficit vs. excess", "UCC(iv).table()")
+            rows[f"{job}, {kind}"]
+            for job in ("points(), then points() on deficit vs. excess", "UCC(iv).table()")
         )
         assert looks["unit"] == "x its own table()"
         assert looks["cpu"] == pytest.approx(looks["cpu ms"] / table["cpu ms"])
@@ -76,7 +86,10 @@ def test_figures_are_replaced_and_the_others_stay(tmp_path: Path) -> None:
     page.write(path, {"two": {"rows": ROWS[:1], "machine": MACHINE | {"load": None}}})
     both = path.read_text(encoding="utf-8")
     assert page.section(both, "one")[0] == page.section(first, "one")[0]
-    assert "Measured on Slow 1, Linux 6, 2 cores, Python 3.11, numpy 2; load 0.25 before the run." in first
+    assert (
+        "Measured on Slow 1, Linux 6, 2 cores, Python 3.11, numpy 2; load 0.25 before the run."
+        in first
+    )
     assert "load" not in page.section(both, "two")[0]
     page.write(path, {"one": {"rows": ROWS, "machine": MACHINE}})
     assert path.read_text(encoding="utf-8") == both

@@ -49,7 +49,9 @@ class Asked:
 
     def of(self, half: list[Row]) -> Fraction:
         """The statistic of rows by the oracle."""
-        return Fraction(getattr(Oracle(half, self.vary), self.statistic)(self.x, self.y, self.within))
+        return Fraction(
+            getattr(Oracle(half, self.vary), self.statistic)(self.x, self.y, self.within)
+        )
 
 
 def moved(row: Row, vary: str, amount: Fraction) -> Row:
@@ -62,7 +64,10 @@ def moved(row: Row, vary: str, amount: Fraction) -> Row:
 
 
 def exact_rows(intervals: ucc.Intervals) -> list[Row]:
-    columns = (getattr(intervals, name).tolist() for name in ("y_true", "y_pred", "lower_band", "upper_band", "weight"))
+    columns = (
+        getattr(intervals, name).tolist()
+        for name in ("y_true", "y_pred", "lower_band", "upper_band", "weight")
+    )
     return rows(*columns)
 
 
@@ -70,7 +75,9 @@ def half_width(side: list[Row]) -> Fraction:
     return sum((r.weight * (r.lower_band + r.upper_band) / 2 for r in side), Fraction(0))
 
 
-def by_hand(a: ucc.Intervals, b: ucc.Intervals, blocks: Sequence[int], asked: Asked) -> list[Fraction]:
+def by_hand(
+    a: ucc.Intervals, b: ucc.Intervals, blocks: Sequence[int], asked: Asked
+) -> list[Fraction]:
     """Difference for every swap, the k-th bit of the place telling whether the k-th block is swapped."""
     sides = [exact_rows(a), exact_rows(b)]
     blocks = [block for block, w in zip(blocks, a.weight.tolist(), strict=True) if w]
@@ -83,11 +90,15 @@ def by_hand(a: ucc.Intervals, b: ucc.Intervals, blocks: Sequence[int], asked: As
     labels, out = sorted(set(blocks)), []
     for swaps in product((0, 1), repeat=len(labels)):
         swapped = dict(zip(labels, swaps[::-1], strict=True))
-        halves = [[sides[swapped[block] ^ half][i] for i, block in enumerate(blocks)] for half in (0, 1)]
+        halves = [
+            [sides[swapped[block] ^ half][i] for i, block in enumerate(blocks)] for half in (0, 1)
+        ]
         out.append(asked.of(halves[0]) - asked.of(halves[1]))
         if 2 * len(out) == 2 ** len(labels):
             break
-    return out + [-difference for difference in reversed(out)]  # swapping the others only calls a what was b
+    return out + [
+        -difference for difference in reversed(out)
+    ]  # swapping the others only calls a what was b
 
 
 PAIRS = [
@@ -116,12 +127,20 @@ EXTREME: dict[Any, Callable[[Fraction, Fraction], bool]] = {
 
 
 SETTINGS = ["plain", "weighted", "other y_pred", "blocks"]
-SWAPPED = [(how, one) for how in SETTINGS for one in ASKED if how != "other y_pred" or one.statistic != "gain"]
+SWAPPED = [
+    (how, one)
+    for how in SETTINGS
+    for one in ASKED
+    if how != "other y_pred" or one.statistic != "gain"
+]
 
 
 @pytest.mark.parametrize(("setting", "asked"), SWAPPED, ids=str)
 def test_every_swap_agrees_with_swapping_by_hand(setting: str, asked: Asked) -> None:
-    a, b = models(weight=WEIGHT if setting == "weighted" else None, y_pred=P_B if setting == "other y_pred" else P)
+    a, b = models(
+        weight=WEIGHT if setting == "weighted" else None,
+        y_pred=P_B if setting == "other y_pred" else P,
+    )
     blocks = BLOCKS if setting == "blocks" else None
     expected = by_hand(a, b, blocks or range(5), asked)
     for alternative, is_extreme in EXTREME.items():
@@ -129,7 +148,12 @@ def test_every_swap_agrees_with_swapping_by_hand(setting: str, asked: Asked) -> 
         assert test.every_swap
         size = float(max(map(abs, expected)))
         assert_allclose(test.statistic, float(expected[0]), rtol=1e-12, atol=1e-14)
-        assert_allclose(test.null_distribution, [float(d) for d in expected], rtol=1e-11, atol=1e-13 + 1e-12 * size)
+        assert_allclose(
+            test.null_distribution,
+            [float(d) for d in expected],
+            rtol=1e-11,
+            atol=1e-13 + 1e-12 * size,
+        )
         assert test.pvalue == sum(is_extreme(d, expected[0]) for d in expected) / len(expected)
 
 
@@ -139,15 +163,22 @@ def test_twelve_rows_agree_with_all_4096_swaps_of_intervals(axes: Any) -> None:
     rng = np.random.default_rng(5)
     y, p = rng.integers(-8, 9, 12) / 4, rng.integers(-2, 3, 12) / 4
     bands, weight = rng.integers(1, 9, (4, 12)) / 4, rng.integers(1, 4, 12) / 1
-    a, b = (ucc.Intervals.from_bands(y, p, *pair, weight=weight) for pair in (bands[:2], 4 * bands[2:]))
+    a, b = (
+        ucc.Intervals.from_bands(y, p, *pair, weight=weight) for pair in (bands[:2], 4 * bands[2:])
+    )
     as_wide = b.calibrated(scale=ucc.UCC(a).at(1.0).bandwidth / ucc.UCC(b).at(1.0).bandwidth)
     differences = np.empty(4096)
     for place in range(2048):
         swapped = (place >> np.arange(12) & 1).astype(bool)
         areas = []
         for one, two in ((a, as_wide), (as_wide, a)):
-            mixed = (np.where(swapped, getattr(two, side), getattr(one, side)) for side in ("lower_band", "upper_band"))
-            areas.append(ucc.UCC(ucc.Intervals.from_bands(y, p, *mixed, weight=weight)).area(axes=axes))
+            mixed = (
+                np.where(swapped, getattr(two, side), getattr(one, side))
+                for side in ("lower_band", "upper_band")
+            )
+            areas.append(
+                ucc.UCC(ucc.Intervals.from_bands(y, p, *mixed, weight=weight)).area(axes=axes)
+            )
         differences[[place, 4095 - place]] = areas[0] - areas[1], areas[1] - areas[0]
     test = permutation_test(a, b, axes=axes, n_resamples=4095)
     assert_allclose(test.null_distribution, differences, rtol=1e-11, atol=1e-13)
@@ -161,7 +192,9 @@ def test_under_the_null_p_values_are_uniform() -> None:
     pvalues = []
     for _ in range(400):
         y, bands = rng.normal(size=60) * 2, rng.gamma(2, size=(2, 60))
-        a, b = (ucc.Intervals.from_bands(y, np.zeros(60), band) for band in (bands[0], 5 * bands[1]))
+        a, b = (
+            ucc.Intervals.from_bands(y, np.zeros(60), band) for band in (bands[0], 5 * bands[1])
+        )
         pvalues.append(permutation_test(a, b, n_resamples=199, seed=rng).pvalue)
     distance = np.max(np.abs(np.sort(pvalues) - (np.arange(400) + 0.5) / 400))
     assert distance < 1.63 / np.sqrt(400)
@@ -175,15 +208,21 @@ def test_power_does_not_depend_on_either_scale() -> None:
         pvalues[factor] = []
         for _ in range(100):
             sigma = rng.lognormal(0, 0.7, 150)
-            good = ucc.Intervals.from_bands(sigma * rng.normal(size=150), np.zeros(150), sigma * factor)
+            good = ucc.Intervals.from_bands(
+                sigma * rng.normal(size=150), np.zeros(150), sigma * factor
+            )
             flat = good.constant().calibrated(scale=5 / factor)
-            test = permutation_test(good, flat, axes=("bandwidth", "deficit"), n_resamples=199, seed=rng)
+            test = permutation_test(
+                good, flat, axes=("bandwidth", "deficit"), n_resamples=199, seed=rng
+            )
             pvalues[factor].append(test.pvalue)
         assert_array_equal(pvalues[factor], pvalues[0.01])
     assert np.mean(np.array(pvalues[1.0]) <= 0.05) > 0.95
 
 
-def swapped_halves(a: ucc.Intervals, b: ucc.Intervals, place: int) -> tuple[ucc.Intervals, ucc.Intervals]:
+def swapped_halves(
+    a: ucc.Intervals, b: ucc.Intervals, place: int
+) -> tuple[ucc.Intervals, ucc.Intervals]:
     """Both models after a swap, the k-th bit of its place telling whether the k-th row is swapped."""
     rows = np.arange(len(a))
     swapped = rows + len(a) * (place >> rows & 1)
@@ -202,11 +241,15 @@ CURVE_STATISTICS: dict[str, tuple[dict[str, Any], Callable[[ucc.UCC], float]]] =
 
 @pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 3.0, 3.0]], ids=["plain", "weighted"])
 @pytest.mark.parametrize("statistic", CURVE_STATISTICS)
-def test_statistics_at_a_coverage_agree_with_every_swap_of_intervals(statistic: Any, weight: Any) -> None:
+def test_statistics_at_a_coverage_agree_with_every_swap_of_intervals(
+    statistic: Any, weight: Any
+) -> None:
     a, b = models(weight=weight)
     options, value = CURVE_STATISTICS[statistic]
     test = permutation_test(a, b, statistic=statistic, **options)
-    if statistic != "scale":  # the others do not depend on a model's scale, so both are made equally wide first
+    if (
+        statistic != "scale"
+    ):  # the others do not depend on a model's scale, so both are made equally wide first
         b = b.calibrated(scale=ucc.UCC(a).at(1.0).bandwidth / ucc.UCC(b).at(1.0).bandwidth)
     expected = []
     for place in range(32):
@@ -230,7 +273,9 @@ def test_any_function_of_intervals_can_be_tested() -> None:
         expected.append(one - two)
     assert_allclose(test.null_distribution, expected, rtol=1e-12)
     assert test.statistic == expected[0] == widest(a) - widest(b)
-    called = permutation_test(a, b, statistic=lambda iv: ucc.UCC(iv).find(coverage=0.75).scale, block=BLOCKS)
+    called = permutation_test(
+        a, b, statistic=lambda iv: ucc.UCC(iv).find(coverage=0.75).scale, block=BLOCKS
+    )
     named = permutation_test(a, b, statistic="scale", coverage=0.75, block=BLOCKS)
     assert_allclose(called.null_distribution, named.null_distribution, rtol=1e-12)
 
@@ -241,7 +286,9 @@ def test_with_other_predictions_the_signs_of_pseudo_values_are_flipped(statistic
     values, pseudo = [], []
     for model in (a, b):
         whole = getattr(ucc.UCC(model), statistic)()
-        left_out = np.array([getattr(ucc.UCC(model[np.arange(5) != i]), statistic)() for i in range(5)])
+        left_out = np.array(
+            [getattr(ucc.UCC(model[np.arange(5) != i]), statistic)() for i in range(5)]
+        )
         influence = (1 - model.weight) * (whole - left_out)
         values.append(whole)
         pseudo.append(model.weight * (whole - influence.sum()) + influence)
@@ -264,7 +311,9 @@ def test_with_other_predictions_the_signs_of_pseudo_values_are_flipped(statistic
     ids=str,
 )
 @pytest.mark.parametrize("ratio", [1 / 3, 1.0, 3.0])
-def test_equal_gains_of_other_predictions_are_rarely_called_different(options: dict[str, Any], ratio: float) -> None:
+def test_equal_gains_of_other_predictions_are_rarely_called_different(
+    options: dict[str, Any], ratio: float
+) -> None:
     """400 pairs of 60 rows at a nominal 5%: at most 11%, which swapping exceeds by far; 2.5 standard errors more."""
     rng = np.random.default_rng(31)
     rejected = 0
@@ -272,7 +321,9 @@ def test_equal_gains_of_other_predictions_are_rarely_called_different(options: d
         sigma, y = rng.lognormal(0, 0.5, (2, 60)), rng.normal(size=60)
         errors = sigma * rng.normal(size=(2, 60)) * [[1], [ratio]]
         pair = [ucc.Intervals.from_bands(y, y - errors[i], sigma[i]) for i in (0, 1)]
-        rejected += permutation_test(pair[0], pair[1], n_resamples=199, seed=rng, **options).pvalue <= 0.05
+        rejected += (
+            permutation_test(pair[0], pair[1], n_resamples=199, seed=rng, **options).pvalue <= 0.05
+        )
     assert rejected / 400 <= 0.11 + 2.5 * np.sqrt(0.11 * 0.89 / 400)
 
 
@@ -307,7 +358,9 @@ def test_random_swaps_agree_with_every_swap() -> None:
         some = permutation_test(a, b, n_resamples=4000, seed=4, **options)
         assert every.every_swap
         assert not some.every_swap
-        assert abs(every.pvalue - some.pvalue) < 4 * np.sqrt(every.pvalue * (1 - every.pvalue) / 4000)
+        assert abs(every.pvalue - some.pvalue) < 4 * np.sqrt(
+            every.pvalue * (1 - every.pvalue) / 4000
+        )
         gaps = np.abs(some.null_distribution[:, None] - every.null_distribution).min(axis=1)
         assert gaps.max() < 1e-12
 
@@ -315,7 +368,9 @@ def test_random_swaps_agree_with_every_swap() -> None:
 def test_the_repr_says_how_many_swaps_were_tried() -> None:
     a, b = many(8)
     assert repr(permutation_test(a, b)).endswith("two-sided, all 256 swaps of 8 units)")
-    assert repr(permutation_test(a, b, n_resamples=99, seed=0)).endswith("two-sided, 99 random swaps of 8 units)")
+    assert repr(permutation_test(a, b, n_resamples=99, seed=0)).endswith(
+        "two-sided, 99 random swaps of 8 units)"
+    )
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
@@ -338,7 +393,9 @@ def many(n: int, seed: int = 0) -> tuple[ucc.Intervals, ucc.Intervals]:
 def test_the_outputs_of_a_row_are_swapped_together() -> None:
     a, b = many(40)
     two = [
-        ucc.Intervals.from_bands(*(v.reshape(20, 2) for v in (m.y_true, m.y_pred, m.lower_band, m.upper_band)))
+        ucc.Intervals.from_bands(
+            *(v.reshape(20, 2) for v in (m.y_true, m.y_pred, m.lower_band, m.upper_band))
+        )
         for m in (a, b)
     ]
     grouped = permutation_test(a, b, block=2, seed=3, n_resamples=99)
@@ -350,12 +407,16 @@ def test_the_outputs_of_a_row_are_swapped_together() -> None:
 def test_rows_repeated_within_blocks_are_no_more_evidence() -> None:
     a, b = many(8)
     repeated = [
-        ucc.Intervals.from_bands(*(np.repeat(v, 5) for v in (m.y_true, m.y_pred, m.lower_band, m.upper_band)))
+        ucc.Intervals.from_bands(
+            *(np.repeat(v, 5) for v in (m.y_true, m.y_pred, m.lower_band, m.upper_band))
+        )
         for m in (a, b)
     ]
     once = permutation_test(a, b)
     assert_allclose(permutation_test(*repeated, block=5).pvalue, once.pvalue)
-    assert_allclose(permutation_test(*repeated, block=np.repeat(list("hgfedcba"), 5)).pvalue, once.pvalue)
+    assert_allclose(
+        permutation_test(*repeated, block=np.repeat(list("hgfedcba"), 5)).pvalue, once.pvalue
+    )
 
 
 def test_a_constant_statistic_has_p_value_1_and_says_so() -> None:
@@ -373,15 +434,29 @@ def test_different_predictions_are_noted_where_the_statistic_judges_them() -> No
     judges_both: tuple[Any, ...] = ("area", "crps")
     judges_intervals: tuple[Any, ...] = ("gain", "skill", lambda iv: ucc.UCC(iv).at(1.0).miss_rate)
     for statistic in judges_both:
-        assert f"y_pred differ: the {statistic} judges" in permutation_test(a, b, statistic=statistic).note
+        assert (
+            f"y_pred differ: the {statistic} judges"
+            in permutation_test(a, b, statistic=statistic).note
+        )
     for statistic in judges_intervals:
         assert permutation_test(a, b, statistic=statistic).note == ""
 
 
 def test_progress_is_told_to_a_callable() -> None:
     seen: list[tuple[int, int]] = []
-    permutation_test(*many(3000), n_resamples=999, seed=0, progress=lambda done, total: seen.append((done, total)))
-    permutation_test(*many(300), n_resamples=999, seed=0, miss_rate=(0, 0.5), progress=lambda *at: seen.append(at))
+    permutation_test(
+        *many(3000),
+        n_resamples=999,
+        seed=0,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    permutation_test(
+        *many(300),
+        n_resamples=999,
+        seed=0,
+        miss_rate=(0, 0.5),
+        progress=lambda *at: seen.append(at),
+    )
     assert seen[-1] == (999, 999)
     assert all(done <= total for done, total in seen)
 
@@ -393,12 +468,24 @@ def test_progress_is_told_to_a_callable() -> None:
         ({"block": 0}, r"`block` must be an integer of at least 1; got 0\."),
         ({"block": 2.5}, r"`block` must be an integer of at least 1; got 2\.5\."),
         ({"block": [1, 2, 3]}, r"`block` must hold one label per row: 3 labels for 40 rows\."),
-        ({"block": ["x"] * 40}, r"a permutation test needs at least two blocks of rows; there is only one\."),
-        ({"block": ["x", None] * 20}, r"`block` must hold a label in each row: 20 of 40 rows have none, first row 1 "),
+        (
+            {"block": ["x"] * 40},
+            r"a permutation test needs at least two blocks of rows; there is only one\.",
+        ),
+        (
+            {"block": ["x", None] * 20},
+            r"`block` must hold a label in each row: 20 of 40 rows have none, first row 1 ",
+        ),
         ({"n_resamples": 0}, r"`n_resamples` must be an integer of at least 1; got 0\."),
         ({"seed": -1}, r"`seed` must be an integer of at least 0, .*; got -1\."),
-        ({"alternative": "lesser"}, r"`alternative` must be one of .*; got 'lesser'\. Did you mean 'less'\?"),
-        ({"statistic": "gains"}, r"`statistic` must be one of area, gain, .*; got 'gains'\. Did you mean 'gain'\?"),
+        (
+            {"alternative": "lesser"},
+            r"`alternative` must be one of .*; got 'lesser'\. Did you mean 'less'\?",
+        ),
+        (
+            {"statistic": "gains"},
+            r"`statistic` must be one of area, gain, .*; got 'gains'\. Did you mean 'gain'\?",
+        ),
         ({"coverage": 0.9}, r"`coverage` goes with score or .* or half_width, not with area\."),
         ({"statistic": "score"}, r"`coverage` must be given for score, such as coverage=0\.9\."),
         (
@@ -409,9 +496,18 @@ def test_progress_is_told_to_a_callable() -> None:
             {"statistic": "crps", "miss_rate": (0, 1)},
             r"`miss_rate` as a range goes with an area or a gain, not with cr",
         ),
-        ({"miss_rate": (1, 0)}, r"`miss_rate` must be a range \(low, high\) with 0 <= low <= high; got \(1, 0\)\."),
-        ({"statistic": "scale", "coverage": 0.9, "vary": "shift"}, r"needs bands that are scaled, not shifted"),
-        ({"statistic": lambda _: np.nan}, r"`statistic` must return a finite number; it returned nan for `a`\."),
+        (
+            {"miss_rate": (1, 0)},
+            r"`miss_rate` must be a range \(low, high\) with 0 <= low <= high; got \(1, 0\)\.",
+        ),
+        (
+            {"statistic": "scale", "coverage": 0.9, "vary": "shift"},
+            r"needs bands that are scaled, not shifted",
+        ),
+        (
+            {"statistic": lambda _: np.nan},
+            r"`statistic` must return a finite number; it returned nan for `a`\.",
+        ),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], sentence: str) -> None:
@@ -424,21 +520,30 @@ def test_other_rows_are_refused_in_a_sentence() -> None:
     with pytest.raises(ValueError, match=r"`a` and `b` must have the same rows: 40 against 39\."):
         permutation_test(a, many(39)[1])
     shuffled = ucc.Intervals.from_bands(b.y_true[::-1], b.y_pred, b.lower_band, b.upper_band)
-    with pytest.raises(ValueError, match=r"same y_true: 40 of 40 rows differ, first row 0\. Hint: put the rows"):
+    with pytest.raises(
+        ValueError, match=r"same y_true: 40 of 40 rows differ, first row 0\. Hint: put the rows"
+    ):
         permutation_test(a, shuffled)
     weighted = ucc.Intervals.from_bands(b.y_true, b.y_pred, b.lower_band, weight=np.arange(40))
     with pytest.raises(ValueError, match=r"`a` and `b` must have the same weights"):
         permutation_test(a, weighted)
-    with pytest.raises(TypeError, match=r"`b` must be Intervals or a UCC, .* \(a sketch keeps none\); got list"):
+    with pytest.raises(
+        TypeError, match=r"`b` must be Intervals or a UCC, .* \(a sketch keeps none\); got list"
+    ):
         permutation_test(a, [1, 2])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"`vary` is for Intervals: `a` is a curve over the scale; got 'shift'"):
+    with pytest.raises(
+        ValueError, match=r"`vary` is for Intervals: `a` is a curve over the scale; got 'shift'"
+    ):
         permutation_test(ucc.UCC(a), b, vary="shift")
 
 
 def test_a_watcher_that_cannot_be_called_is_refused() -> None:
     wrong: tuple[Any, ...] = ("abc", 3, [])
     for value in wrong:
-        with pytest.raises(TypeError, match=r"`progress` must be None, True, False or a callable of two integers; got"):
+        with pytest.raises(
+            TypeError,
+            match=r"`progress` must be None, True, False or a callable of two integers; got",
+        ):
             permutation_test(*many(9), progress=value)
 
 
@@ -448,7 +553,10 @@ def test_an_infinite_area_is_refused_but_not_a_range_that_leaves_it_out() -> Non
     bands[:, :2] = 0
     a, b = (ucc.Intervals.from_bands(y, np.zeros(20), band) for band in bands)
     with pytest.raises(
-        ValueError, match=r"`a` must have a finite area: 2 of 20 rows have an error on the side of a zero"
+        ValueError,
+        match=r"`a` must have a finite area: 2 of 20 rows have an error on the side of a zero",
     ):
         permutation_test(a, b)
-    assert np.isfinite(permutation_test(a, b, miss_rate=(0.2, 0.6), seed=0, n_resamples=99).null_distribution).all()
+    assert np.isfinite(
+        permutation_test(a, b, miss_rate=(0.2, 0.6), seed=0, n_resamples=99).null_distribution
+    ).all()

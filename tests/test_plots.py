@@ -47,7 +47,9 @@ def test_every_plot_draws_on_the_axes_it_is_given_and_returns_them(iv: ucc.Inter
 
 
 def test_crossings_are_marked_where_they_are(iv: ucc.Intervals) -> None:
-    ax = plots.curves({"A": iv, "B": iv.constant()}, crossings=[(0.5, 0.6), (1.0, 0.2)], reference=False)
+    ax = plots.curves(
+        {"A": iv, "B": iv.constant()}, crossings=[(0.5, 0.6), (1.0, 0.2)], reference=False
+    )
     (marks,) = (line for line in ax.get_lines() if line.get_marker() == "D")
     assert_array_equal(marks.get_xydata(), [[0.5, 0.6], [1.0, 0.2]])
     assert "crossing" in labels(ax)
@@ -69,7 +71,10 @@ def test_intervals_are_drawn_before_and_after_calibration(iv: ucc.Intervals) -> 
     assert_array_equal(drawn["observed, outside"], iv.y_true[order][outside[order]])
     assert_array_equal(drawn["observed, inside"], iv.y_true[order][~outside[order]])
     covered = [100 * (1 - ucc.UCC(some).at(1.0).miss_rate) for some in (iv, after)]
-    assert labels(ax)[:2] == [f"as delivered: covers {covered[0]:.1f}%", f"calibrated: covers {covered[1]:.1f}%"]
+    assert labels(ax)[:2] == [
+        f"as delivered: covers {covered[0]:.1f}%",
+        f"calibrated: covers {covered[1]:.1f}%",
+    ]
     assert ax.get_xlabel() == "50 of 500 rows, by prediction"
 
 
@@ -83,7 +88,9 @@ def test_intervals_stand_along_x_or_time(iv: ucc.Intervals) -> None:
 
 
 def test_intervals_refuse_an_x_of_another_length(iv: ucc.Intervals) -> None:
-    with pytest.raises(ValueError, match=r"`x` must have the shape of the intervals, \(500,\); got \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"`x` must have the shape of the intervals, \(500,\); got \(3,\)"
+    ):
         plots.intervals(iv, x=[1, 2, 3])
 
 
@@ -110,7 +117,11 @@ def test_the_steps_of_a_waterfall_lead_from_climatology_to_the_score() -> None:
 
 def test_a_waterfall_without_a_climatology_starts_at_the_constant_band() -> None:
     parts = replace(decomposition(), climatology=float("nan"), prediction=float("nan"))
-    assert [step.name for step in waterfall(parts)] == ["bands save", "wrong scale costs", "score as delivered"]
+    assert [step.name for step in waterfall(parts)] == [
+        "bands save",
+        "wrong scale costs",
+        "score as delivered",
+    ]
     assert axis_end([parts]) == parts.uncertainty
 
 
@@ -122,7 +133,10 @@ def test_a_step_has_no_more_decimals_than_the_totals_and_goes_where_it_rounds_to
         "score as delivered 2.32",
     ]
     small = replace(parts, best_score=2.27, miscalibration=0.047, discrimination=0.046721)
-    assert [step.label for step in waterfall(small)][2:4] == ["bands save 0.05", "wrong scale costs 0.05"]
+    assert [step.label for step in waterfall(small)][2:4] == [
+        "bands save 0.05",
+        "wrong scale costs 0.05",
+    ]
 
 
 def test_one_hopeless_model_does_not_squeeze_the_waterfalls_of_the_others() -> None:
@@ -139,8 +153,14 @@ def assessed(iv: ucc.Intervals, count: int = 2, **options: Any) -> ucc.Assessmen
     models = {"follows": iv}
     for i in range(1, count):
         shift = options.get("shifted", 0.0) * rng.normal(size=500)
-        models[f"model {i}"] = ucc.Intervals.from_bands(iv.y_true, iv.y_pred + shift, rng.uniform(0.5, 0.5 + i, 500))
-    by = {"site": np.where(np.arange(500) % 2, "north", "south")} if options.get("segments") else None
+        models[f"model {i}"] = ucc.Intervals.from_bands(
+            iv.y_true, iv.y_pred + shift, rng.uniform(0.5, 0.5 + i, 500)
+        )
+    by = (
+        {"site": np.where(np.arange(500) % 2, "north", "south")}
+        if options.get("segments")
+        else None
+    )
     return ucc.assess(models, coverage=options.get("coverage", 0.9), by=by)
 
 
@@ -163,7 +183,10 @@ def test_every_panel_stands_alone(iv: ucc.Intervals, panel: Any) -> None:
 
 
 def test_an_unknown_panel_is_refused_with_the_nearest(iv: ucc.Intervals) -> None:
-    with pytest.raises(ValueError, match=r"`panel` must be one of half_width, .*; got 'curve'\. Did you mean 'curves'"):
+    with pytest.raises(
+        ValueError,
+        match=r"`panel` must be one of half_width, .*; got 'curve'\. Did you mean 'curves'",
+    ):
         assessed(iv).plot("curve")
     with pytest.raises(ValueError, match="no segments to draw"):
         assessed(iv).plot("segments")
@@ -179,7 +202,9 @@ def test_half_widths_and_their_intervals_are_those_of_the_assessment(iv: ucc.Int
     found = assessed(iv, 3)
     (ax,) = found.plot("half_width").axes
     assert lines_of(ax) == [one.name for one in found.ranking]
-    assert_allclose(ends_of(ax), [(one.half_width_low, one.half_width_high) for one in found.ranking])
+    assert_allclose(
+        ends_of(ax), [(one.half_width_low, one.half_width_high) for one in found.ranking]
+    )
     assert words(ax) == [f"bands x {one.scale:.2f}" for one in found.ranking]
 
 
@@ -214,7 +239,11 @@ def test_small_multiples_share_axes_and_draw_every_model_once_in_colour(iv: ucc.
     assert [ax.get_title(loc="left") for ax in axs] == [one.name for one in found.ranking]
     assert len({ax.get_xlim() for ax in axs}) == 1
     for ax, one in zip(axs, found.ranking, strict=True):
-        marks = {line.get_marker(): line.get_xydata()[0] for line in ax.get_lines() if len(line.get_xydata()) == 1}
+        marks = {
+            line.get_marker(): line.get_xydata()[0]
+            for line in ax.get_lines()
+            if len(line.get_xydata()) == 1
+        }
         curve = found.curves[one.name]
         at, target = curve.at(1.0), curve.find(coverage=0.9)
         assert_allclose(marks["o"], [at.bandwidth, at.miss_rate])
@@ -229,7 +258,11 @@ def test_of_many_models_the_best_are_drawn_and_counted(iv: ucc.Intervals) -> Non
 
 
 def test_segments_show_coverage_and_frame_what_fails() -> None:
-    found = [segment("north"), segment("south", fails=False), segment("north", "Mean8", fails=False)]
+    found = [
+        segment("north"),
+        segment("south", fails=False),
+        segment("north", "Mean8", fails=False),
+    ]
     ax = plots.assessment(assessment([row(), mean8()], segments=found), "segments").axes[0]
     assert words(ax) == ["71", "92", "92", "–"]
     assert lines_of(ax) == ["hour north", "hour south"]
@@ -237,7 +270,11 @@ def test_segments_show_coverage_and_frame_what_fails() -> None:
 
 
 def test_colours_of_segments_are_the_distance_to_what_was_promised() -> None:
-    found = [segment("north"), segment("south", fails=False), segment("north", "Mean8", fails=False)]
+    found = [
+        segment("north"),
+        segment("south", fails=False),
+        segment("north", "Mean8", fails=False),
+    ]
     ax = plots.assessment(assessment([row(), mean8()], segments=found), "segments").axes[0]
     distances: Any = ax.images[0].get_array()
     assert_allclose(distances[:, 0], [100 * (one.coverage - 0.9) for one in found[:2]])
@@ -253,18 +290,25 @@ def of_levels() -> ucc.Assessment:
     normal = {0.5: 0.674, 0.8: 1.282, 0.95: 1.96}
     factors = {"fits": dict.fromkeys(normal, 1.0), "narrow": {0.5: 0.4, 0.8: 0.8, 0.95: 1.2}}
     models = {
-        name: {level: ucc.Intervals.from_bands(y, zero, np.full(400, factor[level] * z)) for level, z in normal.items()}
+        name: {
+            level: ucc.Intervals.from_bands(y, zero, np.full(400, factor[level] * z))
+            for level, z in normal.items()
+        }
         for name, factor in factors.items()
     }
     return ucc.assess(models, coverage=0.8)
 
 
-def test_calibration_has_one_line_per_model_with_an_interval_at_each_level(of_levels: ucc.Assessment) -> None:
+def test_calibration_has_one_line_per_model_with_an_interval_at_each_level(
+    of_levels: ucc.Assessment,
+) -> None:
     (ax,) = of_levels.plot("calibration").axes
     assert labels(ax) == ["calibrated", *(one.name for one in of_levels.ranking)]
     ends = [segment[:, 1] for c in ax.collections for segment in c.get_segments()]
     levels = [level for one in of_levels.ranking for level in one.levels]
-    assert_allclose(ends, [(100 * level.coverage_low, 100 * level.coverage_high) for level in levels])
+    assert_allclose(
+        ends, [(100 * level.coverage_low, 100 * level.coverage_high) for level in levels]
+    )
 
 
 def test_a_pit_histogram_marks_the_bins_outside_of_its_band(of_levels: ucc.Assessment) -> None:
@@ -273,11 +317,17 @@ def test_a_pit_histogram_marks_the_bins_outside_of_its_band(of_levels: ucc.Asses
     for ax, one in zip(axs, of_levels.ranking, strict=True):
         pit: Any = one.pit
         assert_allclose([bar.get_height() for bar in ax.patches], pit.density)
-        outside = [not low <= x <= high for x, low, high in zip(pit.density, pit.low, pit.high, strict=True)]
+        outside = [
+            not low <= x <= high
+            for x, low, high in zip(pit.density, pit.low, pit.high, strict=True)
+        ]
         assert any(outside) == (one.name == "narrow")
         colors = {(out, bar.get_facecolor()) for out, bar in zip(outside, ax.patches, strict=True)}
         assert len(colors) == len(set(outside))
-        shade = {tuple(vertex) for vertex in np.asarray(ax.collections[0].get_paths()[0].vertices).tolist()}
+        shade = {
+            tuple(vertex)
+            for vertex in np.asarray(ax.collections[0].get_paths()[0].vertices).tolist()
+        }
         assert {(pit.edges[1], pit.low[0]), (pit.edges[1], pit.low[1])} <= shade
 
 

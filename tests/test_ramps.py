@@ -51,7 +51,9 @@ def test_the_values_at_the_vertices_are_those_of_the_path(case: Case) -> None:
 
 
 @given(cases, st.integers(0, 15).map(lambda n: n / 16))
-def test_between_vertices_the_miss_rate_waits_and_the_rest_is_straight(case: Case, part: float) -> None:
+def test_between_vertices_the_miss_rate_waits_and_the_rest_is_straight(
+    case: Case, part: float
+) -> None:
     path, _ = case
     ramps = Ramps(path)
     for left, right in zip(ramps.t[:-1].tolist(), ramps.t[1:].tolist(), strict=True):
@@ -61,7 +63,9 @@ def test_between_vertices_the_miss_rate_waits_and_the_rest_is_straight(case: Cas
         point = path.at(t)
         for name in METRICS:
             found = ramps.value(name, t)  # type: ignore[arg-type]
-            assert_allclose(found, point[name], rtol=1e-9, atol=1e-12 if name == "miss_rate" else off(case))  # type: ignore[index]
+            assert_allclose(
+                found, point[name], rtol=1e-9, atol=1e-12 if name == "miss_rate" else off(case)
+            )  # type: ignore[index]
 
 
 @given(cases, st.sampled_from([*combinations(METRICS, 1), *combinations(METRICS, 2)]))
@@ -158,7 +162,10 @@ def test_the_hull_has_the_best_t_of_every_alpha(case: Case) -> None:
         assert found <= np.min(alpha * x + y) * (1 + 1e-9) + off(case)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=40), st.sampled_from([1, 7]))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=40),
+    st.sampled_from([1, 7]),
+)
 def test_the_corners_of_a_hull_are_the_points_below_which_there_is_none(
     steps: list[tuple[int, int]], power: int
 ) -> None:

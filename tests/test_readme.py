@@ -10,7 +10,9 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_every_example_of_the_readme_gives_the_output_it_shows() -> None:
-    code = "\n".join(re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL))
+    code = "\n".join(
+        re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    )
     test = doctest.DocTestParser().get_doctest(code, {}, "README", str(README), 0)
     assert 6 <= len(test.examples) <= 8
     assert test.examples[-1].want.startswith("Ship ")
@@ -28,7 +30,13 @@ def test_the_first_25_lines_name_show_install_and_run_it() -> None:
 def test_the_readme_fits_on_one_screen_and_defines_its_words() -> None:
     text = README.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 60
-    for word in ("coverage, miss rate", "half-width (bandwidth)", "factor (scale)", "interval score", "skill, gain"):
+    for word in (
+        "coverage, miss rate",
+        "half-width (bandwidth)",
+        "factor (scale)",
+        "interval score",
+        "skill, gain",
+    ):
         assert f"| {word} |" in text, word
 
 

@@ -33,23 +33,41 @@ from refusal import (
 
 def test_columns_of_different_length_are_refused() -> None:
     hint = "Hint: rows are matched by position, never by an index."
-    refused(f"`upper` must have the shape of `y_true`: (2,) against (3,). {hint}", bounds, upper=[1.0, 2.0])
-    refused(f"`upper_band` must have the shape of `y_true`: (2,) against (3,). {hint}", bands, upper_band=[1, 2])
-    refused(f"`y_pred` must have the shape of `y_true`: (3, 2) against (3,). {hint}", bounds, y_pred=two(P))
-    refused(f"`std` must have the shape of `y_true`: (1,) against (3,). {hint}", ucc.Intervals.from_std, Y, P, [1])
+    refused(
+        f"`upper` must have the shape of `y_true`: (2,) against (3,). {hint}",
+        bounds,
+        upper=[1.0, 2.0],
+    )
+    refused(
+        f"`upper_band` must have the shape of `y_true`: (2,) against (3,). {hint}",
+        bands,
+        upper_band=[1, 2],
+    )
+    refused(
+        f"`y_pred` must have the shape of `y_true`: (3, 2) against (3,). {hint}",
+        bounds,
+        y_pred=two(P),
+    )
+    refused(
+        f"`std` must have the shape of `y_true`: (1,) against (3,). {hint}",
+        ucc.Intervals.from_std,
+        Y,
+        P,
+        [1],
+    )
 
 
 def test_a_single_column_of_two_dimensions_is_told_apart() -> None:
-    sentence = (
-        "`y_pred` must have the shape of `y_true`: (3, 1) against (3,). Hint: flatten a single column with .ravel()."
-    )
+    sentence = "`y_pred` must have the shape of `y_true`: (3, 1) against (3,). Hint: flatten a single column with .ravel()."
     refused(sentence, bounds, y_pred=np.zeros((3, 1)))
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 2), (3, 0)])
 def test_an_empty_set_is_refused(shape: tuple[int, ...]) -> None:
     empty = np.zeros(shape)
-    sentence = f"`y_true` must hold at least one row: its shape is {shape}. Hint: check earlier filters."
+    sentence = (
+        f"`y_true` must hold at least one row: its shape is {shape}. Hint: check earlier filters."
+    )
     refused(sentence, ucc.Intervals.from_bounds, empty, empty, empty, empty)
     refused(sentence, ucc.Intervals.from_bands, empty, empty, empty)
 
@@ -79,10 +97,17 @@ def test_nan_in_bands_and_weights_is_refused(name: str) -> None:
     refused(sentence, lambda: bands(**{name: [1.0, 1.0, np.nan]}))
 
 
-def test_rows_with_a_missing_value_anywhere_are_dropped_with_a_warning_at_the_callers_line() -> None:
+def test_rows_with_a_missing_value_anywhere_are_dropped_with_a_warning_at_the_callers_line() -> (
+    None
+):
     with pytest.warns(ucc.DroppedRowsWarning) as caught:
-        kept = ucc.Intervals.from_bounds([0, np.nan, 9], P, LOWER, with_value(UPPER, 2, np.inf), missing="drop")
-    assert str(caught[0].message) == "dropped 2 of 3 rows: a value is missing or infinite, first in row 1"
+        kept = ucc.Intervals.from_bounds(
+            [0, np.nan, 9], P, LOWER, with_value(UPPER, 2, np.inf), missing="drop"
+        )
+    assert (
+        str(caught[0].message)
+        == "dropped 2 of 3 rows: a value is missing or infinite, first in row 1"
+    )
     assert caught[0].filename == __file__
     assert (len(kept), kept.dropped) == (1, 2)
     assert repr(kept) == "Intervals(1 row, miss_rate 0, bandwidth 1, 2 rows dropped)"
@@ -93,7 +118,9 @@ def test_rows_with_a_missing_value_anywhere_are_dropped_with_a_warning_at_the_ca
     [
         lambda: ucc.Intervals.from_std([0.0, np.nan], [0.0, 0.0], [1.0, 1.0], missing="drop"),
         lambda: ucc.Intervals.from_samples([0.0, 1.0], [[0.0, np.nan], [1.0, 1.0]], missing="drop"),
-        lambda: ucc.Intervals.from_bands([0.0, 1.0], [0.0, 0.0], [1.0, 1.0], weight=[1.0, np.nan], missing="drop"),
+        lambda: ucc.Intervals.from_bands(
+            [0.0, 1.0], [0.0, 0.0], [1.0, 1.0], weight=[1.0, np.nan], missing="drop"
+        ),
         lambda: ucc.Intervals.from_bands(
             [[0.0, 1.0], [1.0, np.nan]], np.zeros((2, 2)), np.ones((2, 2)), missing="drop"
         ),
@@ -102,7 +129,10 @@ def test_rows_with_a_missing_value_anywhere_are_dropped_with_a_warning_at_the_ca
 def test_every_constructor_warns_at_the_callers_line(make: Callable[[], ucc.Intervals]) -> None:
     with pytest.warns(ucc.DroppedRowsWarning) as caught:
         kept = make()
-    assert str(caught[0].message) == "dropped 1 of 2 rows: a value is missing or infinite, first in row 1"
+    assert (
+        str(caught[0].message)
+        == "dropped 1 of 2 rows: a value is missing or infinite, first in row 1"
+    )
     assert caught[0].filename == __file__
     assert (len(kept), kept.dropped) == (1, 1)
 
@@ -120,7 +150,11 @@ def test_dropping_every_row_is_refused() -> None:
 
 
 def test_an_unknown_way_with_missing_values_is_refused() -> None:
-    refused("`missing` must be one of raise, drop; got 'dorp'. Did you mean 'drop'?", bounds, missing="dorp")
+    refused(
+        "`missing` must be one of raise, drop; got 'dorp'. Did you mean 'drop'?",
+        bounds,
+        missing="dorp",
+    )
     refused(
         "`missing` must be one of raise, drop; got None.",
         bounds,
@@ -134,13 +168,9 @@ def test_an_unknown_way_with_missing_values_is_refused() -> None:
 
 
 def test_crossing_bounds_are_refused() -> None:
-    sentence = (
-        "`lower` must not exceed `upper`: 2 of 3 rows do, first row 1 (4.0 > 2.0). Hint: sort crossing quantiles first."
-    )
+    sentence = "`lower` must not exceed `upper`: 2 of 3 rows do, first row 1 (4.0 > 2.0). Hint: sort crossing quantiles first."
     refused(sentence, bounds, lower=[-1.0, 4.0, 3.5])
-    sentence = (
-        "`lower` must not exceed `upper`: 3 of 3 rows do, first row 0 (1.0 > -1.0). Hint: swap `lower` and `upper`."
-    )
+    sentence = "`lower` must not exceed `upper`: 3 of 3 rows do, first row 0 (1.0 > -1.0). Hint: swap `lower` and `upper`."
     refused(sentence, bounds, lower=UPPER, upper=LOWER)
     in_two = with_value(two(LOWER), 2, [1.0, 30.5])
     sentence = (
@@ -155,7 +185,9 @@ def test_a_prediction_outside_its_interval_is_refused() -> None:
     rule = "`y_pred` must lie between `lower` and `upper`: "
     sentence = f"{rule}2 of 3 rows do not, first row 0 (5.0 outside [-1.0, 1.0]). {FLOOR}"
     refused(sentence, bounds, y_pred=[5.0, 1.0, -9.0])
-    sentence = f"{rule}1 of 3 rows does not, first row 1, output 1 (21.0 outside [0.0, 20.0]). {FLOOR}"
+    sentence = (
+        f"{rule}1 of 3 rows does not, first row 1, output 1 (21.0 outside [0.0, 20.0]). {FLOOR}"
+    )
     refused(sentence, bounds_2d, y_pred=with_value(two(P), 1, [1.0, 21.0]))
 
 
@@ -214,7 +246,9 @@ def test_negative_weights_are_refused() -> None:
     sentence = f"`weight` must not be negative: 1 of 3 rows is, first row 1 (-1.0). {hint}"
     for make in (bounds, bands, bounds_2d):
         refused(sentence, make, weight=[1, -1, 1])
-    sentence = f"`weight` must not be negative: 2 of 3 rows are, first row 1, output 1 (-2.0). {hint}"
+    sentence = (
+        f"`weight` must not be negative: 2 of 3 rows are, first row 1, output 1 (-2.0). {hint}"
+    )
     refused(sentence, bounds_2d, weight=[[1, 1], [1, -2], [-3, 0]])
 
 
@@ -223,7 +257,13 @@ def test_weights_that_are_all_zero_are_refused() -> None:
     for make in (bounds, bands, bounds_2d):
         refused(sentence, make, weight=[0, 0, 0])
     with pytest.warns(ucc.DroppedRowsWarning):
-        refused(sentence.replace("3", "2"), bounds, y_true=[np.nan, 1, 2], weight=[1, 0, 0], missing="drop")
+        refused(
+            sentence.replace("3", "2"),
+            bounds,
+            y_true=[np.nan, 1, 2],
+            weight=[1, 0, 0],
+            missing="drop",
+        )
 
 
 @pytest.mark.parametrize("weight", [[1, 2], [[1, 2, 3]], np.ones((3, 3))])
@@ -233,7 +273,9 @@ def test_weights_of_another_length_are_refused(weight: Any) -> None:
         "Hint: leave `weight` out to weight rows equally.",
     )
     refused(f"{start} {np.shape(weight)} where `y_true` has (3,). {end}", bounds, weight=weight)
-    refused(f"{start} {np.shape(weight)} where `y_true` has (3, 2). {end}", bounds_2d, weight=weight)
+    refused(
+        f"{start} {np.shape(weight)} where `y_true` has (3, 2). {end}", bounds_2d, weight=weight
+    )
 
 
 @pytest.mark.parametrize("size", [1e308, 1e-310])
@@ -252,14 +294,21 @@ def test_draws_of_another_shape_are_refused() -> None:
         hint = " Hint: move the last axis to the front." if shape == (3, 2) else ""
         sentence = f"{start}{shape} against (draws, 3).{hint}"
         refused(sentence, ucc.Intervals.from_samples, Y, np.zeros(shape))
-    refused(f"{start}(5, 3) against (draws, 3, 2).", ucc.Intervals.from_samples, two(Y), np.zeros((5, 3)))
+    refused(
+        f"{start}(5, 3) against (draws, 3, 2).",
+        ucc.Intervals.from_samples,
+        two(Y),
+        np.zeros((5, 3)),
+    )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_draws_that_are_not_finite_are_refused(bad: float) -> None:
     draws = np.arange(12.0).reshape(4, 3)
     draws[2, 1] = bad
-    sentence = f"`samples` must be finite: 1 of 3 rows has a draw that is not, first row 1 ({bad}). {DROP}"
+    sentence = (
+        f"`samples` must be finite: 1 of 3 rows has a draw that is not, first row 1 ({bad}). {DROP}"
+    )
     refused(sentence, ucc.Intervals.from_samples, Y, draws)
     masked = np.ma.array(np.arange(12.0).reshape(4, 3), mask=~np.isfinite(draws))
     refused(sentence.replace("inf", "nan"), ucc.Intervals.from_samples, Y, masked)
@@ -282,5 +331,18 @@ def test_draws_that_are_no_numbers_are_refused() -> None:
 
 def test_a_level_that_is_no_probability_is_refused() -> None:
     draws = [Y, P]
-    refused("`level` must be a finite number from 0 to 1; got 90.", ucc.Intervals.from_samples, Y, draws, level=90)
-    refused("`level` must be a number; got '90%'.", ucc.Intervals.from_samples, Y, draws, error=TypeError, level="90%")
+    refused(
+        "`level` must be a finite number from 0 to 1; got 90.",
+        ucc.Intervals.from_samples,
+        Y,
+        draws,
+        level=90,
+    )
+    refused(
+        "`level` must be a number; got '90%'.",
+        ucc.Intervals.from_samples,
+        Y,
+        draws,
+        error=TypeError,
+        level="90%",
+    )

@@ -36,7 +36,9 @@ def intervals(n: int = 200, seed: int = 0) -> ucc.Intervals:
     rng = np.random.default_rng(seed)
     y_pred = rng.normal(size=n)
     band = rng.uniform(0.3, 2, n)
-    return ucc.Intervals.from_bands(y_pred + band * rng.normal(size=n), y_pred, 0.8 * band, 1.1 * band)
+    return ucc.Intervals.from_bands(
+        y_pred + band * rng.normal(size=n), y_pred, 0.8 * band, 1.1 * band
+    )
 
 
 def assessed(n: int = 200, **options: Any) -> ucc.Assessment:
@@ -114,11 +116,15 @@ def test_a_long_curve_is_off_by_no_more_than_it_says(most: int) -> None:
     data, table = curve_data(c, most=most), c.table()
     assert not data["exact"]
     assert len(data["t"]) <= most + 8
-    end = np.searchsorted(data["t"], data["end"] * (1 + 1e-5), side="right")  # what follows is beyond the curve
+    end = np.searchsorted(
+        data["t"], data["end"] * (1 + 1e-5), side="right"
+    )  # what follows is beyond the curve
     settled = table["miss_rate"] <= 0.01
     for name in METRICS:
         line = np.interp(table["scale"], data["t"][:end], data[name][:end])
-        size = table[name][0] if name in ("miss_rate", "deficit") else table[name][np.argmax(settled)]
+        size = (
+            table[name][0] if name in ("miss_rate", "deficit") else table[name][np.argmax(settled)]
+        )
         assert np.abs(line - table[name]).max() <= 1.001 * data["off"] * size + 2e-5 * size
     assert data["off"] < (0.05 if most == 40 else 0.002)
 
@@ -182,7 +188,9 @@ def test_a_page_is_made_from_sketches_too() -> None:
     assert list(data_of(parsed)["units"]) == ["that of y"]
 
 
-def test_the_explorer_opens_on_the_model_to_ship_at_the_scale_of_the_verdict(found: ucc.Assessment) -> None:
+def test_the_explorer_opens_on_the_model_to_ship_at_the_scale_of_the_verdict(
+    found: ucc.Assessment,
+) -> None:
     data = explorer_data(found)
     assert data["chosen"] == [one.name for one in found.ranking].index(found.verdict.model)
     assert data["coverage"] == 0.8
@@ -197,7 +205,11 @@ def test_the_unit_that_was_asked_for_comes_first(unit: Any) -> None:
     one = intervals()
     units = explorer_data(ucc.assess({"A": one}, unit=unit))["units"]
     std = float(np.std(one.y_true))
-    expected = {"raw": ("that of y", 1.0), "std": ("standard deviations of y", std), 2.5: ("units of 2.5", 2.5)}
+    expected = {
+        "raw": ("that of y", 1.0),
+        "std": ("standard deviations of y", std),
+        2.5: ("units of 2.5", 2.5),
+    }
     name, size = next(iter(units.items()))
     assert name == expected[unit][0]
     assert_allclose(size, expected[unit][1])
@@ -212,7 +224,9 @@ def test_forty_models_with_segments_make_a_page_of_less_than_3_5_mb() -> None:
     rng = np.random.default_rng(1)
     one = intervals(400)
     models = {
-        f"model {i}": ucc.Intervals.from_bands(one.y_true, one.y_pred + 0.1 * rng.normal(size=400), one.upper_band)
+        f"model {i}": ucc.Intervals.from_bands(
+            one.y_true, one.y_pred + 0.1 * rng.normal(size=400), one.upper_band
+        )
         for i in range(40)
     }
     by = {"hour": rng.integers(0, 24, 400).astype(str)}
@@ -223,11 +237,22 @@ def test_forty_models_with_segments_make_a_page_of_less_than_3_5_mb() -> None:
 
 
 def test_only_its_own_scripts_may_run_and_nothing_may_be_requested(parsed: Parsed) -> None:
-    (policy,) = (a["content"] for tag, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = (
+        a["content"]
+        for tag, a in parsed.elements
+        if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
-    assert set(rules) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"}
+    assert set(rules) == {
+        "default-src",
+        "script-src",
+        "style-src",
+        "img-src",
+        "base-uri",
+        "form-action",
+    }
     assert rules["img-src"] == "data: blob:"
     (own,) = (text for attributes, text in parsed.scripts if "type" not in attributes)
     hashes = [
@@ -238,7 +263,9 @@ def test_only_its_own_scripts_may_run_and_nothing_may_be_requested(parsed: Parse
 
 
 def test_plotlys_own_script_is_packed_into_less_than_half(parsed: Parsed) -> None:
-    (text,) = (text for attributes, text in parsed.scripts if attributes.get("id") == "plotly-packed")
+    (text,) = (
+        text for attributes, text in parsed.scripts if attributes.get("id") == "plotly-packed"
+    )
     assert zlib.decompress(base64.b64decode(text)).decode() == get_plotlyjs()
     assert len(text) < len(get_plotlyjs()) / 2
 
@@ -283,7 +310,9 @@ def test_names_that_no_file_can_hold_do_no_harm() -> None:
 # What the page says
 
 
-def test_the_page_begins_with_the_verdict_in_its_own_words(found: ucc.Assessment, parsed: Parsed) -> None:
+def test_the_page_begins_with_the_verdict_in_its_own_words(
+    found: ucc.Assessment, parsed: Parsed
+) -> None:
     before, verdict, _ = parsed.text.partition(re.sub(r"\s+", " ", found.verdict.text))
     assert verdict
     assert len(before) < 300
@@ -298,7 +327,9 @@ def test_the_card_has_the_factor_the_coverage_the_half_width_and_how_sure_that_i
         ("Half-width", "686", "[659, 714] in units of y"),
         ("How sure", "better than Mean8", "adjusted p = 0.03"),
     ]
-    undecided = facts(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", pvalue=0.4)]))[3]
+    undecided = facts(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", pvalue=0.4)]))[
+        3
+    ]
     assert undecided == ("How sure", "not shown to be better than Mean8", "adjusted p = 0.4")
     assert facts(assessment([row()]))[3] == ("As delivered", "90.4%", "kept")
 
@@ -320,7 +351,11 @@ def test_every_broken_promise_is_one_sentence_and_the_first_five_are_shown_at_on
     many = [replace(narrow, name=f"m{i}", rank=i + 1) for i in range(9)]
     assert len(promises(assessment(many))) == 9
     text = page(assessment(many, curves={one.name: ucc.UCC(intervals()) for one in many}))
-    assert text.index("m4 covers") < text.index("<summary>4 more broken promises</summary>") < text.index("m5 covers")
+    assert (
+        text.index("m4 covers")
+        < text.index("<summary>4 more broken promises</summary>")
+        < text.index("m5 covers")
+    )
     assert promises(assessment([row(promise=None)], settings=OPEN)) == []
 
 
@@ -334,7 +369,9 @@ def test_the_command_names_the_file_quoted_for_a_shell() -> None:
     assert call == "intervals.calibrated(scale=0.966)"
     assert commands(found, None) == {"In Python": call}
     shifted = assessment([row(scale=float("nan"), shift=0.35)])
-    assert commands(shifted, ["x.csv"])["On the command line"].endswith("--coverage 90% --vary shift")
+    assert commands(shifted, ["x.csv"])["On the command line"].endswith(
+        "--coverage 90% --vary shift"
+    )
     lost = row(scale=float("inf"), half_width=float("inf"))
     assert commands(assessment([lost]), ["x.csv"]) == {}
 
@@ -347,10 +384,15 @@ def test_several_levels_are_calibrated_to_each_of_them() -> None:
 
 def test_the_command_on_a_page_of_files_calibrates_the_winners_file(tmp_path: Path) -> None:
     def shell(line: str) -> None:
-        subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True)
+        subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True
+        )
 
     best = intervals()
-    models = {"net v2": best, "flat": ucc.Intervals.from_bands(best.y_true, best.y_pred, np.full(200, 0.9))}
+    models = {
+        "net v2": best,
+        "flat": ucc.Intervals.from_bands(best.y_true, best.y_pred, np.full(200, 0.9)),
+    }
     for name, iv in models.items():
         columns = np.column_stack([iv.y_true, iv.y_pred, iv.lower, iv.upper])
         np.savetxt(
@@ -361,9 +403,13 @@ def test_the_command_on_a_page_of_files_calibrates_the_winners_file(tmp_path: Pa
             comments="",
             fmt="%.17g",
         )
-    shell("uccurve assess flat.csv 'net v2.csv' --coverage 90% --report r.html && cp 'net v2.csv' new.csv")
+    shell(
+        "uccurve assess flat.csv 'net v2.csv' --coverage 90% --report r.html && cp 'net v2.csv' new.csv"
+    )
     made = Parsed((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    (line,) = re.findall(r"uccurve calibrate 'net v2.csv' new.csv -o calibrated.csv --coverage 90%", made)
+    (line,) = re.findall(
+        r"uccurve calibrate 'net v2.csv' new.csv -o calibrated.csv --coverage 90%", made
+    )
     assert "files flat.csv, net v2.csv" in made
     shell(line)
     new = np.loadtxt(tmp_path / "calibrated.csv", delimiter=",", skiprows=1)
@@ -371,7 +417,9 @@ def test_the_command_on_a_page_of_files_calibrates_the_winners_file(tmp_path: Pa
     assert_allclose(new[:, 2:], np.column_stack([wanted.lower, wanted.upper]), rtol=1e-9)
 
 
-def test_the_first_table_has_the_columns_of_the_terminal_in_rank_order(found: ucc.Assessment, parsed: Parsed) -> None:
+def test_the_first_table_has_the_columns_of_the_terminal_in_rank_order(
+    found: ucc.Assessment, parsed: Parsed
+) -> None:
     columns = model_columns("verdict", found.rows, found.settings)
     text = parsed.text
     table = text[text.index("Models, best first") :]
@@ -384,10 +432,24 @@ def test_the_first_table_has_the_columns_of_the_terminal_in_rank_order(found: uc
     assert first < second
 
 
-def test_every_number_in_a_table_can_be_sorted_by_its_value(parsed: Parsed, found: ucc.Assessment) -> None:
-    values = [float(a["data-value"] or "nan") for tag, a in parsed.elements if tag == "td" and "data-value" in a]
+def test_every_number_in_a_table_can_be_sorted_by_its_value(
+    parsed: Parsed, found: ucc.Assessment
+) -> None:
+    values = [
+        float(a["data-value"] or "nan")
+        for tag, a in parsed.elements
+        if tag == "td" and "data-value" in a
+    ]
     for one in found.rows:
-        for name in ("coverage", "scale", "half_width", "score", "skill", "gain_bandwidth_deficit", "overshoot"):
+        for name in (
+            "coverage",
+            "scale",
+            "half_width",
+            "score",
+            "skill",
+            "gain_bandwidth_deficit",
+            "overshoot",
+        ):
             assert getattr(one, name) in values
     assert found.comparisons[0].difference in values
 
@@ -395,7 +457,17 @@ def test_every_number_in_a_table_can_be_sorted_by_its_value(parsed: Parsed, foun
 def test_sections_stand_in_the_order_of_interest(parsed: Parsed) -> None:
     named = [a["id"] for tag, a in parsed.elements if tag == "section"]
     assert named == [
-        *("verdict", "why", "calibration", "curves-section", "pairs", "segments", "paper", "reading", "made")
+        *(
+            "verdict",
+            "why",
+            "calibration",
+            "curves-section",
+            "pairs",
+            "segments",
+            "paper",
+            "reading",
+            "made",
+        )
     ]
     links = [a["href"] for tag, a in parsed.elements if tag == "a" and a.get("class") != "skip"]
     assert links == [f"#{name}" for name in named]
@@ -439,8 +511,16 @@ def test_no_sentence_is_said_twice_at_first_sight() -> None:
 
 
 def test_how_the_page_was_made_names_what_was_asked(found: ucc.Assessment) -> None:
-    made = Parsed(page(found, files=["a.csv", "b.csv"])).text.partition("How this page was made files")[2]
-    for words in ("a.csv, b.csv", "rows 200", "coverage 80%", "ranked by interval score", "in units of y"):
+    made = Parsed(page(found, files=["a.csv", "b.csv"])).text.partition(
+        "How this page was made files"
+    )[2]
+    for words in (
+        "a.csv, b.csv",
+        "rows 200",
+        "coverage 80%",
+        "ranked by interval score",
+        "in units of y",
+    ):
         assert words in made
     assert "influence of each row" in made
     blocked = ucc.assess(intervals(), coverage=0.9, block=10, n_resamples=50, seed=3)
@@ -509,9 +589,14 @@ def texts(table: Table, heading: str) -> list[str]:
 def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -> None:
     rows = [row(), mean8(), row("third", 3, score=1900.0)]
     tested = [pair("Mean8", "third", 0.5), pair("OLS", "third"), pair("OLS", "Mean8", 0.3)]
-    shown = pairs(assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")]))
+    shown = pairs(
+        assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")])
+    )
     assert shown is not None
-    assert shown.sentence == "1 of 3 pairs differ significantly (paired tests, adjusted by Holm's method)."
+    assert (
+        shown.sentence
+        == "1 of 3 pairs differ significantly (paired tests, adjusted by Holm's method)."
+    )
     assert texts(shown.own, "pair") == ["OLS vs. Mean8", "OLS vs. third"]
     assert shown.full is not None
     assert len(shown.full.rows) == 3
@@ -555,8 +640,12 @@ def test_without_a_promise_segments_are_held_against_the_models_other_rows() -> 
     found = [segment("a", target=None), segment("b", fails=False, target=None)]
     shown = segments(assessment([row(promise=None)], segments=found, settings=OPEN))
     assert shown is not None
-    assert shown.sentences == ["1 of 2 segments falls significantly short of the model's other rows."]
-    drawn = assessment([row(promise=None)], segments=found, settings=OPEN, curves={"OLS": ucc.UCC(intervals())})
+    assert shown.sentences == [
+        "1 of 2 segments falls significantly short of the model's other rows."
+    ]
+    drawn = assessment(
+        [row(promise=None)], segments=found, settings=OPEN, curves={"OLS": ucc.UCC(intervals())}
+    )
     text = Parsed(page(drawn)).text
     assert "Orange is covered less often than the model as a whole" in text
 
@@ -584,7 +673,9 @@ def test_many_models_get_colours_for_the_best_five_only() -> None:
     one = intervals()
     rng = np.random.default_rng(3)
     models = {
-        f"model {i:02}": ucc.Intervals.from_bands(one.y_true, one.y_pred, rng.uniform(0.2, 1 + i, 200))
+        f"model {i:02}": ucc.Intervals.from_bands(
+            one.y_true, one.y_pred, rng.uniform(0.2, 1 + i, 200)
+        )
         for i in range(9)
     }
     few = dict(list(models.items())[:8])
@@ -592,6 +683,10 @@ def test_many_models_get_colours_for_the_best_five_only() -> None:
     found = ucc.assess(models)
     parsed = Parsed(found.to_html())
     assert data_of(parsed)["colours"] == 5
-    assert [model["name"] for model in data_of(parsed)["models"]] == [one.name for one in found.ranking]
-    swatches = {a["class"] for tag, a in parsed.elements if (a.get("class") or "").startswith("swatch")}
+    assert [model["name"] for model in data_of(parsed)["models"]] == [
+        one.name for one in found.ranking
+    ]
+    swatches = {
+        a["class"] for tag, a in parsed.elements if (a.get("class") or "").startswith("swatch")
+    }
     assert swatches == {f"swatch model-{i}" for i in range(5)}

@@ -21,7 +21,9 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 def test_a_required_test_fails_where_it_would_be_skipped(
     inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    inner.makepyfile(f"import pytest\n@pytest.mark.{name}\ndef test_it():\n    pytest.skip('none here')\n")
+    inner.makepyfile(
+        f"import pytest\n@pytest.mark.{name}\ndef test_it():\n    pytest.skip('none here')\n"
+    )
     inner.runpytest_inprocess().assert_outcomes(skipped=1)
     monkeypatch.setenv(f"UCCURVE_REQUIRE_{name.upper()}", "1")
     result = inner.runpytest_inprocess()
@@ -41,7 +43,9 @@ def test_a_file_without_its_library_fails_where_libraries_are_required(
 def test_the_shared_data_is_where_the_environment_says(
     inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    inner.makepyfile(f"def test_it(shared_data):\n    assert str(shared_data) == {str(tmp_path)!r}\n")
+    inner.makepyfile(
+        f"def test_it(shared_data):\n    assert str(shared_data) == {str(tmp_path)!r}\n"
+    )
     monkeypatch.setenv("UCCURVE_DATA", str(tmp_path))
     inner.runpytest_inprocess().assert_outcomes(passed=1)
     monkeypatch.setenv("UCCURVE_DATA", str(tmp_path / "elsewhere"))

@@ -18,7 +18,16 @@ from model_rows import OPEN, SETTINGS, assessment, crossing, mean8, pair, row, s
 from uccurve.results import Assessment, Comparison, ModelRow, Segment, Verdict
 
 HOSTILE = '<script>alert("1")</script> & <b>'
-SECTIONS = ["schema", "verdict", "models", "comparisons", "crossings", "segments", "notes", "settings"]
+SECTIONS = [
+    "schema",
+    "verdict",
+    "models",
+    "comparisons",
+    "crossings",
+    "segments",
+    "notes",
+    "settings",
+]
 
 
 def whole(**given: Any) -> Assessment:
@@ -27,7 +36,11 @@ def whole(**given: Any) -> Assessment:
         [mean8(), row()],
         comparisons=[pair("OLS", "Mean8")],
         crossings=[crossing("OLS", "Mean8", "OLS needs less bandwidth at every miss rate")],
-        segments=[segment("14"), segment("15", fails=False), segment("16", "Mean8", pvalue_holm=1e-5)],
+        segments=[
+            segment("14"),
+            segment("15", fails=False),
+            segment("16", "Mean8", pvalue_holm=1e-5),
+        ],
         notes=["OLS: 3 bands were raised by min_band"],
         **given,
     )
@@ -57,7 +70,9 @@ def test_curves_cannot_be_changed_through_the_assessment_or_the_mapping_given() 
         found.curves = {}  # type: ignore[misc]  # that is the point
 
 
-@pytest.mark.parametrize("result", [row(), pair("A", "B"), segment("14"), SETTINGS, whole().verdict])
+@pytest.mark.parametrize(
+    "result", [row(), pair("A", "B"), segment("14"), SETTINGS, whole().verdict]
+)
 def test_results_are_frozen_and_carry_nothing_but_their_fields(result: Any) -> None:
     with pytest.raises(FrozenInstanceError):
         setattr(result, fields(result)[0].name, "other")
@@ -73,7 +88,9 @@ def test_rows_keep_the_order_given_and_the_ranking_is_by_rank() -> None:
 
 
 def test_an_unknown_model_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(KeyError, match=r"no model is called 'Mean9'; there are Mean8, OLS. Did you mean 'Mean8'\?"):
+    with pytest.raises(
+        KeyError, match=r"no model is called 'Mean9'; there are Mean8, OLS. Did you mean 'Mean8'\?"
+    ):
         whole()["Mean9"]
     with pytest.raises(KeyError, match=r"no model is called 7; there is OLS\."):
         assessment([row()])[7]  # type: ignore[index]  # what a user may try
@@ -108,7 +125,9 @@ def test_json_begins_with_the_same_verdict_as_text_and_html() -> None:
 def test_what_is_not_finite_is_null_in_json() -> None:
     found = json.loads(assessment([row(scale=inf, half_width=inf, skill=-inf)]).to_json())
     model = found["models"]["OLS"]
-    assert [model[name] for name in ("scale", "half_width", "skill", "pvalue", "shift", "cost")] == [None] * 6
+    assert [
+        model[name] for name in ("scale", "half_width", "skill", "pvalue", "shift", "cost")
+    ] == [None] * 6
     assert [found["verdict"][name] for name in ("scale", "half_width", "pvalue")] == [None] * 3
 
 
@@ -152,8 +171,12 @@ def test_text_of_two_models_leaves_pairs_to_the_verdict_and_full_text_shows_them
     full = whole().to_text(full=True)
     assert "1 of 1 pair differs significantly" in full
     assert "OLS vs. Mean8     -140 [-264, -16]  0.01        0.03  OLS" in full
-    three = assessment([row(), mean8(), row("M3", 3)], comparisons=[pair("OLS", "Mean8"), pair("M3", "OLS")])
-    assert "OLS vs. M3         140 [16, 264]    0.01" in repr(three)  # the same test, from the other side
+    three = assessment(
+        [row(), mean8(), row("M3", 3)], comparisons=[pair("OLS", "Mean8"), pair("M3", "OLS")]
+    )
+    assert "OLS vs. M3         140 [16, 264]    0.01" in repr(
+        three
+    )  # the same test, from the other side
 
 
 def test_text_of_many_models_shows_the_five_next_best_pairs_of_the_one_to_ship() -> None:
@@ -199,12 +222,18 @@ def test_segments_of_the_model_to_ship_come_first_and_at_most_ten_are_shown() ->
     found = assessment([row(), mean8()], segments=segments)
     lines = [line.split()[:3] for line in repr(found).splitlines() if line.startswith("hour")]
     assert [line[2] for line in lines] == ["OLS"] * 8 + ["Mean8"] * 2
-    assert "16 of 32 segments of all models stay short of 90% as shipped; the first 10" in repr(found)
+    assert "16 of 32 segments of all models stay short of 90% as shipped; the first 10" in repr(
+        found
+    )
     assert found.to_text(full=True).count("\nhour") == 16
 
 
 def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
-    segments = [segment("1"), segment("2", fails=False), *(segment(str(i), "Mean8", short=False) for i in range(48))]
+    segments = [
+        segment("1"),
+        segment("2", fails=False),
+        *(segment(str(i), "Mean8", short=False) for i in range(48)),
+    ]
     text = repr(assessment([row(), mean8()], segments=segments))
     assert "Bands x 1.36 fix all 48 failing segments of Mean8." in text
     assert "1 of 50 segments of all models stays short of 90% as shipped\n" in text
@@ -222,7 +251,10 @@ def test_notes_and_what_brackets_mean_end_the_text() -> None:
 def test_brackets_are_explained_only_where_some_are_shown() -> None:
     rng = np.random.default_rng(0)
     y, p, band = rng.normal(size=50), np.zeros(50), rng.gamma(2, size=50)
-    models = {"A": ucc.Intervals.from_bands(y, p, band), "B": ucc.Intervals.from_bands(y, p, band[::-1])}
+    models = {
+        "A": ucc.Intervals.from_bands(y, p, band),
+        "B": ucc.Intervals.from_bands(y, p, band[::-1]),
+    }
     for blocks in (50, 5):
         text = ucc.assess(models, coverage=0.9, block=blocks).to_text(full=True)
         assert ("Brackets are 95% confidence intervals." in text) == ("[" in text) == (blocks == 5)
@@ -235,7 +267,9 @@ def test_a_table_of_text_without_an_interval_chooses_its_digits_without_it() -> 
 
 
 def test_segments_that_the_factor_for_all_rows_fixes_are_counted() -> None:
-    segments = [segment(str(i), short=False) for i in range(20)] + [segment(str(i), fails=False) for i in range(20, 24)]
+    segments = [segment(str(i), short=False) for i in range(20)] + [
+        segment(str(i), fails=False) for i in range(20, 24)
+    ]
     narrow = row(promise="too narrow", scale=1.3)
     found = assessment([narrow], segments=segments)
     assert "Bands x 1.30 fix all 20 failing segments of OLS." in repr(found)
@@ -254,7 +288,9 @@ def test_without_a_coverage_the_text_has_no_promise() -> None:
 def test_long_names_are_shortened_in_text() -> None:
     long = [row("a" * 5000 + "1"), mean8()]
     found = assessment(
-        long, comparisons=[pair("a" * 5000 + "1", "Mean8")], segments=[segment("b" * 5000, "a" * 5000 + "1")]
+        long,
+        comparisons=[pair("a" * 5000 + "1", "Mean8")],
+        segments=[segment("b" * 5000, "a" * 5000 + "1")],
     )
     assert max(map(len, found.to_text(full=True).splitlines())) < 400
     assert "a1" in repr(found)
@@ -291,7 +327,18 @@ def test_html_in_names_labels_and_notes_is_text() -> None:
         notes=[HOSTILE],
     )
     reader = read(found._repr_html_())
-    assert reader.tags <= {"p", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td", "small"}
+    assert reader.tags <= {
+        "p",
+        "strong",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "small",
+    }
     assert HOSTILE in reader.texts
 
 
@@ -300,11 +347,20 @@ def test_html_shows_a_shortened_name_in_full_on_hover() -> None:
     reader = read(assessment([row(name)])._repr_html_())
     assert name in reader.hovers
     assert name not in reader.texts
-    assert read(assessment([row("short ... name")])._repr_html_()).hovers.count("short ... name") == 0
+    assert (
+        read(assessment([row("short ... name")])._repr_html_()).hovers.count("short ... name") == 0
+    )
     assert len(assessment([row("n" * 10_000)])._repr_html_()) < 6000
 
 
 def test_html_shows_the_same_numbers_as_the_text() -> None:
     texts = " ".join(read(whole()._repr_html_()).texts)
-    for number in ("90.4% ", "x 1.36", "686  [659, 714]", "1,850", "12.3%  [11.8, 12.8]", "hour 14"):
+    for number in (
+        "90.4% ",
+        "x 1.36",
+        "686  [659, 714]",
+        "1,850",
+        "12.3%  [11.8, 12.8]",
+        "hour 14",
+    ):
         assert number in texts

@@ -28,8 +28,20 @@ from uccurve._saved import (
 )
 
 ROW = {"name": TEXT, "score": or_null(NUMBER)}
-SHAPE = {"schema": version(2), "kind": among("a", "b"), "rows": [ROW], "n": COUNT, "ends": list_of(NUMBER, "numbers")}
-GOOD: dict[str, Any] = {"schema": 1, "kind": "a", "rows": [{"name": "m", "score": 1.5}], "n": 3, "ends": []}
+SHAPE = {
+    "schema": version(2),
+    "kind": among("a", "b"),
+    "rows": [ROW],
+    "n": COUNT,
+    "ends": list_of(NUMBER, "numbers"),
+}
+GOOD: dict[str, Any] = {
+    "schema": 1,
+    "kind": "a",
+    "rows": [{"name": "m", "score": 1.5}],
+    "n": 3,
+    "ends": [],
+}
 
 
 def test_what_fits_is_read_as_it_is() -> None:
@@ -38,14 +50,23 @@ def test_what_fits_is_read_as_it_is() -> None:
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "a later version": ({"schema": 3}, r"`schema` must be 2, or an earlier version .*upgrade.*; got 3"),
+    "a later version": (
+        {"schema": 3},
+        r"`schema` must be 2, or an earlier version .*upgrade.*; got 3",
+    ),
     "a true version": ({"schema": True}, "`schema` must be 2"),
     "another kind": ({"kind": "c"}, "`kind` must be one of a, b; got 'c'"),
     "a list of nothing": ({"rows": []}, "`rows` must be a list that is not empty"),
     "no row": ({"rows": [1]}, r"`rows\[0\]` must be an object; got 1"),
     "a row without a field": ({"rows": [{"name": "m"}]}, r"`rows\[0\]` lacks `score`"),
-    "a row with another field": ({"rows": [{"name": "m", "score": 1, "x": 1}]}, r"`rows\[0\]` has unknown `x`"),
-    "a score in words": ({"rows": [{"name": "m", "score": "1"}]}, r"in `rows\[0\]`, `score` must be a finite number"),
+    "a row with another field": (
+        {"rows": [{"name": "m", "score": 1, "x": 1}]},
+        r"`rows\[0\]` has unknown `x`",
+    ),
+    "a score in words": (
+        {"rows": [{"name": "m", "score": "1"}]},
+        r"in `rows\[0\]`, `score` must be a finite number",
+    ),
     "a count that is none": ({"n": 2.0}, r"`n` must be an integer of at least 1; got 2\.0"),
     "an end beyond float64": ({"ends": [1e308]}, "`ends` must be numbers"),
 }
@@ -100,7 +121,9 @@ def test_a_growing_object_ignores_what_a_later_version_added() -> None:
 def test_a_file_is_named_where_it_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_text('{"a": 2}', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"state\.json must be a share: `a` must be a number from 0 to 1; got 2\."):
+    with pytest.raises(
+        ValueError, match=r"state\.json must be a share: `a` must be a number from 0 to 1; got 2\."
+    ):
         _saved.read(path, {"a": SHARE}, "a share")
 
 
@@ -108,7 +131,11 @@ def test_a_seal_tells_of_any_change() -> None:
     shape = Growing({"a": NUMBER})
     text = sealed({"a": 1.25, "b": [1, 2]})
     assert unsealed(text, shape) == {"a": 1.25, "b": [1, 2]}
-    for changed in (text.replace("1.25", "1.26"), text.replace("[1, 2]", "[2, 1]"), json.dumps({"a": 1.25})):
+    for changed in (
+        text.replace("1.25", "1.26"),
+        text.replace("[1, 2]", "[2, 1]"),
+        json.dumps({"a": 1.25}),
+    ):
         with pytest.raises(ValueError, match="it was edited or damaged"):
             unsealed(changed, shape)
 
@@ -122,11 +149,15 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
 
 LEAVES = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3)
-ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner))
+ANYTHING = st.recursive(
+    LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner)
+)
 
 
 @given(place=st.sampled_from(sorted(GOOD)), value=ANYTHING)
-def test_any_other_value_is_read_or_refused_and_nothing_else_happens(place: str, value: Any) -> None:
+def test_any_other_value_is_read_or_refused_and_nothing_else_happens(
+    place: str, value: Any
+) -> None:
     with suppress(ValueError):
         data = parsed(json.dumps(GOOD | {place: value}), SHAPE)
         _saved.check(data, SHAPE)

@@ -16,7 +16,9 @@ from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment, V
 
 jsonschema = pytest.importorskip("jsonschema")
 __all__ = ["run"]  # the fixture
-SCHEMA: dict[str, Any] = json.loads(files("uccurve").joinpath("schema.json").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads(
+    files("uccurve").joinpath("schema.json").read_text(encoding="utf-8")
+)
 BOTH = {name: intervals(models(80), name) for name in "ab"}
 
 
@@ -24,7 +26,8 @@ def valid(data: Any, kind: str) -> None:
     """Fail unless the data are of this kind by the schema, and by the schema as a whole."""
     for schema in ({**SCHEMA["$defs"][kind], "$defs": SCHEMA["$defs"]}, SCHEMA):
         errors = [
-            f"{one.json_path}: {one.message:.200}" for one in jsonschema.Draft202012Validator(schema).iter_errors(data)
+            f"{one.json_path}: {one.message:.200}"
+            for one in jsonschema.Draft202012Validator(schema).iter_errors(data)
         ]
         assert errors == []
 
@@ -65,9 +68,15 @@ def test_an_assessment_fits(options: dict[str, Any]) -> None:
 
 def test_assessments_of_every_path_and_of_what_cannot_be_answered_fit() -> None:
     one = BOTH["a"]
-    kinds = {"shift": ucc.UCC(one, vary="shift"), "levels": {0.5: one.calibrated(scale=0.5), 0.9: one}, "scale": one}
+    kinds = {
+        "shift": ucc.UCC(one, vary="shift"),
+        "levels": {0.5: one.calibrated(scale=0.5), 0.9: one},
+        "scale": one,
+    }
     valid(strict(ucc.assess(kinds, coverage=0.9).to_json()), "assessment")
-    few = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0])
+    few = ucc.Intervals.from_bands(
+        [1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]
+    )
     valid(strict(ucc.assess(few, coverage=0.99).to_json()), "assessment")
     single = ucc.Intervals.from_bands([1.0], [0.0], [1.0])
     valid(strict(ucc.assess({"a": single, "b": single}, coverage=0.5).to_json()), "assessment")
@@ -75,7 +84,9 @@ def test_assessments_of_every_path_and_of_what_cannot_be_answered_fit() -> None:
 
 def test_what_was_streamed_fits(run: Run, tmp_path: Path) -> None:
     models(80).write_parquet(tmp_path / "m.parquet")
-    uncoverable = models(80).with_columns(a_lower="a_pred", a_upper="a_pred", b_lower=pl.col("b_pred"))
+    uncoverable = models(80).with_columns(
+        a_lower="a_pred", a_upper="a_pred", b_lower=pl.col("b_pred")
+    )
     uncoverable.write_parquet(tmp_path / "zero.parquet")
     asked = ("--by", "site", "--cost", "0.2", "--partial", "0:0.5", "--json", "-")
     for name in ("m.parquet", "zero.parquet"):
@@ -90,7 +101,10 @@ def test_every_engine_s_name_fits() -> None:
     columns = {name: (f"{name}_pred", f"{name}_lower", f"{name}_upper") for name in "ab"}
     for frame in (models(80).to_pandas(), models(80).to_arrow()):
         valid(strict(ucc.assess_frame(frame, columns, y_true="y").to_json()), "assessment")
-    days = {name: [ucc.UCCSketch().update(iv[:40]), ucc.UCCSketch().update(iv[40:])] for name, iv in BOTH.items()}
+    days = {
+        name: [ucc.UCCSketch().update(iv[:40]), ucc.UCCSketch().update(iv[40:])]
+        for name, iv in BOTH.items()
+    }
     valid(strict(ucc.assess_sketches(days).to_json()), "assessment")
 
 

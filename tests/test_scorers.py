@@ -50,7 +50,12 @@ def test_weights_follow_their_rows_to_every_regressor() -> None:
     Weighed.given.clear()
     folds = list(KFold(3).split(X))
     IntervalRegressor(Weighed(), band=Weighed(), cv=folds).fit(X, y, sample_weight=weight)
-    expected = [*(weight[seen] for seen, _ in folds), *(weight[seen] for seen, _ in folds), weight, weight]
+    expected = [
+        *(weight[seen] for seen, _ in folds),
+        *(weight[seen] for seen, _ in folds),
+        weight,
+        weight,
+    ]
     assert len(Weighed.given) == len(expected)
     for given, wanted in zip(Weighed.given, expected, strict=True):
         assert_array_equal(given, wanted)
@@ -91,11 +96,21 @@ def test_scorers_get_weights_when_they_ask() -> None:
         random_state=0,
     )
     found = cross_validate(
-        base, X, y, scoring={"m": scorer}, cv=3, params={"sample_weight": weight}, return_estimator=True
+        base,
+        X,
+        y,
+        scoring={"m": scorer},
+        cv=3,
+        params={"sample_weight": weight},
+        return_estimator=True,
     )
-    for (_, out), model, score in zip(KFold(3).split(X), found["estimator"], found["test_m"], strict=True):
+    for (_, out), model, score in zip(
+        KFold(3).split(X), found["estimator"], found["test_m"], strict=True
+    ):
         lower, upper = model.predict_interval(X[out])
-        assert_allclose(score, -ucc.miss_rate_score(y[out], lower, upper, sample_weight=weight[out]), rtol=1e-12)
+        assert_allclose(
+            score, -ucc.miss_rate_score(y[out], lower, upper, sample_weight=weight[out]), rtol=1e-12
+        )
 
 
 # ---- scorers
@@ -133,14 +148,20 @@ def test_costs_and_interval_scores_are_less_is_better() -> None:
         0.1, axes=("excess", "deficit")
     )
     expected = -ucc.interval_score(y_new, *model.predict_interval(X_new), alpha=0.1)
-    assert_allclose(ucc.make_interval_scorer("interval_score", coverage=0.9)(model, X_new, y_new), expected, rtol=1e-12)
+    assert_allclose(
+        ucc.make_interval_scorer("interval_score", coverage=0.9)(model, X_new, y_new),
+        expected,
+        rtol=1e-12,
+    )
 
 
 def test_a_standard_deviation_is_scored_as_an_interval_of_the_level() -> None:
     model = BayesianRidge().fit(X, y)
     for level in (None, 0.95):
         scorer = ucc.make_interval_scorer("interval_score", coverage=0.95, level=level)
-        by_hand = ucc.UCC(from_estimator(model, X_new, y_new, level=level or 0.9)).interval_score(coverage=0.95)
+        by_hand = ucc.UCC(from_estimator(model, X_new, y_new, level=level or 0.9)).interval_score(
+            coverage=0.95
+        )
         assert scorer(model, X_new, y_new) == -by_hand
 
 
@@ -151,7 +172,9 @@ def widest(estimator: Any, X: Any, y_true: Any) -> float:
 
 def test_a_score_of_one_s_own_is_a_function_of_the_estimator() -> None:
     found = cross_validate(light(), X, y, scoring=widest, cv=3, return_estimator=True)
-    for (_, out), model, score in zip(KFold(3).split(X), found["estimator"], found["test_score"], strict=True):
+    for (_, out), model, score in zip(
+        KFold(3).split(X), found["estimator"], found["test_score"], strict=True
+    ):
         lower, upper = model.predict_interval(X[out])
         assert_allclose(score, -np.max(upper - lower), rtol=1e-12)
 
@@ -163,13 +186,19 @@ def test_scorers_pickle_and_say_what_they_are() -> None:
 
 
 def test_scorers_are_refused_when_they_are_made_not_in_the_middle_of_a_search() -> None:
-    with pytest.raises(ValueError, match=r"`score` must be one of auucc_gain, .*got 'auuc'\. Did you mean 'auucc'\?"):
+    with pytest.raises(
+        ValueError,
+        match=r"`score` must be one of auucc_gain, .*got 'auuc'\. Did you mean 'auucc'\?",
+    ):
         ucc.make_interval_scorer("auuc")
     with pytest.raises(ValueError, match=r"got 'exces'\. Did you mean 'excess'\?"):
         ucc.make_interval_scorer("auucc", axes=("exces", "deficit"))
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'coverage'"):
         ucc.make_interval_scorer("interval_score")
-    with pytest.raises(ValueError, match=r"`coverage` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is"):
+    with pytest.raises(
+        ValueError,
+        match=r"`coverage` must lie between 0 and 1, both excluded; got 90\. Hint: 90% is",
+    ):
         ucc.make_interval_scorer("interval_score", coverage=90)
     with pytest.raises(TypeError, match="Ridge has neither"):
         ucc.make_interval_scorer("auucc")(Ridge().fit(X, y), X_new, y_new)

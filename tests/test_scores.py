@@ -33,7 +33,9 @@ FROM_CURVE: dict[str, tuple[Callable[..., Any], Callable[[ucc.UCC], float]]] = {
         lambda c: 1 - c.at(1.0).miss_rate,
     ),
     "interval_score": (
-        lambda y, _, lower, upper, **options: ucc.interval_score(y, lower, upper, alpha=0.2, **options),
+        lambda y, _, lower, upper, **options: ucc.interval_score(
+            y, lower, upper, alpha=0.2, **options
+        ),
         lambda c: c.interval_score(coverage=0.8),
     ),
 }
@@ -69,21 +71,29 @@ def test_the_score_of_several_outputs_is_that_of_the_flattened_rows(pair: Any, w
     found = score(Y, P, LOWER, UPPER, sample_weight=weight)
     assert type(found) is float
     np.testing.assert_allclose(
-        found, answer(ucc.UCC(ucc.Intervals.from_bounds(Y, P, LOWER, UPPER, weight=weight))), rtol=1e-14
+        found,
+        answer(ucc.UCC(ucc.Intervals.from_bounds(Y, P, LOWER, UPPER, weight=weight))),
+        rtol=1e-14,
     )
     flat = (array.ravel() for array in (Y, P, LOWER, UPPER))
     np.testing.assert_allclose(
-        found, score(*flat, sample_weight=None if weight is None else np.repeat(weight, 2)), rtol=1e-14
+        found,
+        score(*flat, sample_weight=None if weight is None else np.repeat(weight, 2)),
+        rtol=1e-14,
     )
 
 
-@pytest.mark.parametrize("name", ["bandwidth", "excess", "deficit", "miss_rate", "coverage", "interval_score"])
+@pytest.mark.parametrize(
+    "name", ["bandwidth", "excess", "deficit", "miss_rate", "coverage", "interval_score"]
+)
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_a_metric_of_several_outputs_is_their_average(name: str, weight: Any) -> None:
     score, answer = FROM_CURVE[name]
     each = [answer(curve(output, weight)) for output in (0, 1)]
     assert each[0] != each[1]
-    np.testing.assert_allclose(score(Y, P, LOWER, UPPER, sample_weight=weight), sum(each) / 2, rtol=1e-14)
+    np.testing.assert_allclose(
+        score(Y, P, LOWER, UPPER, sample_weight=weight), sum(each) / 2, rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("name", FROM_CURVE)
@@ -104,19 +114,25 @@ def test_an_integer_weight_is_the_row_repeated(pair: Any) -> None:
     score, _ = pair
     times = WEIGHT.astype(int)
     repeated = [np.repeat(array, times, axis=0) for array in (Y, P, LOWER, UPPER)]
-    np.testing.assert_allclose(score(Y, P, LOWER, UPPER, sample_weight=WEIGHT), score(*repeated), rtol=1e-14)
+    np.testing.assert_allclose(
+        score(Y, P, LOWER, UPPER, sample_weight=WEIGHT), score(*repeated), rtol=1e-14
+    )
 
 
 # ---- options
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-@pytest.mark.parametrize("axes", [("bandwidth", "miss_rate"), ("excess", "deficit"), ("miss_rate", "overshoot")])
+@pytest.mark.parametrize(
+    "axes", [("bandwidth", "miss_rate"), ("excess", "deficit"), ("miss_rate", "overshoot")]
+)
 def test_axes_range_unit_and_vary_reach_the_curve(vary: Any, axes: Any) -> None:
     columns = [array[:, 1] for array in (Y, P, LOWER, UPPER)]
     c = ucc.UCC(ucc.Intervals.from_bounds(*columns), vary=vary)
     options: dict[str, Any] = {"axes": axes, "miss_rate": (0.1, 0.6)}
-    assert ucc.auucc_score(*columns, vary=vary, unit="std", **options) == c.area(unit="std", **options)
+    assert ucc.auucc_score(*columns, vary=vary, unit="std", **options) == c.area(
+        unit="std", **options
+    )
     assert ucc.auucc_gain_score(*columns, vary=vary, **options) == c.gain(**options)
     assert ucc.skill_score(*columns, vary=vary) == c.skill()
     x, y, places = ucc.ucc_curve(*columns, axes=axes, vary=vary, unit=2.0)
@@ -128,7 +144,9 @@ def test_axes_range_unit_and_vary_reach_the_curve(vary: Any, axes: Any) -> None:
 
 def test_the_curve_of_several_outputs_is_that_of_the_flattened_rows() -> None:
     several = ucc.ucc_curve(Y, P, LOWER, UPPER, sample_weight=WEIGHT)
-    flat = ucc.ucc_curve(Y.ravel(), P.ravel(), LOWER.ravel(), UPPER.ravel(), sample_weight=np.repeat(WEIGHT, 2))
+    flat = ucc.ucc_curve(
+        Y.ravel(), P.ravel(), LOWER.ravel(), UPPER.ravel(), sample_weight=np.repeat(WEIGHT, 2)
+    )
     for found, expected in zip(several, flat, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-15)
 
@@ -152,6 +170,7 @@ def test_an_area_that_never_ends_in_one_output_is_infinite() -> None:
 def test_large_weights_do_not_take_a_large_score_out_of_float64() -> None:
     y, lower, upper = [1e250, 0], [0, 0], [3e250, 1e250]
     found = [
-        ucc.interval_score(y, lower, upper, alpha=0.1, sample_weight=weight) for weight in ([2, 2], [1e100, 1e100])
+        ucc.interval_score(y, lower, upper, alpha=0.1, sample_weight=weight)
+        for weight in ([2, 2], [1e100, 1e100])
     ]
     np.testing.assert_allclose(found, 2e250, rtol=1e-14)

@@ -37,15 +37,27 @@ def slack(oracle: Oracle) -> Fraction:
 
 
 @given(data=mixed(8, never=True), vary=varies)
-def test_the_potential_crps_is_the_exact_integral_of_the_smallest_score(data: Data, vary: str) -> None:
+def test_the_potential_crps_is_the_exact_integral_of_the_smallest_score(
+    data: Data, vary: str
+) -> None:
     oracle = data.oracle(vary)
-    near(data.curve(vary).potential_crps(), oracle.potential_crps(), slack(oracle) * (vary == "shift"))
+    near(
+        data.curve(vary).potential_crps(),
+        oracle.potential_crps(),
+        slack(oracle) * (vary == "shift"),
+    )
 
 
 @given(data=nested())
-def test_the_potential_crps_of_levels_is_the_exact_integral_of_the_smallest_score(data: Nested) -> None:
+def test_the_potential_crps_of_levels_is_the_exact_integral_of_the_smallest_score(
+    data: Nested,
+) -> None:
     oracle = data.oracle()
-    near(data.curve().potential_crps(), oracle.potential_crps(), TOLERANCE * oracle.value("deficit", Fraction(0)))
+    near(
+        data.curve().potential_crps(),
+        oracle.potential_crps(),
+        TOLERANCE * oracle.value("deficit", Fraction(0)),
+    )
 
 
 @given(data=extreme())
@@ -60,7 +72,10 @@ def rows_of_every_kind(n: int = 40, seed: int = 4) -> ucc.Intervals:
     """Asymmetric, weighted and tied rows, some without error, some with a zero band, one of them uncoverable."""
     rng = np.random.default_rng(seed)
     error = np.round(4 * rng.standard_t(4, n)) / 4
-    lower, upper = np.round(4 * rng.lognormal(0, 0.6, n)) / 4, np.round(4 * rng.lognormal(0.3, 0.6, n)) / 4
+    lower, upper = (
+        np.round(4 * rng.lognormal(0, 0.6, n)) / 4,
+        np.round(4 * rng.lognormal(0.3, 0.6, n)) / 4,
+    )
     error[:3], lower[:3], upper[:3] = (0.0, 2.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.5)
     return ucc.Intervals.from_bands(error, np.zeros(n), lower, upper, weight=rng.integers(1, 5, n))
 
@@ -75,7 +90,10 @@ def test_the_potential_crps_is_half_the_mean_of_alpha_times_the_best_score(vary:
 
 def test_the_potential_crps_of_levels_is_the_mean_of_the_cheapest_costs_over_all_alpha() -> None:
     outer = rows_of_every_kind()
-    curve, steps = ucc.UCC.from_levels({0.5: outer.calibrated(scale=0.25, shift=0.0), 0.9: outer}), 2000
+    curve, steps = (
+        ucc.UCC.from_levels({0.5: outer.calibrated(scale=0.25, shift=0.0), 0.9: outer}),
+        2000,
+    )
     costs = [
         (1 + alpha) * (curve.cheapest(alpha / (1 + alpha), axes=DEFICIT).cost or 0.0)
         for alpha in (np.arange(steps) + 0.5) / steps
@@ -89,7 +107,9 @@ def fact_10(oracle: Oracle) -> Fraction:
     b = sum((row.weight * (row.lower_band + row.upper_band) / 2 for row in rows), Fraction(0))
     total, high = Fraction(0), Fraction(1)
     for k in [Fraction(0), *oracle.criticals]:
-        above = sum((row.weight * row.active for row in rows if oracle.critical(row) > k), Fraction(0))
+        above = sum(
+            (row.weight * row.active for row in rows if oracle.critical(row) > k), Fraction(0)
+        )
         low = min(Fraction(1), above / b)
         total += (high - low) * oracle.value("deficit", k) + b * k * (high**2 - low**2) / 2
         high = low
@@ -116,19 +136,25 @@ def test_fact_10_symmetric_bands_have_the_mean_of_the_larger_cross_product(data:
 
 
 @given(data=mixed(12, never=True), vary=varies)
-def test_fact_10_a_constant_band_has_half_the_mean_of_the_larger_of_two_errors(data: Data, vary: Any) -> None:
+def test_fact_10_a_constant_band_has_half_the_mean_of_the_larger_of_two_errors(
+    data: Data, vary: Any
+) -> None:
     iv = data.intervals()
     r = np.abs(np.subtract(data.y_true, data.y_pred))
     pairs = np.outer(iv.weight, iv.weight)
     closed = float(np.sum(pairs * np.maximum.outer(r, r))) / 2
     assume(vary == "scale" or float(np.sum(iv.weight * r)) > 1e-6 * iv.constant().upper_band[0])
     found = ucc.UCC(iv.constant(), vary=vary).potential_crps()
-    assert_allclose(found, closed, rtol=1e-12, atol=1e-12 * iv.constant().upper_band[0] * (vary == "shift"))
+    assert_allclose(
+        found, closed, rtol=1e-12, atol=1e-12 * iv.constant().upper_band[0] * (vary == "shift")
+    )
 
 
 @given(data=mixed(8), vary=varies)
 def test_fact_10_bands_of_zero_leave_the_mean_error(data: Data, vary: str) -> None:
-    flat = Data(data.y_true, data.y_pred, (0.0,) * len(data.y_true), (0.0,) * len(data.y_true), data.weight)
+    flat = Data(
+        data.y_true, data.y_pred, (0.0,) * len(data.y_true), (0.0,) * len(data.y_true), data.weight
+    )
     error = flat.oracle().value("deficit", Fraction(0))
     found = flat.curve(vary).potential_crps()
     if vary == "scale":
@@ -146,8 +172,12 @@ def test_the_potential_crps_is_at_most_the_mean_error(data: Data, vary: str) -> 
 def test_a_model_that_knows_the_standard_deviation_has_the_crps_of_the_true_normal() -> None:
     rng = np.random.default_rng(8)
     sigma = rng.lognormal(0, 0.5, 100_000)
-    curve = ucc.UCC(ucc.Intervals.from_std(sigma * rng.normal(size=len(sigma)), np.zeros(len(sigma)), sigma))
-    assert_allclose(curve.potential_crps(), np.mean(sigma) / sqrt(pi), rtol=0.01)  # Gneiting and Raftery 2007, sec. 4.2
+    curve = ucc.UCC(
+        ucc.Intervals.from_std(sigma * rng.normal(size=len(sigma)), np.zeros(len(sigma)), sigma)
+    )
+    assert_allclose(
+        curve.potential_crps(), np.mean(sigma) / sqrt(pi), rtol=0.01
+    )  # Gneiting and Raftery 2007, sec. 4.2
 
 
 @given(data=mixed(8, never=True), factor=st.sampled_from([0.25, 3.0]))
@@ -184,7 +214,9 @@ def true_levels(levels: Floats, n: int, seed: int) -> ucc.UCC:
     wild = rng.random(n) < 0.5
     error = np.where(wild, rng.laplace(size=n), rng.uniform(-2, 2, n))
     bands = {float(p): np.where(wild, -np.log1p(-p), 2 * p) for p in levels}
-    return ucc.UCC.from_levels({p: ucc.Intervals.from_bands(error, np.zeros(n), band) for p, band in bands.items()})
+    return ucc.UCC.from_levels(
+        {p: ucc.Intervals.from_bands(error, np.zeros(n), band) for p, band in bands.items()}
+    )
 
 
 def test_a_model_that_knows_the_truth_delivers_its_potential_crps() -> None:
@@ -194,14 +226,25 @@ def test_a_model_that_knows_the_truth_delivers_its_potential_crps() -> None:
     costs = [alpha / 2 * curve.interval_score(coverage=1 - alpha) for alpha in alphas[:-1]]
     delivered = np.trapezoid([*costs, curve.at(0.0).deficit], alphas) + alphas[0] * costs[0]
     assert_allclose(curve.potential_crps(), delivered, rtol=0.003)
-    assert_allclose(delivered, (3 / 4 + 2 / 3) / 2, rtol=0.02)  # half of E|X - X'|, of both kinds of rows
-    assert curve.skill() > ucc.UCC(curve.intervals).skill() + 0.01  # no scaling of one level knows both shapes
+    assert_allclose(
+        delivered, (3 / 4 + 2 / 3) / 2, rtol=0.02
+    )  # half of E|X - X'|, of both kinds of rows
+    assert (
+        curve.skill() > ucc.UCC(curve.intervals).skill() + 0.01
+    )  # no scaling of one level knows both shapes
 
 
 @given(data=nested(), coverage=coverages)
-def test_as_delivered_at_a_coverage_is_the_own_interval_of_that_level(data: Nested, coverage: float) -> None:
+def test_as_delivered_at_a_coverage_is_the_own_interval_of_that_level(
+    data: Nested, coverage: float
+) -> None:
     curve, own, alpha = data.curve(), data.delivered(coverage), alpha_of(coverage)
-    off = 2 / alpha * TOLERANCE * (own.value("deficit", Fraction(0)) + own.value("bandwidth", Fraction(1)))
+    off = (
+        2
+        / alpha
+        * TOLERANCE
+        * (own.value("deficit", Fraction(0)) + own.value("bandwidth", Fraction(1)))
+    )
     near(curve.interval_score(coverage=coverage), own.score(alpha, Fraction(1)), off)
     assert_parts(curve, own, coverage, off)
 
@@ -212,20 +255,28 @@ def test_a_delivered_level_is_scored_as_its_intervals_are() -> None:
     curve = ucc.UCC.from_levels({0.5: inner, 0.9: outer})
     for coverage, iv in ((0.5, inner), (0.9, outer), (0.99, outer)):
         alpha = float(alpha_of(coverage))
-        expected = ucc.interval_score(iv.y_true, iv.lower, iv.upper, alpha=alpha, sample_weight=iv.weight)
+        expected = ucc.interval_score(
+            iv.y_true, iv.lower, iv.upper, alpha=alpha, sample_weight=iv.weight
+        )
         assert_allclose(curve.interval_score(coverage=coverage), expected, rtol=1e-13)
         assert curve.decompose(coverage=coverage) == ucc.UCC(iv).decompose(coverage=coverage)
     between = ucc.UCC(curve.intervals_at(level=0.7))
     assert curve.interval_score(coverage=0.7) == between.interval_score(coverage=0.7)
     assert_allclose(
-        between.at(1.0).bandwidth, (ucc.UCC(inner).at(1.0).bandwidth + ucc.UCC(outer).at(1.0).bandwidth) / 2
+        between.at(1.0).bandwidth,
+        (ucc.UCC(inner).at(1.0).bandwidth + ucc.UCC(outer).at(1.0).bandwidth) / 2,
     )
 
 
 # ---- interval scores
 
 
-@given(data=mixed(10, never=True), vary=varies, coverage=coverages, t=st.integers(-8, 24).map(lambda n: n / 8))
+@given(
+    data=mixed(10, never=True),
+    vary=varies,
+    coverage=coverages,
+    t=st.integers(-8, 24).map(lambda n: n / 8),
+)
 def test_fact_7_the_interval_score_is_a_cost_on_bandwidth_and_deficit(
     data: Data, vary: str, coverage: float, t: float
 ) -> None:
@@ -235,19 +286,27 @@ def test_fact_7_the_interval_score_is_a_cost_on_bandwidth_and_deficit(
         cost = c.cost(alpha / (1 + alpha), axes=DEFICIT, at=at)
         assert_allclose(score, 2 * (1 + alpha) / alpha * cost, rtol=1e-12)
     best = c.cheapest(alpha / (1 + alpha), axes=DEFICIT)
-    assert_allclose(c.decompose(coverage=coverage).best_score, 2 * (1 + alpha) / alpha * best.cost, rtol=1e-9)
+    assert_allclose(
+        c.decompose(coverage=coverage).best_score, 2 * (1 + alpha) / alpha * best.cost, rtol=1e-9
+    )
 
 
 @given(data=mixed(8, never=True), vary=varies, coverage=coverages)
-def test_the_interval_score_of_a_curve_is_that_of_its_bounds(data: Data, vary: str, coverage: float) -> None:
+def test_the_interval_score_of_a_curve_is_that_of_its_bounds(
+    data: Data, vary: str, coverage: float
+) -> None:
     c, oracle, alpha = data.curve(vary), data.oracle(vary), alpha_of(coverage)
-    near(c.interval_score(coverage=coverage), oracle.interval_score(alpha), 2 / alpha * slack(oracle))
+    near(
+        c.interval_score(coverage=coverage), oracle.interval_score(alpha), 2 / alpha * slack(oracle)
+    )
     shipped = c.intervals_at(0.75)
     expected = ucc.interval_score(
         shipped.y_true, shipped.lower, shipped.upper, alpha=float(alpha), sample_weight=data.weight
     )
     found = c.interval_score(coverage=coverage, at=0.75)
-    assert_allclose(found, expected, rtol=1e-9, atol=2 / float(alpha) * 1e-12 * (1 + np.abs(data.y_pred).max()))
+    assert_allclose(
+        found, expected, rtol=1e-9, atol=2 / float(alpha) * 1e-12 * (1 + np.abs(data.y_pred).max())
+    )
 
 
 # ---- decomposition
@@ -268,7 +327,9 @@ def assert_parts(c: Any, oracle: Oracle, coverage: float, off: Fraction) -> None
 
 
 @given(data=mixed(7, never=True), vary=varies, coverage=coverages)
-def test_a_decomposition_has_the_parts_of_the_definition_and_adds_up(data: Data, vary: str, coverage: float) -> None:
+def test_a_decomposition_has_the_parts_of_the_definition_and_adds_up(
+    data: Data, vary: str, coverage: float
+) -> None:
     c, oracle = data.curve(vary), data.oracle(vary)
     assert_parts(c, oracle, coverage, 2 / alpha_of(coverage) * slack(oracle))
 
@@ -276,8 +337,13 @@ def test_a_decomposition_has_the_parts_of_the_definition_and_adds_up(data: Data,
 @given(data=mixed(8, never=True), vary=varies, coverage=coverages)
 def test_the_best_scale_has_the_best_score(data: Data, vary: str, coverage: float) -> None:
     c = data.curve(vary)
-    d, off = c.decompose(coverage=coverage), float(2 / alpha_of(coverage) * slack(data.oracle(vary)))
-    assert_allclose(c.interval_score(coverage=coverage, at=d.best_scale), d.best_score, rtol=1e-12, atol=off)
+    d, off = (
+        c.decompose(coverage=coverage),
+        float(2 / alpha_of(coverage) * slack(data.oracle(vary))),
+    )
+    assert_allclose(
+        c.interval_score(coverage=coverage, at=d.best_scale), d.best_score, rtol=1e-12, atol=off
+    )
 
 
 @given(data=dyadic(8), coverage=coverages)
@@ -285,10 +351,14 @@ def test_calibrated_to_its_best_scale_a_model_has_no_miscalibration_and_keeps_th
     data: Data, coverage: float
 ) -> None:
     before = ucc.UCC(data.intervals()).decompose(coverage=coverage)
-    after = ucc.UCC(data.intervals().calibrated(scale=before.best_scale)).decompose(coverage=coverage)
+    after = ucc.UCC(data.intervals().calibrated(scale=before.best_scale)).decompose(
+        coverage=coverage
+    )
     assert_allclose(after.miscalibration, 0, atol=1e-12 * before.score)
     for part in ("best_score", "discrimination", "uncertainty", "prediction", "climatology"):
-        assert_allclose(getattr(after, part), getattr(before, part), rtol=1e-11, atol=1e-12 * before.score)
+        assert_allclose(
+            getattr(after, part), getattr(before, part), rtol=1e-11, atol=1e-12 * before.score
+        )
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
@@ -296,7 +366,15 @@ def test_a_unit_divides_every_part_but_the_scale(vary: Any) -> None:
     c = ucc.UCC(rows_of_every_kind(), vary=vary)
     raw, halves = c.decompose(coverage=0.8), c.decompose(coverage=0.8, unit=2.0)
     assert halves.best_scale == raw.best_scale
-    for part in ("score", "best_score", "miscalibration", "discrimination", "uncertainty", "prediction", "climatology"):
+    for part in (
+        "score",
+        "best_score",
+        "miscalibration",
+        "discrimination",
+        "uncertainty",
+        "prediction",
+        "climatology",
+    ):
         assert_allclose(getattr(halves, part), getattr(raw, part) / 2, rtol=1e-14, atol=1e-14)
     assert_allclose(c.interval_score(coverage=0.8, unit=2.0), raw.score / 2, rtol=1e-14)
 
@@ -307,7 +385,9 @@ def test_a_decomposition_worked_by_hand() -> None:
     d = ucc.UCC(iv).decompose(coverage=0.5)
     assert (d.score, d.best_score, d.best_scale) == (2 * 7 / 4, 2 * 7 / 8, 0.5)
     assert d.uncertainty == 2.0  # a half-width of 1 covers all
-    assert d.climatology == 3.0 + 4 * (0 + 0 + 0 + 5) / 4 == 8.0  # from 1 to 4, the first and the third of four
+    assert (
+        d.climatology == 3.0 + 4 * (0 + 0 + 0 + 5) / 4 == 8.0
+    )  # from 1 to 4, the first and the third of four
     assert repr(d) == (
         "Decomposition(score=3.5, best_score=1.75, best_scale=0.5, miscalibration=1.75, discrimination=0.25, "
         "uncertainty=2, prediction=6, climatology=8)"
@@ -318,21 +398,31 @@ def test_a_decomposition_worked_by_hand() -> None:
 
 
 @given(data=mixed(8, never=True), vary=varies)
-def test_the_skill_is_the_share_of_the_constant_band_s_potential_crps_saved(data: Data, vary: str) -> None:
+def test_the_skill_is_the_share_of_the_constant_band_s_potential_crps_saved(
+    data: Data, vary: str
+) -> None:
     c, oracle = data.curve(vary), data.oracle(vary)
     mine, theirs = oracle.potential_crps(), oracle.constant().potential_crps()
     assume(theirs)
     near(
-        c.skill(), 1 - mine / theirs, Fraction(2 * (slack(oracle) + TOLERANCE * theirs) / theirs * (1 + mine / theirs))
+        c.skill(),
+        1 - mine / theirs,
+        Fraction(2 * (slack(oracle) + TOLERANCE * theirs) / theirs * (1 + mine / theirs)),
     )
     assert ucc.UCC(data.intervals().constant(), vary=vary).skill() == pytest.approx(0, abs=1e-9)  # type: ignore[arg-type]
 
 
 def test_the_skill_over_a_reference_compares_the_same_rows() -> None:
     mine, levels = rows_of_every_kind(), ucc.UCC.from_levels({0.5: rows_of_every_kind()})
-    other = ucc.Intervals.from_bands(mine.y_true, mine.y_pred, np.full(40, 1.0), np.full(40, 2.0), weight=mine.weight)
+    other = ucc.Intervals.from_bands(
+        mine.y_true, mine.y_pred, np.full(40, 1.0), np.full(40, 2.0), weight=mine.weight
+    )
     shifted = ucc.UCC(other, vary="shift")
-    for reference, theirs in ((other, ucc.UCC(other)), (ucc.UCC(other), ucc.UCC(other)), (shifted, shifted)):
+    for reference, theirs in (
+        (other, ucc.UCC(other)),
+        (ucc.UCC(other), ucc.UCC(other)),
+        (shifted, shifted),
+    ):
         expected = 1 - ucc.UCC(mine).potential_crps() / theirs.potential_crps()
         assert_allclose(ucc.UCC(mine).skill(reference=reference), expected, rtol=1e-12)
         assert_allclose(levels.skill(reference=reference), expected, rtol=1e-12)
@@ -349,7 +439,9 @@ def test_the_skill_of_rows_without_error_is_nan_and_of_uncoverable_ones_finite()
     lost = ucc.UCC(ucc.Intervals.from_bands([1.0, 2.0], [0.0, 0.0], [1.0, 0.0]))
     assert lost.area() == inf
     assert lost.potential_crps() == 1.25  # scale 1 is the best for every alpha: alpha / 2 + 1
-    assert lost.skill() == pytest.approx(1 - 1.25 / (7 / 8), rel=1e-15)  # constant: the larger of two errors is 7/4
+    assert lost.skill() == pytest.approx(
+        1 - 1.25 / (7 / 8), rel=1e-15
+    )  # constant: the larger of two errors is 7/4
 
 
 SPREAD = 0.7
@@ -367,7 +459,9 @@ def skill(error: Floats, *bands: Floats) -> float:
 
 def test_of_all_powers_of_sigma_the_first_has_the_largest_skill() -> None:
     powers = np.array([0.0, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0])
-    skills = np.array([[skill(error, sigma**p) for p in powers] for sigma, error in map(simulated, range(12))])
+    skills = np.array(
+        [[skill(error, sigma**p) for p in powers] for sigma, error in map(simulated, range(12))]
+    )
     mean = skills.mean(axis=0)
     assert powers[np.argmax(mean)] == 1.0
     assert np.all(np.diff(mean)[:5] > 0)
@@ -375,10 +469,15 @@ def test_of_all_powers_of_sigma_the_first_has_the_largest_skill() -> None:
     np.testing.assert_allclose(mean[0], 0, atol=1e-12)
 
 
-def test_the_root_of_sigma_is_below_the_oracle_in_every_run_where_the_headline_area_prefers_it() -> None:
+def test_the_root_of_sigma_is_below_the_oracle_in_every_run_where_the_headline_area_prefers_it() -> (
+    None
+):
     for sigma, error in map(simulated, range(20)):
         assert skill(error, np.sqrt(sigma)) < skill(error, sigma)
-        oracle, root = (ucc.UCC(ucc.Intervals.from_std(error, 0 * error, band)) for band in (sigma, np.sqrt(sigma)))
+        oracle, root = (
+            ucc.UCC(ucc.Intervals.from_std(error, 0 * error, band))
+            for band in (sigma, np.sqrt(sigma))
+        )
         assert root.gain() > oracle.gain()
 
 
@@ -400,15 +499,25 @@ def test_one_sided_bands_by_the_flip_of_a_coin_show_no_skill(narrow: float) -> N
 
 def ladder(n: int, vary: Any = "scale", weight: Any = None) -> ucc.UCC:
     """Errors 1 to n over a band of 1: the critical scale is its own rank."""
-    return ucc.UCC(ucc.Intervals.from_bands(np.arange(1.0, n + 1), np.zeros(n), np.ones(n), weight=weight), vary=vary)
+    return ucc.UCC(
+        ucc.Intervals.from_bands(np.arange(1.0, n + 1), np.zeros(n), np.ones(n), weight=weight),
+        vary=vary,
+    )
 
 
-WRITTEN = [(0.9, Fraction(1, 10)), (0.95, Fraction(1, 20)), (0.7, Fraction(3, 10)), (0.99, Fraction(1, 100))]
+WRITTEN = [
+    (0.9, Fraction(1, 10)),
+    (0.95, Fraction(1, 20)),
+    (0.7, Fraction(3, 10)),
+    (0.99, Fraction(1, 100)),
+]
 
 
 @pytest.mark.parametrize(("coverage", "miss_rate"), WRITTEN)
 @pytest.mark.parametrize("conformal", [False, True])
-def test_a_coverage_is_its_miss_rate_without_rounding(coverage: float, miss_rate: Fraction, conformal: bool) -> None:
+def test_a_coverage_is_its_miss_rate_without_rounding(
+    coverage: float, miss_rate: Fraction, conformal: bool
+) -> None:
     rounded = 0
     for n in [*range(1, 130), 200, 1000]:
         curve, missed = ladder(n), n * miss_rate
@@ -421,14 +530,25 @@ def test_a_coverage_is_its_miss_rate_without_rounding(coverage: float, miss_rate
         rank = -((n + 1) * (miss_rate - 1) // 1) if conformal else n - missed // 1
         assert found.scale == rank
         rounded += not conformal and curve.find(miss_rate=1 - coverage).scale != rank
-    assert conformal or rounded > 0 or 1 - coverage >= miss_rate  # where floats would have been off by a row
+    assert (
+        conformal or rounded > 0 or 1 - coverage >= miss_rate
+    )  # where floats would have been off by a row
 
 
 @pytest.mark.parametrize("weight", [None, 0.3])
 def test_what_was_asked_before_does_not_change_what_is_found(weight: float | None) -> None:
     for n in (3, 10, 30, 49):
         weights = None if weight is None else np.full(n, weight)
-        for share in (0.0, 0.1, 1 - 0.9, 1 / 3, 0.3, np.nextafter(0.3, 0), np.nextafter(0.3, 1), 1.0):
+        for share in (
+            0.0,
+            0.1,
+            1 - 0.9,
+            1 / 3,
+            0.3,
+            np.nextafter(0.3, 0),
+            np.nextafter(0.3, 1),
+            1.0,
+        ):
             fresh, asked = ladder(n, weight=weights), ladder(n, weight=weights)
             asked.table()
             assert fresh.find(miss_rate=share) == asked.find(miss_rate=share)
@@ -455,7 +575,9 @@ def test_a_confident_rank_is_that_of_the_beta_distribution() -> None:
                     assert found == curve.find(miss_rate=alpha_of(coverage), **ask)
                 else:
                     needed = int(np.ceil(np.log1p(-confidence) / np.log(coverage)))
-                    with pytest.raises(ValueError, match=f"needs at least {needed} rows; there are {n}"):
+                    with pytest.raises(
+                        ValueError, match=f"needs at least {needed} rows; there are {n}"
+                    ):
                         curve.find(coverage=coverage, **ask)
 
 
@@ -464,8 +586,12 @@ def test_a_confident_rank_keeps_its_coverage_in_that_share_of_all_calibrations()
     n, coverage, confidence, repeats = 100, 0.9, 0.9, 2000
     rank = int(ladder(n).find(coverage=coverage, conformal=True, confidence=confidence).scale)
     plain = int(ladder(n).find(coverage=coverage, conformal=True).scale)
-    covered = np.sort(rng.random((repeats, n)), axis=1)  # a uniform error is covered with the probability of its size
+    covered = np.sort(
+        rng.random((repeats, n)), axis=1
+    )  # a uniform error is covered with the probability of its size
     kept = np.mean(covered[:, rank - 1] >= coverage)
     assert confidence - 4 * sqrt(confidence * (1 - confidence) / repeats) <= kept
     assert np.mean(covered[:, rank - 2] >= coverage) < confidence
-    assert np.mean(covered[:, plain - 1] >= coverage) < 0.6  # on average over calibrations is not in most of them
+    assert (
+        np.mean(covered[:, plain - 1] >= coverage) < 0.6
+    )  # on average over calibrations is not in most of them

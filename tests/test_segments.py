@@ -16,7 +16,9 @@ from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.evidence.units import Blocks
 
 
-def segments(by: Any, rows: int, bins: int = 4, block: Any = None, **options: Any) -> list[SegmentRows]:
+def segments(
+    by: Any, rows: int, bins: int = 4, block: Any = None, **options: Any
+) -> list[SegmentRows]:
     iv = ucc.Intervals.from_bands(np.zeros(rows), np.zeros(rows), np.ones(rows), **options)
     return segment_rows(by, Blocks.of(iv, block), bins)
 
@@ -33,7 +35,12 @@ def test_labels_of_any_kind_make_a_segment_each() -> None:
 
 
 def test_several_features_keep_their_names() -> None:
-    assert sizes({"sex": ["f", "m"], "age": [30, 60]}, 2) == {"sex f": 1, "sex m": 1, "age 30": 1, "age 60": 1}
+    assert sizes({"sex": ["f", "m"], "age": [30, 60]}, 2) == {
+        "sex f": 1,
+        "sex m": 1,
+        "age 30": 1,
+        "age 60": 1,
+    }
 
 
 def test_a_series_brings_its_name() -> None:
@@ -59,15 +66,24 @@ def test_ties_stay_in_one_bin() -> None:
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 6))
 def test_every_row_is_in_one_bin_and_bins_are_in_order(values: list[int], bins: int) -> None:
     found = segments(values, len(values), bins)
-    assert_array_equal(np.sort(np.concatenate([part.rows for part in found])), np.arange(len(values)))
-    limits = [(np.array(values)[part.rows].min(), np.array(values)[part.rows].max()) for part in found]
+    assert_array_equal(
+        np.sort(np.concatenate([part.rows for part in found])), np.arange(len(values))
+    )
+    limits = [
+        (np.array(values)[part.rows].min(), np.array(values)[part.rows].max()) for part in found
+    ]
     assert len(found) <= bins
     assert all(high < low for (_, high), (low, _) in pairwise(limits))
 
 
 def test_rows_are_numbered_among_those_that_carry_weight_and_keep_their_blocks() -> None:
-    found = segments(["a", "a", "b", "b", "c"], 5, block=[7, 8, 8, 8, 9], weight=[0.0, 1.0, 1.0, 1.0, 0.0])
-    assert [(part.label, part.rows.tolist(), part.blocks.count) for part in found] == [("a", [0], 1), ("b", [1, 2], 1)]
+    found = segments(
+        ["a", "a", "b", "b", "c"], 5, block=[7, 8, 8, 8, 9], weight=[0.0, 1.0, 1.0, 1.0, 0.0]
+    )
+    assert [(part.label, part.rows.tolist(), part.blocks.count) for part in found] == [
+        ("a", [0], 1),
+        ("b", [1, 2], 1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +91,14 @@ def test_rows_are_numbered_among_those_that_carry_weight_and_keep_their_blocks()
     [
         (["a", "b"], r"`by` must hold one label per row: 2 labels"),
         ({"age": [1, 2]}, r"`by\['age'\]` must hold one label per row: 2 labels"),
-        ([1.0, np.nan, 2.0], r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1"),
-        (["a", None, "b"], r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1"),
+        (
+            [1.0, np.nan, 2.0],
+            r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1",
+        ),
+        (
+            ["a", None, "b"],
+            r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1",
+        ),
         (
             np.ma.array([1, 2, 3], mask=[False, True, False]),
             r"`by` must hold a label in each row: 1 of 3 rows has none, first row 1",

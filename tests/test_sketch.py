@@ -18,7 +18,9 @@ from refusal import refused
 from strategies import Data, extreme, mixed
 from uccurve.sketch.sketch import SketchUCC, UCCSketch
 
-IV = ucc.Intervals.from_bands([1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
+IV = ucc.Intervals.from_bands(
+    [1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5]
+)
 
 
 PAIRS: list[Any] = [("excess", "deficit"), ("miss_rate", "overshoot"), ("bandwidth", "miss_rate")]
@@ -43,7 +45,9 @@ def test_sketches_of_parts_add_up_to_the_sketch_of_the_whole(data: Data, cut: in
     whole, cut = sketch(iv), min(cut, len(iv))
     parts = [iv[rows] for rows in (slice(cut), slice(cut, None)) if np.any(iv.weight[rows])]
     parts = [part for part in parts if part._weight is None or part._weight.any()]
-    one, other = (sketch(part) for part in parts) if len(parts) == 2 else (sketch(parts[0]), UCCSketch())
+    one, other = (
+        (sketch(part) for part in parts) if len(parts) == 2 else (sketch(parts[0]), UCCSketch())
+    )
     assert one + other == whole
     assert other + one == whole
     assert exactly(one + other) == exactly(other + one) == exactly(whole)
@@ -62,7 +66,10 @@ def test_merging_is_commutative_and_associative_to_the_last_count(data: list[Dat
 def test_an_empty_sketch_changes_nothing_and_answers_nothing() -> None:
     s = sketch(IV)
     assert s + UCCSketch() == s == UCCSketch() + s
-    refused("`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.", UCCSketch().ucc)
+    refused(
+        "`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.",
+        UCCSketch().ucc,
+    )
 
 
 def test_update_works_in_place_and_addition_does_not() -> None:
@@ -90,7 +97,9 @@ def test_sketches_of_other_rows_differ(change: dict[str, Any]) -> None:
 
 
 def test_an_observation_that_moves_within_its_bins_changes_the_sketch() -> None:
-    moved = ucc.Intervals.from_bands([1, 2, 4, 8.999], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
+    moved = ucc.Intervals.from_bands(
+        [1, 2, 4, 8.999], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5]
+    )
     assert sketch(moved)._state.critical.bin.tolist() == sketch(IV)._state.critical.bin.tolist()
     assert sketch(moved) != sketch(IV)
 
@@ -110,18 +119,24 @@ def test_a_sketch_is_made_of_tiny_and_huge_rows_or_refused(data: Data) -> None:
         return
     low, high = s.ucc().bracket("area")
     assert 0 <= low <= high
-    assert s.ucc().at(1.0).miss_rate == pytest.approx(ucc.UCC(data.intervals()).at(1.0).miss_rate, abs=1e-14)
+    assert s.ucc().at(1.0).miss_rate == pytest.approx(
+        ucc.UCC(data.intervals()).at(1.0).miss_rate, abs=1e-14
+    )
 
 
 def size(s: UCCSketch) -> int:
     """Bytes of all bins."""
-    return sum(values.nbytes for part in s._state.histograms.values() for values in part.arrays.values())
+    return sum(
+        values.nbytes for part in s._state.histograms.values() for values in part.arrays.values()
+    )
 
 
 def test_the_size_is_bounded_whatever_the_rows() -> None:
     rng = np.random.default_rng(1)
     error = 10 ** rng.uniform(-140, 140, 40_000)
-    iv = ucc.Intervals.from_bands(error, np.zeros(40_000), 10 ** rng.uniform(-5, 5, 40_000), np.ones(40_000))
+    iv = ucc.Intervals.from_bands(
+        error, np.zeros(40_000), 10 ** rng.uniform(-5, 5, 40_000), np.ones(40_000)
+    )
     s = sketch(iv)
     limit = 1_639_000  # 8,195 bins in each of three histograms, of 8 to 10 numbers each
     assert limit / 4 < size(s) <= limit
@@ -157,7 +172,9 @@ def test_few_rows_that_share_no_bin_are_answered_exactly(data: Data) -> None:
     np.testing.assert_allclose(c.points().y, whole.points().y, atol=1e-14)
     for name, column in c.table().items():
         exact = whole.table()
-        np.testing.assert_allclose(column, np.interp(c.table()["scale"], exact["scale"], exact[name]), atol=size)
+        np.testing.assert_allclose(
+            column, np.interp(c.table()["scale"], exact["scale"], exact[name]), atol=size
+        )
 
 
 def test_what_holds_a_sketch_can_be_copied_and_added_up() -> None:
@@ -166,7 +183,9 @@ def test_what_holds_a_sketch_can_be_copied_and_added_up() -> None:
     c = copy.deepcopy(pickle.loads(pickle.dumps(s.ucc())))  # noqa: S301  # our own bytes
     assert c.sketch == s
     assert c.bracket("gain") == s.ucc().bracket("gain")
-    with pytest.raises(TypeError, match="`reference` must be Intervals, a UCC or a sketch; got str"):
+    with pytest.raises(
+        TypeError, match="`reference` must be Intervals, a UCC or a sketch; got str"
+    ):
         s.ucc().gain(reference="x")  # type: ignore[arg-type]
 
 
@@ -205,7 +224,10 @@ ANSWERS = (
     "miscalibration, discrimination, potential_crps, skill"
 )
 WRONG: list[tuple[Any, str]] = [
-    (lambda c: c.bracket("are"), f"`answer` must be one of {ANSWERS}; got 'are'. Did you mean 'area'?"),
+    (
+        lambda c: c.bracket("are"),
+        f"`answer` must be one of {ANSWERS}; got 'are'. Did you mean 'area'?",
+    ),
     (
         lambda c: c.area(axes=("excess", "defict")),
         f"`axes` must be two of {METRICS}; got 'defict'. Did you mean 'deficit'?",
@@ -218,8 +240,14 @@ WRONG: list[tuple[Any, str]] = [
             "Hint: use more calibration rows or a larger miss_rate."
         ),
     ),
-    (lambda c: c.area(unit="sd"), "`unit` must be 'raw', 'std' or a finite number above 0; got 'sd'."),
-    (lambda c: c.potential_crps(unit=-1), "`unit` must be 'raw', 'std' or a finite number above 0; got -1."),
+    (
+        lambda c: c.area(unit="sd"),
+        "`unit` must be 'raw', 'std' or a finite number above 0; got 'sd'.",
+    ),
+    (
+        lambda c: c.potential_crps(unit=-1),
+        "`unit` must be 'raw', 'std' or a finite number above 0; got -1.",
+    ),
 ]
 
 
@@ -231,11 +259,16 @@ def test_wrong_questions_are_refused_in_one_sentence(call: Any, sentence: str) -
 def test_a_target_that_no_scale_reaches_is_refused() -> None:
     c = sketch(ucc.Intervals.from_bands([1.0, 1.0], [0.0, 0.0], [1.0, 0.0])).ucc()
     assert c.area() == np.inf
-    with pytest.raises(ValueError, match=r"^no scale reaches miss_rate=0.1: the minimum is 0.5\. Hint"):
-        c.find(miss_rate=0.1)
-    flat = sketch(ucc.Intervals.from_bands([1.0, 1.0, 0.0], [0.0] * 3, [0.0, 1.0, 1e-6], [1e8, 1e-8, 1e-6])).ucc()
     with pytest.raises(
-        ValueError, match=r"^no scale is sure to reach excess=33.633: the bins leave open .* slightly less"
+        ValueError, match=r"^no scale reaches miss_rate=0.1: the minimum is 0.5\. Hint"
+    ):
+        c.find(miss_rate=0.1)
+    flat = sketch(
+        ucc.Intervals.from_bands([1.0, 1.0, 0.0], [0.0] * 3, [0.0, 1.0, 1e-6], [1e8, 1e-8, 1e-6])
+    ).ucc()
+    with pytest.raises(
+        ValueError,
+        match=r"^no scale is sure to reach excess=33.633: the bins leave open .* slightly less",
     ):
         flat.find(excess=33.633)
 
@@ -248,7 +281,11 @@ def test_a_standard_deviation_lost_in_rounding_is_refused() -> None:
 
 def test_only_intervals_and_sketches_come_in() -> None:
     refused("`intervals` must be Intervals; got list.", UCCSketch().update, [1], error=TypeError)
-    refused("`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.", SketchUCC, 1)
+    refused(
+        "`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.",
+        SketchUCC,
+        1,
+    )
     with pytest.raises(TypeError, match="unsupported operand"):
         UCCSketch() + 1  # type: ignore[operator]
 

@@ -31,7 +31,10 @@ def data(seed: int = 0, n: int = N, days: int = DAYS) -> dict[str, Any]:
     found = {"y_true": pred + spread * rng.standard_t(5, size=n), "y_pred": pred, "day": day}
     for name, noise in (("sharp", 0.3), ("vague", 0.6), ("even", 0.3)):
         below, above = (1.4 * spread * np.exp(noise * rng.normal(size=n)) for _ in range(2))
-        found |= {f"{name}_lower": pred - below, f"{name}_upper": pred + (below if name == "even" else above)}
+        found |= {
+            f"{name}_lower": pred - below,
+            f"{name}_upper": pred + (below if name == "even" else above),
+        }
     found["site"] = np.array(["north", "south", "east"])[rng.integers(0, 3, n)]
     found["w"] = rng.choice([0.0, 1.0, 2.0, 0.5], size=n)
     return found
@@ -63,7 +66,9 @@ def compare(found: ucc.StreamedAssessment, exact: ucc.Assessment) -> None:
                 continue
             base = field.name.removesuffix("_low").removesuffix("_high")
             if base != field.name and np.isnan(value):
-                assert base == "partial_gain" or "excess_deficit" in base, field.name  # asymmetric bands
+                assert base == "partial_gain" or "excess_deficit" in base, (
+                    field.name
+                )  # asymmetric bands
                 continue
             if base in ("scale", "half_width"):
                 assert_allclose(
@@ -80,12 +85,22 @@ def compare(found: ucc.StreamedAssessment, exact: ucc.Assessment) -> None:
     for one, two in zip(found.comparisons, exact.comparisons, strict=True):
         assert one.better == two.better
         assert two.pvalue <= one.pvalue * 1.02 + 1e-6  # what bins may hide does not count
-        hidden = sum(np.ptp(found.brackets[name][one.statistic]) for name in (one.first, one.second))
+        hidden = sum(
+            np.ptp(found.brackets[name][one.statistic]) for name in (one.first, one.second)
+        )
         slack = hidden + 0.02 * (two.high - two.low)
-        assert_allclose([one.difference, one.low, one.high], [two.difference, two.low, two.high], atol=slack)
+        assert_allclose(
+            [one.difference, one.low, one.high], [two.difference, two.low, two.high], atol=slack
+        )
     for part, same_part in zip(found.segments, exact.segments, strict=True):
-        assert (part.title, part.model, part.fails) == (same_part.title, same_part.model, same_part.fails)
-        assert_allclose([part.coverage, part.coverage_low], [same_part.coverage, same_part.coverage_low])
+        assert (part.title, part.model, part.fails) == (
+            same_part.title,
+            same_part.model,
+            same_part.fails,
+        )
+        assert_allclose(
+            [part.coverage, part.coverage_low], [same_part.coverage, same_part.coverage_low]
+        )
         assert_allclose(part.pvalue, same_part.pvalue, rtol=1e-6)
         assert part.short == same_part.short
         assert_allclose(part.shipped_coverage, same_part.shipped_coverage, atol=0.01)
@@ -99,8 +114,12 @@ def test_an_assessment_of_a_frame_is_that_of_its_rows(
 ) -> None:
     models = {name: intervals(ROWS, name, weight) for name in MODELS}
     options: dict[str, Any] = {"coverage": coverage, "partial": (0.05, 0.2), "c": 0.3}
-    exact = ucc.assess(models, block=None if block is None else ROWS[block], by={"site": ROWS["site"]}, **options)
-    found = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, block=block, weight=weight, by="site", **options)
+    exact = ucc.assess(
+        models, block=None if block is None else ROWS[block], by={"site": ROWS["site"]}, **options
+    )
+    found = ucc.assess_frame(
+        pl.LazyFrame(ROWS), MODELS, block=block, weight=weight, by="site", **options
+    )
     assert found.settings.block == exact.settings.block
     compare(found, exact)
     assert found.engine == "polars"
@@ -110,14 +129,19 @@ def test_an_assessment_of_a_frame_is_that_of_its_rows(
 def test_segments_are_tested_with_the_rows_that_the_factor_to_ship_covers() -> None:
     found = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, block="day", by="site", coverage=0.9)
     for name in MODELS:
-        whole, segments = intervals(ROWS, name), [one for one in found.segments if one.model == name]
+        whole, segments = (
+            intervals(ROWS, name),
+            [one for one in found.segments if one.model == name],
+        )
         covered = ScalePath.of(whole).critical <= found[name].scale
         expected = []
         for segment in segments:
             rows = np.flatnonzero(ROWS["site"] == segment.label)
             assert_allclose(segment.shipped_coverage, covered[rows].mean())
             blocks = Blocks.of(whole[rows], ROWS["day"][rows])
-            expected.append(coverage_tail(covered[rows], None, blocks, 0.95, promised=Fraction(9, 10)))
+            expected.append(
+                coverage_tail(covered[rows], None, blocks, 0.95, promised=Fraction(9, 10))
+            )
         assert_allclose([one.shipped_pvalue for one in segments], holm(expected), rtol=1e-6)
 
 
@@ -137,30 +161,48 @@ def test_every_engine_finds_the_same(engine: str) -> None:
         assert flat_one.keys() == flat_two.keys()
         for name, value in flat_one.items():
             expected = flat_two[name]
-            assert value == (pytest.approx(expected, rel=1e-6) if isinstance(expected, float) else expected), name
+            assert value == (
+                pytest.approx(expected, rel=1e-6) if isinstance(expected, float) else expected
+            ), name
 
 
 def flat(value: Any, name: str = "") -> dict[str, Any]:
     """Numbers and texts of nested dicts and lists, by their path."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        return {path: one for key, part in items for path, one in flat(part, f"{name}/{key}").items()}
+        return {
+            path: one for key, part in items for path, one in flat(part, f"{name}/{key}").items()
+        }
     return {name: value}
 
 
 def test_kept_sketches_of_days_give_the_verdict_of_the_rows() -> None:
     kept = {
-        name: {day: ucc.UCCSketch().update(intervals(ROWS, name)[ROWS["day"] == day]).to_json() for day in range(DAYS)}
+        name: {
+            day: ucc.UCCSketch().update(intervals(ROWS, name)[ROWS["day"] == day]).to_json()
+            for day in range(DAYS)
+        }
         for name in MODELS
     }
-    read = {name: {day: ucc.UCCSketch.from_json(text) for day, text in days.items()} for name, days in kept.items()}
+    read = {
+        name: {day: ucc.UCCSketch.from_json(text) for day, text in days.items()}
+        for name, days in kept.items()
+    }
     found = ucc.assess_sketches(read, coverage=0.9)
-    exact = ucc.assess({name: intervals(ROWS, name) for name in MODELS}, coverage=0.9, block=ROWS["day"])
+    exact = ucc.assess(
+        {name: intervals(ROWS, name) for name in MODELS}, coverage=0.9, block=ROWS["day"]
+    )
     rows = [row for row in found.rows if np.isnan(row.missed_above)]
     assert len(rows) == 3
     streamed = ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, block="day")
     for row, other in zip(found.rows, streamed.rows, strict=True):
-        for name in ("score_low", "skill_high", "half_width_low", "gain_bandwidth_deficit_low", "coverage_low"):
+        for name in (
+            "score_low",
+            "skill_high",
+            "half_width_low",
+            "gain_bandwidth_deficit_low",
+            "coverage_low",
+        ):
             assert_allclose(getattr(row, name), getattr(other, name), rtol=1e-7)
     for one, two in zip(found.comparisons, exact.comparisons, strict=True):
         assert one.better == two.better
@@ -171,17 +213,26 @@ def test_kept_sketches_of_days_give_the_verdict_of_the_rows() -> None:
 
 def test_a_higher_resolution_narrows_brackets_and_intervals() -> None:
     coarse, fine = (
-        ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, resolution=resolution) for resolution in (16, 128)
+        ucc.assess_frame(pl.LazyFrame(ROWS), MODELS, coverage=0.9, resolution=resolution)
+        for resolution in (16, 128)
     )
     for one, two in zip(coarse.rows, fine.rows, strict=True):
-        assert np.ptp(fine.brackets[one.name]["scale"]) < np.ptp(coarse.brackets[one.name]["scale"]) / 4
-        assert np.ptp(fine.brackets[one.name]["score"]) < np.ptp(coarse.brackets[one.name]["score"]) / 4
+        assert (
+            np.ptp(fine.brackets[one.name]["scale"])
+            < np.ptp(coarse.brackets[one.name]["scale"]) / 4
+        )
+        assert (
+            np.ptp(fine.brackets[one.name]["score"])
+            < np.ptp(coarse.brackets[one.name]["score"]) / 4
+        )
         assert two.scale_high - two.scale_low < one.scale_high - one.scale_low
     many = data(1, n=60_000)
     fine = ucc.assess_frame(pl.LazyFrame(many), MODELS, coverage=0.9, resolution=128)
     exact = ucc.assess({name: intervals(many, name) for name in MODELS}, coverage=0.9)
     for row, same in zip(fine.rows, exact.rows, strict=True):
-        assert_allclose([row.scale, row.score, row.crps], [same.scale, same.score, same.crps], rtol=3e-4)
+        assert_allclose(
+            [row.scale, row.score, row.crps], [same.scale, same.score, same.crps], rtol=3e-4
+        )
 
 
 def test_a_report_a_picture_and_json_come_from_sketches_too() -> None:
@@ -205,7 +256,9 @@ def test_rows_that_lack_a_value_are_dropped_for_all_models() -> None:
         found = ucc.assess_frame(pl.LazyFrame(rows), MODELS, coverage=0.9, missing="drop")
     assert len(caught) == 1
     assert {row.n for row in found.rows} == {N - 3}
-    kept = {name: column[[i for i in range(N) if i not in (7, 8, 9)]] for name, column in rows.items()}
+    kept = {
+        name: column[[i for i in range(N) if i not in (7, 8, 9)]] for name, column in rows.items()
+    }
     exact = ucc.assess({name: intervals(kept, name) for name in MODELS}, coverage=0.9)
     for row, same in zip(found.rows, exact.rows, strict=True):
         assert_allclose([row.coverage, row.missed_above], [same.coverage, same.missed_above])
@@ -214,7 +267,9 @@ def test_rows_that_lack_a_value_are_dropped_for_all_models() -> None:
 def test_raised_bands_are_raised_in_both_passes() -> None:
     exact = ucc.assess(
         {
-            name: ucc.Intervals.from_bounds(*(ROWS[c] for c in ("y_true", *MODELS[name])), min_band="60%")
+            name: ucc.Intervals.from_bounds(
+                *(ROWS[c] for c in ("y_true", *MODELS[name])), min_band="60%"
+            )
             for name in MODELS
         },
         coverage=0.9,
@@ -224,16 +279,30 @@ def test_raised_bands_are_raised_in_both_passes() -> None:
 
 @pytest.mark.parametrize("tails", ["normal", "standard_t", "exponential", "lognormal", "poisson"])
 @pytest.mark.parametrize("asymmetric", [False, True])
-def test_three_scales_stand_for_all_in_the_standard_error_of_the_crps(tails: str, asymmetric: bool) -> None:
+def test_three_scales_stand_for_all_in_the_standard_error_of_the_crps(
+    tails: str, asymmetric: bool
+) -> None:
     rng, n = np.random.default_rng(8), 20_000
     spread = np.exp(0.7 * rng.normal(size=n))
-    error = spread * getattr(rng, tails)(*({"standard_t": (3,), "poisson": (0.7,)}.get(tails, ())), size=n)
+    error = spread * getattr(rng, tails)(
+        *({"standard_t": (3,), "poisson": (0.7,)}.get(tails, ())), size=n
+    )
     below, above = (np.sqrt(spread) * np.exp(0.4 * rng.normal(size=n)) for _ in range(2))
-    rows = {"y_true": error, "y_pred": 0 * error, "lower": -below, "upper": above if asymmetric else below}
-    found = ucc.assess_frame(pl.LazyFrame(rows), {"a": ("y_pred", "lower", "upper")}, resolution=128)
+    rows = {
+        "y_true": error,
+        "y_pred": 0 * error,
+        "lower": -below,
+        "upper": above if asymmetric else below,
+    }
+    found = ucc.assess_frame(
+        pl.LazyFrame(rows), {"a": ("y_pred", "lower", "upper")}, resolution=128
+    )
     exact = ucc.assess({"a": ucc.Intervals.from_bounds(*rows.values())})
     for name, off in (("crps", 0.003), ("skill", 0.025)):
-        lengths = [getattr(one["a"], f"{name}_high") - getattr(one["a"], f"{name}_low") for one in (found, exact)]
+        lengths = [
+            getattr(one["a"], f"{name}_high") - getattr(one["a"], f"{name}_low")
+            for one in (found, exact)
+        ]
         assert_allclose(lengths[0] - np.ptp(found.brackets["a"][name]), lengths[1], rtol=off)
 
 
@@ -249,7 +318,9 @@ def with_levels(rows: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], d
         for level, factor in ((0.5, 0.35), (0.8, 0.7), (0.95, 1.4)):
             columns[level] = f"{name}_lower_{level}", f"{name}_upper_{level}"
             for end, column in zip(("lower", "upper"), columns[level], strict=True):
-                rows[column] = rows["y_pred"] + size * factor * (rows[f"{name}_{end}"] - rows["y_pred"])
+                rows[column] = rows["y_pred"] + size * factor * (
+                    rows[f"{name}_{end}"] - rows["y_pred"]
+                )
         names[name] = ("y_pred", columns)
         models[name] = {
             level: (rows["y_true"], rows["y_pred"], rows[low], rows[high], weight)
@@ -262,7 +333,9 @@ def with_levels(rows: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], d
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_levels_of_a_frame_are_those_of_its_rows(block: str | None, weight: str | None) -> None:
     y_true = np.round(ROWS["y_true"], 1)
-    rows, names, given = with_levels(ROWS | {"y_true": np.where(ROWS["day"] == 3, ROWS["y_pred"], y_true)})  # some ties
+    rows, names, given = with_levels(
+        ROWS | {"y_true": np.where(ROWS["day"] == 3, ROWS["y_pred"], y_true)}
+    )  # some ties
     models = {
         name: {
             level: ucc.Intervals.from_bounds(*columns[:4], weight=columns[4] if weight else None)
@@ -273,7 +346,14 @@ def test_levels_of_a_frame_are_those_of_its_rows(block: str | None, weight: str 
     exact = ucc.assess(models, coverage=0.9, block=None if block is None else rows[block])
     found = ucc.assess_frame(pl.LazyFrame(rows), names, coverage=0.9, block=block, weight=weight)
     for row, same in zip(found.rows, exact.rows, strict=True):
-        for name in ("wis", "wis_dispersion", "wis_underprediction", "wis_overprediction", "wis_low", "wis_high"):
+        for name in (
+            "wis",
+            "wis_dispersion",
+            "wis_underprediction",
+            "wis_overprediction",
+            "wis_low",
+            "wis_high",
+        ):
             assert_allclose(getattr(row, name), getattr(same, name), rtol=1e-6)
         low, high = found.brackets[row.name]["potential_wis"]
         assert low <= same.potential_wis <= high
@@ -284,17 +364,34 @@ def test_levels_of_a_frame_are_those_of_its_rows(block: str | None, weight: str 
             assert_allclose(getattr(row.pit, name), getattr(same.pit, name), rtol=1e-9)
         for one, two in zip(row.levels, same.levels, strict=True):
             assert (one.model, one.promise) == (two.model, two.promise)
-            ends = ("coverage", "coverage_low", "coverage_high", "missed_above", "missed_below", "half_width")
-            assert_allclose([getattr(one, name) for name in ends], [getattr(two, name) for name in ends], rtol=1e-9)
+            ends = (
+                "coverage",
+                "coverage_low",
+                "coverage_high",
+                "missed_above",
+                "missed_below",
+                "half_width",
+            )
+            assert_allclose(
+                [getattr(one, name) for name in ends],
+                [getattr(two, name) for name in ends],
+                rtol=1e-9,
+            )
             assert_allclose(one.scale, two.scale, rtol=0.02)
     for pair, other in zip(found.wis_comparisons, exact.wis_comparisons, strict=True):
-        assert_allclose([pair.difference, pair.low, pair.high], [other.difference, other.low, other.high], rtol=1e-6)
+        assert_allclose(
+            [pair.difference, pair.low, pair.high],
+            [other.difference, other.low, other.high],
+            rtol=1e-6,
+        )
         assert_allclose(pair.pvalue, other.pvalue, rtol=1e-6, atol=1e-12)
 
 
 def test_levels_that_cross_are_refused_as_in_memory() -> None:
     rows, names, _ = with_levels(ROWS)
-    rows["vague_lower_0.5"] = np.where(np.arange(N) < 2, rows["vague_lower_0.8"] - 1, rows["vague_lower_0.5"])
+    rows["vague_lower_0.5"] = np.where(
+        np.arange(N) < 2, rows["vague_lower_0.8"] - 1, rows["vague_lower_0.5"]
+    )
     sentence = rf"^vague: `levels` must be nested in their lower bounds: 2 of {N} rows are not\. Hint: sort crossing"
     with pytest.raises(ValueError, match=sentence):
         ucc.assess_frame(pl.LazyFrame(rows), names, coverage=0.9)
@@ -303,11 +400,15 @@ def test_levels_that_cross_are_refused_as_in_memory() -> None:
 def test_levels_are_not_ranked_by_the_crps_of_one_of_them() -> None:
     rows, names, _ = with_levels(ROWS)
     with pytest.raises(
-        ValueError, match=r"^models of several levels need `coverage` where they are streamed.*=0\.9\.$"
+        ValueError,
+        match=r"^models of several levels need `coverage` where they are streamed.*=0\.9\.$",
     ):
         ucc.assess_frame(pl.LazyFrame(rows), names)
     one = {"sharp": ("y_pred", {0.9: MODELS["sharp"][1:]})}
-    found, exact = ucc.assess_frame(pl.LazyFrame(rows), one), ucc.assess({"sharp": {0.9: intervals(ROWS, "sharp")}})
+    found, exact = (
+        ucc.assess_frame(pl.LazyFrame(rows), one),
+        ucc.assess({"sharp": {0.9: intervals(ROWS, "sharp")}}),
+    )
     low, high = found.brackets["sharp"]["crps"]
     assert low <= exact["sharp"].crps <= high
 
@@ -316,10 +417,14 @@ def test_levels_are_not_ranked_by_the_crps_of_one_of_them() -> None:
 
 
 def test_a_factor_between_tied_scales_covers_what_it_promises() -> None:
-    error = np.repeat([0.2, 1.0, 1.01, 3.0], [500, 390, 20, 90])  # two ties in one bin; the target lies on the lower
+    error = np.repeat(
+        [0.2, 1.0, 1.01, 3.0], [500, 390, 20, 90]
+    )  # two ties in one bin; the target lies on the lower
     rows = {"y_true": error, "y_pred": 0 * error, "lower": 0 * error - 1, "upper": 0 * error + 1}
     for coverage in (0.7, 0.8, 0.89):
-        row = ucc.assess_frame(pl.LazyFrame(rows), {"a": ("y_pred", "lower", "upper")}, coverage=coverage)["a"]
+        row = ucc.assess_frame(
+            pl.LazyFrame(rows), {"a": ("y_pred", "lower", "upper")}, coverage=coverage
+        )["a"]
         assert np.mean(error <= row.scale) >= coverage
         assert row.scale <= 1.01
 
@@ -329,20 +434,31 @@ def test_a_factor_between_tied_scales_covers_what_it_promises() -> None:
 
 def sketches(rows: dict[str, Any], days: int) -> dict[str, list[ucc.UCCSketch]]:
     whole = {name: intervals(rows, name) for name in ("sharp", "vague")}
-    return {name: [ucc.UCCSketch().update(iv[rows["day"] == day]) for day in range(days)] for name, iv in whole.items()}
+    return {
+        name: [ucc.UCCSketch().update(iv[rows["day"] == day]) for day in range(days)]
+        for name, iv in whole.items()
+    }
 
 
-TRUTH = ucc.assess({name: intervals(data(99, 400_000, 4000), name) for name in MODELS}, coverage=0.9)
+TRUTH = ucc.assess(
+    {name: intervals(data(99, 400_000, 4000), name) for name in MODELS}, coverage=0.9
+)
 
 
 @pytest.mark.parametrize("repetitions", [60, pytest.param(400, marks=pytest.mark.slow)])
-def test_intervals_from_sketches_of_dependent_days_hold_as_often_as_they_say(repetitions: int) -> None:
+def test_intervals_from_sketches_of_dependent_days_hold_as_often_as_they_say(
+    repetitions: int,
+) -> None:
     hits: dict[str, int] = dict.fromkeys(("coverage", "score", "skill", "crps", "half_width"), 0)
     for seed in range(repetitions):
         rows = data(seed, n=1000, days=25)
         row = ucc.assess_sketches({"sharp": sketches(rows, 25)["sharp"]}, coverage=0.9)["sharp"]
         for name in hits:
-            inside = getattr(row, f"{name}_low") <= getattr(TRUTH["sharp"], name) <= getattr(row, f"{name}_high")
+            inside = (
+                getattr(row, f"{name}_low")
+                <= getattr(TRUTH["sharp"], name)
+                <= getattr(row, f"{name}_high")
+            )
             hits[name] += inside
     assert min(hits.values()) >= 0.88 * repetitions, hits
 
@@ -354,7 +470,11 @@ def test_intervals_of_independent_streamed_rows_hold_as_often_as_they_say(repeti
         rows = pl.LazyFrame(data(seed, n=500, days=500))
         row = ucc.assess_frame(rows, {"sharp": MODELS["sharp"]}, coverage=0.9)["sharp"]
         for name in hits:
-            inside = getattr(row, f"{name}_low") <= getattr(TRUTH["sharp"], name) <= getattr(row, f"{name}_high")
+            inside = (
+                getattr(row, f"{name}_low")
+                <= getattr(TRUTH["sharp"], name)
+                <= getattr(row, f"{name}_high")
+            )
             hits[name] += inside
     assert min(hits.values()) >= 0.86 * repetitions, hits
 
@@ -367,15 +487,21 @@ def test_equal_models_are_seldom_told_apart(repetitions: int) -> None:
         swapped = np.random.default_rng(seed).random(600) < 0.5  # exchangeable by construction
         rows |= {
             "vague_lower": np.where(
-                swapped, rows["sharp_lower"], rows["y_pred"] - (other["y_pred"] - other["sharp_lower"])
+                swapped,
+                rows["sharp_lower"],
+                rows["y_pred"] - (other["y_pred"] - other["sharp_lower"]),
             ),
             "vague_upper": np.where(
-                swapped, rows["sharp_upper"], rows["y_pred"] + (other["sharp_upper"] - other["y_pred"])
+                swapped,
+                rows["sharp_upper"],
+                rows["y_pred"] + (other["sharp_upper"] - other["y_pred"]),
             ),
         }
         first = {
             end: np.where(
-                swapped, rows["y_pred"] + sign * np.abs(other[f"sharp_{end}"] - other["y_pred"]), rows[f"sharp_{end}"]
+                swapped,
+                rows["y_pred"] + sign * np.abs(other[f"sharp_{end}"] - other["y_pred"]),
+                rows[f"sharp_{end}"],
             )
             for end, sign in (("lower", -1), ("upper", 1))
         }
@@ -391,15 +517,23 @@ def test_equal_models_are_seldom_told_apart(repetitions: int) -> None:
 def test_questions_that_cannot_be_answered_are_refused_in_one_sentence() -> None:
     lazy = pl.LazyFrame(ROWS)
     with pytest.raises(
-        ValueError, match=r"^`block` must name a column of `frame`; got 'dya'\. Its columns are .*Did you mean 'day'"
+        ValueError,
+        match=r"^`block` must name a column of `frame`; got 'dya'\. Its columns are .*Did you mean 'day'",
     ):
         ucc.assess_frame(lazy, MODELS, block="dya")
     null = lazy.with_columns(day=pl.when(pl.col("day") > 2).then("day"))
-    with pytest.raises(ValueError, match=rf"^`block` must hold a label in each row: 300 of {N} rows have none\. Hint:"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^`block` must hold a label in each row: 300 of {N} rows have none\. Hint:",
+    ):
         ucc.assess_frame(null, MODELS, block="day")
-    with pytest.raises(ValueError, match=rf"^`by` must hold a label in each row: 300 of {N} rows have none\. Hint:"):
+    with pytest.raises(
+        ValueError, match=rf"^`by` must hold a label in each row: 300 of {N} rows have none\. Hint:"
+    ):
         ucc.assess_frame(null, MODELS, by="day")
-    with pytest.raises(ValueError, match=r"^`models\['a'\]` must be three columns: y_pred, lower, upper"):
+    with pytest.raises(
+        ValueError, match=r"^`models\['a'\]` must be three columns: y_pred, lower, upper"
+    ):
         ucc.assess_frame(lazy, {"a": ("y_pred", "sharp_lower")})
     with pytest.raises(ValueError, match=r"^`models` must name at least one model\."):
         ucc.assess_frame(lazy, {})
@@ -409,17 +543,22 @@ def test_questions_that_cannot_be_answered_are_refused_in_one_sentence() -> None
         ucc.assess_frame(lazy, MODELS, resolution=20)
     with pytest.raises(ValueError, match=r"^`confidence_level` must lie between 0 and 1"):
         ucc.assess_frame(lazy, MODELS, confidence_level=95)
-    with pytest.raises(TypeError, match=r"^labels of `by` and `block` must be text, numbers or dates"):
+    with pytest.raises(
+        TypeError, match=r"^labels of `by` and `block` must be text, numbers or dates"
+    ):
         ucc.assess_frame(lazy.with_columns(day=pl.concat_list("day", "day")), MODELS, block="day")
 
 
 def test_labels_are_few_and_no_floats() -> None:
     lazy = pl.LazyFrame(ROWS).with_columns(row=pl.int_range(N))
     with pytest.raises(
-        TypeError, match=r"^`by` must name columns of labels; w holds floats\. Hint: cut them into bins"
+        TypeError,
+        match=r"^`by` must name columns of labels; w holds floats\. Hint: cut them into bins",
     ):
         ucc.assess_frame(lazy, MODELS, by=["site", "w"])
-    with pytest.raises(ValueError, match=r"^`by` must have at most 1,000 labels: site, row has 3,000\. Hint:"):
+    with pytest.raises(
+        ValueError, match=r"^`by` must have at most 1,000 labels: site, row has 3,000\. Hint:"
+    ):
         ucc.assess_frame(lazy, MODELS, by=["site", ("site", "row")])
 
 
@@ -427,19 +566,27 @@ def test_labels_are_few_and_no_floats() -> None:
 def test_rows_that_change_between_scans_are_refused(names: list[str]) -> None:
     duckdb = pytest.importorskip("duckdb")
     some = duckdb.from_arrow(pl.DataFrame(ROWS).to_arrow()).filter("random() < 0.5")
-    with pytest.raises(ValueError, match=r"^`frame` must give the same rows each time it is read\. Hint:"):
+    with pytest.raises(
+        ValueError, match=r"^`frame` must give the same rows each time it is read\. Hint:"
+    ):
         ucc.assess_frame(some, {name: MODELS[name] for name in names}, coverage=0.9)
 
 
 @pytest.mark.parametrize("block", [None, "day"])
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_perfect_predictions_are_assessed_as_in_memory(block: str | None, weight: str | None) -> None:
+def test_perfect_predictions_are_assessed_as_in_memory(
+    block: str | None, weight: str | None
+) -> None:
     rows = ROWS | {"y_true": ROWS["y_pred"]}
     for names in (["sharp"], ["sharp", "vague"]):
         asked = {name: MODELS[name] for name in names}
-        found = ucc.assess_frame(pl.LazyFrame(rows), asked, coverage=0.9, block=block, weight=weight)
+        found = ucc.assess_frame(
+            pl.LazyFrame(rows), asked, coverage=0.9, block=block, weight=weight
+        )
         labels = None if block is None else rows[block]
-        exact = ucc.assess({name: intervals(rows, name, weight) for name in names}, coverage=0.9, block=labels)
+        exact = ucc.assess(
+            {name: intervals(rows, name, weight) for name in names}, coverage=0.9, block=labels
+        )
         assert str(found.verdict) == str(exact.verdict)
         assert "x 0.00" in str(found.verdict)
 
@@ -448,7 +595,9 @@ def test_timestamps_are_labels_as_in_memory() -> None:
     time = np.datetime64("2026-01-01T06:00", "ns") + ROWS["day"] // 10 * np.timedelta64(1, "D")
     frame = pl.DataFrame(ROWS | {"time": time}).with_columns(date=pl.col("time").dt.date())
     assert frame["time"].dtype == pl.Datetime("ns")
-    exact = ucc.assess({"even": intervals(ROWS, "even")}, by={"time": time, "date": frame["date"].to_numpy()})
+    exact = ucc.assess(
+        {"even": intervals(ROWS, "even")}, by={"time": time, "date": frame["date"].to_numpy()}
+    )
     found = ucc.assess_frame(frame.lazy(), {"even": MODELS["even"]}, by=["time", "date"])
     assert [one.title for one in found.segments] == [one.title for one in exact.segments]
     assert found.segments[0].label == "2026-01-01 06:00:00"
@@ -457,7 +606,9 @@ def test_timestamps_are_labels_as_in_memory() -> None:
 def test_few_blocks_are_noted_as_in_memory() -> None:
     half = ROWS["day"] // 15
     exact = ucc.assess({"even": intervals(ROWS, "even")}, block=half)
-    found = ucc.assess_frame(pl.LazyFrame(ROWS | {"half": half}), {"even": MODELS["even"]}, block="half")
+    found = ucc.assess_frame(
+        pl.LazyFrame(ROWS | {"half": half}), {"even": MODELS["even"]}, block="half"
+    )
     assert found.notes == exact.notes
     assert found.notes[0].startswith("there are only 2 blocks")
     kept = {"even": [ucc.UCCSketch().update(intervals(ROWS, "even")[half == i]) for i in range(2)]}
@@ -465,25 +616,38 @@ def test_few_blocks_are_noted_as_in_memory() -> None:
 
 
 def test_one_block_says_nothing_about_chance() -> None:
-    found = ucc.assess_frame(pl.LazyFrame(ROWS).with_columns(day=pl.lit(1)), MODELS, coverage=0.9, block="day")
+    found = ucc.assess_frame(
+        pl.LazyFrame(ROWS).with_columns(day=pl.lit(1)), MODELS, coverage=0.9, block="day"
+    )
     start = "all rows form one block, so there are no confidence intervals or tests"
     assert any(note.startswith(start) for note in found.notes)
-    assert np.isnan([found["sharp"].score_low, found["sharp"].coverage_low, found.comparisons[0].pvalue]).all()
+    assert np.isnan(
+        [found["sharp"].score_low, found["sharp"].coverage_low, found.comparisons[0].pvalue]
+    ).all()
     assert found["sharp"].promise is None
 
 
 def test_sketches_of_other_blocks_or_rows_are_refused() -> None:
     kept = sketches(ROWS, DAYS)
-    with pytest.raises(ValueError, match=r"^`models` must have the same blocks for each model, at least one\."):
+    with pytest.raises(
+        ValueError, match=r"^`models` must have the same blocks for each model, at least one\."
+    ):
         ucc.assess_sketches({"sharp": kept["sharp"], "vague": kept["vague"][:-1]})
-    with pytest.raises(ValueError, match=rf"^all models must have the same rows: sharp {N:,}, vague {N - 1:,}\."):
+    with pytest.raises(
+        ValueError, match=rf"^all models must have the same rows: sharp {N:,}, vague {N - 1:,}\."
+    ):
         ucc.assess_sketches(
             {
                 "sharp": kept["sharp"],
-                "vague": [ucc.UCCSketch().update(intervals(ROWS, "vague")[ROWS["day"] == 0][1:]), *kept["vague"][1:]],
+                "vague": [
+                    ucc.UCCSketch().update(intervals(ROWS, "vague")[ROWS["day"] == 0][1:]),
+                    *kept["vague"][1:],
+                ],
             }
         )
-    with pytest.raises(TypeError, match=r"^`models` must hold a UCCSketch for each block; got int\."):
+    with pytest.raises(
+        TypeError, match=r"^`models` must hold a UCCSketch for each block; got int\."
+    ):
         ucc.assess_sketches({"sharp": [1]})  # type: ignore[list-item]
 
 
@@ -498,10 +662,15 @@ def test_a_single_sketch_is_one_block() -> None:
 def test_few_rows_that_carry_half_the_area_are_noted_as_in_memory(weight: str | None) -> None:
     rows = {name: np.array(values[:400]) for name, values in data(3).items()}
     for k, band in ((7, 1e-4), (50, 2e-4), (90, 4e-4)):  # their critical scales are huge
-        rows["even_lower"][k], rows["even_upper"][k] = rows["y_pred"][k] - band, rows["y_pred"][k] + band
+        rows["even_lower"][k], rows["even_upper"][k] = (
+            rows["y_pred"][k] - band,
+            rows["y_pred"][k] + band,
+        )
     rows["w"][[7, 50, 90]] = 1.0
     exact = ucc.assess({"even": intervals(rows, "even", weight)}, coverage=0.9)
-    found = ucc.assess_frame(pl.LazyFrame(rows), {"even": MODELS["even"]}, coverage=0.9, weight=weight)
+    found = ucc.assess_frame(
+        pl.LazyFrame(rows), {"even": MODELS["even"]}, coverage=0.9, weight=weight
+    )
     assert found.rows[0].concentration == exact.rows[0].concentration
     assert any("half the area" in note for note in exact.verdict.reasons)
     assert [note for note in found.verdict.reasons if "half the area" in note] == [
@@ -511,11 +680,22 @@ def test_few_rows_that_carry_half_the_area_are_noted_as_in_memory(weight: str | 
 
 @pytest.mark.parametrize("seed", [20, 41, 44, 48])
 def test_of_scales_that_are_equally_good_the_smallest_counts(seed: int) -> None:
-    error = np.random.default_rng(seed).standard_t(5, size=300)  # any scale that misses 3 rows is as good
-    rows = {"y_true": error, "y_pred": 0 * error, "lower": np.full(300, -1.7), "upper": np.full(300, 1.7)}
-    found = ucc.assess_frame(pl.LazyFrame(rows), {"constant": ("y_pred", "lower", "upper")}, coverage=0.99).rows[0]
+    error = np.random.default_rng(seed).standard_t(
+        5, size=300
+    )  # any scale that misses 3 rows is as good
+    rows = {
+        "y_true": error,
+        "y_pred": 0 * error,
+        "lower": np.full(300, -1.7),
+        "upper": np.full(300, 1.7),
+    }
+    found = ucc.assess_frame(
+        pl.LazyFrame(rows), {"constant": ("y_pred", "lower", "upper")}, coverage=0.99
+    ).rows[0]
     exact = ucc.assess(ucc.Intervals.from_bounds(*rows.values()), coverage=0.99).rows[0]
-    assert_allclose((found.score_low, found.score_high), (exact.score_low, exact.score_high), rtol=0.05)
+    assert_allclose(
+        (found.score_low, found.score_high), (exact.score_low, exact.score_high), rtol=0.05
+    )
 
 
 def test_the_picture_of_a_stream_explains_what_it_draws() -> None:

@@ -20,7 +20,12 @@ from uccurve.sketch._area import between
 from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch.sketch import SketchUCC, UCCSketch
 
-NARROW: list[Any] = [("excess", "deficit"), ("deficit", "excess"), ("excess", "miss_rate"), ("miss_rate", "deficit")]
+NARROW: list[Any] = [
+    ("excess", "deficit"),
+    ("deficit", "excess"),
+    ("excess", "miss_rate"),
+    ("miss_rate", "deficit"),
+]
 EXACT: list[Any] = [pair for pair in PAIRS if "bandwidth" in pair and "excess" not in pair]
 EXACT += [("overshoot", "deficit")]
 shares = st.sampled_from([0.0, 0.3, 0.31, 0.8, 1.0 - 2**-53, 1.0, 2.0])
@@ -42,9 +47,14 @@ def crowded(draw: st.DrawFn, max_size: int = 12) -> Data:
         other, side = active * draw(shares) * (1 + draw(nudge)), draw(st.sampled_from([-1, 1]))
         centre = draw(st.floats(-3, 3))
         bands = (other, active) if side > 0 else (active, other)
-        for column, value in zip(columns, (centre + side * scale * active, centre, *bands), strict=True):
+        for column, value in zip(
+            columns, (centre + side * scale * active, centre, *bands), strict=True
+        ):
             column.append(value)
-    weight = draw(st.none() | st.lists(st.sampled_from([0.0, 1.0, 2.0, 0.3]), min_size=size, max_size=size).filter(any))
+    weight = draw(
+        st.none()
+        | st.lists(st.sampled_from([0.0, 1.0, 2.0, 0.3]), min_size=size, max_size=size).filter(any)
+    )
     y, p, lower, upper = map(tuple, columns)
     return Data(y, p, lower, upper, None if weight is None else tuple(weight))
 
@@ -66,7 +76,9 @@ def check_metrics(data: Data, t: float) -> None:
     """Fail unless all brackets hold at a scale; a miss rate jumps, so it goes by rounded critical scales."""
     c, oracle, whole = curve(data), data.oracle(), ucc.UCC(data.intervals())
     for metric in METRICS:
-        exact = whole.at(t).miss_rate if metric == "miss_rate" else oracle.value(metric, Fraction(t))
+        exact = (
+            whole.at(t).miss_rate if metric == "miss_rate" else oracle.value(metric, Fraction(t))
+        )
         holds(c.bracket(metric, at=t), exact)
 
 
@@ -90,7 +102,9 @@ def test_metrics_are_exact_where_bins_end(data: Data) -> None:
         check_metrics(data, t)
         for metric in METRICS:
             low, high = c.bracket(metric, at=t)
-            assert high - low <= 1e-12 * (1 if metric == "miss_rate" else c.at(t).bandwidth + errors)
+            assert high - low <= 1e-12 * (
+                1 if metric == "miss_rate" else c.at(t).bandwidth + errors
+            )
 
 
 # ---- areas, gains
@@ -105,7 +119,12 @@ def test_the_bracket_of_the_area_holds_on_every_pair_of_axes(data: Data) -> None
 
 
 @given(data=rows, pair=pairs, metric=st.sampled_from(METRICS), ends=st.tuples(fractions, fractions))
-@example(data=ROUNDED, pair=("bandwidth", "miss_rate"), metric="miss_rate", ends=(Fraction(0), Fraction(1, 2)))
+@example(
+    data=ROUNDED,
+    pair=("bandwidth", "miss_rate"),
+    metric="miss_rate",
+    ends=(Fraction(0), Fraction(1, 2)),
+)
 @settings(max_examples=4 * settings().max_examples)
 def test_the_bracket_of_a_partial_area_holds(
     data: Data, pair: Any, metric: Any, ends: tuple[Fraction, Fraction]
@@ -113,12 +132,17 @@ def test_the_bracket_of_a_partial_area_holds(
     c, oracle = curve(data), data.oracle()
     top = float(oracle.value(metric, oracle.start if metric in FALLING else oracle.end))
     low, high = sorted(float(end) * (1 if metric == "miss_rate" else top) for end in ends)
-    holds(c.bracket("area", axes=pair, **{metric: (low, high)}), oracle.area(pair[0], pair[1], (metric, low, high)))
+    holds(
+        c.bracket("area", axes=pair, **{metric: (low, high)}),
+        oracle.area(pair[0], pair[1], (metric, low, high)),
+    )
 
 
 @given(data=rows, pair=pairs, ends=st.none() | st.tuples(fractions, fractions))
 @settings(max_examples=2 * settings().max_examples)
-def test_the_bracket_of_the_gain_holds(data: Data, pair: Any, ends: tuple[Fraction, Fraction] | None) -> None:
+def test_the_bracket_of_the_gain_holds(
+    data: Data, pair: Any, ends: tuple[Fraction, Fraction] | None
+) -> None:
     c, oracle = curve(data), data.oracle()
     span = None if ends is None else (float(min(ends)), float(max(ends)))
     within: Any = None if span is None else ("miss_rate", *span)
@@ -127,7 +151,9 @@ def test_the_bracket_of_the_gain_holds(data: Data, pair: Any, ends: tuple[Fracti
 
 
 @given(data=rows, other=rows, pair=pairs)
-def test_a_gain_over_another_sketch_is_that_over_its_area(data: Data, other: Data, pair: Any) -> None:
+def test_a_gain_over_another_sketch_is_that_over_its_area(
+    data: Data, other: Data, pair: Any
+) -> None:
     theirs = other.oracle().area(*pair)
     assume(theirs > Fraction(1, 10**9))
     exact = 1 - data.oracle().area(*pair) / theirs
@@ -135,7 +161,12 @@ def test_a_gain_over_another_sketch_is_that_over_its_area(data: Data, other: Dat
         holds(curve(data).bracket("gain", axes=pair, reference=reference), exact)
 
 
-@given(data=mixed(8, never=True), pair=pairs, metric=st.sampled_from(METRICS), ends=st.tuples(fractions, fractions))
+@given(
+    data=mixed(8, never=True),
+    pair=pairs,
+    metric=st.sampled_from(METRICS),
+    ends=st.tuples(fractions, fractions),
+)
 @settings(max_examples=2 * settings().max_examples)
 def test_uncoverable_rows_count_as_they_do_in_memory(
     data: Data, pair: Any, metric: Any, ends: tuple[Fraction, Fraction]
@@ -157,14 +188,21 @@ def test_the_brackets_of_costs_hold(data: Data, pair: Any, c: Fraction, at: floa
     found, oracle = curve(data), data.oracle()
     holds(found.bracket("cheapest", float(c), axes=pair), oracle.cheapest(c, *pair)[0])
     assume(all(abs(at - k) > 1e-12 * at for k in oracle.criticals))
-    holds(found.bracket("cost", float(c), axes=pair, at=at), oracle.cost(c, pair[0], pair[1], Fraction(at)))
+    holds(
+        found.bracket("cost", float(c), axes=pair, at=at),
+        oracle.cost(c, pair[0], pair[1], Fraction(at)),
+    )
 
 
 @given(data=rows, metric=st.sampled_from(METRICS), part=fractions)
-def test_the_bracket_of_a_target_holds_and_its_upper_end_reaches_it(data: Data, metric: Any, part: Fraction) -> None:
+def test_the_bracket_of_a_target_holds_and_its_upper_end_reaches_it(
+    data: Data, metric: Any, part: Fraction
+) -> None:
     c, oracle = curve(data), data.oracle()
     top = (
-        1.0 if metric == "miss_rate" else float(oracle.value(metric, oracle.start if metric in FALLING else oracle.end))
+        1.0
+        if metric == "miss_rate"
+        else float(oracle.value(metric, oracle.start if metric in FALLING else oracle.end))
     )
     target = float(part) * top
     options: dict[str, Any] = {metric: target}
@@ -178,7 +216,10 @@ def test_the_bracket_of_a_target_holds_and_its_upper_end_reaches_it(data: Data, 
         assert c.find(miss_rate=target).miss_rate <= target or data.weight is not None
 
 
-@given(data=crowded().filter(lambda data: data.weight is None), alpha=st.integers(1, 99).map(lambda n: n / 100))
+@given(
+    data=crowded().filter(lambda data: data.weight is None),
+    alpha=st.integers(1, 99).map(lambda n: n / 100),
+)
 def test_the_conformal_scale_is_never_too_small(data: Data, alpha: float) -> None:
     exact = data.oracle().conformal(Fraction(str(alpha)))
     assume(exact is not None)
@@ -208,7 +249,9 @@ def test_brackets_are_narrow_where_many_rows_share_a_bin() -> None:
     n = 50_000
     sigma = np.exp(rng.normal(size=n) / 2)
     y = sigma * rng.standard_t(4, size=n)
-    iv = ucc.Intervals.from_bands(y, np.zeros(n), sigma * rng.uniform(0.5, 2, n), sigma * rng.uniform(0.5, 2, n))
+    iv = ucc.Intervals.from_bands(
+        y, np.zeros(n), sigma * rng.uniform(0.5, 2, n), sigma * rng.uniform(0.5, 2, n)
+    )
     c, whole = UCCSketch().update(iv).ucc(), ucc.UCC(iv)
     for pair in NARROW:
         low, high = c.bracket("area", axes=pair)
@@ -245,7 +288,9 @@ def test_a_gain_with_nothing_to_compare_is_nan() -> None:
 
 @pytest.mark.parametrize("error", [0.1, 0.3, 1.0])
 @pytest.mark.parametrize("band", [0.1, 0.3, 3.0])
-def test_a_gain_where_both_areas_are_zero_is_nan_whatever_rounding_does(error: float, band: float) -> None:
+def test_a_gain_where_both_areas_are_zero_is_nan_whatever_rounding_does(
+    error: float, band: float
+) -> None:
     c = UCCSketch().update(ucc.Intervals.from_bands([error] * 10, [0.0] * 10, [band] * 10)).ucc()
     assert isnan(c.gain(axes=("excess", "deficit")))
     assert isnan(c.gain(axes=("overshoot", "deficit")))

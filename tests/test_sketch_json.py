@@ -86,7 +86,9 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_refused_with_the_reason(name: str) -> None:
     text, reason = HOSTILE[name]
-    with pytest.raises(ValueError, match=r"^`text` must be the JSON of a sketch: .*Hint: read what") as refusal:
+    with pytest.raises(
+        ValueError, match=r"^`text` must be the JSON of a sketch: .*Hint: read what"
+    ) as refusal:
         UCCSketch.from_json(text)
     assert reason in str(refusal.value)
 

@@ -14,7 +14,9 @@ from pages import DOCS, ROOT
 EXAMPLE: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "monitoring.py"))
 
 
-def test_the_week_that_lost_sight_of_its_errors_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_week_that_lost_sight_of_its_errors_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert EXAMPLE["main"](tmp_path) == [False, False, True]
     shown = capsys.readouterr().out.splitlines()
     assert len(list(tmp_path.glob("day-*.json"))) == len(list(tmp_path.iterdir())) == 28
@@ -33,7 +35,11 @@ def test_a_week_is_the_same_in_whatever_order_its_days_come(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [({"skill_high": 0.05}, True), ({"skill_high": 0.07}, False), ({"promise": "too narrow"}, True)],
+    [
+        ({"skill_high": 0.05}, True),
+        ({"skill_high": 0.07}, False),
+        ({"promise": "too narrow"}, True),
+    ],
 )
 def test_only_a_broken_promise_or_a_skill_that_lies_below_as_a_whole_is_an_alarm(
     tmp_path: Path, change: dict[str, Any], expected: bool

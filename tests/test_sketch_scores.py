@@ -20,7 +20,9 @@ from test_sketch_brackets import ROUNDED, crowded, curve, holds
 from uccurve.sketch.sketch import UCCSketch
 
 rows = st.one_of(crowded(), crowded(), mixed(8), mixed(8, never=True))
-coverages = st.sampled_from([Fraction(1, 2), Fraction(2, 3), Fraction(4, 5), Fraction(9, 10), Fraction(99, 100)])
+coverages = st.sampled_from(
+    [Fraction(1, 2), Fraction(2, 3), Fraction(4, 5), Fraction(9, 10), Fraction(99, 100)]
+)
 TIED = Data((1.0, 1.0, -2.0, 2.0), (0.0,) * 4, (0.5, 1.5, 1.0, 1.75), (1.0, 1.0, 0.25, 1.0))
 """Two critical scales, each tied; at a coverage of 1/2 all scales between them have the minimum score."""
 ONE_SIDED = Data((1.0, -2.0, 3.0, 0.5), (0.0,) * 4, (9.0, 0.5, 5.0, 9.0), (0.0, 3.0, 0.0, 1.0))
@@ -48,7 +50,10 @@ def best_scale(oracle: Oracle, alpha: Fraction) -> Fraction:
 
 def potential_crps(oracle: Oracle) -> Fraction:
     """Integral of min(alpha * bandwidth + deficit): trapezoids between all places where two of the lines meet."""
-    lines = [(oracle.value("bandwidth", t), oracle.value("deficit", t)) for t in {Fraction(0), *oracle.criticals}]
+    lines = [
+        (oracle.value("bandwidth", t), oracle.value("deficit", t))
+        for t in {Fraction(0), *oracle.criticals}
+    ]
     places = {Fraction(0), Fraction(1)}
     for (slope, height), (other_slope, other_height) in combinations(lines, 2):
         if slope != other_slope:
@@ -73,17 +78,25 @@ def rank_with_confidence(n: int, coverage: Fraction, confidence: Fraction) -> in
 
 @given(data=rows, coverage=coverages, at=st.sampled_from([0.0, 0.3, 0.505, 1.0, 1.3001]))
 @example(data=ROUNDED, coverage=Fraction(1, 2), at=1.0)
-def test_the_bracket_of_the_interval_score_holds_at_any_scale(data: Data, coverage: Fraction, at: float) -> None:
+def test_the_bracket_of_the_interval_score_holds_at_any_scale(
+    data: Data, coverage: Fraction, at: float
+) -> None:
     c, oracle, alpha = curve(data), data.oracle(), 1 - coverage
-    exact = 2 * oracle.value("bandwidth", Fraction(at)) + 2 / alpha * oracle.value("deficit", Fraction(at))
+    exact = 2 * oracle.value("bandwidth", Fraction(at)) + 2 / alpha * oracle.value(
+        "deficit", Fraction(at)
+    )
     holds(c.bracket("interval_score", coverage=coverage, at=at), exact)
 
 
 @given(data=rows, coverage=coverages)
 def test_the_interval_score_as_delivered_is_exact(data: Data, coverage: Fraction) -> None:
     c, oracle, alpha = curve(data), data.oracle(), 1 - coverage
-    rounding = 1e-13 * float(oracle.interval_score(alpha) + 2 / alpha * oracle.value("deficit", Fraction(0)))
-    assert c.interval_score(coverage=coverage) == pytest.approx(float(oracle.interval_score(alpha)), abs=rounding)
+    rounding = 1e-13 * float(
+        oracle.interval_score(alpha) + 2 / alpha * oracle.value("deficit", Fraction(0))
+    )
+    assert c.interval_score(coverage=coverage) == pytest.approx(
+        float(oracle.interval_score(alpha)), abs=rounding
+    )
     assert c.error("interval_score", coverage=coverage) <= rounding
 
 
@@ -120,9 +133,14 @@ def test_the_decomposition_adds_up_and_each_field_lies_in_its_bracket(
 
 
 def test_where_many_scales_have_the_best_score_one_of_them_is_the_best_scale() -> None:
-    found, every = curve(TIED).decompose(coverage=0.5), list(scores(TIED.oracle(), Fraction(1, 2)).values())
+    found, every = (
+        curve(TIED).decompose(coverage=0.5),
+        list(scores(TIED.oracle(), Fraction(1, 2)).values()),
+    )
     assert every[0] > every[1] == every[2] == pytest.approx(found.best_score)
-    assert curve(TIED).interval_score(coverage=0.5, at=found.best_scale) == pytest.approx(found.best_score)
+    assert curve(TIED).interval_score(coverage=0.5, at=found.best_scale) == pytest.approx(
+        found.best_score
+    )
 
 
 # ---- potential CRPS
@@ -156,7 +174,9 @@ def test_the_bracket_of_the_skill_holds(data: Data) -> None:
 
 
 @given(data=rows, other=rows)
-def test_a_skill_over_another_sketch_is_that_over_its_potential_crps(data: Data, other: Data) -> None:
+def test_a_skill_over_another_sketch_is_that_over_its_potential_crps(
+    data: Data, other: Data
+) -> None:
     theirs = potential_crps(other.oracle())
     assume(theirs > Fraction(1, 10**9))
     exact = 1 - potential_crps(data.oracle()) / theirs
@@ -169,7 +189,9 @@ def heavy(n: int = 20_000, seed: int = 3) -> ucc.Intervals:
     rng = np.random.default_rng(seed)
     sigma = np.exp(rng.normal(size=n) / 2)
     below, above = (sigma * np.exp(rng.normal(size=n) / 2) for _ in range(2))
-    return ucc.Intervals.from_bands(sigma * rng.standard_t(3, n), np.zeros(n), below, above, weight=rng.uniform(size=n))
+    return ucc.Intervals.from_bands(
+        sigma * rng.standard_t(3, n), np.zeros(n), below, above, weight=rng.uniform(size=n)
+    )
 
 
 def test_the_potential_crps_agrees_with_numerical_integration_and_its_bracket_is_narrow() -> None:
@@ -205,7 +227,12 @@ def test_bands_of_zero_leave_the_mean_error() -> None:
 
 
 def test_a_skill_with_nothing_to_compare_is_nan() -> None:
-    assert isnan(UCCSketch().update(ucc.Intervals.from_bands([1.0, 1.0], [1.0, 1.0], [1.0, 2.0])).ucc().skill())
+    assert isnan(
+        UCCSketch()
+        .update(ucc.Intervals.from_bands([1.0, 1.0], [1.0, 1.0], [1.0, 2.0]))
+        .ucc()
+        .skill()
+    )
 
 
 # ---- targets
@@ -225,7 +252,11 @@ def test_a_coverage_is_a_miss_rate_to_the_last_digit(data: Data, coverage: Fract
 
 
 def test_nine_of_ten_rows_reach_a_coverage_of_nine_tenths() -> None:
-    c = UCCSketch().update(ucc.Intervals.from_bands(np.arange(1.0, 11.0), [0.0] * 10, [1.0] * 10)).ucc()
+    c = (
+        UCCSketch()
+        .update(ucc.Intervals.from_bands(np.arange(1.0, 11.0), [0.0] * 10, [1.0] * 10))
+        .ucc()
+    )
     assert c.find(coverage=0.9).scale == 9.0
     assert c.find(coverage=0.9).miss_rate == 0.1
 
@@ -235,10 +266,16 @@ def test_nine_of_ten_rows_reach_a_coverage_of_nine_tenths() -> None:
     coverage=coverages,
     confidence=st.sampled_from([Fraction(1, 2), Fraction(9, 10), Fraction(99, 100)]),
 )
-def test_the_scale_with_confidence_is_that_of_its_rank(data: Data, coverage: Fraction, confidence: Fraction) -> None:
+def test_the_scale_with_confidence_is_that_of_its_rank(
+    data: Data, coverage: Fraction, confidence: Fraction
+) -> None:
     oracle = data.oracle()
     rank = rank_with_confidence(len(oracle.rows), coverage, confidence)
-    options: dict[str, Any] = {"coverage": coverage, "conformal": True, "confidence": float(confidence)}
+    options: dict[str, Any] = {
+        "coverage": coverage,
+        "conformal": True,
+        "confidence": float(confidence),
+    }
     if rank is None:
         with pytest.raises(ValueError, match=r"rows"):
             curve(data).find(**options)
@@ -249,7 +286,9 @@ def test_the_scale_with_confidence_is_that_of_its_rank(data: Data, coverage: Fra
     assert curve(data).find(**options).scale == high
 
 
-IV = ucc.Intervals.from_bands([1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
+IV = ucc.Intervals.from_bands(
+    [1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5]
+)
 
 
 def test_confidence_without_conformal_and_coverage_with_another_target_are_refused() -> None:
@@ -258,7 +297,9 @@ def test_confidence_without_conformal_and_coverage_with_another_target_are_refus
         c.find(coverage=0.9, confidence=0.9)
     with pytest.raises(ValueError, match=r"coverage.*miss_rate|miss_rate.*coverage"):
         c.find(coverage=0.9, miss_rate=0.1)
-    with pytest.raises(ValueError, match=r"^`conformal` needs a target coverage or miss_rate, not deficit\.$"):
+    with pytest.raises(
+        ValueError, match=r"^`conformal` needs a target coverage or miss_rate, not deficit\.$"
+    ):
         c.find(deficit=0.1, conformal=True)
 
 

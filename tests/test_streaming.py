@@ -36,12 +36,21 @@ def holds(row: dict[str, Any], brackets: dict[str, Any], iv: ucc.Intervals) -> N
     c = ucc.UCC(iv)
     assert row["n"] == len(iv)
     at = c.at(1.0)
-    assert_allclose([row[name] for name in ("coverage", "bandwidth")], [1 - at.miss_rate, at.bandwidth])
+    assert_allclose(
+        [row[name] for name in ("coverage", "bandwidth")], [1 - at.miss_rate, at.bandwidth]
+    )
     assert_allclose(row["decomposition"]["score"], c.interval_score(coverage=0.8))
     exact = {f"area_{name}": c.area(axes=axes) for name, axes in AXES.items()}  # type: ignore[arg-type]  # pairs of metrics
     exact |= {f"gain_{name}": c.gain(axes=axes) for name, axes in AXES.items()}  # type: ignore[arg-type]  # the same
-    exact |= {"partial_gain": c.gain(miss_rate=(0.1, 0.4)), "cheapest_cost": c.cheapest(0.2).cost or 0.0}
-    exact |= {"score": c.decompose(coverage=0.8).best_score, "crps": c.potential_crps(), "skill": c.skill()}
+    exact |= {
+        "partial_gain": c.gain(miss_rate=(0.1, 0.4)),
+        "cheapest_cost": c.cheapest(0.2).cost or 0.0,
+    }
+    exact |= {
+        "score": c.decompose(coverage=0.8).best_score,
+        "crps": c.potential_crps(),
+        "skill": c.skill(),
+    }
     exact["scale"] = c.find(coverage=0.8, conformal=True).scale
     exact["shipped_score"] = c.interval_score(coverage=0.8, at=exact["scale"])
     assert set(brackets) == set(exact)
@@ -72,16 +81,31 @@ FILES = [(engine, kind) for engine in ("polars", "duckdb", "dask") for kind in (
 
 
 @pytest.mark.parametrize(("engine", "kind"), [*FILES, SPARK])
-def test_every_engine_brackets_what_memory_says(run: Run, tmp_path: Path, engine: str, kind: str, request: Any) -> None:
+def test_every_engine_brackets_what_memory_says(
+    run: Run, tmp_path: Path, engine: str, kind: str, request: Any
+) -> None:
     alone: dict[str, Any] = {}
     if engine == "spark":
         request.getfixturevalue("java")
-        alone = {"stdin": subprocess.DEVNULL}  # a process of its own: a session would stay in that of the tests
+        alone = {
+            "stdin": subprocess.DEVNULL
+        }  # a process of its own: a session would stay in that of the tests
     else:
         pytest.importorskip(engine)
     frame = models(200)
     (frame.write_csv if kind == "csv" else frame.write_parquet)(tmp_path / f"m.{kind}")
-    options = ("--cost", "0.2", "--partial", "0.1:0.4", "--by", "site", "--coverage", "80%", "--engine", engine)
+    options = (
+        "--cost",
+        "0.2",
+        "--partial",
+        "0.1:0.4",
+        "--by",
+        "site",
+        "--coverage",
+        "80%",
+        "--engine",
+        engine,
+    )
     found = run("assess", f"m.{kind}", *options, "--json", "-", **alone)
     assert found.returncode == 0, found.stderr
     answer = json.loads(found.stdout, parse_constant=pytest.fail)
@@ -90,7 +114,11 @@ def test_every_engine_brackets_what_memory_says(run: Run, tmp_path: Path, engine
         holds(answer["models"][name], answer["brackets"][name], intervals(frame, name))
     exact = json.loads(run("assess", f"m.{kind}", *options[:-1], "memory", "--json", "-").stdout)
     assert answer["verdict"]["model"] == exact["verdict"]["model"]
-    assert {**answer, "crossings": [], "brackets": 0}.keys() == {**exact, "engine": 0, "brackets": 0}.keys()
+    assert {**answer, "crossings": [], "brackets": 0}.keys() == {
+        **exact,
+        "engine": 0,
+        "brackets": 0,
+    }.keys()
     for name, row in answer["models"].items():
         assert row.keys() == exact["models"][name].keys()
         agrees(row, exact["models"][name], answer["brackets"][name])
@@ -141,44 +169,83 @@ def test_a_streamed_file_is_told_in_tables_and_drawn(run: Run, tmp_path: Path) -
 
 def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None:
     models().with_columns(a_lower=pl.col("a_pred") + 1).write_parquet(tmp_path / "bad.parquet")
-    refused(run("assess", "bad.parquet", "--engine", "polars"), "must lie between `lower` and `upper`")
+    refused(
+        run("assess", "bad.parquet", "--engine", "polars"), "must lie between `lower` and `upper`"
+    )
     models().write_parquet(tmp_path / "m.parquet")
     asked = ("assess", "m.parquet", "--engine", "polars")
     refused(
-        run(*asked, "--resamples", "9"), "--resamples needs the rows in memory, and polars streams them. Hint: --eng"
+        run(*asked, "--resamples", "9"),
+        "--resamples needs the rows in memory, and polars streams them. Hint: --eng",
     )
     refused(run(*asked, "--sort-crossing"), "--sort-crossing needs the rows in memory")
     refused(run(*asked, "--by", "site", "--bins", "3"), "--bins needs the rows in memory")
     refused(
-        run(*asked, "--by", "y"), r"`by` must name columns of labels; y holds floats\. Hint: --engine memory cuts them"
+        run(*asked, "--by", "y"),
+        r"`by` must name columns of labels; y holds floats\. Hint: --engine memory cuts them",
     )
-    levels = models().select("y", "site", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"})
-    levels = levels.with_columns(**{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1})
+    levels = models().select(
+        "y", "site", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"}
+    )
+    levels = levels.with_columns(
+        **{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1}
+    )
     levels.write_parquet(tmp_path / "levels.parquet")
-    refused(run("assess", "levels.parquet", *asked[2:]), r"models of several levels need .* Hint: --coverage 90%\.$")
-    refused(run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"), "duckdb reads files")
+    refused(
+        run("assess", "levels.parquet", *asked[2:]),
+        r"models of several levels need .* Hint: --coverage 90%\.$",
+    )
+    refused(
+        run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"),
+        "duckdb reads files",
+    )
 
 
-def test_an_engine_that_lacks_something_says_what(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_lacks_something_says_what(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("duckdb")
     pyspark = pytest.importorskip("pyspark.sql")
     models().write_parquet(tmp_path / "m.parquet")
 
     def fails(*_: Any) -> Any:
-        raise pyspark.utils.PySparkRuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited.")
+        raise pyspark.utils.PySparkRuntimeError(
+            "[JAVA_GATEWAY_EXITED] Java gateway process exited."
+        )
 
     monkeypatch.setattr(pyspark.SparkSession.builder.__class__, "getOrCreate", fails)
-    refused(run("assess", "m.parquet", "--engine", "spark"), r"--engine spark needs Java 17 or later\. Hint: ")
+    refused(
+        run("assess", "m.parquet", "--engine", "spark"),
+        r"--engine spark needs Java 17 or later\. Hint: ",
+    )
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refused(run("assess", "m.parquet", "--engine", "duckdb"), r'duckdb needs pyarrow: pip install "uccurve\[duckdb\]"')
+    refused(
+        run("assess", "m.parquet", "--engine", "duckdb"),
+        r'duckdb needs pyarrow: pip install "uccurve\[duckdb\]"',
+    )
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
-def test_models_are_compared_on_the_rows_that_all_of_them_have(run: Run, tmp_path: Path, engine: str) -> None:
+def test_models_are_compared_on_the_rows_that_all_of_them_have(
+    run: Run, tmp_path: Path, engine: str
+) -> None:
     pytest.importorskip(engine)
-    frame = models(200).with_columns(b_lower=pl.when(pl.col("y") > 0.5).then(None).otherwise("b_lower"))
+    frame = models(200).with_columns(
+        b_lower=pl.when(pl.col("y") > 0.5).then(None).otherwise("b_lower")
+    )
     frame.write_parquet(tmp_path / "m.parquet")
-    found = run("assess", "m.parquet", "--missing", "drop", "--engine", engine, "--json", "-", "--coverage", "0.8")
+    found = run(
+        "assess",
+        "m.parquet",
+        "--missing",
+        "drop",
+        "--engine",
+        engine,
+        "--json",
+        "-",
+        "--coverage",
+        "0.8",
+    )
     assert found.returncode == 0, found.stderr
     kept = frame.drop_nulls()
     assert f"dropped {200 - len(kept)} of 200 rows" in found.stderr
@@ -186,7 +253,10 @@ def test_models_are_compared_on_the_rows_that_all_of_them_have(run: Run, tmp_pat
         iv = intervals(kept, name)
         assert row["n"] == len(kept) < 200
         assert_allclose(row["miss_rate"], ucc.UCC(iv).at(1.0).miss_rate)
-        assert_allclose(row["decomposition"]["score"], ucc.interval_score(iv.y_true, iv.lower, iv.upper, alpha=0.2))
+        assert_allclose(
+            row["decomposition"]["score"],
+            ucc.interval_score(iv.y_true, iv.lower, iv.upper, alpha=0.2),
+        )
 
 
 def test_rows_of_several_streamed_files_are_not_paired(run: Run, tmp_path: Path) -> None:
@@ -205,28 +275,54 @@ def test_streamed_segments_are_those_of_memory(run: Run, tmp_path: Path) -> None
     options = ("--by", "site", "--engine", "polars")
     found = run("assess", "gone.parquet", *options, "--missing", "drop", "--json", "-")
     assert {one["label"] for one in json.loads(found.stdout)["segments"]} == {"south"}
-    frame.with_columns(site=pl.when(pl.col("site") == "north").then(None).otherwise("site")).write_parquet(
-        tmp_path / "null.parquet"
-    )
+    frame.with_columns(
+        site=pl.when(pl.col("site") == "north").then(None).otherwise("site")
+    ).write_parquet(tmp_path / "null.parquet")
     number = int((frame["site"] == "north").sum())
     refused(
-        run("assess", "null.parquet", *options), f"`by` must hold a label in each row: {number} of 60 rows have none."
+        run("assess", "null.parquet", *options),
+        f"`by` must hold a label in each row: {number} of 60 rows have none.",
     )
-    refused(run("assess", "null.parquet", *options[:2]), f"a label in each row: {number} of 60 rows have none")
+    refused(
+        run("assess", "null.parquet", *options[:2]),
+        f"a label in each row: {number} of 60 rows have none",
+    )
 
 
-def test_features_combine_and_levels_have_their_own_scores_while_streamed(run: Run, tmp_path: Path) -> None:
-    frame = models(200).select("y", "site", "w", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"})
-    wide = frame.with_columns(**{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1})
+def test_features_combine_and_levels_have_their_own_scores_while_streamed(
+    run: Run, tmp_path: Path
+) -> None:
+    frame = models(200).select(
+        "y", "site", "w", a="a_pred", **{"a-lo-80": "a_lower", "a-hi-80": "a_upper"}
+    )
+    wide = frame.with_columns(
+        **{"a-lo-95": pl.col("a-lo-80") - 1, "a-hi-95": pl.col("a-hi-80") + 1}
+    )
     wide.write_parquet(tmp_path / "m.parquet")
-    asked = ("assess", "m.parquet", "--by", "site,w", "--by", "w", "--coverage", "90%", "--json", "-")
-    streamed, exact = (json.loads(run(*asked, "--engine", engine).stdout) for engine in ("polars", "memory"))
+    asked = (
+        "assess",
+        "m.parquet",
+        "--by",
+        "site,w",
+        "--by",
+        "w",
+        "--coverage",
+        "90%",
+        "--json",
+        "-",
+    )
+    streamed, exact = (
+        json.loads(run(*asked, "--engine", engine).stdout) for engine in ("polars", "memory")
+    )
     (row,), (same,) = streamed["models"].values(), exact["models"].values()
     for name in ("coverage", "coverage_low", "bandwidth", "deficit", "level", "missed_above"):
         assert_allclose(row[name], same[name])
     assert_allclose([row["scale"], row["score"]], [same["scale"], same["score"]], rtol=0.02)
     y, pred = (wide[name].to_numpy() for name in "ya")
-    bounds = [np.stack([wide[f"a-{end}-{level}"].to_numpy() for level in (80, 95)], axis=1) for end in ("lo", "hi")]
+    bounds = [
+        np.stack([wide[f"a-{end}-{level}"].to_numpy() for level in (80, 95)], axis=1)
+        for end in ("lo", "hi")
+    ]
     assert_allclose(row["wis"], ucc.wis_score(y, pred, *bounds, levels=[0.8, 0.95]))
     for name in ("wis_dispersion", "wis_underprediction", "wis_overprediction"):
         assert_allclose(row[name], same[name])
@@ -236,7 +332,9 @@ def test_features_combine_and_levels_have_their_own_scores_while_streamed(run: R
         assert_allclose(level["scale"], other["scale"], rtol=0.02)
         assert_allclose([level[name] for name in known], [other[name] for name in known])
     segments = {(one["feature"], one["label"]): one["coverage"] for one in streamed["segments"]}
-    assert segments == pytest.approx({(one["feature"], one["label"]): one["coverage"] for one in exact["segments"]})
+    assert segments == pytest.approx(
+        {(one["feature"], one["label"]): one["coverage"] for one in exact["segments"]}
+    )
     assert ("site, w", "north, 1") in segments
 
 
@@ -244,14 +342,24 @@ def test_blocks_of_a_file_are_a_column_of_labels(run: Run, tmp_path: Path) -> No
     frame = models(200).with_columns(day=pl.int_range(200) // 20)
     frame.write_parquet(tmp_path / "m.parquet")
     asked = ("assess", "m.parquet", "--coverage", "80%", "--json", "-", "--block")
-    streamed, exact = (json.loads(run(*asked, "day", "--engine", engine).stdout) for engine in ("duckdb", "memory"))
+    streamed, exact = (
+        json.loads(run(*asked, "day", "--engine", engine).stdout) for engine in ("duckdb", "memory")
+    )
     assert streamed["settings"]["block"] == exact["settings"]["block"] == "10 blocks"
     for name, row in streamed["models"].items():
         assert_allclose(row["coverage_low"], exact["models"][name]["coverage_low"])
-    refused(run(*asked, "20", "--engine", "polars"), "--block 20, unlike --block COLUMN, needs the rows in memory")
-    frame.with_columns(day=pl.when(pl.col("y") > 0).then("day")).write_parquet(tmp_path / "m.parquet")
+    refused(
+        run(*asked, "20", "--engine", "polars"),
+        "--block 20, unlike --block COLUMN, needs the rows in memory",
+    )
+    frame.with_columns(day=pl.when(pl.col("y") > 0).then("day")).write_parquet(
+        tmp_path / "m.parquet"
+    )
     missing = int((frame["y"] <= 0).sum())
-    refused(run(*asked, "day", "--engine", "polars"), f"`block` must hold a label in each row: {missing} of 200 rows")
+    refused(
+        run(*asked, "day", "--engine", "polars"),
+        f"`block` must hold a label in each row: {missing} of 200 rows",
+    )
 
 
 def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path: Path) -> None:
@@ -287,7 +395,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_file_larger_than_the_memory_there_is_is_refused_with_the_reason(run: Run, large: Path) -> None:
+def test_a_file_larger_than_the_memory_there_is_is_refused_with_the_reason(
+    run: Run, large: Path
+) -> None:
     found = run("assess", str(large), limit=f"-v {1900 << 10}", env=os.environ | TWO_THREADS)
     refused(found, r"large.parquet is too large.* free. Hint: raise the limit")
 
@@ -300,7 +410,9 @@ def test_a_file_too_large_to_load_is_streamed_and_that_is_said(run: Run, large: 
     assert found.stdout.startswith("Ship large with bands x 0.5")
 
 
-def test_what_fits_is_loaded_and_what_does_not_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fits_is_loaded_and_what_does_not_is_streamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models().write_parquet(tmp_path / "m.parquet")
     request = Request()
     found = parts([str(tmp_path / "m.parquet")], request)

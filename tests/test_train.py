@@ -33,7 +33,12 @@ DEFICIT: Axes = ("bandwidth", "deficit")
 POWERS = {MISS_RATE: 1, DEFICIT: 2}
 both_axes = pytest.mark.parametrize("axes", [MISS_RATE, DEFICIT], ids="-".join)
 both_backends = pytest.mark.parametrize("backend", ["sklearn", "lightgbm"])
-FREE: dict[str, Any] = {"min_samples_leaf": 1, "l2_regularization": 0, "learning_rate": 0.5, "random_state": 0}
+FREE: dict[str, Any] = {
+    "min_samples_leaf": 1,
+    "l2_regularization": 0,
+    "learning_rate": 0.5,
+    "random_state": 0,
+}
 """Settings that let the trees reach the minimum of the training loss."""
 
 
@@ -61,8 +66,12 @@ def best_bands(group: Array, errors: Array, weight: Array, p: int) -> Array:
     return best
 
 
-def curve(errors: Array, lower: Array, upper: Array | None = None, weight: Array | None = None) -> ucc.UCC:
-    return ucc.UCC(ucc.Intervals.from_bands(errors, np.zeros(len(errors)), lower, upper, weight=weight))
+def curve(
+    errors: Array, lower: Array, upper: Array | None = None, weight: Array | None = None
+) -> ucc.UCC:
+    return ucc.UCC(
+        ucc.Intervals.from_bands(errors, np.zeros(len(errors)), lower, upper, weight=weight)
+    )
 
 
 # ---- the objective and the loss
@@ -74,7 +83,9 @@ def test_gradient_and_hessian_are_the_derivatives_of_the_loss(axes: Axes) -> Non
     r, raw, weight = rng.exponential(size=20), rng.normal(size=20), rng.uniform(0, 2, 20)
 
     def loss(at: Array) -> Array:
-        return np.array([area_loss(r[i : i + 1], 0.0, np.exp(at[i : i + 1]), axes=axes) for i in range(20)])
+        return np.array(
+            [area_loss(r[i : i + 1], 0.0, np.exp(at[i : i + 1]), axes=axes) for i in range(20)]
+        )
 
     step = 1e-4
     low, middle, high = loss(raw - step), loss(raw), loss(raw + step)
@@ -89,7 +100,8 @@ def test_the_loss_at_its_best_factor_is_the_area(axes: Axes) -> None:
     errors, lower, upper, weight = rng.normal(0.4, 1, 50), *rng.uniform(0.2, 2, (3, 50))
     factors = np.exp(np.linspace(-3, 3, 6001))
     smallest = min(
-        area_loss(errors, 0.0, c * lower, c * upper, axes=axes, sample_weight=weight) for c in factors.tolist()
+        area_loss(errors, 0.0, c * lower, c * upper, axes=axes, sample_weight=weight)
+        for c in factors.tolist()
     )
     area = curve(errors, lower, upper, weight).area(axes=axes)
     assert_allclose(smallest**2 / 4 / p, area, rtol=1e-6)
@@ -98,7 +110,11 @@ def test_the_loss_at_its_best_factor_is_the_area(axes: Axes) -> None:
 @both_axes
 def test_one_band_for_both_sides_is_the_symmetric_loss(axes: Axes) -> None:
     errors, band = np.array([-1.5, 0.0, 2.0]), np.array([0.5, 1.0, 4.0])
-    assert_allclose(area_loss(errors, 0.0, band, band, axes=axes), area_loss(errors, 0.0, band, axes=axes), rtol=1e-15)
+    assert_allclose(
+        area_loss(errors, 0.0, band, band, axes=axes),
+        area_loss(errors, 0.0, band, axes=axes),
+        rtol=1e-15,
+    )
 
 
 @both_axes
@@ -126,7 +142,9 @@ def test_jax_trains_both_sides_to_the_closed_form() -> None:
         return area_loss(errors, 0.0, lower, upper, sample_weight=weight)
 
     with jax.enable_x64(True):
-        raw = jax.lax.fori_loop(0, 30_000, lambda _, at: at - 0.5 * jax.grad(loss)(at), jax.numpy.zeros((2, 4)))
+        raw = jax.lax.fori_loop(
+            0, 30_000, lambda _, at: at - 0.5 * jax.grad(loss)(at), jax.numpy.zeros((2, 4))
+        )
         found = np.exp(np.asarray(raw))[:, index]
     sides = np.maximum(-errors, 0), np.maximum(errors, 0)
     best = [np.sqrt(2) * best_bands(group[:, 0], side, weight, 2) for side in sides]
@@ -155,7 +173,10 @@ class Dual:
 
     def __truediv__(self, other: Any) -> Dual:
         other = other if isinstance(other, Dual) else Dual(other)
-        return Dual(self.value / other.value, self.slope / other.value - self.value * other.slope / other.value**2)
+        return Dual(
+            self.value / other.value,
+            self.slope / other.value - self.value * other.slope / other.value**2,
+        )
 
     def __pow__(self, p: int) -> Dual:
         return Dual(self.value**p, p * self.value ** (p - 1) * self.slope)
@@ -173,7 +194,9 @@ class Dual:
 
 @both_axes
 @pytest.mark.parametrize("sides", [1, 2])
-def test_the_loss_needs_arithmetic_only_so_tensors_of_any_library_can_be_trained(axes: Axes, sides: int) -> None:
+def test_the_loss_needs_arithmetic_only_so_tensors_of_any_library_can_be_trained(
+    axes: Axes, sides: int
+) -> None:
     y_true, y_pred, raw = np.random.default_rng(4).normal(size=(3, 30))
     weight = np.random.default_rng(5).uniform(size=30)
     bands = [Dual(np.exp(raw), np.exp(raw))] * sides
@@ -209,14 +232,20 @@ def test_boosters_reach_the_closed_form_with_the_objective(library: str, axes: A
     else:
         booster = module.XGBRegressor(reg_lambda=0, base_score=0, **options)
     booster.fit(group, r, sample_weight=weight)
-    assert_allclose(np.exp(booster.predict(group)), best_bands(group[:, 0], r, weight, POWERS[axes]), rtol=1e-3)
+    assert_allclose(
+        np.exp(booster.predict(group)), best_bands(group[:, 0], r, weight, POWERS[axes]), rtol=1e-3
+    )
     again = pickle.loads(pickle.dumps(clone(booster).fit(group, r, sample_weight=weight)))  # noqa: S301  # our own
     assert_allclose(again.predict(group), booster.predict(group), rtol=1e-6)
 
 
 def test_the_objective_shows_its_axes() -> None:
     assert repr(area_objective(DEFICIT)) == "area_objective(('bandwidth', 'deficit'))"
-    assert area_objective(["bandwidth", "deficit"]) == area_objective(DEFICIT) != area_objective(MISS_RATE)  # type: ignore[arg-type]
+    assert (
+        area_objective(["bandwidth", "deficit"])
+        == area_objective(DEFICIT)
+        != area_objective(MISS_RATE)
+    )  # type: ignore[arg-type]
 
 
 # ---- what the regressor learns
@@ -229,7 +258,9 @@ def test_the_fitted_minimum_is_the_closed_form(axes: Axes, backend: Any) -> None
     r, p = np.abs(errors), POWERS[axes]
     model = BandRegressor(axes, backend=backend, n_estimators=200, **FREE).fit(group, r, weight)
     best = best_bands(group[:, 0], r, weight, p)
-    unit = np.sqrt(np.average(r, weights=weight)) if p == 1 else 1.0  # so that the band is in units of y
+    unit = (
+        np.sqrt(np.average(r, weights=weight)) if p == 1 else 1.0
+    )  # so that the band is in units of y
     assert_allclose(model.predict(group), unit * best, rtol=1e-5)
 
 
@@ -238,7 +269,9 @@ def test_the_fitted_minimum_is_the_closed_form(axes: Axes, backend: Any) -> None
 def test_separate_sides_are_the_closed_form_of_each_side(axes: Axes, backend: Any) -> None:
     group, errors, weight = grouped()
     p = POWERS[axes]
-    model = BandRegressor(axes, sides="separate", backend=backend, n_estimators=300, **FREE).fit(group, errors, weight)
+    model = BandRegressor(axes, sides="separate", backend=backend, n_estimators=300, **FREE).fit(
+        group, errors, weight
+    )
     sides = np.maximum(-errors, 0), np.maximum(errors, 0)
     best = np.column_stack([best_bands(group[:, 0], side, weight, p) for side in sides])
     unit = np.sqrt(np.average(np.abs(errors), weights=weight)) if p == 1 else 1.0
@@ -272,7 +305,11 @@ def test_bands_beat_a_quantile_model_on_the_headline_and_come_near_the_best() ->
     X_new, errors_new, sigma_new = made_up(4000, seed=99)
     r = np.abs(errors)
     trained = BandRegressor(MISS_RATE, random_state=0).fit(X, r).predict(X_new)
-    quantile = GradientBoostingRegressor(loss="quantile", alpha=0.9, random_state=0).fit(X, r).predict(X_new)
+    quantile = (
+        GradientBoostingRegressor(loss="quantile", alpha=0.9, random_state=0)
+        .fit(X, r)
+        .predict(X_new)
+    )
     best, ours, theirs = (
         curve(errors_new, band).gain(axes=MISS_RATE)
         for band in (np.sqrt(sigma_new), trained, np.maximum(quantile, 0.1))
@@ -286,9 +323,14 @@ def test_separate_sides_gain_on_skewed_errors() -> None:
     X = rng.uniform(-1, 1, (3000, 2))
     errors = np.exp(X[:, 0]) * (rng.exponential(size=3000) - 1)
     seen, new = slice(0, 2000), slice(2000, None)
-    lower, upper = BandRegressor(sides="separate", random_state=0).fit(X[seen], errors[seen]).predict(X[new]).T
+    lower, upper = (
+        BandRegressor(sides="separate", random_state=0).fit(X[seen], errors[seen]).predict(X[new]).T
+    )
     one = BandRegressor(random_state=0).fit(X[seen], np.abs(errors[seen])).predict(X[new])
-    assert curve(errors[new], lower, upper).gain(axes=DEFICIT) > curve(errors[new], one).gain(axes=DEFICIT) + 0.02
+    assert (
+        curve(errors[new], lower, upper).gain(axes=DEFICIT)
+        > curve(errors[new], one).gain(axes=DEFICIT) + 0.02
+    )
     above, below = np.mean(np.maximum(errors, 0) ** 2), np.mean(np.minimum(errors, 0) ** 2)
     assert_allclose(np.median(upper / lower), np.sqrt(above / below), rtol=0.1)
 
@@ -300,9 +342,13 @@ def test_the_score_is_the_gain_of_the_curve(axes: Axes) -> None:
     one = BandRegressor(axes, n_estimators=5).fit(X, np.abs(errors))
     two = BandRegressor(axes, n_estimators=5, sides="separate").fit(X, errors)
     assert_allclose(
-        one.score(X, np.abs(errors), weight), curve(errors, one.predict(X), weight=weight).gain(axes=axes), rtol=1e-10
+        one.score(X, np.abs(errors), weight),
+        curve(errors, one.predict(X), weight=weight).gain(axes=axes),
+        rtol=1e-10,
     )
-    assert_allclose(two.score(X, errors), curve(errors, *two.predict(X).T).gain(axes=axes), rtol=1e-10)
+    assert_allclose(
+        two.score(X, errors), curve(errors, *two.predict(X).T).gain(axes=axes), rtol=1e-10
+    )
 
 
 # ---- shrinkage and early stopping
@@ -311,7 +357,12 @@ def test_the_score_is_the_gain_of_the_curve(axes: Axes) -> None:
 @both_backends
 def test_early_stopping_keeps_few_trees_where_there_is_nothing_to_learn(backend: Any) -> None:
     X, errors, _ = made_up(1000)
-    options: dict[str, Any] = {"backend": backend, "n_iter_no_change": 5, "l2_regularization": 0, "random_state": 0}
+    options: dict[str, Any] = {
+        "backend": backend,
+        "n_iter_no_change": 5,
+        "l2_regularization": 0,
+        "random_state": 0,
+    }
     informed = BandRegressor(**options).fit(X, np.abs(errors))
     shuffled = BandRegressor(**options).fit(X[::-1], np.abs(errors))
     assert informed.n_trees_[0] > 15 > shuffled.n_trees_[0]
@@ -324,14 +375,18 @@ def test_early_stopping_keeps_the_smallest_area_of_the_held_out_rows(backend: An
     X, errors, _ = made_up(600)
     r = np.abs(errors)
     options: dict[str, Any] = {"backend": backend, "random_state": 0, "l2_regularization": 0}
-    stopped = BandRegressor(n_estimators=60, n_iter_no_change=60, validation_fraction=0.3, **options).fit(X, r)
+    stopped = BandRegressor(
+        n_estimators=60, n_iter_no_change=60, validation_fraction=0.3, **options
+    ).fit(X, r)
     _, held_out = train_test_split(
         np.arange(600), test_size=0.3, random_state=int(np.random.RandomState(0).randint(2**31 - 1))
     )
     (kept,) = stopped.n_trees_
     assert 0 < kept < 60
     for n in (kept - 1, kept + 1, 60):
-        other = BandRegressor(n_estimators=n, n_iter_no_change=60, validation_fraction=0.3, **options).fit(X, r)
+        other = BandRegressor(
+            n_estimators=n, n_iter_no_change=60, validation_fraction=0.3, **options
+        ).fit(X, r)
         assert other.score(X[held_out], r[held_out]) <= stopped.score(X[held_out], r[held_out])
         assert other.n_trees_[0] <= min(n, kept)
 
@@ -339,7 +394,9 @@ def test_early_stopping_keeps_the_smallest_area_of_the_held_out_rows(backend: An
 @both_backends
 def test_without_a_better_tree_the_band_is_the_constant_of_all_rows(backend: Any) -> None:
     r = np.random.default_rng(0).exponential(size=80)
-    model = BandRegressor(backend=backend, n_iter_no_change=3, random_state=0).fit(np.zeros((80, 1)), r)
+    model = BandRegressor(backend=backend, n_iter_no_change=3, random_state=0).fit(
+        np.zeros((80, 1)), r
+    )
     assert model.n_trees_ == (0,)
     assert_allclose(model.predict([[0.0], [9.0]]), np.sqrt(np.mean(r**2)), rtol=1e-12)
 
@@ -347,7 +404,13 @@ def test_without_a_better_tree_the_band_is_the_constant_of_all_rows(backend: Any
 def test_shrinkage_brings_bands_nearer_to_the_constant() -> None:
     X, errors, _ = made_up(200)
     spread = [
-        np.std(np.log(BandRegressor(l2_regularization=l2, random_state=0).fit(X, np.abs(errors)).predict(X)))
+        np.std(
+            np.log(
+                BandRegressor(l2_regularization=l2, random_state=0)
+                .fit(X, np.abs(errors))
+                .predict(X)
+            )
+        )
         for l2 in (0, 200, 1e4, 1e12)
     ]
     assert (np.diff(spread) < 0).all()
@@ -357,7 +420,13 @@ def test_shrinkage_brings_bands_nearer_to_the_constant() -> None:
 def test_shrinkage_means_the_same_in_both_backends() -> None:
     group, errors, weight = grouped()
     bands = [
-        BandRegressor(backend=backend, n_estimators=1, learning_rate=1.0, l2_regularization=50, min_samples_leaf=1)
+        BandRegressor(
+            backend=backend,
+            n_estimators=1,
+            learning_rate=1.0,
+            l2_regularization=50,
+            min_samples_leaf=1,
+        )
         .fit(group, np.abs(errors), weight)
         .predict(group)
         for backend in ("sklearn", "lightgbm")
@@ -374,7 +443,9 @@ def test_a_weight_is_a_number_of_copies() -> None:
     copies = np.random.default_rng(1).integers(0, 4, 150)
     r = np.abs(errors)
     weighted = BandRegressor(n_estimators=20, **FREE).fit(X, r, copies)
-    repeated = BandRegressor(n_estimators=20, **FREE).fit(X.repeat(copies, axis=0), r.repeat(copies))
+    repeated = BandRegressor(n_estimators=20, **FREE).fit(
+        X.repeat(copies, axis=0), r.repeat(copies)
+    )
     assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
 
 
@@ -384,7 +455,10 @@ def test_only_ratios_of_weights_count_and_rows_without_any_are_left_out(backend:
     weight = np.random.default_rng(1).integers(0, 3, 300)
     r = np.where(weight == 0, 1e9, np.abs(errors))
     model = BandRegressor(backend=backend, n_estimators=20, random_state=0)
-    some, kept = clone(model).fit(X, r, weight), clone(model).fit(X[weight > 0], r[weight > 0], weight[weight > 0])
+    some, kept = (
+        clone(model).fit(X, r, weight),
+        clone(model).fit(X[weight > 0], r[weight > 0], weight[weight > 0]),
+    )
     assert_array_equal(some.predict(X), kept.predict(X))
     assert_allclose(clone(model).fit(X, r, 1024.0 * weight).predict(X), some.predict(X), rtol=1e-12)
 
@@ -403,7 +477,9 @@ def test_bands_are_in_units_of_y(axes: Axes, unit: float) -> None:
 def test_bands_stay_positive_where_all_errors_are_zero(backend: Any) -> None:
     X = np.repeat([0.0, 1.0], 40)[:, None]
     r = np.repeat([0.0, 1.0], 40)
-    model = BandRegressor(backend=backend, n_estimators=900, **{**FREE, "learning_rate": 1.0}).fit(X, r)
+    model = BandRegressor(backend=backend, n_estimators=900, **{**FREE, "learning_rate": 1.0}).fit(
+        X, r
+    )
     bands = model.predict([[0.0], [1.0]])
     assert 0 < bands[0] < 0.01
     assert_allclose(bands[1], 1.0, rtol=1e-6)
@@ -416,7 +492,9 @@ def test_sparse_features_give_what_dense_ones_give(backend: Any) -> None:
     model = BandRegressor(backend=backend, n_estimators=10, n_iter_no_change=5, random_state=0)
     dense = clone(model).fit(X, np.abs(errors)).predict(X)
     for kind in (sparse.csr_array, sparse.csc_array):
-        assert_allclose(clone(model).fit(kind(X), np.abs(errors)).predict(kind(X)), dense, rtol=1e-12)
+        assert_allclose(
+            clone(model).fit(kind(X), np.abs(errors)).predict(kind(X)), dense, rtol=1e-12
+        )
 
 
 @both_backends
@@ -471,7 +549,9 @@ def test_it_gives_an_interval_regressor_its_bands() -> None:
 def test_clones_and_pickles_predict_the_same(sides: Any, backend: Any) -> None:
     X, errors, _ = made_up(200)
     y = np.abs(errors) if sides == "symmetric" else errors
-    model = BandRegressor(sides=sides, backend=backend, n_estimators=10, n_iter_no_change=3, random_state=3).fit(X, y)
+    model = BandRegressor(
+        sides=sides, backend=backend, n_estimators=10, n_iter_no_change=3, random_state=3
+    ).fit(X, y)
     for other in (clone(model).fit(X, y), pickle.loads(pickle.dumps(model))):  # noqa: S301  # our own
         assert_array_equal(other.predict(X), model.predict(X))
 
@@ -484,7 +564,9 @@ print("sklearn" in sys.modules)
 train.BandRegressor
 print("sklearn" in sys.modules)
 """
-    output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
     assert output.split() == ["False", "True"]
 
 
@@ -496,13 +578,19 @@ from uccurve import train
 train.area_objective(("bandwidth", "deficit"))
 train.BandRegressor
 """
-    output = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True).stderr
-    assert output.strip().endswith('BandRegressor needs scikit-learn: pip install "uccurve[sklearn]"')
+    output = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    ).stderr
+    assert output.strip().endswith(
+        'BandRegressor needs scikit-learn: pip install "uccurve[sklearn]"'
+    )
 
 
 def test_without_lightgbm_its_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(ImportError, match=r'^backend="lightgbm" needs LightGBM: pip install lightgbm$'):
+    with pytest.raises(
+        ImportError, match=r'^backend="lightgbm" needs LightGBM: pip install lightgbm$'
+    ):
         BandRegressor(backend="lightgbm").fit([[0.0], [1.0]], [1.0, 2.0])
 
 
@@ -525,8 +613,14 @@ X3, GOOD = [[0.0], [1.0], [2.0]], [0.5, 1.0, 2.0]
             [0.0, 0.0, 0.0],
             "`y` must hold an error above 0: all are 0. Hint: pass errors of rows the model has not seen.",
         ),
-        ([0.5, 1.0, np.nan], "`y` must be finite: 1 of 3 rows is not, first row 2 (nan). Hint: leave such rows out."),
-        ([np.inf, 1.0, 2.0], "`y` must be finite: 1 of 3 rows is not, first row 0 (inf). Hint: leave such rows out."),
+        (
+            [0.5, 1.0, np.nan],
+            "`y` must be finite: 1 of 3 rows is not, first row 2 (nan). Hint: leave such rows out.",
+        ),
+        (
+            [np.inf, 1.0, 2.0],
+            "`y` must be finite: 1 of 3 rows is not, first row 0 (inf). Hint: leave such rows out.",
+        ),
     ],
 )
 def test_errors_that_cannot_be_any_are_refused(y: Any, sentence: str) -> None:
@@ -555,7 +649,9 @@ def test_a_side_without_any_error_is_refused(y: Any, side: str) -> None:
     ],
 )
 def test_axes_without_an_objective_are_refused(axes: Any, meant: Axes) -> None:
-    sentence = f"`axes` must be {MISS_RATE} or {DEFICIT} to train for; got {axes}. Did you mean {meant}?"
+    sentence = (
+        f"`axes` must be {MISS_RATE} or {DEFICIT} to train for; got {axes}. Did you mean {meant}?"
+    )
     refused(sentence, area_objective, axes)
     refused(sentence, BandRegressor(axes).fit, X3, GOOD)
     refused(sentence, area_loss, 1.0, 0.0, 1.0, axes=axes)
@@ -582,7 +678,9 @@ def test_settings_out_of_range_are_refused(name: str, value: Any, rule: str) -> 
 
 @pytest.mark.parametrize(("name", "value"), [("sides", "seperate"), ("backend", "lightgm")])
 def test_misspelt_choices_are_refused(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match=f"The '{name}' parameter .*'(separate|lightgbm)'.* Got '{value}' instead"):
+    with pytest.raises(
+        ValueError, match=f"The '{name}' parameter .*'(separate|lightgbm)'.* Got '{value}' instead"
+    ):
         BandRegressor(**{name: value}).fit(X3, GOOD)  # type: ignore[arg-type]
 
 

@@ -23,7 +23,9 @@ def rows(n: int = 500, *, noise: float = 1.0, seed: int = 0) -> ucc.Intervals:
     return ucc.Intervals.from_bands(error, np.zeros(n), 1.645 * scale)
 
 
-def watched(days: int, *, broken_after: int = 1000, noise: float = 1.3, **options: Any) -> ucc.Monitor:
+def watched(
+    days: int, *, broken_after: int = 1000, noise: float = 1.3, **options: Any
+) -> ucc.Monitor:
     monitor = ucc.Monitor(coverage=0.9, **options)
     for day in range(days):
         monitor.update(day, rows(noise=noise if day >= broken_after else 1.0, seed=day))
@@ -104,11 +106,17 @@ def test_a_day_is_taken_once_and_in_order() -> None:
     monitor = ucc.Monitor(coverage=0.9)
     monitor.update("2026-03-02", (100, 10))
     before = monitor.to_json()
-    with pytest.raises(ValueError, match=r"2026-03-02 was taken already\. Hint: for late rows, .*replace=True"):
+    with pytest.raises(
+        ValueError, match=r"2026-03-02 was taken already\. Hint: for late rows, .*replace=True"
+    ):
         monitor.update("2026-03-02", (120, 10))
-    with pytest.raises(ValueError, match="days must come in order: 2026-03-01 is before 2026-03-02"):
+    with pytest.raises(
+        ValueError, match="days must come in order: 2026-03-01 is before 2026-03-02"
+    ):
         monitor.update("2026-03-01", (100, 10))
-    with pytest.raises(TypeError, match="`label` must be text for all days or an integer for all; got"):
+    with pytest.raises(
+        TypeError, match="`label` must be text for all days or an integer for all; got"
+    ):
         monitor.update(3, (100, 10))
     assert monitor.to_json() == before
 
@@ -135,13 +143,18 @@ def test_a_challenger_that_is_better_rings() -> None:
     monitor = ucc.Monitor(coverage=0.9, challenger="new")
     for day in range(60):
         iv = rows(200, seed=day)
-        monitor.update(day, {"old": ucc.Intervals.from_bands(iv.y_true, iv.y_pred, np.full(200, 1.8)), "new": iv})
+        monitor.update(
+            day,
+            {"old": ucc.Intervals.from_bands(iv.y_true, iv.y_pred, np.full(200, 1.8)), "new": iv},
+        )
     last = monitor.contest
     assert last is not None
     assert (last.status, last.champion, last.challenger) == ("ringing", "old", "new")
     assert last.since_difference > 0
     assert "RINGING new: scores better than old by" in repr(monitor)
-    expected = np.mean([ucc.UCC(rows(200, seed=day)).interval_score(coverage=0.9, at=1.0) for day in range(60)])
+    expected = np.mean(
+        [ucc.UCC(rows(200, seed=day)).interval_score(coverage=0.9, at=1.0) for day in range(60)]
+    )
     kept = [day.score for day in monitor.days("new")]
     assert_allclose(np.mean(kept), expected, rtol=1e-4)
 
@@ -172,7 +185,9 @@ def test_at_most_some_days_are_kept() -> None:
     assert monitor.has_taken(10)
     assert not monitor.has_taken(450)
     assert ucc.Monitor.from_json(monitor.to_json()).history() == monitor.history()
-    with pytest.raises(ValueError, match="10 is before the last 400 days, of which alone each is kept"):
+    with pytest.raises(
+        ValueError, match="10 is before the last 400 days, of which alone each is kept"
+    ):
         monitor.update(10, (100, 10), replace=True)
 
 
@@ -233,23 +248,53 @@ HOSTILE = {
     "no digest": (json.dumps(watched(3).to_dict()), "it was edited or damaged"),
     "another kind": (changed(kind="uccurve.gate"), "`kind` must be 'uccurve.Monitor'"),
     "a later schema": (changed(schema=2), "`schema` must be 1, or an earlier version"),
-    "a coverage of 2": (changed(watch__coverage=2), "in `watch`, `coverage` must be a number between 0 and 1"),
-    "another side": (changed(watch__side="left"), "in `watch`, `side` must be one of both, narrow, wide"),
+    "a coverage of 2": (
+        changed(watch__coverage=2),
+        "in `watch`, `coverage` must be a number between 0 and 1",
+    ),
+    "another side": (
+        changed(watch__side="left"),
+        "in `watch`, `side` must be one of both, narrow, wide",
+    ),
     "series that are none": (changed(series=3), "`series` must be a list"),
-    "a model that is a number": (changed(series__0__model=3), r"in `series\[0\]`, `model` must be text"),
-    "no rows": (changed(series__0__days__rows=[0, 1, 2]), r"in `series\[0\].days`, `rows` must be a list of integers"),
+    "a model that is a number": (
+        changed(series__0__model=3),
+        r"in `series\[0\]`, `model` must be text",
+    ),
+    "no rows": (
+        changed(series__0__days__rows=[0, 1, 2]),
+        r"in `series\[0\].days`, `rows` must be a list of integers",
+    ),
     "too few totals": (
         changed(series__0__now__starts__total=[1]),
         r"in `series\[0\].now.starts`, `total` must have 22 entries; it has 1",
     ),
-    "a negative sum": (changed(series__0__now__scatter__rows=-1), "`rows` must be a finite number of at least 0"),
+    "a negative sum": (
+        changed(series__0__now__scatter__rows=-1),
+        "`rows` must be a finite number of at least 0",
+    ),
     "a day twice": (changed(series__0__days__label=[1, 1, 2]), "`label` must be in order"),
-    "an alarm without a day": (changed(series__0__now__memory__alarm={}), "`series.*alarm` lacks `evidence`"),
-    "too few rows": (changed(series__0__days__rows=[1]), r"the lists of `series\[0\].days` must have one length"),
+    "an alarm without a day": (
+        changed(series__0__now__memory__alarm={}),
+        "`series.*alarm` lacks `evidence`",
+    ),
+    "too few rows": (
+        changed(series__0__days__rows=[1]),
+        r"the lists of `series\[0\].days` must have one length",
+    ),
     "days out of order": (changed(series__0__days__label=[2, 1, 3]), "`label` must be in order"),
-    "labels of two kinds": (changed(series__0__days__label=[1, "2", 3]), "must be text for all days or an integer"),
-    "scales that fall": (changed(series__0__days__scales=[[3, 2, 1, 1, 1]] * 3), "`scales` must be a list of null or"),
-    "a share of 2": (changed(series__0__days__missed=[2, 0, 0]), "`missed` must be a list of numbers from 0 to 1"),
+    "labels of two kinds": (
+        changed(series__0__days__label=[1, "2", 3]),
+        "must be text for all days or an integer",
+    ),
+    "scales that fall": (
+        changed(series__0__days__scales=[[3, 2, 1, 1, 1]] * 3),
+        "`scales` must be a list of null or",
+    ),
+    "a share of 2": (
+        changed(series__0__days__missed=[2, 0, 0]),
+        "`missed` must be a list of numbers from 0 to 1",
+    ),
     "no text": ("", "it is not JSON"),
     "a list": ("[]", "it must be an object"),
 }
@@ -266,7 +311,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "side": ({"side": "left"}, "`side` must be one of both, narrow, wide"),
     "period": ({"period": 1}, "`period` must be an integer of at least 2; got 1"),
     "calibrated_on": ({"calibrated_on": 0.5}, "`calibrated_on` must be an integer of at least 1"),
-    "false_alarm_every": ({"false_alarm_every": 0}, "`false_alarm_every` must be a finite number of at least 1"),
+    "false_alarm_every": (
+        {"false_alarm_every": 0},
+        "`false_alarm_every` must be a finite number of at least 1",
+    ),
     "tolerance": ({"tolerance": 0.2, "side": "wide"}, "`tolerance` leaves nothing to watch"),
 }
 
@@ -278,7 +326,9 @@ def test_settings_that_cannot_be_are_refused(name: str) -> None:
         ucc.Monitor(coverage=0.9, **settings)
 
 
-@pytest.mark.parametrize("counts", [(10, 11), (10, -1), (0, 0), (2.5, 1), (10,), "ab", None, (10, np.nan)])
+@pytest.mark.parametrize(
+    "counts", [(10, 11), (10, -1), (0, 0), (2.5, 1), (10,), "ab", None, (10, np.nan)]
+)
 def test_counts_that_cannot_be_are_refused(counts: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="a day must"):
         ucc.Monitor(coverage=0.9).update(1, counts)
@@ -286,7 +336,9 @@ def test_counts_that_cannot_be_are_refused(counts: Any) -> None:
 
 @pytest.mark.parametrize("label", [None, 1.5, "", True, "x" * 100])
 def test_labels_that_cannot_be_are_refused(label: Any) -> None:
-    with pytest.raises(TypeError, match="`label` must be a date, an integer or at most 80 characters"):
+    with pytest.raises(
+        TypeError, match="`label` must be a date, an integer or at most 80 characters"
+    ):
         ucc.Monitor(coverage=0.9).update(label, (10, 1))
 
 
@@ -298,7 +350,9 @@ def test_the_noise_of_a_calibration_widens_what_is_tolerated() -> None:
 
 def test_weights_count_as_the_rows_that_they_leave() -> None:
     iv = rows(100)
-    heavy = ucc.Intervals.from_bands(iv.y_true, iv.y_pred, iv.lower_band, weight=np.r_[np.ones(50), np.full(50, 1e-9)])
+    heavy = ucc.Intervals.from_bands(
+        iv.y_true, iv.y_pred, iv.lower_band, weight=np.r_[np.ones(50), np.full(50, 1e-9)]
+    )
     half, all_rows = ucc.Monitor(coverage=0.9), ucc.Monitor(coverage=0.9)
     assert_allclose(half.update(1, heavy).coverage, all_rows.update(1, iv[:50]).coverage, atol=1e-6)
     assert_allclose(half.days("model")[0].effective, 50, rtol=1e-4)

@@ -54,7 +54,9 @@ def slowly(shares: Array, sizes: Array) -> list[float]:
             for start in range(day + 1):
                 # a t ratio begins on no day on which it says nothing
                 if factors[start][element] is not None:
-                    total += float(np.prod([row[element] or 1.0 for row in factors[start : day + 1]]))
+                    total += float(
+                        np.prod([row[element] or 1.0 for row in factors[start : day + 1]])
+                    )
             sums.append(total)
         evidence.append(sum(sums) / 22)
     return evidence
@@ -90,7 +92,13 @@ def test_evidence_is_what_its_definition_says() -> None:
 
 
 def simulated(
-    days: int, rows: int, *, sd: float = 0.0, rate: float = 0.1, change: float | None = None, seed: int = 0
+    days: int,
+    rows: int,
+    *,
+    sd: float = 0.0,
+    rate: float = 0.1,
+    change: float | None = None,
+    seed: int = 0,
 ) -> Array:
     """Evidence of 100 monitors, whose miss rate changes after 60 days where that is asked."""
     rng = np.random.default_rng(seed)
@@ -197,7 +205,9 @@ def test_a_day_is_placed_by_its_date_and_not_by_its_order() -> None:
 
 
 def test_a_sum_of_seasons_hides_no_change_of_all_days() -> None:
-    shares = np.where(np.arange(120) < 60, 0.1, 0.16) + np.where(np.arange(120) % 7 == 0, 0.06, -0.01)
+    shares = np.where(np.arange(120) < 60, 0.1, 0.16) + np.where(
+        np.arange(120) % 7 == 0, 0.06, -0.01
+    )
     found, since = evidence_after(shares, np.full(120, 1000), period=7)
     assert found[59] < 1000 < found[70]
     assert since[-1] == 60

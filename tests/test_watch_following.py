@@ -57,7 +57,9 @@ def test_the_factor_follows_in_every_world(world: str) -> None:
     assert means["follow"] <= 1.01 * min(means.values())
 
 
-def slow_update(logs: list[float], losses: list[float], errors: Array, alpha: float) -> tuple[list[float], list[float]]:
+def slow_update(
+    logs: list[float], losses: list[float], errors: Array, alpha: float
+) -> tuple[list[float], list[float]]:
     """One day by the definition."""
     rates = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
     day = []
@@ -107,6 +109,11 @@ def test_json_keeps_it_and_nothing_else_is_read() -> None:
     text = follow.to_json()
     back = ucc.FollowingCalibrator.from_json(text)
     assert (back.factor, back.days, back.to_json()) == (follow.factor, 5, text)
-    for wrong in ("[]", "{}", text.replace("0.9", "0.8"), json.dumps(follow.to_dict() | {"logs": [1.0]})):
+    for wrong in (
+        "[]",
+        "{}",
+        text.replace("0.9", "0.8"),
+        json.dumps(follow.to_dict() | {"logs": [1.0]}),
+    ):
         with pytest.raises(ValueError, match="`text` must be the state of a FollowingCalibrator"):
             ucc.FollowingCalibrator.from_json(wrong)

@@ -76,7 +76,12 @@ def rendered(node: ast.AST) -> str | None:
 def strings(path: Path) -> Iterator[tuple[int, str]]:
     """Strings of a module with the lines they begin on."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    inner = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+    }
     for node in ast.walk(tree):
         text = rendered(node)
         if text and (isinstance(node, ast.JoinedStr) or id(node) not in inner):
@@ -91,7 +96,12 @@ def passages(path: Path) -> Iterator[tuple[int, str]]:
         for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
             yield i, "".join(cell["source"])
     else:
-        yield 1, MEASURED.sub(lambda table: "\n" * table[0].count("\n"), path.read_text(encoding="utf-8"))
+        yield (
+            1,
+            MEASURED.sub(
+                lambda table: "\n" * table[0].count("\n"), path.read_text(encoding="utf-8")
+            ),
+        )
 
 
 def violations(path: Path) -> list[str]:
@@ -107,10 +117,24 @@ def violations(path: Path) -> list[str]:
 
 def files() -> list[Path]:
     """Pages, notebooks, examples, and the package with its templates."""
-    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
-    folders = (("docs", "*.md"), ("docs", "*.py"), ("notebooks", "*.ipynb"), ("examples", "*.py"), ("src", "*.py"))
-    templates = [path for path in (ROOT / "src").rglob("templates/*") if path.suffix in (".html", ".js")]
-    return sorted(pages + templates + [path for folder, kind in folders for path in (ROOT / folder).rglob(kind)])
+    pages = [
+        ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+    ]
+    folders = (
+        ("docs", "*.md"),
+        ("docs", "*.py"),
+        ("notebooks", "*.ipynb"),
+        ("examples", "*.py"),
+        ("src", "*.py"),
+    )
+    templates = [
+        path for path in (ROOT / "src").rglob("templates/*") if path.suffix in (".html", ".js")
+    ]
+    return sorted(
+        pages
+        + templates
+        + [path for folder, kind in folders for path in (ROOT / folder).rglob(kind)]
+    )
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -131,14 +155,21 @@ def test_no_reader_has_to_decode_a_phrase(path: Path) -> None:
         "'exces' is none of them",
     ],
 )
-def test_a_banned_phrase_is_noticed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_banned_phrase_is_noticed(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("test_wording.ROOT", tmp_path)
     page, module = tmp_path / "page.md", tmp_path / "module.py"
     page.write_text(f"# Page\n\n{text}\n", encoding="utf-8")
     module.write_text(f'"""Module."""\n\nERROR = f"{text} {{1}}"\n', encoding="utf-8")
-    assert {one.split(": ")[0] for one in violations(page) + violations(module)} == {"page.md:3", "module.py:3"}
+    assert {one.split(": ")[0] for one in violations(page) + violations(module)} == {
+        "page.md:3",
+        "module.py:3",
+    }
 
 
-@pytest.mark.parametrize("text", ["at least one row", "standard deviation", "90% of rows", "deficit vs. bandwidth"])
+@pytest.mark.parametrize(
+    "text", ["at least one row", "standard deviation", "90% of rows", "deficit vs. bandwidth"]
+)
 def test_a_good_phrase_is_left_alone(text: str) -> None:
     assert not any(re.search(pattern, text) for pattern in INSTEAD)

@@ -100,7 +100,9 @@ def test_a_part_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*"))
 
 
-def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "kept.txt"
     write_whole(path, b"old")
 
@@ -147,7 +149,10 @@ def test_a_poisoned_part_is_refused_before_its_arrays_are_read(
     part = Counted()
     write_whole(path, npz(value=poison))
     monkeypatch.setattr(np.lib.format, "read_array", lambda *_, **__: pytest.fail("it was read"))
-    with pytest.raises(OSError, match=r"the kept part .*holds 'value\.npy', .*no run has written it\. Hint: remove it"):
+    with pytest.raises(
+        OSError,
+        match=r"the kept part .*holds 'value\.npy', .*no run has written it\. Hint: remove it",
+    ):
         finished(path, part)
     assert part.calls == 0
 
@@ -158,12 +163,16 @@ def test_a_part_packed_in_a_way_that_no_run_uses_is_refused(path: Path) -> None:
         finished(path, Counted())
 
 
-def test_a_part_that_would_fill_the_memory_is_refused_unread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_would_fill_the_memory_is_refused_unread(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_whole(path, npz(value=npy(np.zeros(100_000))))
     assert path.stat().st_size < 10_000
     monkeypatch.setattr(store, "LARGEST", 100_000)
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
-    with pytest.raises(OSError, match="would unpack to more than 100,000 bytes, so no run has written it"):
+    with pytest.raises(
+        OSError, match="would unpack to more than 100,000 bytes, so no run has written it"
+    ):
         finished(path, Counted())
     monkeypatch.setattr(store, "LARGEST", 100)
     with pytest.raises(OSError, match="is not a regular file of at most 100 bytes"):
@@ -234,10 +243,20 @@ def toy(work: Callable[[str, int, Settings], Arrays]) -> Experiment:
 
 @pytest.mark.usefixtures("words")
 def test_rows_carry_mean_spread_and_the_papers_value() -> None:
-    found = [Findings({("Sums", "A", "total"): v, ("Sums", "A", "mean"): np.inf}, {}, {}) for v in (1.0, 2.0, 6.0)]
-    area, extra = result(toy(lambda *_: {}), {i: {FIRST: one} for i, one in enumerate(found)}, quick=False)["rows"]
+    found = [
+        Findings({("Sums", "A", "total"): v, ("Sums", "A", "mean"): np.inf}, {}, {})
+        for v in (1.0, 2.0, 6.0)
+    ]
+    area, extra = result(
+        toy(lambda *_: {}), {i: {FIRST: one} for i, one in enumerate(found)}, quick=False
+    )["rows"]
     assert area["paper"] == 3.0
-    assert [area[key] for key in ("reading", "table", "model", "measure")] == [FIRST, "Sums", "A", "total"]
+    assert [area[key] for key in ("reading", "table", "model", "measure")] == [
+        FIRST,
+        "Sums",
+        "A",
+        "total",
+    ]
     assert_allclose([area["ours"]["mean"], area["ours"]["sd"]], [3.0, np.sqrt(7.0)])
     assert area["ours"]["values"] == [1.0, 2.0, 6.0]
     assert extra["ours"] == {"mean": None, "sd": None, "values": [None] * 3}
@@ -252,16 +271,26 @@ def test_claims_count_the_seeds_in_which_they_hold() -> None:
         scored(Findings({}, {"a": holds, "b": True}, models, orders=(("B", "A"),)), said)
         for holds in (True, False, True)
     ]
-    claims = result(toy(lambda *_: {}), {i: {FIRST: one} for i, one in enumerate(found)}, quick=False)["claims"]
+    claims = result(
+        toy(lambda *_: {}), {i: {FIRST: one} for i, one in enumerate(found)}, quick=False
+    )["claims"]
     assert claims[:3] == [
         {"reading": FIRST, "text": "A wins", "where": "Sec. 1", "holds": 2, "seeds": 3},
         {"reading": FIRST, "text": "B wins", "where": "Sec. 2", "holds": 3, "seeds": 3},
-        {"reading": FIRST, "text": "The interval score at 95% ranks B, A", "where": SCORES, "holds": 0, "seeds": 3},
+        {
+            "reading": FIRST,
+            "text": "The interval score at 95% ranks B, A",
+            "where": SCORES,
+            "holds": 0,
+            "seeds": 3,
+        },
     ]
 
 
 @pytest.mark.usefixtures("words")
-def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_resumes_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
     done: list[tuple[str, int]] = []
     broken = True
@@ -290,16 +319,24 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path, monkeypatch
     assert "2 of 2" in page
     assert "Inferred." in page
     assert {row["reading"] for row in found["rows"]} == {FIRST, SECOND}
-    assert {name: about["seeds"] for name, about in found["readings"].items()} == {FIRST: [0, 1], SECOND: [0]}
+    assert {name: about["seeds"] for name, about in found["readings"].items()} == {
+        FIRST: [0, 1],
+        SECOND: [0],
+    }
     assert '<th scope="row">size</th>\n<td>2</td>' in page
     assert "A toy &lt;curve&gt;." in page
     assert "4.500 ± 0.707 (3.000)" in as_text(found)
 
 
-def test_the_page_keeps_the_results_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_keeps_the_results_of_earlier_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
     run(["concepts"], quick=True, out=tmp_path)
-    earlier = json.loads((tmp_path / "concepts.json").read_text()) | {"experiment": "wine", "title": "An earlier wine"}
+    earlier = json.loads((tmp_path / "concepts.json").read_text()) | {
+        "experiment": "wine",
+        "title": "An earlier wine",
+    }
     (tmp_path / "wine.json").write_text(json.dumps(earlier))
     run(["concepts"], quick=True, out=tmp_path)
     assert "An earlier wine" in (tmp_path / "index.html").read_text()
@@ -320,7 +357,9 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None
         run(["concepts"], seeds=0, out=tmp_path)
 
 
-def test_figures_are_the_same_for_the_same_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_the_same_for_the_same_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UCCURVE_CACHE", str(tmp_path / "cache"))
     for name in ("first", "second"):
         run(["concepts"], quick=True, out=tmp_path / name)
@@ -330,7 +369,10 @@ def test_figures_are_the_same_for_the_same_data(tmp_path: Path, monkeypatch: pyt
 
 def test_operating_points_are_rings_or_an_arrow_at_the_edge_of_the_view() -> None:
     iv = Intervals.from_bands([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
-    models, scales = {"A": iv, "Constant": iv.calibrated(scale=3.0)}, {"A": 4.0, "Constant": 2.0}  # bandwidths 4 and 6
+    models, scales = (
+        {"A": iv, "Constant": iv.calibrated(scale=3.0)},
+        {"A": 4.0, "Constant": 2.0},
+    )  # bandwidths 4 and 6
     _, (ax,) = canvas(1)
     draw_curves(ax, models, scales=scales)
     for xmax, expected in ((7.0, ["o", "o"]), (5.0, ["o", ">"]), (3.0, [">", ">"])):
@@ -338,7 +380,10 @@ def test_operating_points_are_rings_or_an_arrow_at_the_edge_of_the_view() -> Non
         points = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
         assert [line.get_marker() for line in points] == expected
         assert_allclose([line.get_xdata() for line in points], [[min(4, xmax)], [min(6, xmax)]])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A (gain 0.0%)", "Constant"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "A (gain 0.0%)",
+        "Constant",
+    ]
 
 
 def two_models() -> Arrays:
@@ -346,19 +391,28 @@ def two_models() -> Arrays:
     y_true, y_pred = np.array([1.0, -2.0, 0.5, 3.0]), np.zeros(4)
     lower, upper = -np.array([1.0, 1.0, 2.0, 2.0]), np.array([2.0, 1.0, 1.0, 4.0])
     wide = np.array([1.0, 2.5, 1.0, 2.0])
-    sets = {"GBR": np.stack([y_true, y_pred, lower, upper]), "Meta": np.stack([y_true, y_pred, -wide, wide])}
-    return {f"{period} {name}": array for period in ("test", "held out") for name, array in sets.items()}
+    sets = {
+        "GBR": np.stack([y_true, y_pred, lower, upper]),
+        "Meta": np.stack([y_true, y_pred, -wide, wide]),
+    }
+    return {
+        f"{period} {name}": array for period in ("test", "held out") for name, array in sets.items()
+    }
 
 
 def test_summary_cells_follow_their_definitions() -> None:
-    test, held_out = (models_of(two_models(), ("GBR", "Meta"), period) for period in ("test", "held out"))
+    test, held_out = (
+        models_of(two_models(), ("GBR", "Meta"), period) for period in ("test", "held out")
+    )
     assert list(test) == ["GBR", "Constant", "Meta"]
     scales = tuned(held_out, BM, 2.0)
     cells = summary(test, scales, 2.0)
     error, active = np.array([1.0, 2.0, 0.5, 3.0]), np.array([2.0, 1.0, 1.0, 4.0])
     curve = UCC(test["GBR"])
     # critical scales 1/2, 2, 1/2, 3/4; bandwidth 7/4 at scale 1; miss rates 1/2, 1/4 and 0 after them
-    by_hand = [0.1 * 1.75 * k / 2 + 0.9 * m for k, m in ((0.0, 1.0), (0.5, 0.5), (0.75, 0.25), (2.0, 0.0))]
+    by_hand = [
+        0.1 * 1.75 * k / 2 + 0.9 * m for k, m in ((0.0, 1.0), (0.5, 0.5), (0.75, 0.25), (2.0, 0.0))
+    ]
     assert_allclose(cells[SUMMARY, "GBR", "BM optimal cost"], min(by_hand))
     assert_allclose(scales["GBR"], (0.0, 0.5, 0.75, 2.0)[int(np.argmin(by_hand))])
     assert_allclose(cells[SUMMARY, "GBR", "BM area"], 1.75 / 2 * np.mean(error / active))
@@ -372,9 +426,15 @@ def test_summary_cells_follow_their_definitions() -> None:
 def test_the_papers_gains_follow_from_its_areas(name: str) -> None:
     cells = load(name).paper
     for kind in ("ED", "BM"):
-        area = {model: cells[SUMMARY, model, f"{kind} area"] for _, model, measure in cells if measure == "ED area"}
+        area = {
+            model: cells[SUMMARY, model, f"{kind} area"]
+            for _, model, measure in cells
+            if measure == "ED area"
+        }
         for model in area.keys() - {"Constant"}:
-            assert_allclose(cells[GAINS, model, kind], 100 * (1 - area[model] / area["Constant"]), atol=1e-5)
+            assert_allclose(
+                cells[GAINS, model, kind], 100 * (1 - area[model] / area["Constant"]), atol=1e-5
+            )
             assert cells[EXCESS, model, "area"] == area[model] or kind == "BM"
 
 
@@ -401,11 +461,16 @@ def test_curves_cross_only_where_each_is_clearly_lower_somewhere() -> None:
 def test_scores_of_today_are_those_of_assess_and_check_the_papers_ranking() -> None:
     iv = three_rows()
     models = {"A": iv, "Constant": flat(iv)}
-    found = scored(Findings({}, {}, models, unit=2.0, orders=(("A", "Constant"), ("Constant", "A"))), {})
+    found = scored(
+        Findings({}, {}, models, unit=2.0, orders=(("A", "Constant"), ("Constant", "A"))), {}
+    )
     row = assess(models, coverage=0.95, unit=2.0)["A"]
     assert found.cells[SCORES, "A", "score"] == row.score
     assert found.cells[SCORES, "A", "skill, %"] == 100 * UCC(iv).skill()
-    parts = [found.cells[DECOMPOSITION, "A", part] for part in ("climatology", "- prediction", "- discrimination")]
+    parts = [
+        found.cells[DECOMPOSITION, "A", part]
+        for part in ("climatology", "- prediction", "- discrimination")
+    ]
     whole = parts[0] - parts[1] - parts[2] + found.cells[DECOMPOSITION, "A", "+ miscalibration"]
     assert_allclose(found.cells[DECOMPOSITION, "A", "score"], whole)
     assert found.claims == {
@@ -450,7 +515,11 @@ def test_results_have_tables_per_reading_in_the_order_of_the_cells() -> None:
     judged = {0: {FIRST: first, SECOND: second}, 1: {FIRST: first}}
     found = result(toy(lambda *_: {}), judged, quick=False)
     assert list(tables(found)) == ["one", "two", "claims", "verdicts"]
-    assert tables(found)["one"] == [["", "x", "y"], ["A", "1.000 ± 0.000", ""], ["B", "", "2.000 ± 0.000"]]
+    assert tables(found)["one"] == [
+        ["", "x", "y"],
+        ["A", "1.000 ± 0.000", ""],
+        ["B", "", "2.000 ± 0.000"],
+    ]
     assert tables(found)["verdicts"][1:] == [["A", "2 of 2", "0 of 2"]]
     assert tables(found, SECOND)["one"] == [["", "x"], ["A", "5.000"]]
     assert tables(found, SECOND)["verdicts"][1:] == [["A", "1 of 1", "1 of 1"]]

@@ -96,7 +96,9 @@ def test_the_named_folder_comes_before_cache_and_source(
     shelf: Shelf, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
-    (tmp_path / "data.csv").write_bytes(WINE.replace(b"\n", b"\r\n"))  # another system's line ends are no damage
+    (tmp_path / "data.csv").write_bytes(
+        WINE.replace(b"\n", b"\r\n")
+    )  # another system's line ends are no damage
     monkeypatch.setenv("UCCURVE_DATA", str(tmp_path))
     assert loaders.data("wine") == WINE
     assert_allclose(loaders.wine()[1], [6, 5])
@@ -104,18 +106,24 @@ def test_the_named_folder_comes_before_cache_and_source(
     assert not cache.exists()
 
 
-@pytest.mark.parametrize("damage", [WINE[:-5], WINE.replace(b"3.3", b"3.4"), b"", b"<html>moved</html>"])
+@pytest.mark.parametrize(
+    "damage", [WINE[:-5], WINE.replace(b"3.3", b"3.4"), b"", b"<html>moved</html>"]
+)
 def test_a_damaged_download_is_refused_and_not_kept(
     damage: bytes, shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf.files["wine.csv"] = damage
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
-    with pytest.raises(loaders.DataError, match=rf"is not the published data.csv: it has {len(damage)} bytes where"):
+    with pytest.raises(
+        loaders.DataError, match=rf"is not the published data.csv: it has {len(damage)} bytes where"
+    ):
         loaders.wine()
     assert not (cache / "data" / "data.csv").exists()
 
 
-def test_a_truncated_packed_download_is_refused(shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_truncated_packed_download_is_refused(
+    shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shelf.files["wine.csv.gz"] = gzip.compress(WINE)[:-12]
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv.gz"))
     with pytest.raises(loaders.DataError, match=r"data.csv could not be fetched from http"):
@@ -129,42 +137,59 @@ def test_a_damaged_file_in_the_cache_is_refused_by_name(
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
     (cache / "data").mkdir(parents=True)
     (cache / "data" / "data.csv").write_bytes(WINE[:20])
-    with pytest.raises(loaders.DataError, match=r"cache.data.data\.csv is not the published data\.csv.*remove it"):
+    with pytest.raises(
+        loaders.DataError, match=r"cache.data.data\.csv is not the published data\.csv.*remove it"
+    ):
         loaders.wine()
 
 
-def test_without_a_connection_the_error_says_what_to_do(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_connection_the_error_says_what_to_do(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     closed = Shelf()
     url = closed.url("wine.csv")
     closed.server_close()
     publish(monkeypatch, "wine", WINE, url)
     with pytest.raises(
-        loaders.DataError, match=r"could not be fetched from .*put the file into a folder .*UCCURVE_DATA"
+        loaders.DataError,
+        match=r"could not be fetched from .*put the file into a folder .*UCCURVE_DATA",
     ):
         loaders.wine()
     assert not cache.exists()
 
 
-def test_a_page_that_is_gone_is_named(shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_gone_is_named(
+    shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(monkeypatch, "wine", WINE, shelf.url("nowhere.csv"))
     with pytest.raises(loaders.DataError, match=r"nowhere\.csv \(HTTP Error 404"):
         loaders.wine()
     assert not cache.exists()
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shelf.files["wine.csv.gz"] = gzip.compress(bytes(300_000_000), 1)
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv.gz"))
-    with pytest.raises(loaders.DataError, match=r"could not be fetched from .*cannot be unpacked|would unpack to more"):
+    with pytest.raises(
+        loaders.DataError,
+        match=r"could not be fetched from .*cannot be unpacked|would unpack to more",
+    ):
         loaders.wine()
     shelf.files["wine.csv.gz"] = gzip.compress(bytes(10_000), 9)  # small enough to be fetched whole
-    with pytest.raises(loaders.DataError, match=rf"would unpack to more than {2 * len(WINE)} bytes, so it is refused"):
+    with pytest.raises(
+        loaders.DataError,
+        match=rf"would unpack to more than {2 * len(WINE)} bytes, so it is refused",
+    ):
         loaders.wine()
     assert not cache.exists()
 
 
 @pytest.mark.usefixtures("cache")
-def test_an_answer_without_end_is_not_read_to_its_end(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_not_read_to_its_end(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shelf.files["wine.csv"] = WINE * 1000
     publish(monkeypatch, "wine", WINE, shelf.url("wine.csv"))
     with pytest.raises(loaders.DataError, match=rf"it has {2 * len(WINE) + 1} bytes where"):

@@ -49,7 +49,10 @@ def test_the_meta_band_grows_with_the_error_and_is_never_negative() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (4000, 1))
     y = 2 * X[:, 0] * rng.standard_normal(4000)
-    base, band = (tabular.boosted({"n_estimators": 50, "max_depth": 2}, seed=0, quantile=q) for q in (None, 0.95))
+    base, band = (
+        tabular.boosted({"n_estimators": 50, "max_depth": 2}, seed=0, quantile=q)
+        for q in (None, 0.95)
+    )
     found = tabular.meta_bands((X, y), base, band, share=0.5, state=0)
     first, second = found(np.array([[0.02], [0.5], [0.95]])), found(np.array([[0.5]]))
     # The 0.95 quantile of |N(0, 2x)| is 1.96 * 2x.
@@ -101,9 +104,13 @@ def test_without_ties_the_earlier_rule_changes_nothing() -> None:
     first, rounded = (
         [found["new GBR"][2:], found["new GBR, earlier ties"][2:]]
         for target in (y, np.round(y))
-        for found in [tabular.quantile_models((X, target), {"new": (X, y)}, sizes, seed=0, kinds=kinds)]
+        for found in [
+            tabular.quantile_models((X, target), {"new": (X, y)}, sizes, seed=0, kinds=kinds)
+        ]
     )
-    assert np.mean(first[0] != first[1]) < 0.2  # a quantile is the value of a row, which ties with its own prediction
+    assert (
+        np.mean(first[0] != first[1]) < 0.2
+    )  # a quantile is the value of a row, which ties with its own prediction
     assert np.abs(rounded[0] - rounded[1]).max() > 0.01
 
 
@@ -141,16 +148,23 @@ def test_our_bands_follow_the_errors_of_rows_that_the_base_has_not_seen() -> Non
     settings = Settings(strong={"n_estimators": 20, "max_depth": 2}, cross_fits=2)
     found = tabular.area_bands((X, y), settings, seed=0)
     assert set(found) == set(bands.OURS)
-    low, high = ({name: predict(np.array([[x]]))[0] for name, predict in found.items()} for x in (0.2, 0.8))
+    low, high = (
+        {name: predict(np.array([[x]]))[0] for name, predict in found.items()} for x in (0.2, 0.8)
+    )
     ratio = {name: high[name] / low[name] for name in found}
     assert_allclose(ratio["Ours (ED)"], 10.0, rtol=0.25)  # the root mean square of the error
     assert_allclose(ratio["Ours (BM)"], np.sqrt(10.0), rtol=0.25)  # the root of its mean
 
 
 def test_trees_see_only_earlier_errors_of_the_same_window() -> None:
-    hour = np.array([10, 11, 12, 14, 11, 12])  # 13 was not observed, so 14 sees nothing; a new window begins at 11
+    hour = np.array(
+        [10, 11, 12, 14, 11, 12]
+    )  # 13 was not observed, so 14 sees nothing; a new window begins at 11
     error = np.array([1.0, -2.0, 3.0, 4.0, 5.0, 6.0])
-    part = {"test": np.stack([error, np.zeros(6), np.full(6, -7.0), np.full(6, 7.0)]), "test hour": hour}
+    part = {
+        "test": np.stack([error, np.zeros(6), np.full(6, -7.0), np.full(6, 7.0)]),
+        "test hour": hour,
+    }
     *_, lag_1, size_1, lag_2, size_2, lag_3, _ = traffic.features(part, "test").T
     assert_array_equal(lag_1, [np.nan, 1.0, -2.0, np.nan, np.nan, 5.0])
     assert_array_equal(size_1, np.abs(lag_1))
@@ -170,10 +184,15 @@ def test_an_online_band_knows_the_error_of_the_hour_before_and_no_later_one() ->
 def raw_hours() -> pl.DataFrame:
     """Six days of hours with a repeated hour, a gap of two hours, one of four, a holiday and impossible weather."""
     hours = [h for h in range(144) if h not in (30, 31, 60, 61, 62, 63)]
-    times = [str(np.datetime64("2016-12-29T00") + np.timedelta64(h, "h")).replace("T", " ") + ":00:00" for h in hours]
+    times = [
+        str(np.datetime64("2016-12-29T00") + np.timedelta64(h, "h")).replace("T", " ") + ":00:00"
+        for h in hours
+    ]
     table = pl.DataFrame(
         {
-            "holiday": ["New Years Day" if t.startswith("2017-01-01 00") else "None" for t in times],
+            "holiday": [
+                "New Years Day" if t.startswith("2017-01-01 00") else "None" for t in times
+            ],
             "temp": [0.0 if h == 5 else 280.0 + h for h in hours],
             "rain_1h": [9831.3 if h == 7 else 0.5 for h in hours],
             "snow_1h": [0.0] * len(hours),
@@ -202,7 +221,9 @@ def test_no_window_reaches_over_a_long_gap() -> None:
     assert all(len(found) == 0 for found in starts.values())
 
 
-def test_windows_of_the_real_data_stay_in_their_periods(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_of_the_real_data_stay_in_their_periods(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UCCURVE_DATA", str(shared_data))
     raw = loaders.traffic()
     data, time = traffic.series(raw), loaders.hourly(raw)["date_time"].to_numpy()
@@ -218,7 +239,9 @@ def test_windows_of_the_real_data_stay_in_their_periods(shared_data: Path, monke
         for name in ("inside", "outside")
     }
     assert not set(hours["inside"]) & set(hours["outside"])
-    assert set(data["starts"]["inside"]) | set(data["starts"]["outside"]) < set(data["starts"]["train"])
+    assert set(data["starts"]["inside"]) | set(data["starts"]["outside"]) < set(
+        data["starts"]["train"]
+    )
     windows = traffic.windows(data, data["starts"]["test"][:3])
     assert windows.past.shape == (3, 72, data["past"].shape[1])
     assert_allclose(
@@ -230,7 +253,10 @@ def test_windows_of_the_real_data_stay_in_their_periods(shared_data: Path, monke
 
 def test_an_lstm_step_follows_the_textbook() -> None:
     rng = np.random.default_rng(0)
-    weights = {name: rng.standard_normal(shape) for name, shape in {"x": (3, 8), "h": (2, 8), "b": (8,)}.items()}
+    weights = {
+        name: rng.standard_normal(shape)
+        for name, shape in {"x": (3, 8), "h": (2, 8), "b": (8,)}.items()
+    }
     x, h, c = rng.standard_normal((1, 3)), rng.standard_normal((1, 2)), rng.standard_normal((1, 2))
     found_h, found_c = seq2seq.step(weights, (h, c), x @ weights["x"] + weights["b"], 1.0)  # type: ignore[arg-type]
     gates = x @ weights["x"] + h @ weights["h"] + weights["b"]
@@ -242,13 +268,22 @@ def test_an_lstm_step_follows_the_textbook() -> None:
 
 @pytest.mark.parametrize("kind", ["meta", "online", "variance", "dropout"])
 def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> None:
-    changed = {"hidden": 16, "meta_hidden": 8, "updates": 150, "batch": 64, "passes": 10, "peak_rate": 1e-2}
+    changed = {
+        "hidden": 16,
+        "meta_hidden": 8,
+        "updates": 150,
+        "batch": 64,
+        "passes": 10,
+        "peak_rate": 1e-2,
+    }
     effort = Settings(traffic.EXPERIMENT.settings(), **changed)
 
     def windows(rng: np.random.Generator) -> seq2seq.Windows:
         loud = rng.choice([0.0, 1.0], (64, 1, 1)) * np.ones((64, 4, 1))
         target = loud[..., 0] + (0.05 + 0.8 * loud[..., 0]) * rng.standard_normal((64, 4))
-        past = np.concatenate([rng.standard_normal((64, 6, 1)), loud[:, :1] * np.ones((64, 6, 1))], axis=2)
+        past = np.concatenate(
+            [rng.standard_normal((64, 6, 1)), loud[:, :1] * np.ones((64, 6, 1))], axis=2
+        )
         arrays = past, loud, target, np.ones((64, 4))
         return seq2seq.Windows(*(np.asarray(a, dtype=np.float32) for a in arrays))  # type: ignore[arg-type]
 
@@ -266,14 +301,24 @@ def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> N
 
 def test_dropout_masks_have_the_mean_one_and_one_draw_a_sequence() -> None:
     settings = Settings(hidden=400, dropout=0.25)
-    windows = seq2seq.Windows(*(np.zeros(shape) for shape in ((50, 6, 3), (50, 4, 2), (50, 4), (50, 4))))  # type: ignore[arg-type]
+    windows = seq2seq.Windows(
+        *(np.zeros(shape) for shape in ((50, 6, 3), (50, 4, 2), (50, 4), (50, 4)))
+    )  # type: ignore[arg-type]
     masks = seq2seq.draw_masks(jax.random.key(0), windows, settings)
     assert_allclose(np.asarray(masks["decoder"]).mean(), 1.0, atol=0.02)
     assert_allclose(np.unique(np.asarray(masks["decoder"])), [0, 4 / 3], rtol=1e-6)
     assert np.asarray(masks["past"]).shape == (50, 1, 3)
 
 
-SMALLER = {"hidden": 10, "chains": 1, "warmup": 100, "draws": 200, "tree_depth": 6, "steps": 1500, "restarts": 2}
+SMALLER = {
+    "hidden": 10,
+    "chains": 1,
+    "warmup": 100,
+    "draws": 200,
+    "tree_depth": 6,
+    "steps": 1500,
+    "restarts": 2,
+}
 SMALL = Settings(bnn.EXPERIMENT.settings(), **SMALLER)
 
 
@@ -297,7 +342,13 @@ def test_both_inferences_fit_the_data_and_nuts_doubts_more_in_the_gap() -> None:
 
 def test_plain_hmc_obeys_its_step_and_number_of_steps() -> None:
     # 20 steps of 1e-4 move a weight by about 2e-3; NumPyro's default trajectory of 2 pi would move it by more than 1.
-    short = {"hmc_iterations": 6, "hmc_burn_in": 2, "hmc_thinning": 1, "hmc_step": 1e-4, "hmc_leapfrog": 20}
+    short = {
+        "hmc_iterations": 6,
+        "hmc_burn_in": 2,
+        "hmc_thinning": 1,
+        "hmc_step": 1e-4,
+        "hmc_leapfrog": 20,
+    }
     settings = Settings(bnn.EXPERIMENT.settings(), hidden=5, **short)
     x, y = training_points(0)
     draws = bnn.posterior_draws(x, y, settings, seed=0, kernel="HMC")

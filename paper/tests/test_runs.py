@@ -33,7 +33,10 @@ ROBUST = {
     ),
     "gap": ("The GP's gain is positive", "At a miss rate of 5% the GP beats its constant band"),
     "bnn": ("In the gap the curves of HMC and of its constant band cross",),
-    "housing": ("Constant, Meta, GBR, GBR-Weak is the order of the BM areas", "GBR-Weak has the largest ED area"),
+    "housing": (
+        "Constant, Meta, GBR, GBR-Weak is the order of the BM areas",
+        "GBR-Weak has the largest ED area",
+    ),
     "wine": ("GBR falls behind the constant band on BM (area)",),
     "traffic": ("DOMS loses against its constant band",),
 }
@@ -41,7 +44,9 @@ ROBUST = {
 
 
 @pytest.fixture(scope="module")
-def quick(shared_data: Path, parts: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+def quick(
+    shared_data: Path, parts: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Path]:
     """All experiments in their quick form, computed afresh."""
     folder = tmp_path_factory.mktemp("quick")
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +56,9 @@ def quick(shared_data: Path, parts: Path, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_quick_run_writes_every_table_claim_and_figure(name: str, quick: tuple[dict[str, Any], Path]) -> None:
+def test_a_quick_run_writes_every_table_claim_and_figure(
+    name: str, quick: tuple[dict[str, Any], Path]
+) -> None:
     results, folder = quick
     found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     assert found == results[name]
@@ -68,7 +75,9 @@ def test_a_quick_run_writes_every_table_claim_and_figure(name: str, quick: tuple
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_quick_run_has_a_cell_for_every_value_of_the_paper(name: str, quick: tuple[dict[str, Any], Path]) -> None:
+def test_a_quick_run_has_a_cell_for_every_value_of_the_paper(
+    name: str, quick: tuple[dict[str, Any], Path]
+) -> None:
     rows = quick[0][name]["rows"]
     ours = {(row["table"], row["model"], row["measure"]) for row in rows}
     assert set(load(name).paper) <= ours
@@ -76,7 +85,9 @@ def test_a_quick_run_has_a_cell_for_every_value_of_the_paper(name: str, quick: t
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_robust_claims_hold_in_a_quick_run(name: str, quick: tuple[dict[str, Any], Path]) -> None:
+def test_the_robust_claims_hold_in_a_quick_run(
+    name: str, quick: tuple[dict[str, Any], Path]
+) -> None:
     first = [claim for claim in quick[0][name]["claims"] if claim["reading"] == FIRST]
     held = {claim["text"]: claim["holds"] == claim["seeds"] for claim in first}
     assert held
@@ -109,6 +120,11 @@ def test_recomputing_one_seed_gives_the_committed_values(
         pytest.skip(f"committed with scikit-learn {committed['versions']['scikit-learn']}")
     assert len(fresh["rows"]) == len(committed["rows"])
     for new, old in zip(fresh["rows"], committed["rows"], strict=True):
-        label, expected = (" ".join(row[key] for key in ("reading", "table", "model", "measure")) for row in (new, old))
+        label, expected = (
+            " ".join(row[key] for key in ("reading", "table", "model", "measure"))
+            for row in (new, old)
+        )
         assert label == expected
-        assert_allclose(new["ours"]["values"][0], old["ours"]["values"][0], rtol=1e-3, atol=1e-4, err_msg=label)
+        assert_allclose(
+            new["ours"]["values"][0], old["ours"]["values"][0], rtol=1e-3, atol=1e-4, err_msg=label
+        )

@@ -67,7 +67,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "parts" / "study"
 
 
-def counted(calls: list[tuple[str, int]], name: str, *, stop_at: int | None = None) -> Callable[..., Any]:
+def counted(
+    calls: list[tuple[str, int]], name: str, *, stop_at: int | None = None
+) -> Callable[..., Any]:
     """A method that notes its calls, and is interrupted at one of them."""
 
     def fit(X: Any, y: Any, seed: int) -> Any:
@@ -79,7 +81,9 @@ def counted(calls: list[tuple[str, int]], name: str, *, stop_at: int | None = No
     return fit
 
 
-def test_a_quick_run_takes_less_than_a_minute_and_has_every_method(quick: tuple[Path, float]) -> None:
+def test_a_quick_run_takes_less_than_a_minute_and_has_every_method(
+    quick: tuple[Path, float],
+) -> None:
     folder, seconds = quick
     assert seconds < 60
     found = json.loads((folder / "out" / "study" / "study.json").read_text(encoding="utf-8"))
@@ -88,11 +92,19 @@ def test_a_quick_run_takes_less_than_a_minute_and_has_every_method(quick: tuple[
     for one in found["data"].values():
         assert list(one["results"]) == list(METHODS)
         for result in one["results"].values():
-            assert all(np.isfinite(result[name]["mean"]) for name in (*_study.RANKED, "coverage", "fit_seconds"))
+            assert all(
+                np.isfinite(result[name]["mean"])
+                for name in (*_study.RANKED, "coverage", "fit_seconds")
+            )
             assert min(result["score"]["mean"], result["best_score"]["mean"]) > 0
             assert result["skill_low"] <= result["skill_pooled"] <= result["skill_high"]
         constant = one["results"]["Constant"]
-        assert [constant[name]["mean"] for name in ("skill", "gain_BM", "gain_BD", "gain_ED")] == [0, 0, 0, 0]
+        assert [constant[name]["mean"] for name in ("skill", "gain_BM", "gain_BD", "gain_ED")] == [
+            0,
+            0,
+            0,
+            0,
+        ]
 
 
 def test_a_run_from_kept_parts_fits_nothing_and_writes_the_same_bytes(
@@ -115,7 +127,13 @@ def test_an_interrupted_run_resumes_where_it_stopped(
     calls: list[tuple[str, int]] = []
     for name in ("Constant", "Meta"):
         monkeypatch.setitem(METHODS, name, counted(calls, name, stop_at=3))
-    chosen: Any = {"methods": ["Constant", "Meta"], "data": ["engel"], "quick": True, "seeds": 2, "out": tmp_path}
+    chosen: Any = {
+        "methods": ["Constant", "Meta"],
+        "data": ["engel"],
+        "quick": True,
+        "seeds": 2,
+        "out": tmp_path,
+    }
     with pytest.raises(KeyboardInterrupt):
         study(**chosen)
     assert len(list(cache.glob("*.npz"))) == 2
@@ -137,7 +155,9 @@ def test_own_methods_take_their_place_and_are_never_kept(cache: Path, tmp_path: 
     (train, test), X, y = one.folds[0], one.X, one.y
     assert_allclose(
         results["Ignorant"]["coverage"]["mean"],
-        np.mean((y[test] >= np.quantile(y[train], 0.05)) & (y[test] <= np.quantile(y[train], 0.95))),
+        np.mean(
+            (y[test] >= np.quantile(y[train], 0.05)) & (y[test] <= np.quantile(y[train], 0.95))
+        ),
     )
     with _study.alone():
         y_pred, *_ = _study.own_method("Ignorant", Ignorant())(X[train], y[train], 0)(X[test])
@@ -194,7 +214,11 @@ def test_the_gap_is_tested_but_never_trained_on() -> None:
 def judged(values: list[list[float]]) -> dict[str, Any]:
     """Data sets by methods, the same number for every measure."""
     return {
-        f"set {i}": {"results": {f"method {j}": {m: {"mean": v} for m in _study.RANKED} for j, v in enumerate(row)}}
+        f"set {i}": {
+            "results": {
+                f"method {j}": {m: {"mean": v} for m in _study.RANKED} for j, v in enumerate(row)
+            }
+        }
         for i, row in enumerate(values)
     }
 
@@ -209,7 +233,9 @@ def test_mean_ranks_and_their_critical_difference_are_demsars() -> None:
     ranks = _study.ranks(found, list(found))
     assert_allclose(ranks["critical_difference"], 1.25, atol=0.005)
     largest_first = ranks["measures"]["skill"]
-    assert_allclose(list(largest_first["mean_ranks"].values()), [3.143, 2.000, 2.893, 1.964], atol=5e-4)
+    assert_allclose(
+        list(largest_first["mean_ranks"].values()), [3.143, 2.000, 2.893, 1.964], atol=5e-4
+    )
     smallest_first = ranks["measures"]["score"]["mean_ranks"].values()
     assert_allclose(list(smallest_first), 5 - np.array(list(largest_first["mean_ranks"].values())))
     # the paper's chi-square of 9.28 with three degrees of freedom; ours corrects for ties, so p is a little smaller
@@ -219,17 +245,32 @@ def test_mean_ranks_and_their_critical_difference_are_demsars() -> None:
 def test_a_method_that_is_not_on_all_data_sets_has_no_rank() -> None:
     found = judged([[1, 2, 3], [2, 3, 1]])
     del found["set 1"]["results"]["method 0"]
-    assert _study.ranks(found, list(found))["measures"]["score"]["mean_ranks"] == {"method 1": 1.5, "method 2": 1.5}
+    assert _study.ranks(found, list(found))["measures"]["score"]["mean_ranks"] == {
+        "method 1": 1.5,
+        "method 2": 1.5,
+    }
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"methods": ["CV"]}, r"`methods` must be one of Constant, .*; got 'CV'\. Did you mean 'CV\+'\?"),
-        ({"data": ["wien"]}, r"`data` must be one of housing, .*; got 'wien'\. Did you mean 'wine'\?"),
+        (
+            {"methods": ["CV"]},
+            r"`methods` must be one of Constant, .*; got 'CV'\. Did you mean 'CV\+'\?",
+        ),
+        (
+            {"data": ["wien"]},
+            r"`data` must be one of housing, .*; got 'wien'\. Did you mean 'wine'\?",
+        ),
         ({"seeds": 0}, r"`seeds` must be at least 1; got 0\."),
-        ({"own": {"Mine": learner(0)}}, "`own` must hold objects with fit and predict_interval: 'Mine' has no pred"),
-        ({"own": {"CQR": Ignorant()}}, r"`own` must not use a name of the study: 'CQR' is one of its methods\."),
+        (
+            {"own": {"Mine": learner(0)}},
+            "`own` must hold objects with fit and predict_interval: 'Mine' has no pred",
+        ),
+        (
+            {"own": {"CQR": Ignorant()}},
+            r"`own` must not use a name of the study: 'CQR' is one of its methods\.",
+        ),
         (
             {"own": {"Mine": Ignorant(0.1, 0.5, 0.9)}, "methods": [], "data": ["engel"]},
             r"predict_interval of 'Mine' must return lower and upper bounds, 47 finite numbers each\.",
@@ -275,13 +316,17 @@ def test_one_method_alone_has_a_page_too(tmp_path: Path) -> None:
 
 def test_without_scikit_learn_the_group_is_named() -> None:
     code = "import sys; sys.modules['sklearn'] = None; from paper import study; study(quick=True)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True
+    )
     assert "ImportError: the study needs sklearn" in done.stderr
     assert "pip install --group paper" in done.stderr
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_command_answers_and_is_no_part_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_answers_and_is_no_part_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "study" not in NAMES
     chosen = ("--data", "engel", "--method", "Constant", "--method", "Ours (BD)")
     assert main(("study", "--quick", *chosen, "--out", str(tmp_path))) == 0
@@ -300,7 +345,10 @@ def test_an_interrupted_command_says_what_happens_next(
     monkeypatch.setattr("paper.study", interrupted)
     assert main(["study"]) == 130
     said = capsys.readouterr().err
-    assert "interrupted: finished parts are kept, so the same command resumes where this one stopped" in said
+    assert (
+        "interrupted: finished parts are kept, so the same command resumes where this one stopped"
+        in said
+    )
 
 
 def test_the_study_s_own_options_need_the_study(capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +382,9 @@ def test_the_example_adds_a_method_in_ten_lines_and_the_page_shows_it(
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
     assert "'Neighbours': " in capsys.readouterr().out
-    assert "| Neighbours | a method of your own | uccurve " in (tmp_path / "study.md").read_text(encoding="utf-8")
+    assert "| Neighbours | a method of your own | uccurve " in (tmp_path / "study.md").read_text(
+        encoding="utf-8"
+    )
     assert not list(cache.glob("*Neighbours*"))
 
 
@@ -344,13 +394,16 @@ def test_the_committed_study_is_whole_and_its_page_is_made_from_it(tmp_path: Pat
     assert list(found["data"]) == list(DATA)
     assert list(found["methods"]) == list(METHODS)
     write(found, tmp_path)
-    assert (tmp_path / "study.md").read_text(encoding="utf-8") == (DOCS / "study.md").read_text(encoding="utf-8")
+    assert (tmp_path / "study.md").read_text(encoding="utf-8") == (DOCS / "study.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_page_answers_in_its_first_lines() -> None:
     first = " ".join((DOCS / "study.md").read_text(encoding="utf-8").splitlines()[2:8])
     assert re.match(
-        r"- \*\*On tabular data of 500 to 40,000 training rows use [^*]+\*\*: .* It costs [\d.]+ seconds", first
+        r"- \*\*On tabular data of 500 to 40,000 training rows use [^*]+\*\*: .* It costs [\d.]+ seconds",
+        first,
     )
     assert re.search(r"- \*\*Below 500 training rows use [^*]+\*\*: ", first)
     real = json.loads(COMMITTED.read_text(encoding="utf-8"))["ranks"]["real"]

@@ -14,14 +14,23 @@ from .scores import *  # noqa: F403  # `scores.__all__` says what they are
 
 if TYPE_CHECKING:
     from . import adapters as adapters, plots as plots, train as train
-    from .calibrate.calibrator import Calibration as Calibration, IntervalCalibrator as IntervalCalibrator
+    from .calibrate.calibrator import (
+        Calibration as Calibration,
+        IntervalCalibrator as IntervalCalibrator,
+    )
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
     from .calibrate.scorers import make_interval_scorer as make_interval_scorer
     from .assess.assemble import assess as assess
     from .resampling.bootstrap import BootstrapInterval as BootstrapInterval, bootstrap as bootstrap
-    from .resampling.bootstrap import ConfidenceBand as ConfidenceBand, confidence_band as confidence_band
+    from .resampling.bootstrap import (
+        ConfidenceBand as ConfidenceBand,
+        confidence_band as confidence_band,
+    )
     from .crossings import Crossings as Crossings, crossings as crossings
-    from .resampling.permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
+    from .resampling.permutation import (
+        PermutationTest as PermutationTest,
+        permutation_test as permutation_test,
+    )
     from .estimate import Estimate as Estimate, Move as Move
     from .gate import Gate as Gate, gate as gate
     from .results import Assessment as Assessment, ModelRow as ModelRow, Verdict as Verdict
@@ -59,7 +68,15 @@ _LATER = {
 }
 _ROOMS = ("adapters", "plots", "train")
 _MODULE = {name: module for module, names in _LATER.items() for name in names}
-__all__ = ["UCC", "Curve", "CurvePoints", "Decomposition", "DroppedRowsWarning", "Intervals", "OperatingPoint"]
+__all__ = [
+    "UCC",
+    "Curve",
+    "CurvePoints",
+    "Decomposition",
+    "DroppedRowsWarning",
+    "Intervals",
+    "OperatingPoint",
+]
 __all__ += scores.__all__
 __all__ += [name for name in _MODULE if name != "IntervalRegressor"]  # which needs scikit-learn
 

@@ -22,8 +22,14 @@ class Piece(NamedTuple):
 def closed_axes(path: Path, axes: Axes) -> frozenset[Metric] | None:
     """Metrics of the closed form of an area over the scale; None where there is none."""
     names = frozenset(axes)
-    if names == {"excess", "deficit"} and isinstance(path, ScalePath) and not len(path.crossovers()[0]):
-        names = frozenset({"overshoot", "deficit"})  # which is the excess where no other bound becomes the nearer one
+    if (
+        names == {"excess", "deficit"}
+        and isinstance(path, ScalePath)
+        and not len(path.crossovers()[0])
+    ):
+        names = frozenset(
+            {"overshoot", "deficit"}
+        )  # which is the excess where no other bound becomes the nearer one
     closed = ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"})
     return names if isinstance(path, ScalePath) and names in closed else None
 
@@ -60,19 +66,30 @@ def rounding_of_area(path: Path, axes: Axes) -> float:
     return 0.0 if is_product else sum_error(len(path)) * size_of_area(path, axes)
 
 
-def t_reaching(ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_the_curve: bool = False) -> float:
+def t_reaching(
+    ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_the_curve: bool = False
+) -> float:
     """Return the smallest t at which the metric reaches `target`; infinite where none does.
 
     The curve ends where all rows are covered; a rising metric goes on after it.
     """
     t = ramps.smallest_t_reaching(name, target)
-    if t == np.inf and name != "miss_rate":  # a largest or smallest value that rounding moved away from the target
+    if (
+        t == np.inf and name != "miss_rate"
+    ):  # a largest or smallest value that rounding moved away from the target
         off = sum_error(len(path))
         t = ramps.smallest_t_reaching(name, target * (1 + off if name in FALLING else 1 - off))
-    if t < np.inf or name in FALLING or target == np.inf or not (beyond_the_curve or path.has_uncoverable_rows):
+    if (
+        t < np.inf
+        or name in FALLING
+        or target == np.inf
+        or not (beyond_the_curve or path.has_uncoverable_rows)
+    ):
         return t
     # after the last critical t, by bisection: O(n) per step
-    largest = path.at(sys.float_info.max)[name]  # infinite, unless there is nothing that rises after the last crossover
+    largest = path.at(sys.float_info.max)[
+        name
+    ]  # infinite, unless there is nothing that rises after the last crossover
     if largest < target * (1 - sum_error(len(path))):
         return np.inf
     target = min(target, largest)
@@ -93,7 +110,9 @@ def piece(ramps: Ramps, path: Path, name: Metric, low: float, high: float) -> Pi
     ends = (high, low) if name in FALLING else (low, high)
     first, last = (t_reaching(ramps, path, name, target) for target in ends)
     infinite = uncoverable and first < last == np.inf
-    first, last = (end if t == np.inf else t for t in (first, last))  # the curve ends before what is never reached
+    first, last = (
+        end if t == np.inf else t for t in (first, last)
+    )  # the curve ends before what is never reached
     last = max(first, last if uncoverable else min(last, end))
     return Piece(first, last, infinite, (low, high) if name == "miss_rate" else None)
 
@@ -111,7 +130,11 @@ def integral(ramps: Ramps, path: Path, axes: Axes, part: Piece | None = None) ->
         if part.span and part.first > ramps.t[0]:
             before = ramps.values("miss_rate")[np.searchsorted(ramps.t, part.first) - 1]
         x = np.clip(np.append(before, x), low, high)
-        return float(x[0] ** 2 - x[-1] ** 2) / 2 if axes[1] == "miss_rate" else float(np.sum((x[:-1] - x[1:]) * y))
+        return (
+            float(x[0] ** 2 - x[-1] ** 2) / 2
+            if axes[1] == "miss_rate"
+            else float(np.sum((x[:-1] - x[1:]) * y))
+        )
     heights = y[:-1] if axes[1] == "miss_rate" else (y[:-1] + y[1:]) / 2
     area = abs(float(np.sum((x[1:] - x[:-1]) * heights)))
     return np.inf if np.isnan(area) else area
@@ -121,8 +144,14 @@ def _nodes(ramps: Ramps, path: Path, name: Metric, part: Piece) -> Array:
     """Metric at both ends of the part and at the vertices between them."""
     if part.first == ramps.t[0] and part.last == ramps.t[-1]:
         return ramps.values(name)
-    i, j = np.searchsorted(ramps.t, part.first, side="right"), np.searchsorted(ramps.t, part.last, side="left")
-    ends = [ramps.value(name, t) if t <= ramps.t[-1] else path.at(t)[name] for t in (part.first, part.last)]
+    i, j = (
+        np.searchsorted(ramps.t, part.first, side="right"),
+        np.searchsorted(ramps.t, part.last, side="left"),
+    )
+    ends = [
+        ramps.value(name, t) if t <= ramps.t[-1] else path.at(t)[name]
+        for t in (part.first, part.last)
+    ]
     return np.concatenate([ends[:1], ramps.values(name)[i:j], ends[1:]])
 
 

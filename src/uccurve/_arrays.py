@@ -24,7 +24,9 @@ CONVERT = "Hint: convert it to float first."
 SMALLEST, LARGEST = 1e-100, 1e100
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 SWAP = Hint("swap {lower} and {upper}", {"lower": None, "upper": None})
-ASCENDING = Rule("lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP)
+ASCENDING = Rule(
+    "lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP
+)
 CONTAINED = Rule(
     "y_pred",
     "lie between `lower` and `upper`",
@@ -69,7 +71,12 @@ def finite(name: str, hint: str | Hint = DROP_HINT) -> Rule:
 
 def exact(name: str) -> Rule:
     """Return the rule for numbers that float64 would round."""
-    return Rule(name, "fit float64 exactly", ("does not", "do not"), "subtract a common offset from all columns first")
+    return Rule(
+        name,
+        "fit float64 exactly",
+        ("does not", "do not"),
+        "subtract a common offset from all columns first",
+    )
 
 
 def of_common_size(name: str, what: str = "all columns") -> Rule:
@@ -96,7 +103,12 @@ def not_negative(name: str) -> Rule:
 
 
 def columns(
-    data: Mapping[str, Any], weight: Any, missing: str, *, weight_name: str = "weight", hint: str | Hint = DROP_HINT
+    data: Mapping[str, Any],
+    weight: Any,
+    missing: str,
+    *,
+    weight_name: str = "weight",
+    hint: str | Hint = DROP_HINT,
 ) -> tuple[list[Array], Array | None, int]:
     """Columns of one shape without missing values, their raw weights, and how many rows were dropped."""
     checks.choice("missing", missing, ("raise", "drop"))
@@ -108,9 +120,13 @@ def columns(
             hint = "rows are matched by position, never by an index"
             if {array.shape, shape} == {shape[:1], (*shape[:1], 1)}:
                 hint = "flatten a single column with .ravel()"
-            raise ValueError(f"`{name}` must have the shape of `{first}`: {array.shape} against {shape}. Hint: {hint}.")
+            raise ValueError(
+                f"`{name}` must have the shape of `{first}`: {array.shape} against {shape}. Hint: {hint}."
+            )
     if 0 in shape:
-        raise ValueError(f"`{first}` must hold at least one row: its shape is {shape}. Hint: check earlier filters.")
+        raise ValueError(
+            f"`{first}` must hold at least one row: its shape is {shape}. Hint: check earlier filters."
+        )
     if weight is not None:
         arrays[weight_name] = numbers(weight_name, weight)
         if (given := arrays[weight_name].shape) not in (shape, shape[:1]):
@@ -120,7 +136,11 @@ def columns(
             )
     dropped = _without_missing(arrays, drop=missing == "drop", hint=hint)
     raw = arrays.pop(weight_name, None)
-    return list(arrays.values()), None if raw is None else _weights(weight_name, raw, arrays[first].shape), dropped
+    return (
+        list(arrays.values()),
+        None if raw is None else _weights(weight_name, raw, arrays[first].shape),
+        dropped,
+    )
 
 
 def numbers(name: str, value: Any) -> Array:
@@ -136,18 +156,24 @@ def numbers(name: str, value: Any) -> Array:
 
 def floats(name: str, value: Any) -> Array:
     """Copy `value` into a float64 array; refuse what is no number or does not fit exactly; masked values become NaN."""
-    if isinstance(value, list | tuple) and any(isinstance(item, np.ma.MaskedArray) for item in value):
+    if isinstance(value, list | tuple) and any(
+        isinstance(item, np.ma.MaskedArray) for item in value
+    ):
         value = np.ma.array([np.nan if item is np.ma.masked else item for item in value])
     mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
     raw = _raw(name, value if mask is None else value.filled(0))
     kind, wide = raw.dtype.kind, raw.dtype.itemsize > 4
-    if kind == "O" or (kind in "iu" and wide and raw.ndim and raw.size and max(-int(raw.min()), raw.max()) > 2**53):
+    if kind == "O" or (
+        kind in "iu" and wide and raw.ndim and raw.size and max(-int(raw.min()), raw.max()) > 2**53
+    ):
         out = _from_objects(name, raw.astype(object))
     elif kind in "iuf":
         with np.errstate(over="ignore"):
             out = np.array(raw, dtype=np.float64, order="C")
     else:
-        raise TypeError(f"`{name}` must hold numbers; it holds {KINDS.get(kind, raw.dtype.name)}. {CONVERT}")
+        raise TypeError(
+            f"`{name}` must hold numbers; it holds {KINDS.get(kind, raw.dtype.name)}. {CONVERT}"
+        )
     if mask is not None:
         out[mask] = np.nan
     return out
@@ -157,15 +183,21 @@ def _raw(name: str, value: Any) -> npt.NDArray[Any]:
     try:
         raw = np.asarray(value)
     except ValueError as error:
-        what = "its rows differ in length" if "inhomogeneous" in str(error) else str(error).rstrip(".")
+        what = (
+            "its rows differ in length" if "inhomogeneous" in str(error) else str(error).rstrip(".")
+        )
         raise ValueError(
             f"`{name}` must be a regular array of numbers: {what}. Hint: give every row as many outputs as the others."
         ) from None
     except Exception as error:  # noqa: BLE001  # whatever the library behind the value raises
-        raise TypeError(f"`{name}` must be an array of numbers: {str(error).rstrip('.')}. {CONVERT}") from None
+        raise TypeError(
+            f"`{name}` must be an array of numbers: {str(error).rstrip('.')}. {CONVERT}"
+        ) from None
     if raw.ndim == 0 and raw.dtype.kind == "O":
         hint = "Hint: pass a list or an array."
-        raise TypeError(f"`{name}` must be an array or a list of numbers; got {type(value).__name__}. {hint}")
+        raise TypeError(
+            f"`{name}` must be an array or a list of numbers; got {type(value).__name__}. {hint}"
+        )
     return raw
 
 
@@ -182,7 +214,9 @@ def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
             rounded[place] = True
         except (TypeError, ValueError):
             held = "text" if isinstance(item, str) else type(item).__name__
-            raise TypeError(f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}") from None
+            raise TypeError(
+                f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}"
+            ) from None
     checks.rows(rounded, exact(name), lambda at: checks.shown(raw[at], str))
     return out
 
@@ -195,7 +229,9 @@ def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) 
         return 0
     if not drop:
         checks.rows(~good[bad[0]], finite(bad[0], hint), arrays[bad[0]].__getitem__)
-    whole = np.logical_and.reduce([good[name].reshape(len(good[name]), -1).all(axis=1) for name in bad])
+    whole = np.logical_and.reduce(
+        [good[name].reshape(len(good[name]), -1).all(axis=1) for name in bad]
+    )
     total, dropped = len(whole), int(np.count_nonzero(~whole))
     if dropped == total:
         raise ValueError(
@@ -212,7 +248,10 @@ def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) 
 def outside() -> int:
     """How many calls lead from the caller to the first line outside this package: where a warning belongs."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]:
+    while (
+        frame.f_back is not None
+        and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]
+    ):
         frame, level = frame.f_back, level + 1
     return level
 
@@ -231,12 +270,18 @@ def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
 
 def first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> Draws:
     """Draws or quantiles on the first axis, then the shape of `y_true`; plain floats are not copied."""
-    plain = type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
+    plain = (
+        type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
+    )
     array: Draws = samples if plain else floats("samples", samples)
     if array.shape[1:] == shape and array.size and count in (None, len(array)):
         return array
     wanted = ", ".join(map(str, (count or what, *shape)))
-    hint = " Hint: move the last axis to the front." if array.ndim > 1 and array.shape[:-1] == shape else ""
+    hint = (
+        " Hint: move the last axis to the front."
+        if array.ndim > 1 and array.shape[:-1] == shape
+        else ""
+    )
     raise ValueError(
         f"`samples` must have {what} on the first axis, then the shape of `y_true`: {array.shape} against "
         f"({wanted}).{hint}"
@@ -258,7 +303,9 @@ def ascending(lower: Array, upper: Array) -> None:
 def within_range(result: Array, **given: Array) -> None:
     """Refuse a first column so far from the second that float64 cannot hold the `result` of combining the two."""
     (name, values), (other, centre) = given.items()
-    checks.rows(~np.isfinite(result), near(name, other), lambda at: f"{values[at]!s} against {centre[at]!s}")
+    checks.rows(
+        ~np.isfinite(result), near(name, other), lambda at: f"{values[at]!s} against {centre[at]!s}"
+    )
 
 
 def refuse_extreme(values: Array, rule: Rule) -> None:
@@ -272,5 +319,10 @@ def refuse_extreme(values: Array, rule: Rule) -> None:
 
 def kept_in_range(name: str, bounds: Array) -> None:
     """Refuse a number that moves bounds too far to calculate with."""
-    rule = Rule(name, f"keep the bounds within {LARGEST:g}", ("leaves it", "leave it"), "pass a smaller number")
+    rule = Rule(
+        name,
+        f"keep the bounds within {LARGEST:g}",
+        ("leaves it", "leave it"),
+        "pass a smaller number",
+    )
     checks.rows(~(np.abs(bounds) <= LARGEST), rule, bounds.__getitem__)

@@ -30,7 +30,9 @@ def binomial_tail(count: float, total: float, share: float) -> float:
     return 0.0 if count > total else _beta(count, total - count + 1, share, 1 - share)
 
 
-def clopper_pearson(count: float, total: float, confidence_level: float = 0.95) -> tuple[float, float]:
+def clopper_pearson(
+    count: float, total: float, confidence_level: float = 0.95
+) -> tuple[float, float]:
     """Return the exact interval of a share of which `count` in `total` were observed; both may be fractions.
 
     It contains the true share at least as often as it says, for any share and any number of trials.
@@ -81,7 +83,9 @@ def t_quantile(p: float, dof: float) -> float:
     return sign * (t if t < LARGE else inf)
 
 
-def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None, *, name: str = "conformal") -> int:
+def conformal_rank(
+    n: int, alpha: Fraction, confidence: float | None = None, *, name: str = "conformal"
+) -> int:
     """Return the rank of split conformal prediction among n rows, or the one that holds with a confidence.
 
     With a confidence it is the smallest j with ``P(Beta(j, n + 1 - j) >= 1 - alpha) >= confidence``.
@@ -90,7 +94,9 @@ def conformal_rank(n: int, alpha: Fraction, confidence: float | None = None, *, 
     (181, 186)
     """
     if not alpha:
-        raise ValueError("`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure.")
+        raise ValueError(
+            "`conformal` needs a miss_rate above 0: no number of rows covers every new one for sure."
+        )
     how = ""
     if confidence is None:
         rank, needed = ceil((n + 1) * (1 - alpha)), ceil(1 / alpha) - 1
@@ -129,12 +135,16 @@ def hypergeometric_tail(count: int, segment: int, successes: int, total: int) ->
     least, most = max(0, segment + successes - total), min(segment, successes)
     if count <= least or count > most:
         return float(count <= least)
-    if count * total <= segment * successes:  # few in the segment are many in the rest, which has the other successes
+    if (
+        count * total <= segment * successes
+    ):  # few in the segment are many in the rest, which has the other successes
         return 1 - hypergeometric_tail(successes - count + 1, total - segment, successes, total)
     # the probability of `count`, from binomial ones (Loader 2000), and of more, which fall from there on
     x, y, failures = segment / total, (total - segment) / total, total - successes - segment
     more = (count * total - segment * successes) / total
-    first = _mass(count, successes - count, x, y, more) * _mass(segment - count, failures + count, x, y, -more)
+    first = _mass(count, successes - count, x, y, more) * _mass(
+        segment - count, failures + count, x, y, -more
+    )
     term = probabilities = 1.0
     for i in range(count, most):
         term *= (successes - i) * (segment - i) / ((i + 1) * (failures + i + 1))
@@ -147,7 +157,9 @@ def hypergeometric_tail(count: int, segment: int, successes: int, total: int) ->
 @lru_cache(maxsize=256)
 def _rank(n: int, share: float, error: float) -> int:
     """Smallest j with P(at least j successes in n) <= error, at most n + 1."""
-    return bisect_left(range(n + 1), True, key=lambda rank: binomial_tail(rank, n, share) <= error * (1 + TIE))
+    return bisect_left(
+        range(n + 1), True, key=lambda rank: binomial_tail(rank, n, share) <= error * (1 + TIE)
+    )
 
 
 def _beta_quantile(a: float, b: float, p: float) -> tuple[float, float]:
@@ -170,7 +182,9 @@ def _beta_quantile(a: float, b: float, p: float) -> tuple[float, float]:
         growth = _mass(a, b, x, y, more) * a * b / (a + b) / value if value > 0 else 0.0
         step = log(p / value) / growth if growth > 0 else inf
         bend = (more - growth) * step  # by how much the growth changes over the step
-        left = abs(step * step * step) * ((abs(more) + growth) ** 2 + a + b)  # more than is left to go after it
+        left = abs(step * step * step) * (
+            (abs(more) + growth) ** 2 + a + b
+        )  # more than is left to go after it
         odds += step / (1 + bend / 2) if abs(bend) < 1 else step
     odds = min(max(odds, low), high)
     return 1 / (1 + exp(-odds)), 1 / (1 + exp(odds))
@@ -210,7 +224,13 @@ def _mass(a: float, b: float, x: float, y: float, more: float) -> float:
     if a == 0 or b == 0:
         share, rest = (y, x) if a == 0 else (x, y)
         return exp(n * (log1p(-rest) if rest < 0.5 else log(share)))
-    exponent = _stirling(n) - _stirling(a) - _stirling(b) - _deviance(a, n * x, more) - _deviance(b, n * y, -more)
+    exponent = (
+        _stirling(n)
+        - _stirling(a)
+        - _stirling(b)
+        - _deviance(a, n * x, more)
+        - _deviance(b, n * y, -more)
+    )
     return exp(exponent) * sqrt(n / (2 * pi * a * b))
 
 

@@ -21,16 +21,22 @@ def columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
     return {role: eager[name].to_numpy() for role, name in names.items()}
 
 
-def opened(frame: IntoFrame, names: Iterable[tuple[str, str | None]]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+def opened(
+    frame: IntoFrame, names: Iterable[tuple[str, str | None]]
+) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role and column name)."""
     import narwhals as nw
 
     try:
         native = nw.from_native(frame)
     except TypeError:
-        raise TypeError(f"`frame` must be a data frame that narwhals supports; got {type(frame).__name__}.") from None
+        raise TypeError(
+            f"`frame` must be a data frame that narwhals supports; got {type(frame).__name__}."
+        ) from None
     except nw.exceptions.DuplicateError:
-        raise ValueError("`frame` must not have two columns of one name. Hint: rename or drop one.") from None
+        raise ValueError(
+            "`frame` must not have two columns of one name. Hint: rename or drop one."
+        ) from None
     found = native.collect_schema().names()
     for role, name in names:
         if name is not None and name not in found:

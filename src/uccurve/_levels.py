@@ -60,7 +60,8 @@ class LevelsPath(Path):
         i = int(np.searchsorted(self.knots, t, side="right")) - 1
         share = (t - self.knots[i]) / (self.knots[i + 1] - self.knots[i])
         active, other = (
-            bands[i, part] + share * (bands[i + 1, part] - bands[i, part]) for bands in (self.actives, self.others)
+            bands[i, part] + share * (bands[i + 1, part] - bands[i, part])
+            for bands in (self.actives, self.others)
         )
         return active, other
 
@@ -73,7 +74,9 @@ class LevelsPath(Path):
     @property
     def widths(self) -> Array:
         """Mean half-width at each knot."""
-        return np.array([self.mean(a / 2 + o / 2) for a, o in zip(self.actives, self.others, strict=True)])
+        return np.array(
+            [self.mean(a / 2 + o / 2) for a, o in zip(self.actives, self.others, strict=True)]
+        )
 
     def half_width(self, t: Array) -> Array:
         """Mean half-width at each t: straight lines between the knots, in proportion to t above 1."""
@@ -99,7 +102,10 @@ class LevelsPath(Path):
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
         edges, count, moment = self._cumulative(t, mass)
-        masses, further = np.diff(count[edges]), np.diff(moment[edges]) / np.diff(self.knots, append=2.0)
+        masses, further = (
+            np.diff(count[edges]),
+            np.diff(moment[edges]) / np.diff(self.knots, append=2.0),
+        )
         masses[:-1] -= further[:-1]
         masses += np.append(0.0, further[:-1])
         masses[-1] += further[-1]
@@ -119,7 +125,11 @@ class LevelsPath(Path):
     def _cumulative(self, t: Array, mass: Array) -> tuple[Indices, Array, Array]:
         """Where the knots lie among ascending t, and cumulative masses and moments around the knot before each t."""
         edges = np.append(np.searchsorted(t, self.knots), len(t))
-        return edges, cumulative(mass), cumulative(mass * (t - np.repeat(self.knots, np.diff(edges))))
+        return (
+            edges,
+            cumulative(mass),
+            cumulative(mass * (t - np.repeat(self.knots, np.diff(edges)))),
+        )
 
     def subset(self, rows: Part) -> Self:
         """Some of the rows."""
@@ -132,12 +142,17 @@ class LevelsPath(Path):
         numbers, critical = np.arange(len(self))[rows], self.critical[rows]
         after = np.sum([critical >= knot for knot in self.knots[1:]], axis=0)
         rising = nearer = growth[after, numbers]
-        falling, at_knot = rising.copy(), np.flatnonzero((self.knots[after] == critical) & (after > 0))
+        falling, at_knot = (
+            rising.copy(),
+            np.flatnonzero((self.knots[after] == critical) & (after > 0)),
+        )
         falling[at_knot] = growth[after[at_knot] - 1, numbers[at_knot]]
         if not self.symmetric:
             nearer = np.where(critical > 0, rising, np.minimum(growth[0], other_growth[0])[rows])
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
-        return Events(critical, {name: self.weighted(change, rows) for name, change in changes.items()})
+        return Events(
+            critical, {name: self.weighted(change, rows) for name, change in changes.items()}
+        )
 
     def _change_at_knot(self, i: int, growth: Array, other_growth: Array, *, exact: bool) -> Events:
         """Sums over all rows of what the slopes of their metrics change by at a knot."""
@@ -149,7 +164,10 @@ class LevelsPath(Path):
             high = fsum(terms)
             return np.array([high]), np.array([fsum([*terms, -high])])
 
-        (left, right), (other_left, other_right) = growth[i - 1 : i + 1], other_growth[i - 1 : i + 1]
+        (left, right), (other_left, other_right) = (
+            growth[i - 1 : i + 1],
+            other_growth[i - 1 : i + 1],
+        )
         covered, missed = self.critical < self.knots[i], self.critical > self.knots[i]
         rising = change(left * covered, right * covered)
         changes: dict[Metric, Array | tuple[Array, Array]] = {
@@ -160,8 +178,12 @@ class LevelsPath(Path):
         }
         if not self.symmetric:
             gap = self._gap(i)
-            nearer_left = np.where(gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left))
-            nearer_right = np.where(gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right))
+            nearer_left = np.where(
+                gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left)
+            )
+            nearer_right = np.where(
+                gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right)
+            )
             changes["excess"] = change(nearer_left * covered, nearer_right * covered)
         return Events(self.knots[i : i + 1], changes)
 
@@ -196,10 +218,14 @@ class LevelsPath(Path):
 
 def _slopes(values: Array, knots: Array) -> Array:
     """Slopes from each knot to the next, and beyond the last, at t = 1, of what is in proportion to t from there on."""
-    return np.diff(values, axis=0, append=2 * values[-1:]) / np.diff(knots, axis=0, append=2 * knots[-1:])
+    return np.diff(values, axis=0, append=2 * values[-1:]) / np.diff(
+        knots, axis=0, append=2 * knots[-1:]
+    )
 
 
-def _between_levels(error: Array, paths: Sequence[ScalePath], knots: Array, actives: Array) -> Array:
+def _between_levels(
+    error: Array, paths: Sequence[ScalePath], knots: Array, actives: Array
+) -> Array:
     """Smallest t that covers each row; the delivered bounds say between which levels it lies."""
     missed = np.sum([path.critical > 1 for path in paths], axis=0)
     i, rows = np.minimum(missed, len(paths) - 1), np.arange(len(error))
@@ -212,11 +238,15 @@ def _between_levels(error: Array, paths: Sequence[ScalePath], knots: Array, acti
 def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Intervals]]:
     """Levels in ascending order, of the same rows and each inside the next."""
     if not isinstance(levels, Mapping) or not levels:
-        raise TypeError("`levels` must be a dict from level to Intervals, such as {0.5: inner, 0.9: outer}.")
+        raise TypeError(
+            "`levels` must be a dict from level to Intervals, such as {0.5: inner, 0.9: outer}."
+        )
     found = []
     for level, intervals in levels.items():
         if not isinstance(intervals, Intervals):
-            raise TypeError(f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}.")
+            raise TypeError(
+                f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}."
+            )
         found.append((float(checks.proportion("level", level)), intervals))
     found.sort(key=lambda pair: pair[0])
     for inner, outer in pairwise(found):
@@ -234,8 +264,12 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
 def _refuse_crossing(side: str, *levels: tuple[float, Intervals]) -> None:
     """Refuse two levels of which the inner one reaches beyond the outer one."""
     inner, outer = (getattr(intervals, f"{side}_band") for _, intervals in levels)
-    rule = checks.Rule("levels", f"be nested in their {side} bounds", ("is not", "are not"), SORT_HINT)
+    rule = checks.Rule(
+        "levels", f"be nested in their {side} bounds", ("is not", "are not"), SORT_HINT
+    )
     bounds = [(getattr(intervals, side), level) for level, intervals in levels]
     checks.rows(
-        inner > outer, rule, lambda at: ", ".join(f"{bound[at]!s} at level {level:g}" for bound, level in bounds)
+        inner > outer,
+        rule,
+        lambda at: ", ".join(f"{bound[at]!s} at level {level:g}" for bound, level in bounds),
     )

@@ -41,7 +41,9 @@ def running_integral(slopes: Array, rest: Array | None, t: Array, *, divisor: fl
         slopes += rest
         np.maximum(slopes, 0, out=slopes)
     for part in blocks(len(slopes)):
-        slopes[part] /= divisor  # now, not before: changes that cancel each other do so without rounding
+        slopes[part] /= (
+            divisor  # now, not before: changes that cancel each other do so without rounding
+        )
         slopes[part] *= np.abs(t[part.start + 1 : part.stop + 1] - t[part])
     running_sum(slopes)
 
@@ -53,9 +55,14 @@ def _accumulate_exactly(high: Array, low: Array) -> None:
     """
     carry = (0.0, 0.0)
     whole = len(high) - len(high) % LANES
-    for part in (*blocks(whole, LANES * DEPTH), *(slice(i, i + 1) for i in range(whole, len(high)))):
+    for part in (
+        *blocks(whole, LANES * DEPTH),
+        *(slice(i, i + 1) for i in range(whole, len(high))),
+    ):
         lanes = min(LANES, part.stop - part.start)
-        sums, lost = (np.ascontiguousarray(array[part].reshape(-1, lanes).T) for array in (high, low))
+        sums, lost = (
+            np.ascontiguousarray(array[part].reshape(-1, lanes).T) for array in (high, low)
+        )
         for i in range(1, lanes):
             lost[i] += lost[i - 1] + _add_exactly(sums[i], sums[i - 1])
         if sums.shape[1] > 1:
@@ -105,7 +112,9 @@ def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array) -> None
 
 def _coarsely_ordered(values: Array) -> Indices:
     """Order of non-negative values without their last bits; the row numbers decide between equal ones."""
-    row = np.int64((1 << (len(values) - 1).bit_length()) - 1)  # the last bits, which hold any row number
+    row = np.int64(
+        (1 << (len(values) - 1).bit_length()) - 1
+    )  # the last bits, which hold any row number
     keys = np.empty(len(values), np.int64)
     for block in blocks(len(values)):
         np.bitwise_and(values[block].view(np.int64), ~row, out=keys[block])

@@ -66,7 +66,9 @@ def check_target(path: str | Path, *, force: bool) -> None:
         raise FileExistsError(f"{shown_path(path)} exists already. Hint: --force replaces it.")
 
 
-def check_apart(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, str | Path | None]) -> None:
+def check_apart(
+    outputs: Mapping[str, str | Path | None], inputs: Mapping[str, str | Path | None]
+) -> None:
     """Refuse two outputs with one path, and an output that is an input; what is None, or ``-``, is left out.
 
     Parameters
@@ -87,8 +89,14 @@ def check_apart(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, s
         for other, earlier in seen.items():
             one, two = Path(path), Path(earlier)
             both_exist = one.exists() and two.exists()
-            if one.samefile(two) and one.is_file() if both_exist else one.resolve() == two.resolve():
-                raise ValueError(f"{other} and {name} must be different files; both are {shown_path(path)}.")
+            if (
+                one.samefile(two) and one.is_file()
+                if both_exist
+                else one.resolve() == two.resolve()
+            ):
+                raise ValueError(
+                    f"{other} and {name} must be different files; both are {shown_path(path)}."
+                )
         seen[name] = path
 
 
@@ -99,7 +107,10 @@ def shown_path(path: str | Path) -> str:
     'new\\nline'
     """
     text = str(path)
-    plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text[-SHOWN:])
+    plain = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in text[-SHOWN:]
+    )
     return plain if len(plain) <= SHOWN and len(text) <= SHOWN else f"...{plain[-SHOWN:]}"
 
 

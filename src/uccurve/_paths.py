@@ -25,7 +25,9 @@ LEFT_BEHIND = 1e-9
 DOUBLED = 2.0**-100  # precision of a sum of slopes in two floats
 INCOMPARABLE = "bands and errors must be of comparable size: {}. Hint: {}."
 RAISE_HINT = "raise such bands with `min_band`"
-SIDE_HINT = "if such a bound stands for none, judge one side: from_bounds(..., lower=None) or upper=None"
+SIDE_HINT = (
+    "if such a bound stands for none, judge one side: from_bounds(..., lower=None) or upper=None"
+)
 
 
 class Events(NamedTuple):
@@ -371,7 +373,9 @@ class ShiftPath(Path):
         start = 0.0 - largest
         missed = rows.error > 0
         critical[~missed] = start  # a zero-width interval covers y_true == y_pred
-        np.maximum(critical, np.nextafter(start, np.inf), out=critical, where=missed)  # and no other
+        np.maximum(
+            critical, np.nextafter(start, np.inf), out=critical, where=missed
+        )  # and no other
         path = cls(rows, critical, start)
         refuse_unresolved(path, '`vary="shift"` needs', largest, largest)
         return path
@@ -427,7 +431,9 @@ class ShiftPath(Path):
         first = np.searchsorted(t, 0.0 - self.active)
         last = np.where(self.error > 0, np.maximum(place, first), first)
         short: Array = self.error * count[first] * (self.error > 0)
-        short += (self.error - self.active) * (count[last] - count[first]) - (moment[last] - moment[first])
+        short += (self.error - self.active) * (count[last] - count[first]) - (
+            moment[last] - moment[first]
+        )
         return short
 
 

@@ -32,7 +32,9 @@ def watched(progress: Progress, label: str) -> Iterator[Tick | None]:
     if progress is None:
         progress = sys.stderr.isatty() and find_spec("rich") is not None
     elif not (callable(progress) or isinstance(progress, bool | np.bool_)):
-        raise TypeError(f"`progress` must be None, True, False or a callable of two integers; got {shown(progress)}.")
+        raise TypeError(
+            f"`progress` must be None, True, False or a callable of two integers; got {shown(progress)}."
+        )
     if callable(progress) or not progress:
         yield progress if callable(progress) else None
         return

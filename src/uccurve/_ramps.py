@@ -62,18 +62,26 @@ class Ramps:
         self._order = order.astype(np.int32) if len(order) < 2**31 else order  # half the memory
         del order
         rises = t[1:] != t[:-1]
-        self._distinct: Indices | slice = slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
+        self._distinct: Indices | slice = (
+            slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
+        )
         self.t = t[self._distinct]
         self.end = int(np.searchsorted(self.t, path.end))
         self._rows, self._total = len(path), path.total
         self._coverable = path.coverable
         self._weight = None if path.weight is None else path.weight[self._coverable]
         uncoverable = np.flatnonzero(np.isinf(path.critical))
-        self._uncoverable_weight = float(np.sum(path.weighted(np.ones(len(uncoverable)), uncoverable)))
-        self._uncoverable_error = float(np.sum(path.weighted(path.error[uncoverable], uncoverable))) / path.total
+        self._uncoverable_weight = float(
+            np.sum(path.weighted(np.ones(len(uncoverable)), uncoverable))
+        )
+        self._uncoverable_error = (
+            float(np.sum(path.weighted(path.error[uncoverable], uncoverable))) / path.total
+        )
         self._width = path.mean_half_width if isinstance(path, ScalePath) else None
         # Over the scale, events after those of the critical t are other bounds that become the nearer ones.
-        self._excess_is_overshoot = path.symmetric or (isinstance(path, ScalePath) and len(groups) == 1)
+        self._excess_is_overshoot = path.symmetric or (
+            isinstance(path, ScalePath) and len(groups) == 1
+        )
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath):
             self._values["bandwidth"] = path.half_width(self.t)
@@ -101,11 +109,15 @@ class Ramps:
         """Return the smallest t up to the last vertex at which the metric reaches `target`, or infinity."""
         values, sign = self.values(name), -1.0 if name in FALLING else 1.0
         if name == "miss_rate" and self._weight is not None:
-            target += sum_error(self._rows)  # a level that only the order of the sums moved is reached
+            target += sum_error(
+                self._rows
+            )  # a level that only the order of the sums moved is reached
         i = int(np.searchsorted(sign * values, sign * target))
         if i in (0, len(values)):
             return np.inf if i else float(self.t[0])
-        if name == "miss_rate" or values[i] == target:  # the vertex itself: interpolation may round to its neighbour
+        if (
+            name == "miss_rate" or values[i] == target
+        ):  # the vertex itself: interpolation may round to its neighbour
             return float(self.t[i])
         (t0, t1), (v0, v1) = self.t[i - 1 : i + 1].tolist(), values[i - 1 : i + 1].tolist()
         return float(max(t0, min(t1, t0 + (target - v0) / (v1 - v0) * (t1 - t0))))
@@ -120,7 +132,10 @@ class Ramps:
 
     def vertices(self, names: Collection[Metric]) -> Indices | slice:
         """Places of the vertices up to the curve's end that these metrics have."""
-        wanted = [i == 0 or not changes.keys().isdisjoint(names) for i, changes in enumerate(self._changes)]
+        wanted = [
+            i == 0 or not changes.keys().isdisjoint(names)
+            for i, changes in enumerate(self._changes)
+        ]
         if all(wanted):
             return slice(self.end + 1)
         flags = np.repeat(wanted, self._lengths)[self._order]
@@ -183,7 +198,9 @@ class Ramps:
         sums = values[:-1] if falls else values[2:]
         rest = self._slope_changes(name, sums)
         if falls:
-            running_integral(sums[::-1], None if rest is None else rest[::-1], t[::-1], divisor=self._total)
+            running_integral(
+                sums[::-1], None if rest is None else rest[::-1], t[::-1], divisor=self._total
+            )
             values += self._uncoverable_error
         else:
             running_integral(sums, rest, t[1:], divisor=self._total)
@@ -191,7 +208,11 @@ class Ramps:
 
     def _at_events(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return values at the vertices, at the start and at each event."""
-        return values if isinstance(self._distinct, slice) else np.repeat(values, np.diff(self._distinct, prepend=-1))
+        return (
+            values
+            if isinstance(self._distinct, slice)
+            else np.repeat(values, np.diff(self._distinct, prepend=-1))
+        )
 
     def _miss_rate(self) -> Array:
         """Share of the weight of all rows that are covered after each event, or never."""

@@ -46,7 +46,9 @@ class Hint:
 
     def written(self, form: Callable[[str, Any], str]) -> str:
         """Return the text with its arguments as `form` writes their names and values."""
-        return self.text.format(**{name: form(name, value) for name, value in self.arguments.items()})
+        return self.text.format(
+            **{name: form(name, value) for name, value in self.arguments.items()}
+        )
 
 
 class Refusal(ValueError):
@@ -62,7 +64,8 @@ class Refusal(ValueError):
 
 
 FLOOR_HINT = Hint(
-    "pass {min_band} (of the mean half-width) or a number in units of y_true to raise such bands", {"min_band": "5%"}
+    "pass {min_band} (of the mean half-width) or a number in units of y_true to raise such bands",
+    {"min_band": "5%"},
 )
 
 
@@ -148,23 +151,31 @@ def floor(min_band: Any, half_width: float) -> float:
     value, share = amount("min_band", min_band, "the mean half-width")
     if share and half_width < 0:
         what = f"the mean half-width, of which it is {min_band}, is {half_width:.4g}"
-        raise Refusal(f"`min_band` must be a number here: {what}.", Hint("pass a number in units of y_true"))
+        raise Refusal(
+            f"`min_band` must be a number here: {what}.", Hint("pass a number in units of y_true")
+        )
     return share * half_width if share else value
 
 
 def choice(name: str, value: Any, options: Sequence[str]) -> None:
     """Refuse a `value` that is not among the `options`, and suggest the nearest one."""
     if not (isinstance(value, str) and value in options):
-        raise ValueError(f"`{name}` must be one of {', '.join(options)}; got {shown(value)}.{nearest(value, options)}")
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(options)}; got {shown(value)}.{nearest(value, options)}"
+        )
 
 
 def axes(value: Any) -> Axes:
     """Return two metric names, first x, then y."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(f"`axes` must be two of {', '.join(METRICS)}, first x, then y; got {shown(value)}.")
+        raise ValueError(
+            f"`axes` must be two of {', '.join(METRICS)}, first x, then y; got {shown(value)}."
+        )
     for name in value:
         if not (isinstance(name, str) and name in METRICS):
-            raise ValueError(f"`axes` must be two of {', '.join(METRICS)}; got {shown(name)}.{nearest(name, METRICS)}")
+            raise ValueError(
+                f"`axes` must be two of {', '.join(METRICS)}; got {shown(name)}.{nearest(name, METRICS)}"
+            )
     return value[0], value[1]
 
 
@@ -184,7 +195,13 @@ def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> f
     except OverflowError:
         found = np.inf
     if not (low <= found <= high and np.isfinite(found)):
-        span = f" from {low:g} to {high:g}" if high < np.inf else f" of at least {low:g}" if low > -np.inf else ""
+        span = (
+            f" from {low:g} to {high:g}"
+            if high < np.inf
+            else f" of at least {low:g}"
+            if low > -np.inf
+            else ""
+        )
         raise ValueError(f"`{name}` must be a finite number{span}; got {shown(value)}.")
     return found
 
@@ -198,7 +215,9 @@ def unit(value: Any) -> float | None:
     except (TypeError, ValueError):
         size = 0.0
     if size <= 0:
-        raise ValueError(f"`unit` must be 'raw', 'std' or a finite number above 0; got {shown(value)}.")
+        raise ValueError(
+            f"`unit` must be 'raw', 'std' or a finite number above 0; got {shown(value)}."
+        )
     return size
 
 
@@ -216,22 +235,32 @@ def span(name: str, value: Any) -> tuple[float, float]:
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"`{name}` must be a range (low, high); got {shown(value)}.") from None
     if not 0 <= low <= high:
-        raise ValueError(f"`{name}` must be a range (low, high) with 0 <= low <= high; got {shown(value)}.")
+        raise ValueError(
+            f"`{name}` must be a range (low, high) with 0 <= low <= high; got {shown(value)}."
+        )
     return low, high
 
 
-def only(what: str, given: Mapping[str, Any], names: Sequence[str] = METRICS) -> tuple[Metric, Any] | None:
+def only(
+    what: str, given: Mapping[str, Any], names: Sequence[str] = METRICS
+) -> tuple[Metric, Any] | None:
     """Return the one name (a metric) whose value is not None; refuse several, and unknown names."""
     named = [(name, value) for name, value in given.items() if value is not None]
     for name, _ in named:
         if name not in names:
-            raise TypeError(f"a {what} is given for one of {', '.join(names)}; got {name!r}.{nearest(name, names)}")
+            raise TypeError(
+                f"a {what} is given for one of {', '.join(names)}; got {name!r}.{nearest(name, names)}"
+            )
     if len(named) > 1:
-        raise ValueError(f"give one {what} only; got {' and '.join(f'`{name}`' for name, _ in named)}.")
+        raise ValueError(
+            f"give one {what} only; got {' and '.join(f'`{name}`' for name, _ in named)}."
+        )
     return named[0] if named else None  # type: ignore[return-value]  # a metric, as checked above
 
 
-def target(given: Mapping[str, Any], *, conformal: bool, confidence: float | None) -> tuple[Metric, Any]:
+def target(
+    given: Mapping[str, Any], *, conformal: bool, confidence: float | None
+) -> tuple[Metric, Any]:
     """Return the one target that is given, as a metric and its value; a coverage is a miss rate, exactly."""
     if given.get("coverage") is not None and given.get("miss_rate") is not None:
         miss_rate_of(given["coverage"], given["miss_rate"])  # refuses both
@@ -268,9 +297,13 @@ def miss_rate_of(coverage: Any = None, miss_rate: Any = None) -> Fraction:
     (Fraction(1, 10), Fraction(1, 20))
     """
     if coverage is not None and miss_rate is not None:
-        raise ValueError("give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1.")
+        raise ValueError(
+            "give `coverage` or `miss_rate`, not both: a coverage of 0.9 is a miss rate of 0.1."
+        )
     return (
-        1 - proportion("coverage", coverage) if miss_rate is None else proportion("miss_rate", miss_rate, "10% is 0.1")
+        1 - proportion("coverage", coverage)
+        if miss_rate is None
+        else proportion("miss_rate", miss_rate, "10% is 0.1")
     )
 
 
@@ -280,9 +313,13 @@ def proportion(name: str, value: Any, hint: str = "90% is 0.9") -> Fraction:
         number(value)
         meant = as_written(value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"`{name}` must be a number between 0 and 1; got {shown(value)}. Hint: {hint}.") from None
+        raise TypeError(
+            f"`{name}` must be a number between 0 and 1; got {shown(value)}. Hint: {hint}."
+        ) from None
     if not 0 < meant < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, both excluded; got {shown(value)}. Hint: {hint}.")
+        raise ValueError(
+            f"`{name}` must lie between 0 and 1, both excluded; got {shown(value)}. Hint: {hint}."
+        )
     return meant
 
 

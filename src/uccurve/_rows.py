@@ -12,7 +12,9 @@ from .intervals import Intervals
 
 Part = slice | Indices
 ALL = slice(None)
-LARGEST_WEIGHT = 60  # power of two beyond which weights are brought to 1, so that no product leaves float64
+LARGEST_WEIGHT = (
+    60  # power of two beyond which weights are brought to 1, so that no product leaves float64
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +122,9 @@ class Source:
         active = select(above, upper, lower)
         return Rows(error, active, lower, upper, above, self._weights())
 
-    def critical(self, rows: Rows, critical_t: Callable[[Array, Array], Array], delivered: float) -> Array:
+    def critical(
+        self, rows: Rows, critical_t: Callable[[Array, Array], Array], delivered: float
+    ) -> Array:
         """Critical t of each row; the bounds decide where rounding made an error equal to its band."""
         critical = critical_t(rows.error, rows.active)
         equal = np.flatnonzero(critical == delivered)

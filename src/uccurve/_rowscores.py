@@ -13,7 +13,9 @@ from ._refusals import Rule
 from ._vocabulary import Array
 
 LEAVE_OUT = "leave such rows out first"
-BLOCK = 2**15  # numbers that are sorted at a time: a block and its copy fit into the cache of a core
+BLOCK = (
+    2**15
+)  # numbers that are sorted at a time: a block and its copy fit into the cache of a core
 
 
 class WISRows(NamedTuple):
@@ -29,13 +31,19 @@ class WISRows(NamedTuple):
         return self.dispersion + self.underprediction + self.overprediction
 
 
-def data_columns(sample_weight: npt.ArrayLike | None, **data: npt.ArrayLike) -> tuple[list[Array], Array | None]:
+def data_columns(
+    sample_weight: npt.ArrayLike | None, **data: npt.ArrayLike
+) -> tuple[list[Array], Array | None]:
     """Columns of one shape, and their weights."""
-    arrays, weight, _ = columns(data, sample_weight, "raise", weight_name="sample_weight", hint=LEAVE_OUT)
+    arrays, weight, _ = columns(
+        data, sample_weight, "raise", weight_name="sample_weight", hint=LEAVE_OUT
+    )
     return arrays, weight
 
 
-def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tuple[Array, Array, Array]:
+def distances(
+    y: Array, lower: Array, upper: Array, name: str = "lower"
+) -> tuple[Array, Array, Array]:
     """Width of each interval, and the distances by which an observation lies below it and above it."""
     with np.errstate(over="ignore"):
         width, below, above = upper - lower, np.maximum(lower - y, 0), np.maximum(y - upper, 0)
@@ -44,7 +52,9 @@ def distances(y: Array, lower: Array, upper: Array, name: str = "lower") -> tupl
     return width, below, above
 
 
-def wis(y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array], alpha: Sequence[float]) -> WISRows:
+def wis(
+    y: Array, median: Array, lower: Sequence[Array], upper: Sequence[Array], alpha: Sequence[float]
+) -> WISRows:
     """Weighted interval score; `lower`, `upper` and `alpha` hold one item per level.
 
     ``alpha / 2`` times the interval score is ``alpha / 2 * width + outside``, so nothing is divided by `alpha`. The
@@ -71,7 +81,9 @@ def crps_of_quantiles(y: Array, quantiles: Array, levels: Array) -> Array:
     edges = np.concatenate([[0.0], (levels[:-1] + levels[1:]) / 2, [1.0]])
     total = np.zeros_like(y)
     with np.errstate(over="ignore", invalid="ignore"):
-        for quantile, level, weight in zip(quantiles, levels.tolist(), np.diff(edges).tolist(), strict=True):
+        for quantile, level, weight in zip(
+            quantiles, levels.tolist(), np.diff(edges).tolist(), strict=True
+        ):
             total += 2 * weight * pinball(y - quantile, level)
     _refuse_overflow(total, y, quantiles)
     return total
@@ -109,11 +121,17 @@ def _refuse_overflow(scores: Array, y: Array, samples: Draws) -> None:
         within_range(scores, samples=np.take_along_axis(samples, farthest, axis=0)[0], y_true=y)
 
 
-def refuse_crossing(names: str, quantiles: Sequence[Array], hint: str = "sort the quantiles of each row first") -> None:
+def refuse_crossing(
+    names: str, quantiles: Sequence[Array], hint: str = "sort the quantiles of each row first"
+) -> None:
     """Refuse rows whose quantiles are not in the order of their levels."""
 
     def first(at: Any) -> str:
-        return next(f"{low[at]!s} > {high[at]!s}" for low, high in pairwise(quantiles) if low[at] > high[at])
+        return next(
+            f"{low[at]!s} > {high[at]!s}" for low, high in pairwise(quantiles) if low[at] > high[at]
+        )
 
     crossing = np.logical_or.reduce([low > high for low, high in pairwise(quantiles)])
-    checks.rows(crossing, Rule(names, "not cross from one level to the next", ("does", "do"), hint), first)
+    checks.rows(
+        crossing, Rule(names, "not cross from one level to the next", ("does", "do"), hint), first
+    )

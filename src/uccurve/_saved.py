@@ -39,7 +39,9 @@ class Ruled:
     """An object of a shape whose fields must also fit each other.
 
     >>> interval = Growing({"low": NUMBER, "high": NUMBER})
-    >>> ruled = Ruled(interval, "`low` must not exceed `high`", lambda fields: fields["low"] <= fields["high"])
+    >>> ruled = Ruled(
+    ...     interval, "`low` must not exceed `high`", lambda fields: fields["low"] <= fields["high"]
+    ... )
     >>> parsed('{"low": 2, "high": 1}', ruled)
     Traceback (most recent call last):
     ValueError: `low` must not exceed `high`
@@ -76,7 +78,9 @@ NUMBER = Kind("a finite number", lambda value: type(value) in (int, float) and a
 SIZE = Kind("a finite number of at least 0", lambda value: NUMBER.holds(value) and value >= 0)
 POSITIVE = Kind("a finite number above 0", lambda value: NUMBER.holds(value) and value > 0)
 SHARE = Kind("a number from 0 to 1", lambda value: NUMBER.holds(value) and 0 <= value <= 1)
-PROPORTION = Kind("a number between 0 and 1, both excluded", lambda value: NUMBER.holds(value) and 0 < value < 1)
+PROPORTION = Kind(
+    "a number between 0 and 1, both excluded", lambda value: NUMBER.holds(value) and 0 < value < 1
+)
 
 
 def exactly(expected: object) -> Kind:
@@ -236,7 +240,9 @@ def _loaded(text: str | bytes) -> Any:
     if len(text) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST >> 20} MB")
     try:
-        data = json.loads(text, parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=_no_repeats)
+        data = json.loads(
+            text, parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=_no_repeats
+        )
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error}") from None
     except UnicodeDecodeError:

@@ -69,7 +69,9 @@ def shipped_score(path: Path, alpha: Fraction) -> float:
     return score_at(path, conformal_t(path, alpha), float(alpha))
 
 
-def decomposition(path: Path, ramps: Ramps, intervals: Intervals, alpha: Fraction, unit: float = 1.0) -> Decomposition:
+def decomposition(
+    path: Path, ramps: Ramps, intervals: Intervals, alpha: Fraction, unit: float = 1.0
+) -> Decomposition:
     """What makes up the interval score as delivered, in the caller's `unit`.
 
     Where no t ships, the scores as shipped are infinite and what follows from them infinite or nan.

@@ -47,10 +47,14 @@ def unpacked(content: bytes, *, name: str, limit: int | None = None) -> bytes:
         for piece in _pieces(content):
             size += len(piece)
             if size > most:
-                raise ValueError(f"{name} would unpack to more than {most:,} bytes, so it is refused.")
+                raise ValueError(
+                    f"{name} would unpack to more than {most:,} bytes, so it is refused."
+                )
         return b"".join(_pieces(content))
     except EOFError as error:
-        raise ValueError(f"{name} is packed but cannot be unpacked: {str(error).rstrip('.')}.") from None
+        raise ValueError(
+            f"{name} is packed but cannot be unpacked: {str(error).rstrip('.')}."
+        ) from None
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:
@@ -60,13 +64,17 @@ def _pieces(content: bytes) -> Iterator[bytes]:
         try:
             import zstandard
         except ImportError:
-            raise ImportError('Zstandard files need zstandard: pip install "uccurve[cli]"') from None
+            raise ImportError(
+                'Zstandard files need zstandard: pip install "uccurve[cli]"'
+            ) from None
         begin = zstandard.ZstdDecompressor().decompressobj
     frame = begin()
     try:
         for part in blocks(len(content), FEW):
             packed = content[part]
-            while packed := packed.lstrip(b"\0") if frame.eof else packed:  # zeros may follow the end of gzip
+            while (
+                packed := packed.lstrip(b"\0") if frame.eof else packed
+            ):  # zeros may follow the end of gzip
                 frame = begin() if frame.eof else frame
                 yield frame.decompress(packed)
                 packed = frame.unused_data

@@ -167,7 +167,9 @@ class Line(NamedTuple):
         points = curve.points(axes=names, unit=unit)
         t: Array = getattr(points, "scale" if points.shift is None else "shift")
         rising = slice(None, None, -1 if falling else 1)
-        return cls(np.maximum.accumulate(points.x[rising]), points.y[rising], names, t[rising], curve, unit)
+        return cls(
+            np.maximum.accumulate(points.x[rising]), points.y[rising], names, t[rising], curve, unit
+        )
 
     @property
     def open(self) -> bool:
@@ -177,7 +179,9 @@ class Line(NamedTuple):
     def at(self, level: Any) -> Any:
         """Return the value at each level, the one just above where it jumps; infinite where nothing reaches it."""
         vertex = np.searchsorted(self.level, level, side="right") - 1
-        if "miss_rate" in self.names:  # a miss rate is kept by the t that reached it until the next lower one is
+        if (
+            "miss_rate" in self.names
+        ):  # a miss rate is kept by the t that reached it until the next lower one is
             place = vertex + (self.names[1] == "miss_rate")
             value = self.value[np.clip(place, 0, len(self.value) - 1)]
         else:
@@ -195,10 +199,16 @@ class Line(NamedTuple):
             return point.shift if self.curve.vary == "shift" else point.scale
         widest_first = slice(None, None, 1 if self.names[0] in FALLING else -1)
         found = []
-        for name, values, wanted in zip(self.names, (self.level, self.value), (level, value), strict=True):
+        for name, values, wanted in zip(
+            self.names, (self.level, self.value), (level, value), strict=True
+        ):
             if name != "miss_rate":
                 sign = 1 if name in FALLING else -1
-                found.append(float(np.interp(sign * wanted, sign * values[widest_first], self.t[widest_first])))
+                found.append(
+                    float(
+                        np.interp(sign * wanted, sign * values[widest_first], self.t[widest_first])
+                    )
+                )
         return max(found)  # where one of the two stays the same for a while, the other one tells
 
 
@@ -218,18 +228,26 @@ class Pair:
         self.lines = one, two
         levels = (line.level[np.isfinite(line.level)] for line in self.lines)
         (first, last), (begin, end) = ((float(level[0]), float(level[-1])) for level in levels)
-        self.low, self.high = (min(first, begin), max(last, end)) if one.open else (max(first, begin), min(last, end))
+        self.low, self.high = (
+            (min(first, begin), max(last, end)) if one.open else (max(first, begin), min(last, end))
+        )
         self.both_whole = one.open or np.allclose((first, last), (begin, end), rtol=TIE, atol=0)
         edges = np.linspace(self.low, self.high, CELLS + 1)
         self._middle = edges[1:] / 2 + edges[:-1] / 2
-        self._slack = TIE * max(float(line.value.max(initial=0, where=np.isfinite(line.value))) for line in self.lines)
+        self._slack = TIE * max(
+            float(line.value.max(initial=0, where=np.isfinite(line.value))) for line in self.lines
+        )
         smaller = np.minimum(one.at(self._middle), two.at(self._middle))
         reached = smaller[np.isfinite(smaller)]
         self._usual = float(np.median(reached)) if len(reached) else 0.0
         self.difference = self._relative(self._middle, self._slack)
         signs = _leaders(self.difference)
         ends = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist(), CELLS]
-        self._groups = [(signs[start], start, stop) for start, stop in pairwise(ends)] if self.low < self.high else []
+        self._groups = (
+            [(signs[start], start, stop) for start, stop in pairwise(ends)]
+            if self.low < self.high
+            else []
+        )
 
     def leads(self) -> list[Lead]:
         """Return who leads where, by rising level."""
@@ -246,13 +264,17 @@ class Pair:
 
     def value(self, level: float) -> float:
         """Return the smallest value that both curves have at a level, between what they have just below and above."""
-        return float(max(min(line.at(nextafter(level, -inf)), line.at(level)) for line in self.lines))
+        return float(
+            max(min(line.at(nextafter(level, -inf)), line.at(level)) for line in self.lines)
+        )
 
     def _end(self, one: Group, two: Group) -> float:
         """Return where a group ends: at a crossing where both curves lead, else where a difference is negligible."""
         leader, begins = two[0] or one[0], two[0] != 0
         least, slack = (0.0, 0.0) if one[0] and two[0] else (NEGLIGIBLE, self._slack)
-        first = two[1] + int(np.argmax((leader * self.difference[two[1] : two[2]] > least) == begins))
+        first = two[1] + int(
+            np.argmax((leader * self.difference[two[1] : two[2]] > least) == begins)
+        )
         low, high = float(self._middle[one[2] - 1]), float(self._middle[first])
         while low < (middle := low / 2 + high / 2) < high:
             leads = leader * self._relative(np.array([middle]), slack)[0] > least
@@ -266,7 +288,9 @@ class Pair:
         """
         one, two = (line.at(level) for line in self.lines)
         with np.errstate(divide="ignore", invalid="ignore"):
-            difference = np.where(np.abs(one - two) > slack, one - two, 0.0)  # 0 also where neither is finite
+            difference = np.where(
+                np.abs(one - two) > slack, one - two, 0.0
+            )  # 0 also where neither is finite
             relative = difference / np.maximum(np.maximum(one, two), self._usual)
         return np.where(np.isfinite(relative), relative, np.sign(difference))
 
@@ -279,8 +303,13 @@ def _leaders(difference: Array) -> list[int]:
     best, before = [0.0, 0.0, 0.0], []
     for lead in difference.tolist():
         most = max(best)
-        before.append([i if value >= most - CHANGE else best.index(most) for i, value in enumerate(best)])
-        best = [max(value, most - CHANGE) + gain for value, gain in zip(best, (-lead, NEGLIGIBLE, lead), strict=True)]
+        before.append(
+            [i if value >= most - CHANGE else best.index(most) for i, value in enumerate(best)]
+        )
+        best = [
+            max(value, most - CHANGE) + gain
+            for value, gain in zip(best, (-lead, NEGLIGIBLE, lead), strict=True)
+        ]
     state = best.index(max(best))
     signs = [state - 1]
     for came_from in before[:0:-1]:
@@ -292,7 +321,10 @@ def _leaders(difference: Array) -> list[int]:
 def crossings_of_lines(one: Line, two: Line, *, axes: Axes, names: tuple[str, str]) -> Crossings:
     """Crossings of two curves of the same rows whose vertices are in order already."""
     pair = Pair(one, two)
-    leads, order = pair.leads(), slice(None, None, -1 if one.names[0] in FALLING else 1)  # as the bands widen
+    leads, order = (
+        pair.leads(),
+        slice(None, None, -1 if one.names[0] in FALLING else 1),
+    )  # as the bands widen
 
     def xy(level: float) -> tuple[float, float]:
         place = level, pair.value(level)
@@ -336,14 +368,20 @@ def _verdict(pair: Pair, leads: Sequence[Lead], names: tuple[str, str]) -> str:
     if len(leading) > MANY:
         shares = _share(leads, -1), _share(leads, 1)
         first = 1 if shares[1] > shares[0] else -1
-        mine, theirs = (f" over {shares[sign > 0]:.1%}" if shares[sign > 0] else "" for sign in (first, -first))
+        mine, theirs = (
+            f" over {shares[sign > 0]:.1%}" if shares[sign > 0] else "" for sign in (first, -first)
+        )
         where = f"{mine} of the {level} range"
     else:
         first = leading[0].sign
         mine, theirs = _ranges(leads, first), _ranges(leads, -first)
-        every = "every" if all(lead.every for lead in leading if lead.sign == first) else "almost every"
+        every = (
+            "every" if all(lead.every for lead in leading if lead.sign == first) else "almost every"
+        )
         where = f" at {every} {level}{mine}"
-    text = f"{names[first > 0]} {verb}{where}{both}{f', {names[first < 0]}{theirs}' if theirs else ''}"
+    text = (
+        f"{names[first > 0]} {verb}{where}{both}{f', {names[first < 0]}{theirs}' if theirs else ''}"
+    )
     return text if len(leading) == len(leads) else f"{text}; practically equal elsewhere"
 
 
@@ -351,7 +389,9 @@ def _ranges(leads: Sequence[Lead], sign: int) -> str:
     """Return the levels at which one model leads; nothing where it does at all of them."""
     texts = []
     for lead in leads if len(leads) > 1 else ():
-        low, high = (f"{float(f'{level:.3g}'):,.9g}" for level in (lead.low, lead.high))  # no exponent below a billion
+        low, high = (
+            f"{float(f'{level:.3g}'):,.9g}" for level in (lead.low, lead.high)
+        )  # no exponent below a billion
         if lead.sign == sign:
             inner = f"above {low}" if lead is leads[-1] else f"from {low} to {high}"
             texts.append(f"below {high}" if lead is leads[0] else inner)

@@ -12,13 +12,41 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _refusals as checks
-from ._areas import closed_area, closed_axes, integral, piece, rounding_of_area, row_shares, t_reaching
+from ._areas import (
+    closed_area,
+    closed_axes,
+    integral,
+    piece,
+    rounding_of_area,
+    row_shares,
+    t_reaching,
+)
 from ._distributions import conformal_rank
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps
-from ._scoring import ROUNDING, conformal_t, decomposition, penalised, rows_carrying, saved_share, shipped_score
-from ._vocabulary import FALLING, HEADLINE, METRICS, SUMMARY, Array, Axes, Metric, Range, Target, Unit, Vary
+from ._scoring import (
+    ROUNDING,
+    conformal_t,
+    decomposition,
+    penalised,
+    rows_carrying,
+    saved_share,
+    shipped_score,
+)
+from ._vocabulary import (
+    FALLING,
+    HEADLINE,
+    METRICS,
+    SUMMARY,
+    Array,
+    Axes,
+    Metric,
+    Range,
+    Target,
+    Unit,
+    Vary,
+)
 from .intervals import Intervals, standard_deviation
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 
@@ -95,7 +123,11 @@ class UCC:
         >>> curve = UCC.from_levels({0.5: inner, 0.9: outer})
         >>> curve
         UCC(3 rows, 2 levels 0.5 to 0.9, miss_rate 0.6667 to 0.3333)
-        >>> curve.at(level=0.5).bandwidth, round(curve.at(level=0.7).bandwidth, 3), curve.at(1.0).level
+        >>> (
+        ...     curve.at(level=0.5).bandwidth,
+        ...     round(curve.at(level=0.7).bandwidth, 3),
+        ...     curve.at(1.0).level,
+        ... )
         (1.0, 1.667, 0.9)
         """
         names, intervals = zip(*checked_levels(levels), strict=True)
@@ -103,7 +135,9 @@ class UCC:
         vars(self).update(vary="levels", levels=names, _levels=intervals)
         return self
 
-    def at(self, value: float | None = None, *, level: float | None = None, unit: Unit = "raw") -> OperatingPoint:
+    def at(
+        self, value: float | None = None, *, level: float | None = None, unit: Unit = "raw"
+    ) -> OperatingPoint:
         """Return the operating point at one scale (or shift); the model as delivered is scale 1, shift 0. O(n).
 
         A curve of several levels also takes a `level`: exactly as delivered where it is one of them.
@@ -112,7 +146,12 @@ class UCC:
         return self.point_at(path, self._asked(value, level), unit)
 
     def find(
-        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
+        self,
+        *,
+        conformal: bool = False,
+        confidence: float | None = None,
+        unit: Unit = "raw",
+        **targets: Target,
     ) -> OperatingPoint:
         """Return the operating point at the smallest scale (or shift) that reaches one target.
 
@@ -132,21 +171,29 @@ class UCC:
         Examples
         --------
         >>> c = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1]))
-        >>> c.find(miss_rate=0.5).scale, c.find(coverage=0.5, conformal=True).scale, c.find(bandwidth=3).scale
+        >>> (
+        ...     c.find(miss_rate=0.5).scale,
+        ...     c.find(coverage=0.5, conformal=True).scale,
+        ...     c.find(bandwidth=3).scale,
+        ... )
         (2.0, 2.0, 3.0)
         """
         name, target = checks.target(targets, conformal=conformal, confidence=confidence)
         path, how = self.path(), ""
         if conformal:
             if not path.equally_weighted:
-                raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
+                raise ValueError(
+                    "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
+                )
             rank = conformal_rank(len(path), checks.as_written(target), confidence)
             t, how = path.critical_of_rank(rank), f" with conformal rank {rank} of {len(path)}"
         elif name == "miss_rate" and path.equally_weighted:
             t = path.critical_of_rank(rank_leaving(len(path), target))
         else:
             size = self._sizes(unit)[name]
-            t = t_reaching(self.ramps(path), path, name, float(target) / size, beyond_the_curve=True)
+            t = t_reaching(
+                self.ramps(path), path, name, float(target) / size, beyond_the_curve=True
+            )
         if np.isinf(t):
             raise ValueError(self._out_of_reach(path, name, f"{float(target):g}{how}", unit))
         return self.point_at(path, t, unit)
@@ -158,20 +205,26 @@ class UCC:
 
         Examples
         --------
-        >>> p = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).points()
+        >>> p = UCC(
+        ...     Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+        ... ).points()
         >>> p.x.tolist(), p.y.round(3).tolist(), p.scale.tolist()
         ([0.0, 2.0, 4.0], [1.0, 0.333, 0.0], [0.0, 1.0, 2.0])
         """
         axes = checks.axes(axes)
         columns = self._columns(axes, unit)
-        return CurvePoints(axes, columns[axes[0]], columns[axes[1]], columns.get("scale"), columns.get("shift"))
+        return CurvePoints(
+            axes, columns[axes[0]], columns[axes[1]], columns.get("scale"), columns.get("shift")
+        )
 
     def table(self, *, unit: Unit = "raw") -> dict[str, Array]:
         """Scale (or shift) and all five metrics at every vertex, in columns ready for a data frame.
 
         Examples
         --------
-        >>> table = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).table()
+        >>> table = UCC(
+        ...     Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+        ... ).table()
         >>> list(table), table["overshoot"].round(4).tolist()
         (['scale', 'bandwidth', 'miss_rate', 'excess', 'deficit', 'overshoot'], [0.0, 0.0, 1.6667])
         """
@@ -186,7 +239,11 @@ class UCC:
         Examples
         --------
         >>> c = UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
-        >>> c.area(axes=("bandwidth", "deficit")), c.area(bandwidth=(0, 1)), c.area(miss_rate=(0, 0.5))
+        >>> (
+        ...     c.area(axes=("bandwidth", "deficit")),
+        ...     c.area(bandwidth=(0, 1)),
+        ...     c.area(miss_rate=(0, 0.5)),
+        ... )
         (3.0, 1.0, 0.6666666666666666)
         """
         axes = checks.axes(axes)
@@ -217,12 +274,16 @@ class UCC:
         given, other = checks.only("range", part), self._reference(reference)
         mine, _, sizes = self._area(axes, given, unit)
         if not isinstance(other, UCC):
-            return saved_share(other.area(axes=axes, unit=unit, **part), mine * sizes[axes[0]] * sizes[axes[1]])
+            return saved_share(
+                other.area(axes=axes, unit=unit, **part), mine * sizes[axes[0]] * sizes[axes[1]]
+            )
         theirs, path, other_sizes = other._area(axes, given, unit)
         mine *= (sizes[axes[0]] / other_sizes[axes[0]]) * (sizes[axes[1]] / other_sizes[axes[1]])
         return saved_share(theirs, mine, rounding_of_area(path, axes))
 
-    def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> float:
+    def cost(
+        self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw"
+    ) -> float:
         """Return ``c * x + (1 - c) * y`` at one scale (or shift), by default as delivered. O(n).
 
         Examples
@@ -251,7 +312,9 @@ class UCC:
         point = self.point_at(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
 
-    def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> float:
+    def interval_score(
+        self, *, coverage: float, at: float | None = None, unit: Unit = "raw"
+    ) -> float:
         """Interval score at a coverage, ``2 * bandwidth + (2 / alpha) * deficit`` with alpha = 1 - coverage. O(n).
 
         By default of the intervals as delivered: scale 1, shift 0, or a levels model's own interval of that level.
@@ -259,7 +322,9 @@ class UCC:
 
         Examples
         --------
-        >>> UCC(Intervals.from_bands([1, 5], y_pred=[0, 0], lower_band=[2, 4])).interval_score(coverage=0.5)
+        >>> UCC(Intervals.from_bands([1, 5], y_pred=[0, 0], lower_band=[2, 4])).interval_score(
+        ...     coverage=0.5
+        ... )
         8.0
         """
         alpha = checks.miss_rate_of(coverage)
@@ -299,13 +364,17 @@ class UCC:
 
         Examples
         --------
-        >>> UCC(Intervals.from_bands([1, 2], y_pred=[0, 0], lower_band=[1, 1])).potential_crps()  # E[max(r, r')] / 2
+        >>> UCC(
+        ...     Intervals.from_bands([1, 2], y_pred=[0, 0], lower_band=[1, 1])
+        ... ).potential_crps()  # E[max(r, r')] / 2
         0.875
         """
         path = self.path()
         return self.ramps(path).potential_crps() * self._sizes(unit)["bandwidth"]
 
-    def skill(self, *, coverage: float | None = None, reference: Intervals | Curve | None = None) -> float:
+    def skill(
+        self, *, coverage: float | None = None, reference: Intervals | Curve | None = None
+    ) -> float:
         """Share of the reference's score that these intervals save; by default of the constant band's.
 
         With a `coverage` it compares interval scores as shipped, each at its own conformal factor; without one
@@ -332,7 +401,9 @@ class UCC:
         if reference is None:
             theirs = shipped_score(path.constant(), alpha)
             return 0.0 if abs(theirs - mine) <= ROUNDING * theirs else saved_share(theirs, mine)
-        return saved_share(self._reference(reference).decompose(coverage=float(1 - alpha)).shipped, mine)
+        return saved_share(
+            self._reference(reference).decompose(coverage=float(1 - alpha)).shipped, mine
+        )
 
     def _shipped_t(self, path: Path, alpha: Fraction) -> float:
         """Return the scale (or shift) that ships; refuse too few rows, and a coverage that none reaches."""
@@ -350,7 +421,9 @@ class UCC:
         --------
         >>> inner = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1])
         >>> outer = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[2, 3, 2])
-        >>> UCC.from_levels({0.5: inner, 0.9: outer}).intervals_at(level=0.7).lower_band.round(3).tolist()
+        >>> UCC.from_levels({0.5: inner, 0.9: outer}).intervals_at(level=0.7).lower_band.round(
+        ...     3
+        ... ).tolist()
         [1.5, 2.0, 1.5]
         """
         scale = self._asked(value, level)
@@ -367,7 +440,9 @@ class UCC:
         below = above = inner.lower_band + share * (outer.lower_band - inner.lower_band)
         if not (inner.symmetric and outer.symmetric):
             above = inner.upper_band + share * (outer.upper_band - inner.upper_band)
-        return Intervals._from_checked(outer.y_true, outer.y_pred, below, above, weight=outer._weight)
+        return Intervals._from_checked(
+            outer.y_true, outer.y_pred, below, above, weight=outer._weight
+        )
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -376,13 +451,17 @@ class UCC:
 
         Examples
         --------
-        >>> UCC(Intervals.from_bands([1, 1, 1, 9], y_pred=[0] * 4, lower_band=[1, 1, 1, 0.01])).concentration()
+        >>> UCC(
+        ...     Intervals.from_bands([1, 1, 1, 9], y_pred=[0] * 4, lower_band=[1, 1, 1, 0.01])
+        ... ).concentration()
         1
         """
         axes, share = checks.axes(axes), checks.real("share", share, 0, 1)
         other, falling = axes if axes[1] in FALLING else axes[::-1]
         if falling not in FALLING:
-            raise ValueError(f"`axes` must include miss_rate or deficit, which belong to single rows; got {axes!r}.")
+            raise ValueError(
+                f"`axes` must include miss_rate or deficit, which belong to single rows; got {axes!r}."
+            )
         path = self.path()
         return rows_carrying(share, row_shares(self.ramps(path), path, falling, other))
 
@@ -405,7 +484,9 @@ class UCC:
             words = f"{checks.counted(len(self.levels), 'level')} {self.levels[0]:g} to {self.levels[-1]:g}"
         elif first == np.inf:
             return f"UCC({rows}, no {self.vary} covers any)"
-        miss = " to ".join(f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last))
+        miss = " to ".join(
+            f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last)
+        )
         return f"UCC({rows}, {words}, miss_rate {miss})"
 
     def _repr_html_(self) -> str:
@@ -451,7 +532,11 @@ class UCC:
         """Rows of this curve; made anew each time, because keeping them would double the memory of a table."""
         if self.vary == "scale":
             return ScalePath.of(self.intervals)
-        return ShiftPath.of(self.intervals) if self.vary == "shift" else LevelsPath.of(self._levels, self._knots())
+        return (
+            ShiftPath.of(self.intervals)
+            if self.vary == "shift"
+            else LevelsPath.of(self._levels, self._knots())
+        )
 
     def ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
@@ -492,9 +577,15 @@ class UCC:
         if isinstance(reference, Intervals):
             reference = UCC(reference, vary=self._t_name)
         if not isinstance(reference, Curve):
-            raise TypeError(f"`reference` must be Intervals or a curve; got {type(reference).__name__}.")
-        if isinstance(reference, UCC) and not np.array_equal(reference.intervals.y_true, self.intervals.y_true):
-            raise ValueError("`reference` must have the same y_true: a gain compares intervals of the same rows.")
+            raise TypeError(
+                f"`reference` must be Intervals or a curve; got {type(reference).__name__}."
+            )
+        if isinstance(reference, UCC) and not np.array_equal(
+            reference.intervals.y_true, self.intervals.y_true
+        ):
+            raise ValueError(
+                "`reference` must have the same y_true: a gain compares intervals of the same rows."
+            )
         return reference
 
     def unit_size(self, unit: Unit) -> float:
@@ -539,7 +630,9 @@ def rank_leaving(n: int, share: float | Fraction) -> int:
     (7, 2, 3000000)
     """
     missed = floor(n * checks.as_written(share))
-    return n - missed - ((missed + 1) / n == share)  # the share itself was divided out of these counts
+    return (
+        n - missed - ((missed + 1) / n == share)
+    )  # the share itself was divided out of these counts
 
 
 @np.errstate(over="ignore")

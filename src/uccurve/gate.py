@@ -46,7 +46,9 @@ class SavedScore:
     spread: Spread
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], *, coverage: float | Fraction, name: str | None = None) -> Self:
+    def of(
+        cls, data: Mapping[str, Any], *, coverage: float | Fraction, name: str | None = None
+    ) -> Self:
         """Score of a model in a saved assessment (`Assessment.to_dict`, or what its JSON holds).
 
         Every number that the gate will rest on must be finite and fit the others, or the assessment is refused.
@@ -55,10 +57,14 @@ class SavedScore:
         if not isinstance(models, Mapping) or not models:
             raise ValueError("the saved assessment holds no models.")
         if name is None and len(models) > 1:
-            raise ValueError(f"the saved assessment has several models ({', '.join(models)}): which is the baseline?")
+            raise ValueError(
+                f"the saved assessment has several models ({', '.join(models)}): which is the baseline?"
+            )
         name = next(iter(models)) if name is None else name
         if name not in models:
-            raise ValueError(f"no model {name!r} is in the saved assessment.{checks.nearest(name, list(models))}")
+            raise ValueError(
+                f"no model {name!r} is in the saved assessment.{checks.nearest(name, list(models))}"
+            )
         settings = data.get("settings")
         check(settings, ASKED, "settings")
         if not isinstance(settings, Mapping):
@@ -66,17 +72,28 @@ class SavedScore:
         _refuse_other_question(settings, coverage)
         row = models[name]
         if isinstance(row, Mapping) and _has_no_interval(row):
-            raise ValueError(f"the saved assessment does not know how sure the score of {name!r} is: too few rows.")
+            raise ValueError(
+                f"the saved assessment does not know how sure the score of {name!r} is: too few rows."
+            )
         check(row, BASELINE, f"models.{name}")
         score = row["delivered_score"]
-        if not 0 <= score["low"] <= score["high"] or not score["low"] <= 2 * score["value"] + score["high"]:
-            raise ValueError(f"the saved score of {name!r} must lie within its confidence interval.")
+        if (
+            not 0 <= score["low"] <= score["high"]
+            or not score["low"] <= 2 * score["value"] + score["high"]
+        ):
+            raise ValueError(
+                f"the saved score of {name!r} must lie within its confidence interval."
+            )
         return cls(str(name), float(score["value"]), _spread_of_interval(score, row, settings))
 
 
 def _has_no_interval(row: Mapping[str, Any]) -> bool:
     score = row.get("delivered_score")
-    return isinstance(score, Mapping) and None in (score.get("value"), score.get("low"), score.get("high"))
+    return isinstance(score, Mapping) and None in (
+        score.get("value"),
+        score.get("low"),
+        score.get("high"),
+    )
 
 
 def _refuse_other_question(settings: Mapping[str, Any], coverage: float | Fraction) -> None:
@@ -88,10 +105,14 @@ def _refuse_other_question(settings: Mapping[str, Any], coverage: float | Fracti
             "Hint: assess the baseline at the same coverage."
         )
     if settings.get("unit", "raw") != "raw":
-        raise ValueError("the saved assessment must be in units of y. Hint: assess the baseline without a unit.")
+        raise ValueError(
+            "the saved assessment must be in units of y. Hint: assess the baseline without a unit."
+        )
 
 
-def _spread_of_interval(score: Mapping[str, float], row: Mapping[str, Any], settings: Mapping[str, Any]) -> Spread:
+def _spread_of_interval(
+    score: Mapping[str, float], row: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Spread:
     """Return the standard error that the interval of a score was made from."""
     degrees = float(row["degrees"])
     if degrees < 1 or not score["low"] > 0:
@@ -189,7 +210,10 @@ class Gate:
 
     def to_markdown(self) -> str:
         """Return the same for a comment on a pull request; names cannot become markup, and mention nobody."""
-        rows = [f"| {row.outcome} | {_escaped(row.name)} | {_escaped(row.facts)} |" for row in self._rows()]
+        rows = [
+            f"| {row.outcome} | {_escaped(row.name)} | {_escaped(row.facts)} |"
+            for row in self._rows()
+        ]
         notes = [f"- {_escaped(note)}." for note in self.notes]
         head = [f"### {_escaped(self.headline)}", "", "| | check | |", "|---|---|---|"]
         gap = [""] if notes else []
@@ -211,7 +235,9 @@ class Gate:
 
     def _line(self, item: Check) -> "GateLine":
         sure = f"adjusted {p(item.pvalue_holm)}" if item.is_tested else "not tested"
-        name = item.statistic if item.segment is None else f"{item.statistic}, {short(item.segment)}"
+        name = (
+            item.statistic if item.segment is None else f"{item.statistic}, {short(item.segment)}"
+        )
         outcome = "FAIL" if not item.passed else "ok" if item.is_tested else "-"
         if item.statistic == "coverage":
             low = item.difference.low + item.reference
@@ -287,7 +313,9 @@ def gate(
     Examples
     --------
     >>> y, zero = [1.0, -2.0, 0.5, 1.5, -0.7, 0.2, -1.1, 2.2] * 5, [0.0] * 40
-    >>> old, new = (Intervals.from_bounds(y, zero, [-width] * 40, [width] * 40) for width in (2.0, 0.4))
+    >>> old, new = (
+    ...     Intervals.from_bounds(y, zero, [-width] * 40, [width] * 40) for width in (2.0, 0.4)
+    ... )
     >>> print(gate(old, new, coverage=0.8))
     Gate failed: 2 of 2 checks, all tested.
     FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001
@@ -309,7 +337,11 @@ def gate(
     parts = segment_rows(by, blocks, bins)
     promised = Promised.of(settings.shown_coverage, settings.tolerance)
     coverage_check = _overall_coverage(new, promised, allow_unclear=allow_unclear)
-    whole = _judged([coverage_check, _score_check(new, saved or sources[names[0]], allowed)], level, halved=bool(parts))
+    whole = _judged(
+        [coverage_check, _score_check(new, saved or sources[names[0]], allowed)],
+        level,
+        halved=bool(parts),
+    )
     of_segments = _judged([_coverage_check(new, part) for part in parts], level, halved=True)
     found = (*whole, *of_segments)
     passed = all(item.passed for item in found)
@@ -361,14 +393,18 @@ def _coverage_check(source: RowsSource, part: SegmentRows | None = None) -> Chec
     promised = float(1 - source.alpha)
     level = source.settings.confidence_level
     estimate = coverage_estimate(covered, path.weight, blocks, level)
-    difference = Estimate(estimate.value - promised, estimate.low - promised, estimate.high - promised)
+    difference = Estimate(
+        estimate.value - promised, estimate.low - promised, estimate.high - promised
+    )
     pvalue = coverage_tail(covered, path.weight, blocks, level, promised=1 - source.alpha)
     if blocks.count < 2:
         pvalue = nan
     return Check("coverage", segment, len(path), estimate.value, promised, difference, pvalue)
 
 
-def _score_check(source: RowsSource, baseline: RowsSource | SavedScore, margin: tuple[float, float]) -> Check:
+def _score_check(
+    source: RowsSource, baseline: RowsSource | SavedScore, margin: tuple[float, float]
+) -> Check:
     """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
     path = source.path
     own = path.score_rows(path.delivered, float(source.alpha))
@@ -390,7 +426,13 @@ def _score_check(source: RowsSource, baseline: RowsSource | SavedScore, margin: 
     reach = reach_of(spread, source.settings.confidence_level)
     difference = value - reference
     return Check(
-        "score", None, len(own), value, reference, Estimate(difference, difference - reach, difference + reach), pvalue
+        "score",
+        None,
+        len(own),
+        value,
+        reference,
+        Estimate(difference, difference - reach, difference + reach),
+        pvalue,
     )
 
 
@@ -417,7 +459,11 @@ def _notes(found: Sequence[Check], saved: SavedScore | None) -> Iterator[str]:
         yield "too little is known of the coverage to say that the promise is kept; allow_unclear passes such intervals"
     untested = [item.segment for item in found if not item.is_tested and item.segment is not None]
     if untested:
-        what = "segment is a single block" if len(untested) == 1 else "segments are a single block each"
+        what = (
+            "segment is a single block"
+            if len(untested) == 1
+            else "segments are a single block each"
+        )
         yield f"{len(untested)} {what} and could not be tested, first {short(untested[0])}"
     if any(item.statistic == "score" and not item.is_tested for item in found):
         yield "the score could not be tested: fewer than two units have a miss"

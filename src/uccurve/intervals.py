@@ -69,13 +69,17 @@ class Intervals:
     _weight: Array | None
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError("build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples or from_frame.")
+        raise TypeError(
+            "build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples or from_frame."
+        )
 
     @classmethod
     def _of(cls, weight: Array | None, raised: int = 0, dropped: int = 0, **columns: Array) -> Self:
         """Intervals from checked columns, which are frozen; without an `upper_band` they are symmetric."""
         self = object.__new__(cls)
-        for name, array in ({"upper_band": columns["lower_band"], "_weight": weight} | columns).items():
+        for name, array in (
+            {"upper_band": columns["lower_band"], "_weight": weight} | columns
+        ).items():
             if array is not None:
                 array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -111,7 +115,9 @@ class Intervals:
 
         Examples
         --------
-        >>> iv = Intervals.from_bounds([1, 2], y_pred=[1, 5], lower=[0, 1], upper=[2, 4], min_band=0.5)
+        >>> iv = Intervals.from_bounds(
+        ...     [1, 2], y_pred=[1, 5], lower=[0, 1], upper=[2, 4], min_band=0.5
+        ... )
         >>> iv.upper_band.tolist(), iv.upper.tolist(), iv.raised
         ([1.0, 0.5], [2.0, 5.5], 1)
         """
@@ -126,7 +132,9 @@ class Intervals:
         raised = 0
         if min_band is None:
             outside = (below < 0) | (above < 0)
-            checks.rows(outside, arrays.CONTAINED, lambda at: f"{p[at]!s} outside [{lo[at]!s}, {up[at]!s}]")
+            checks.rows(
+                outside, arrays.CONTAINED, lambda at: f"{p[at]!s} outside [{lo[at]!s}, {up[at]!s}]"
+            )
         else:
             minimum = checks.floor(min_band, mean_half_width(below, above, w))
             for side, bound, band in ((-1, lo, below), (1, up, above)):
@@ -135,7 +143,17 @@ class Intervals:
                 bound[small] = _bounds(side, y[small], p[small], band[small])
                 arrays.kept_in_range("min_band", bound)
                 raised += int(np.count_nonzero(small))
-        return cls._of(w, raised, dropped, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
+        return cls._of(
+            w,
+            raised,
+            dropped,
+            y_true=y,
+            y_pred=p,
+            lower=lo,
+            upper=up,
+            lower_band=below,
+            upper_band=above,
+        )
 
     @classmethod
     def from_bands(
@@ -152,7 +170,9 @@ class Intervals:
 
         Examples
         --------
-        >>> Intervals.from_bands([1, 2], y_pred=[1, 5], lower_band=[1, 2], upper_band=[3, 4]).upper.tolist()
+        >>> Intervals.from_bands(
+        ...     [1, 2], y_pred=[1, 5], lower_band=[1, 2], upper_band=[3, 4]
+        ... ).upper.tolist()
         [4.0, 9.0]
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "lower_band": lower_band}
@@ -162,7 +182,11 @@ class Intervals:
 
     @classmethod
     def _from_columns(
-        cls, columns: dict[str, Any], weight: Any = None, min_band: Any = None, missing: Missing = "raise"
+        cls,
+        columns: dict[str, Any],
+        weight: Any = None,
+        min_band: Any = None,
+        missing: Missing = "raise",
     ) -> Self:
         """Intervals from observations, predictions and one or two bands, under the names their caller uses."""
         (y, p, below, *second), w, dropped = arrays.columns(columns, weight, missing)
@@ -176,21 +200,35 @@ class Intervals:
             rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
             checks.rows(band < 0, rule, band.__getitem__)
         names += [] if second else names[-1:]
-        return cls._from_checked(y, p, below, above, names, weight=w, raised=raised, dropped=dropped)
+        return cls._from_checked(
+            y, p, below, above, names, weight=w, raised=raised, dropped=dropped
+        )
 
     @classmethod
     def _from_checked(
-        cls, y: Array, p: Array, below: Array, above: Array, names: Sequence[str] = GIVEN, **facts: Any
+        cls,
+        y: Array,
+        p: Array,
+        below: Array,
+        above: Array,
+        names: Sequence[str] = GIVEN,
+        **facts: Any,
     ) -> Self:
         """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
         for name, column in zip(names, (y, p, below, above), strict=True):
             arrays.refuse_extreme(column, arrays.of_common_size(name))
         lo, up = _bounds(-1, y, p, below), _bounds(1, y, p, above)
-        return cls._of(**facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above)
+        return cls._of(
+            **facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
+        )
 
     @classmethod
     def from_std(
-        cls, y_true: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike, **options: Unpack[Options]
+        cls,
+        y_true: npt.ArrayLike,
+        mean: npt.ArrayLike,
+        std: npt.ArrayLike,
+        **options: Unpack[Options],
     ) -> Self:
         """Symmetric intervals of one predicted standard deviation around the predicted mean.
 
@@ -205,7 +243,12 @@ class Intervals:
 
     @classmethod
     def from_samples(
-        cls, y_true: npt.ArrayLike, samples: npt.ArrayLike, *, level: float = 0.9, **options: Unpack[Options]
+        cls,
+        y_true: npt.ArrayLike,
+        samples: npt.ArrayLike,
+        *,
+        level: float = 0.9,
+        **options: Unpack[Options],
     ) -> Self:
         """Central intervals of draws from a predictive distribution, around their median.
 
@@ -254,7 +297,13 @@ class Intervals:
         """
         from ._frames import columns
 
-        names = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper, "weight": weight}
+        names = {
+            "y_true": y_true,
+            "y_pred": y_pred,
+            "lower": lower,
+            "upper": upper,
+            "weight": weight,
+        }
         data = columns(frame, {role: name for role, name in names.items() if name is not None})
         return cls.from_bounds(**data, min_band=min_band, missing=missing)
 
@@ -271,7 +320,9 @@ class Intervals:
                 raise TypeError(f"rows are chosen by {what}; got {checks.shown(rows)}.")
         parts = {name: getattr(self, name)[chosen] for name in _columns(self)}
         if not len(parts["y_true"]):
-            raise ValueError(f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}.")
+            raise ValueError(
+                f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}."
+            )
         weight = None if self._weight is None else self._weight[chosen]
         if weight is not None and not weight.any():
             raise ValueError("`weight` must not be zero in every row that is chosen.")
@@ -313,10 +364,18 @@ class Intervals:
         (array([2.5, 2.5]), array([1.5, 1.5]))
         """
         both = checks.flag("symmetric", symmetric)
-        sides = ((self.lower_band, self.upper_band),) if both else ((self.lower_band,) * 2, (self.upper_band,) * 2)
+        sides = (
+            ((self.lower_band, self.upper_band),)
+            if both
+            else ((self.lower_band,) * 2, (self.upper_band,) * 2)
+        )
         widths = [mean_half_width(*side, self._weight) for side in sides]
-        given = [np.broadcast_to(width if any(widths) else 1.0, self.y_true.shape) for width in widths]
-        return self._from_checked(self.y_true, self.y_pred, given[0], given[-1], weight=self._weight)
+        given = [
+            np.broadcast_to(width if any(widths) else 1.0, self.y_true.shape) for width in widths
+        ]
+        return self._from_checked(
+            self.y_true, self.y_pred, given[0], given[-1], weight=self._weight
+        )
 
     def calibrated(self, *, scale: float = 1.0, shift: float = 0.0) -> Self:
         """Intervals with both bands multiplied by `scale`, then widened by `shift`, at least 0.
@@ -335,7 +394,9 @@ class Intervals:
             return self
         return self._moved((scale, scale), (shift, shift))
 
-    def _moved(self, scale: tuple[Any, Any] = (1.0, 1.0), shift: tuple[Any, Any] = (0.0, 0.0)) -> Self:
+    def _moved(
+        self, scale: tuple[Any, Any] = (1.0, 1.0), shift: tuple[Any, Any] = (0.0, 0.0)
+    ) -> Self:
         """Intervals with the lower and the upper bands moved by their own scale and shift, of all rows or of each."""
         below = _moved_bands(self, -1, self.lower_band, scale[0], shift[0])
         above = _moved_bands(self, 1, self.upper_band, scale[1], shift[1])
@@ -357,19 +418,29 @@ class Intervals:
             raise ValueError("a list of folds must hold at least one Intervals; it is empty.")
         for i, part in enumerate(parts):
             if not isinstance(part, Intervals):
-                raise TypeError(f"a list of folds must hold Intervals; item {i} is {type(part).__name__}.")
+                raise TypeError(
+                    f"a list of folds must hold Intervals; item {i} is {type(part).__name__}."
+                )
             if part.y_true.shape[1:] != parts[0].y_true.shape[1:]:
-                raise ValueError(f"a list of folds must have the same outputs: fold {i} differs from fold 0.")
+                raise ValueError(
+                    f"a list of folds must have the same outputs: fold {i} differs from fold 0."
+                )
         if len(parts) == 1:
             return parts[0]
         weights = None
         if any(part._weight is not None for part in parts):
-            weights = [np.ones(part.y_true.shape) if part._weight is None else part._weight for part in parts]
+            weights = [
+                np.ones(part.y_true.shape) if part._weight is None else part._weight
+                for part in parts
+            ]
         return cls._of(
             None if weights is None else np.concatenate(weights),
             sum(part.raised for part in parts),
             sum(part.dropped for part in parts),
-            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _columns(*parts)},
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in _columns(*parts)
+            },
         )
 
     def __repr__(self) -> str:
@@ -425,11 +496,15 @@ def _bounds(side: int, y: Array, p: Array, band: Array) -> Array:
         wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
         if wrong.any():
             observed = true[part][wrong]
-            edge[part][wrong] = np.where(covered[wrong], observed, np.nextafter(observed, -side * np.inf))
+            edge[part][wrong] = np.where(
+                covered[wrong], observed, np.nextafter(observed, -side * np.inf)
+            )
     return bound
 
 
-def _moved_bands(intervals: Intervals, side: int, band: Array, scale: Array | float, shift: Array | float) -> Array:
+def _moved_bands(
+    intervals: Intervals, side: int, band: Array, scale: Array | float, shift: Array | float
+) -> Array:
     """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
     p, shifted = intervals.y_pred, np.any(shift)
     error = side * (intervals.y_true - p)

@@ -17,7 +17,15 @@ def short_repr(result: Any) -> str:
 class OperatingPoint:
     """The metrics at one scale (or shift); with a `cost` where one was asked for, and a `level` on a curve of levels.
 
-    >>> OperatingPoint(scale=1.5, shift=0.0, miss_rate=0.08, bandwidth=2.0, excess=1.23456, deficit=0.1, overshoot=1.3)
+    >>> OperatingPoint(
+    ...     scale=1.5,
+    ...     shift=0.0,
+    ...     miss_rate=0.08,
+    ...     bandwidth=2.0,
+    ...     excess=1.23456,
+    ...     deficit=0.1,
+    ...     overshoot=1.3,
+    ... )
     OperatingPoint(scale=1.5, shift=0, miss_rate=0.08, bandwidth=2, excess=1.235, deficit=0.1, overshoot=1.3)
     """
 
@@ -48,7 +56,10 @@ class CurvePoints:
         return len(self.x)
 
     def __repr__(self) -> str:
-        spans = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in zip(self.axes, (self.x, self.y), strict=True))
+        spans = (
+            f"{name} {v[0]:.4g} to {v[-1]:.4g}"
+            for name, v in zip(self.axes, (self.x, self.y), strict=True)
+        )
         return f"CurvePoints({len(self)} points, {', '.join(spans)})"
 
 
@@ -93,7 +104,9 @@ class Decomposition:
     __repr__ = short_repr
 
     @classmethod
-    def of(cls, *, delivered: float, shipped: float, constant: float, climatology: float, best: float) -> Self:
+    def of(
+        cls, *, delivered: float, shipped: float, constant: float, climatology: float, best: float
+    ) -> Self:
         """Return what follows from the scores as delivered, as shipped and at best, and of the two references."""
         return cls(
             delivered=delivered,
@@ -120,7 +133,12 @@ class Curve(Protocol):
         """Return the operating point at one scale (or shift)."""
 
     def find(
-        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
+        self,
+        *,
+        conformal: bool = False,
+        confidence: float | None = None,
+        unit: Unit = "raw",
+        **targets: Target,
     ) -> OperatingPoint:
         """Return the operating point at the smallest scale (or shift) that reaches one target."""
 
@@ -133,16 +151,27 @@ class Curve(Protocol):
     def area(self, *, axes: Axes = HEADLINE, unit: Unit = "raw", **part: Range | None) -> float:
         """Area under the curve or a part of it."""
 
-    def gain(self, *, axes: Axes = HEADLINE, reference: Any = None, unit: Unit = "raw", **part: Range | None) -> float:
+    def gain(
+        self,
+        *,
+        axes: Axes = HEADLINE,
+        reference: Any = None,
+        unit: Unit = "raw",
+        **part: Range | None,
+    ) -> float:
         """Share of a reference's area that is saved."""
 
-    def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> float:
+    def cost(
+        self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw"
+    ) -> float:
         """Cost at one operating point."""
 
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point of minimum cost."""
 
-    def interval_score(self, *, coverage: float, at: float | None = None, unit: Unit = "raw") -> float:
+    def interval_score(
+        self, *, coverage: float, at: float | None = None, unit: Unit = "raw"
+    ) -> float:
         """Interval score at one operating point."""
 
     def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:

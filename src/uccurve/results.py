@@ -74,7 +74,9 @@ class PIT:
     def is_flat(self) -> bool:
         """Whether all bins lie inside the band, so that the histogram shows no miscalibration."""
         slack = 1 + 1e-12
-        return all(bin.low <= bin.value * slack and bin.value <= bin.high * slack for bin in self.density)
+        return all(
+            bin.low <= bin.value * slack and bin.value <= bin.high * slack for bin in self.density
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,7 +504,9 @@ class Assessment:
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return `to_dict` as JSON text."""
         text = json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")  # lone surrogates, as JSON escapes them
+        return text.encode("utf-8", "backslashreplace").decode(
+            "utf-8"
+        )  # lone surrogates, as JSON escapes them
 
     def metrics(self) -> dict[str, float]:
         """Return the finite numbers of each model by flat names such as ``"GBR/score"``, as experiment trackers log them."""

@@ -7,7 +7,16 @@ from numpy.typing import ArrayLike
 
 from . import _refusals as checks
 from . import _rowscores as rows
-from ._arrays import Indices, ascending, average, finite, first_axis, floats, refuse_missing, within_range
+from ._arrays import (
+    Indices,
+    ascending,
+    average,
+    finite,
+    first_axis,
+    floats,
+    refuse_missing,
+    within_range,
+)
 from ._scoring import penalised
 from ._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
 from .curve import UCC
@@ -127,14 +136,20 @@ def auucc_gain_score(
     Examples
     --------
     >>> y_true, zeros, bands = [1, 2, 4], [0, 0, 0], [1, 2, 4]
-    >>> round(auucc_gain_score(y_true, zeros, [-1, -2, -4], bands, axes=("bandwidth", "deficit")), 3)
+    >>> round(
+    ...     auucc_gain_score(y_true, zeros, [-1, -2, -4], bands, axes=("bandwidth", "deficit")), 3
+    ... )
     0.222
     """
     return _curve(y_true, y_pred, lower, upper, **options).gain(axes=axes, miss_rate=miss_rate)
 
 
 def skill_score(
-    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[CurveOptions]
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    **options: Unpack[CurveOptions],
 ) -> float:
     """Share of the constant band's potential CRPS that the intervals save; larger is better. O(n log n).
 
@@ -155,7 +170,11 @@ def skill_score(
 
 
 def bandwidth_score(
-    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    **options: Unpack[RowOptions],
 ) -> float:
     """Half the mean width of the intervals. O(n).
 
@@ -168,26 +187,38 @@ def bandwidth_score(
 
 
 def excess_score(
-    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    **options: Unpack[RowOptions],
 ) -> float:
     """Mean distance from covered observations to their nearer bound; missed ones count 0. O(n).
 
     `sample_weight` and `min_band` as in `auucc_score`.
 
-    >>> excess_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # 2 to the lower bound; the 5 is missed
+    >>> excess_score(
+    ...     [1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4]
+    ... )  # 2 to the lower bound; the 5 is missed
     1.0
     """
     return _curve(y_true, y_pred, lower, upper, **options).at(1.0).excess
 
 
 def deficit_score(
-    y_true: ArrayLike, y_pred: ArrayLike, lower: ArrayLike, upper: ArrayLike, **options: Unpack[RowOptions]
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    **options: Unpack[RowOptions],
 ) -> float:
     """Mean distance from missed observations to their nearer bound; covered ones count 0. O(n).
 
     `sample_weight` and `min_band` as in `auucc_score`.
 
-    >>> deficit_score([1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4])  # the 5 lies 1 above its bound
+    >>> deficit_score(
+    ...     [1, 5], y_pred=[0, 0], lower=[-1, -2], upper=[4, 4]
+    ... )  # the 5 lies 1 above its bound
     0.5
     """
     return _curve(y_true, y_pred, lower, upper, **options).at(1.0).deficit
@@ -198,7 +229,9 @@ def miss_rate_score(
 ) -> float:
     """Share of observations that lie outside their interval; a value on a bound is inside. O(n).
 
-    >>> miss_rate_score([1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8])  # only the 9 is outside
+    >>> miss_rate_score(
+    ...     [1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8]
+    ... )  # only the 9 is outside
     0.25
     """
     (y, low, high), weight = _bounds(y_true, lower, upper, sample_weight)
@@ -210,7 +243,9 @@ def coverage_score(
 ) -> float:
     """Share of observations that lie inside their interval; a value on a bound is inside. O(n).
 
-    >>> coverage_score([1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8])  # only the 9 is outside
+    >>> coverage_score(
+    ...     [1, 2, 9, 4], lower=[0, 0, 0, 4], upper=[2, 4, 6, 8]
+    ... )  # only the 9 is outside
     0.75
     """
     (y, low, high), weight = _bounds(y_true, lower, upper, sample_weight)
@@ -218,7 +253,12 @@ def coverage_score(
 
 
 def interval_score(
-    y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, alpha: float, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    alpha: float,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """Mean of width + (2 / alpha) x distance outside, for intervals meant to miss a share `alpha`. O(n).
 
@@ -231,12 +271,16 @@ def interval_score(
 
     Examples
     --------
-    >>> interval_score([1, 5], lower=[-1, -2], upper=[4, 4], alpha=0.5)  # widths 5 and 6, and 4 times 1 / 2
+    >>> interval_score(
+    ...     [1, 5], lower=[-1, -2], upper=[4, 4], alpha=0.5
+    ... )  # widths 5 and 6, and 4 times 1 / 2
     7.5
     """
     alpha = checks.real("alpha", alpha, 0, 1)
     if alpha == 0:
-        raise ValueError("`alpha` must be above 0: it is the share of observations that the intervals may miss.")
+        raise ValueError(
+            "`alpha` must be above 0: it is the share of observations that the intervals may miss."
+        )
     (y, low, high), weight = _bounds(y_true, lower, upper, sample_weight)
     width, below, above = rows.distances(y, low, high)
     with np.errstate(over="ignore"):  # a tiny `alpha` may take the score out of float64
@@ -244,7 +288,11 @@ def interval_score(
 
 
 def pinball_score(
-    y_true: ArrayLike, y_quantile: ArrayLike, *, quantile: float, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    y_quantile: ArrayLike,
+    *,
+    quantile: float,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """Mean pinball loss of a predicted quantile; smaller is better. O(n).
 
@@ -324,7 +372,9 @@ def crps_score(
             "`quantile_levels` must hold at least two levels: one quantile is no distribution. "
             "Hint: `pinball_score` scores a single quantile."
         )
-    quantiles = floats("samples", first_axis("one quantile per level", samples, y.shape, len(levels)))[order]
+    quantiles = floats(
+        "samples", first_axis("one quantile per level", samples, y.shape, len(levels))
+    )[order]
     refuse_missing(finite("samples", rows.LEAVE_OUT), quantiles)
     rows.refuse_crossing("samples", list(quantiles))
     return average(rows.crps_of_quantiles(y, quantiles, levels), weight)
@@ -363,19 +413,27 @@ def wis_score(
 
     Examples
     --------
-    >>> wis_score([5], median=[3], lower=[[2, 0]], upper=[[4, 6]], levels=[0.5, 0.9])  # (1 + 1.5 + 0.3) / 2.5
+    >>> wis_score(
+    ...     [5], median=[3], lower=[[2, 0]], upper=[[4, 6]], levels=[0.5, 0.9]
+    ... )  # (1 + 1.5 + 0.3) / 2.5
     1.12
     """
     (y, middle), weight = rows.data_columns(sample_weight, y_true=y_true, median=median)
     promised, order = _levels("levels", levels)
-    low, high = (_level_columns(name, bounds, y.shape, order) for name, bounds in (("lower", lower), ("upper", upper)))
+    low, high = (
+        _level_columns(name, bounds, y.shape, order)
+        for name, bounds in (("lower", lower), ("upper", upper))
+    )
     rows.refuse_crossing("lower`, `median` and `upper", [*low[::-1], middle, *high])
     alpha = [float(1 - checks.as_written(level)) for level in promised.tolist()]
     return average(rows.wis(y, middle, low, high, alpha).score, weight)
 
 
 def _curve(
-    *data: ArrayLike, sample_weight: ArrayLike | None = None, min_band: float | str | None = None, vary: Vary = "scale"
+    *data: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    min_band: float | str | None = None,
+    vary: Vary = "scale",
 ) -> UCC:
     """Curve of observations, predictions, lower and upper bounds."""
     names = ("y_true", "y_pred", "lower", "upper")
@@ -383,14 +441,18 @@ def _curve(
     return UCC(Intervals.from_bounds(*columns, weight=weight, min_band=min_band), vary=vary)
 
 
-def _bounds(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, sample_weight: Any) -> tuple[list[Array], Any]:
+def _bounds(
+    y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike, sample_weight: Any
+) -> tuple[list[Array], Any]:
     """Observations, intervals that are not upside down, and weights."""
     columns, weight = rows.data_columns(sample_weight, y_true=y_true, lower=lower, upper=upper)
     ascending(*columns[1:])
     return columns, weight
 
 
-def _level_columns(name: str, bounds: ArrayLike, shape: tuple[int, ...], order: Indices) -> list[Array]:
+def _level_columns(
+    name: str, bounds: ArrayLike, shape: tuple[int, ...], order: Indices
+) -> list[Array]:
     """Bounds of each level, from the lowest level to the highest."""
     array, wanted = floats(name, bounds), (*shape, len(order))
     if array.shape != wanted:
@@ -405,11 +467,15 @@ def _levels(name: str, value: ArrayLike) -> tuple[Array, Indices]:
     """Levels in ascending order, and the place at which each of them was given."""
     levels = floats(name, value)
     if levels.ndim != 1 or not len(levels):
-        raise ValueError(f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}.")
+        raise ValueError(
+            f"`{name}` must be a list of numbers between 0 and 1; got {checks.shown(value)}."
+        )
     for level in levels.tolist():
         checks.proportion(name, level)
     order = np.argsort(levels)
     levels = levels[order]
     if (twice := np.diff(levels) == 0).any():
-        raise ValueError(f"`{name}` must differ from each other; {levels[:-1][twice][0]:g} is given twice.")
+        raise ValueError(
+            f"`{name}` must differ from each other; {levels[:-1][twice][0]:g} is given twice."
+        )
     return levels, order

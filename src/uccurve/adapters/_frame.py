@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import narwhals as nw
     from narwhals.typing import IntoFrame
 
-Model = Intervals | dict[float, Intervals]  # intervals of one level, or those of several by their level
+Model = (
+    Intervals | dict[float, Intervals]
+)  # intervals of one level, or those of several by their level
 
 
 def models_from_frame(
@@ -74,15 +76,23 @@ def models_from_frame(
         table, models = widened(table, long, constant=constant)
     if observed is None or not models:
         what = "a prediction with its bounds, quantiles or samples (such as pred, lower, upper)"
-        what = "a column of observations (such as y, y_true, actual, observed)" if observed is None else what
-        raise ValueError(f"`frame` must have {what}: none found. It has {short(', '.join(table.columns), 200)}.")
+        what = (
+            "a column of observations (such as y, y_true, actual, observed)"
+            if observed is None
+            else what
+        )
+        raise ValueError(
+            f"`frame` must have {what}: none found. It has {short(', '.join(table.columns), 200)}."
+        )
     names = [observed, *(name for columns in models.values() for name in columns.names)]
     values = {name: floats(name, table[name].to_numpy()) for name in names}
     y = values[observed]
     if missing == "drop":  # so that every model leaves out the same rows
         y[missing_in([*values.values()])] = np.nan
     weights = None if weight is None else table[weight].to_numpy()
-    return models_of(models, y, values, weight=weights, min_band=min_band, missing=missing, crossing=crossing)
+    return models_of(
+        models, y, values, weight=weights, min_band=min_band, missing=missing, crossing=crossing
+    )
 
 
 def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
@@ -97,7 +107,9 @@ def _collected(frame: Any, names: dict[str, str | None]) -> nw.DataFrame[Any]:
             f"`frame` must have text as column names; it has {short(str(tuples[0]))}. "
             "Hint: choose the variable of a frame of skpro or sktime, frame['sales']."
         )
-    return table.rename({name: str(name) for name in table.columns})  # pandas has quantiles as column names
+    return table.rename(
+        {name: str(name) for name in table.columns}
+    )  # pandas has quantiles as column names
 
 
 def models_of(
@@ -121,7 +133,13 @@ def levels_of(
 ) -> dict[float, Intervals]:
     """Return one model from its columns in `values`, by level; a level that no name tells is 0."""
     if columns.samples:
-        own: Any = {name: value for name, value in options.items() if name != "crossing"}  # the draws are sorted here
-        return levels_from_posterior(y_true, np.stack([values[name] for name in columns.samples]), **own)
-    bounds = {float(one.level or 0): (values[one.lower], values[one.upper]) for one in columns.bounds}
+        own: Any = {
+            name: value for name, value in options.items() if name != "crossing"
+        }  # the draws are sorted here
+        return levels_from_posterior(
+            y_true, np.stack([values[name] for name in columns.samples]), **own
+        )
+    bounds = {
+        float(one.level or 0): (values[one.lower], values[one.upper]) for one in columns.bounds
+    }
     return bounded(y_true, values[columns.pred], bounds, median=columns.median, who=who, **options)

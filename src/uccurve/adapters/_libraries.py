@@ -13,7 +13,12 @@ from ._quantiles import level_of
 
 
 def from_estimator(
-    estimator: Any, X: Any, y_true: npt.ArrayLike, *, level: float | None = None, **options: Unpack[Options]
+    estimator: Any,
+    X: Any,
+    y_true: npt.ArrayLike,
+    *,
+    level: float | None = None,
+    **options: Unpack[Options],
 ) -> Intervals:
     """Intervals that a fitted estimator predicts for `X`.
 

@@ -35,15 +35,23 @@ def widened(
     if long.kind is not None:
         frame = _quantile_rows(frame, long.kind)
     keys = [name for name in frame.columns if name not in (*constant, *filter(None, long))]
-    labels = [nameless] * len(frame) if long.model is None else [str(name) for name in frame[long.model].to_list()]
+    labels = (
+        [nameless] * len(frame)
+        if long.model is None
+        else [str(name) for name in frame[long.model].to_list()]
+    )
     given = frame[long.quantile].to_list()
     known = {value: level_of(value, "quantile") for value in set(given)}
     cells = list(zip(labels, (known[value] for value in given), strict=True))
     columns = {one: place for place, one in enumerate(sorted({*cells}))}
     place = np.array([columns[one] for one in cells])
     row = "row of the long table"
-    number = nw.col(row).min().over(*keys) if keys else nw.lit(0)  # the first row of the same forecast
-    first, forecast = np.unique(frame.with_row_index(row).select(number)[row].to_numpy(), return_inverse=True)
+    number = (
+        nw.col(row).min().over(*keys) if keys else nw.lit(0)
+    )  # the first row of the same forecast
+    first, forecast = np.unique(
+        frame.with_row_index(row).select(number)[row].to_numpy(), return_inverse=True
+    )
     _refuse_repeated(forecast * len(columns) + place, long.quantile, frame.select(keys))
     for name in constant:
         _refuse_changing(frame[name].to_numpy(), first[forecast], name)
@@ -51,9 +59,16 @@ def widened(
     values[forecast, place] = frame[long.value].to_numpy()
     wide = frame[first.tolist()].select(*keys, *constant)
     backend = nw.get_native_namespace(wide)
-    new = (nw.new_series(_name(*one), values[:, i], backend=backend) for i, one in enumerate(columns))
-    models = {model: [level for name, level in columns if name == model] for model in dict.fromkeys(labels)}
-    return wide.with_columns(*new), {model: _model(model, levels) for model, levels in models.items()}
+    new = (
+        nw.new_series(_name(*one), values[:, i], backend=backend) for i, one in enumerate(columns)
+    )
+    models = {
+        model: [level for name, level in columns if name == model]
+        for model in dict.fromkeys(labels)
+    }
+    return wide.with_columns(*new), {
+        model: _model(model, levels) for model, levels in models.items()
+    }
 
 
 def _quantile_rows(frame: nw.DataFrame[Any], kind: str) -> nw.DataFrame[Any]:
@@ -62,7 +77,9 @@ def _quantile_rows(frame: nw.DataFrame[Any], kind: str) -> nw.DataFrame[Any]:
     if not len(found):
         raise ValueError(f"column {kind} must be 'quantile' in at least one row.")
     if len(found) < len(frame):
-        message = f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {kind} is not quantile"
+        message = (
+            f"dropped {len(frame) - len(found)} of {len(frame)} rows: their {kind} is not quantile"
+        )
         warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
     return found
 
@@ -78,8 +95,13 @@ def _model(model: str, levels: Sequence[float]) -> Columns:
     except ValueError as error:
         raise ValueError(f"{model}: {error}") from None
     if 0.5 not in levels:
-        raise ValueError(f"{model} must have a median, the quantile 0.5, as its prediction; there is none.")
-    bounds = [Bounds(_name(model, low), _name(model, high), as_written(level)) for level, (low, high) in ends.items()]
+        raise ValueError(
+            f"{model} must have a median, the quantile 0.5, as its prediction; there is none."
+        )
+    bounds = [
+        Bounds(_name(model, low), _name(model, high), as_written(level))
+        for level, (low, high) in ends.items()
+    ]
     return Columns(_name(model, 0.5), tuple(bounds), median=True)
 
 

@@ -10,9 +10,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-OBSERVED = ("y", "y_true", "ytrue", "actual", "actuals", "target", "observed", "observation", "truth")
+OBSERVED = (
+    "y",
+    "y_true",
+    "ytrue",
+    "actual",
+    "actuals",
+    "target",
+    "observed",
+    "observation",
+    "truth",
+)
 PREDICTED = (
-    *("pred", "y_pred", "ypred", "yhat", "y_hat", "prediction", "predictions", "predicted", "fit", "estimate"),
+    *(
+        "pred",
+        "y_pred",
+        "ypred",
+        "yhat",
+        "y_hat",
+        "prediction",
+        "predictions",
+        "predicted",
+        "fit",
+        "estimate",
+    ),
     *("forecast", "point_forecast", "forecast_value", "predicted_value"),
 )
 SIDES = {
@@ -29,7 +50,16 @@ NO_MODEL = frozenset((*OBSERVED, *PREDICTED, "median", "mean"))
 PROPHET = frozenset(("yhat", "trend", "additive_terms"))
 SERIES = ("unique_id", "item_id", "series", "series_id", "location")
 TIMES = (
-    *("ds", "date", "datetime", "time", "timestamp", "period", "forecast_timestamp", "target_end_date"),
+    *(
+        "ds",
+        "date",
+        "datetime",
+        "time",
+        "timestamp",
+        "period",
+        "forecast_timestamp",
+        "target_end_date",
+    ),
     *("cutoff", "origin_date", "reference_date", "forecast_date"),
 )
 HORIZONS = ("horizon", "h", "step", "lead_time")
@@ -61,7 +91,9 @@ class Columns(NamedTuple):
 
     pred: str
     bounds: tuple[Bounds, ...]
-    median: bool = False  # whether the prediction is the median, so that it belongs between the bounds
+    median: bool = (
+        False  # whether the prediction is the median, so that it belongs between the bounds
+    )
     samples: tuple[str, ...] = ()
 
     @property
@@ -96,11 +128,17 @@ class _Role(NamedTuple):
     second_choice: bool = False
 
 
-_ROLES = {"median": _Role("median"), "mean": _Role("mean")} | {word: _Role("pred") for word in PREDICTED}
+_ROLES = {"median": _Role("median"), "mean": _Role("mean")} | {
+    word: _Role("pred") for word in PREDICTED
+}
 for _kind, _words in SIDES.items():
     for _word in _words:
-        _ROLES |= {_word: _Role(_kind)} | {f"{before}_{_word}": _Role(_kind) for before in INTERVALS}
-        _ROLES |= {f"{before}_{_word}": _Role(_kind, second_choice=True) for before in SECOND_CHOICE}
+        _ROLES |= {_word: _Role(_kind)} | {
+            f"{before}_{_word}": _Role(_kind) for before in INTERVALS
+        }
+        _ROLES |= {
+            f"{before}_{_word}": _Role(_kind, second_choice=True) for before in SECOND_CHOICE
+        }
 
 
 def observed_column(names: Sequence[str], *, hint: str = "choose one with `y_true`") -> str | None:
@@ -110,7 +148,11 @@ def observed_column(names: Sequence[str], *, hint: str = "choose one with `y_tru
     'Actual'
     """
     plain = {name: plain_name(name) for name in names}
-    words = OBSERVED if HUB.isdisjoint(plain.values()) else [word for word in OBSERVED if word != "target"]
+    words = (
+        OBSERVED
+        if HUB.isdisjoint(plain.values())
+        else [word for word in OBSERVED if word != "target"]
+    )
     found = [name for name in names if plain[name] in words]
     if len(found) > 1:
         raise ValueError(f"{_listed(found)} could all be the observation. Hint: {hint}.")
@@ -118,7 +160,11 @@ def observed_column(names: Sequence[str], *, hint: str = "choose one with `y_tru
 
 
 def model_columns(
-    names: Sequence[str], *, y: str | None = None, nameless: str = "model", hint: str = "rename or drop the others"
+    names: Sequence[str],
+    *,
+    y: str | None = None,
+    nameless: str = "model",
+    hint: str = "rename or drop the others",
 ) -> dict[str, Columns]:
     """Return the models recognised among `names`; one without a name of its own is called `nameless`.
 
@@ -143,8 +189,15 @@ def model_columns(
         if role is not None:
             roles.setdefault(model, {})[name] = role
     if PROPHET.issubset(map(plain_name, names)):
-        roles = {model: own for model, own in roles.items() if not model or any(role.level for role in own.values())}
-    found = {model or nameless: _columns(model or nameless, own, names, hint) for model, own in roles.items()}
+        roles = {
+            model: own
+            for model, own in roles.items()
+            if not model or any(role.level for role in own.values())
+        }
+    found = {
+        model or nameless: _columns(model or nameless, own, names, hint)
+        for model, own in roles.items()
+    }
     for model, own in roles.items():
         if model and found[model] is None:
             _refuse_misspelt(model, own, names)
@@ -158,7 +211,10 @@ def long_columns(names: Sequence[str], *, y: str | None = None) -> Long | None:
     Long(quantile='output_type_id', value='value', model=None, kind='output_type')
     """
     by_word = {plain_name(name): name for name in reversed(names) if name != y}
-    columns = ([by_word[word] for word in words if word in by_word] for words in (QUANTILE, VALUE, MODEL, KIND))
+    columns = (
+        [by_word[word] for word in words if word in by_word]
+        for words in (QUANTILE, VALUE, MODEL, KIND)
+    )
     quantile, value, model, kind = (found[0] if found else None for found in columns)
     return None if quantile is None or value is None else Long(quantile, value, model, kind)
 
@@ -180,7 +236,9 @@ def told_coverage(models: Iterable[Columns]) -> Fraction | None:
 
 def told_level(lower: str, upper: str) -> Fraction | None:
     """Return the coverage that the names of two bounds tell together."""
-    roles = {name: role for name in (lower, upper) if (role := _model_and_role(name)[1]) is not None}
+    roles = {
+        name: role for name in (lower, upper) if (role := _model_and_role(name)[1]) is not None
+    }
     return next((level for level, both in _sides(roles).items() if all(both)), None)
 
 
@@ -196,17 +254,23 @@ def plain_name(name: str) -> str:
     return "_".join(_tokens(name))
 
 
-def _columns(model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str) -> Columns | None:
+def _columns(
+    model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str
+) -> Columns | None:
     """Return the model's columns, or None where some are missing."""
     sides = _sides({name: role for name, role in roles.items() if not role.second_choice})
     if not any(all(both) for both in sides.values()):
         sides = _sides(roles)
     pairs = {level: both for level, both in sides.items() if all(both)}
     by_kind = {kind: [name for name, role in roles.items() if role.kind == kind] for kind in KINDS}
-    named = by_kind["pred"] or [name for name in names if name.strip() == model and name not in roles]
+    named = by_kind["pred"] or [
+        name for name in names if name.strip() == model and name not in roles
+    ]
     median = not named and bool(by_kind["median"])
     centres = named or by_kind["median"] or by_kind["mean"]
-    if None not in pairs and (pairs or median or model in centres):  # surely a model, and one that tells its levels
+    if None not in pairs and (
+        pairs or median or model in centres
+    ):  # surely a model, and one that tells its levels
         _refuse_incomplete(model, by_kind["outside"], sides, centres)
     if not pairs or not centres:
         samples = tuple(by_kind["sample"])
@@ -215,13 +279,20 @@ def _columns(model: str, roles: Mapping[str, _Role], names: Sequence[str], hint:
     if len(pairs) > 1 and None in pairs:
         groups = [[name for both in pairs.values() for side in both for name in side]]
     if rivals := [group for group in groups if len(group) > 1]:
-        raise ValueError(f"{_listed(rivals[0])} could all belong to {model}. Hint: {hint.format(model=model)}.")
+        raise ValueError(
+            f"{_listed(rivals[0])} could all belong to {model}. Hint: {hint.format(model=model)}."
+        )
     bounds = [Bounds(lower[0], upper[0], level) for level, (lower, upper) in pairs.items()]
-    return Columns(centres[0], tuple(sorted(bounds, key=lambda one: one.level or Fraction(0))), median)
+    return Columns(
+        centres[0], tuple(sorted(bounds, key=lambda one: one.level or Fraction(0))), median
+    )
 
 
 def _refuse_incomplete(
-    model: str, outside: Sequence[str], sides: Mapping[Fraction | None, _BothSides], centres: Sequence[str]
+    model: str,
+    outside: Sequence[str],
+    sides: Mapping[Fraction | None, _BothSides],
+    centres: Sequence[str],
 ) -> None:
     """Refuse bounds without a prediction, a level with one side only, and one that no interval can have."""
     if not centres:
@@ -243,12 +314,26 @@ def _refuse_incomplete(
 
 def _refuse_misspelt(model: str, roles: Mapping[str, _Role], names: Sequence[str]) -> None:
     """Refuse a model that has a prediction and one bound, or a column whose name is nearly one that is missing."""
-    missing = [kind for kind in ("pred", "lower", "upper") if kind not in {role.kind for role in roles.values()}]
-    rest = {name: plain_name(name[len(model) :]) for name in names if name.startswith(model) and name not in roles}
-    near = [name for name, word in rest.items() if difflib.get_close_matches(word, missing, n=1, cutoff=0.75)]
+    missing = [
+        kind
+        for kind in ("pred", "lower", "upper")
+        if kind not in {role.kind for role in roles.values()}
+    ]
+    rest = {
+        name: plain_name(name[len(model) :])
+        for name in names
+        if name.startswith(model) and name not in roles
+    }
+    near = [
+        name
+        for name, word in rest.items()
+        if difflib.get_close_matches(word, missing, n=1, cutoff=0.75)
+    ]
     if near or missing in (["lower"], ["upper"]):
         lacks = " and ".join({"pred": "prediction"}.get(kind, f"{kind} bound") for kind in missing)
-        seen = f": {_listed(near)} {'is' if len(near) == 1 else 'are'} not recognised" if near else ""
+        seen = (
+            f": {_listed(near)} {'is' if len(near) == 1 else 'are'} not recognised" if near else ""
+        )
         raise ValueError(f"{model} has no {lacks}{seen}. Hint: rename or drop its columns.")
 
 
@@ -265,7 +350,9 @@ def _model_and_role(name: str) -> tuple[str, _Role | None]:
     """Return the model that a column name speaks of ('' for none) and its role in it (None for none)."""
     spans = [match.span() for match in _TOKEN.finditer(name)]
     tokens = _tokens(name)
-    for cut in range(len(tokens)):  # the longest role first: NAME_lower_bound, not NAME_lower and bound
+    for cut in range(
+        len(tokens)
+    ):  # the longest role first: NAME_lower_bound, not NAME_lower and bound
         if role := _role(tokens[cut:]):
             before = name[: spans[cut - 1][1]].strip() if cut else ""
             return ("" if "_".join(tokens[:cut]) in NO_MODEL else before), role
@@ -291,13 +378,18 @@ def _role(tokens: Sequence[str]) -> _Role | None:
     level = number / 100 if number >= 1 else number
     if level >= 1 and word in ("lo", "hi"):
         return _Role("outside")
-    return _Role(_ROLES[word].kind, level) if Fraction(1, 10) <= level < 1 else None  # lower_1: the number of a model
+    return (
+        _Role(_ROLES[word].kind, level) if Fraction(1, 10) <= level < 1 else None
+    )  # lower_1: the number of a model
 
 
 def _quantile(text: str) -> Fraction | None:
     """Return the probability in a name such as q05, q0.05, q2.5, p5, ql0.05, q_10, quantile_0.05, 0.05 or 5%.
 
-    >>> [str(_quantile(name)) for name in ("q5", "q05", "p2.5", "q0.025", "q975", "p50", "0.1", "2.5%", "p100", "5")]
+    >>> [
+    ...     str(_quantile(name))
+    ...     for name in ("q5", "q05", "p2.5", "q0.025", "q975", "p50", "0.1", "2.5%", "p100", "5")
+    ... ]
     ['1/20', '1/20', '1/40', '1/40', '39/40', '1/2', '1/10', '1/40', '1', 'None']
     """
     match = _QUANTILE.fullmatch(text)

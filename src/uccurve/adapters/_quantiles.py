@@ -78,12 +78,20 @@ def levels_from_quantiles(
         raise ValueError(f"quantiles must not repeat; got {', '.join(map(str, given))}.")
     bounds = {level: (values[low], values[high]) for level, (low, high) in pairs(values).items()}
     if y_pred is None and 0.5 not in values:
-        raise ValueError("`y_pred` must be given: there is no median (level 0.5) among the quantiles.")
-    return bounded(y_true, values[0.5] if y_pred is None else y_pred, bounds, median=y_pred is None, **options)
+        raise ValueError(
+            "`y_pred` must be given: there is no median (level 0.5) among the quantiles."
+        )
+    return bounded(
+        y_true, values[0.5] if y_pred is None else y_pred, bounds, median=y_pred is None, **options
+    )
 
 
 def levels_from_posterior(
-    y_true: npt.ArrayLike, draws: Any, *, levels: Sequence[float] = DECILES, **options: Unpack[Options]
+    y_true: npt.ArrayLike,
+    draws: Any,
+    *,
+    levels: Sequence[float] = DECILES,
+    **options: Unpack[Options],
 ) -> dict[float, Intervals]:
     """Central intervals of posterior predictive draws, around their median, by level.
 
@@ -108,7 +116,9 @@ def levels_from_posterior(
 
     Examples
     --------
-    >>> levels = levels_from_posterior([1.0], [[0.0], [1.0], [2.0], [3.0], [4.0]], levels=[0.5, 0.75])
+    >>> levels = levels_from_posterior(
+    ...     [1.0], [[0.0], [1.0], [2.0], [3.0], [4.0]], levels=[0.5, 0.75]
+    ... )
     >>> {level: (iv.lower.tolist(), iv.upper.tolist()) for level, iv in levels.items()}
     {0.5: ([1.0], [3.0]), 0.75: ([0.5], [3.5])}
     """
@@ -165,7 +175,9 @@ def pairs(quantiles: Collection[float]) -> dict[float, tuple[float, float]]:
         )
     lower = [q for q in partner if q < 0.5]
     if not lower:
-        raise ValueError("quantiles must hold at least one pair q and 1 - q; there is the median only.")
+        raise ValueError(
+            "quantiles must hold at least one pair q and 1 - q; there is the median only."
+        )
     return {float(1 - 2 * as_written(q)): (q, partner[q]) for q in lower}
 
 
@@ -185,7 +197,9 @@ def bounded(
     lower = [floats("lower", bounds[level][0]) for level in levels]
     upper = [floats("upper", bounds[level][1]) for level in levels]
     quantiles = [*reversed(lower), *([point] if median else []), *upper]
-    if all(one.shape == point.shape for one in quantiles):  # shapes that differ are refused below, by their names
+    if all(
+        one.shape == point.shape for one in quantiles
+    ):  # shapes that differ are refused below, by their names
         if crossing == "sort":
             quantiles = _in_order(quantiles, who)
             lower, upper = quantiles[len(levels) - 1 :: -1], quantiles[-len(levels) :]
@@ -195,7 +209,10 @@ def bounded(
         if options.get("missing") == "drop":  # a row that lacks one level is left out of all
             point = np.where(missing_in(quantiles), np.nan, point)
     ends = zip(levels, lower, upper, strict=True)
-    return {level: Intervals.from_bounds(y_true, point, low, high, **options) for level, low, high in ends}
+    return {
+        level: Intervals.from_bounds(y_true, point, low, high, **options)
+        for level, low, high in ends
+    }
 
 
 def missing_in(columns: Sequence[Array]) -> Flags:

@@ -51,7 +51,9 @@ SHOWN = 0.9  # coverage that factors and half-widths are shown for where none wa
 KEPT_ROWS = 1_000_000
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what lies beyond float64 is infinite, a difference of two such nan
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # what lies beyond float64 is infinite, a difference of two such nan
 def assess(
     models: Models,
     *,
@@ -190,8 +192,14 @@ def assess(
     segments = _segments(evidence.sources, verdict, entries)
     untested = cautions.not_tested(ranked, comparisons, segments, verdict.model)
     kept = lost is not None and missing == "drop"
-    pockets = _pockets(evidence.sources, verdict, on_rows.labels(features) if kept else features, settings)
-    notes = [*_coverage_note(coverage, settings), *evidence.notes, *_choice_notes(verdict, entries[0].units)]
+    pockets = _pockets(
+        evidence.sources, verdict, on_rows.labels(features) if kept else features, settings
+    )
+    notes = [
+        *_coverage_note(coverage, settings),
+        *evidence.notes,
+        *_choice_notes(verdict, entries[0].units),
+    ]
     return Assessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
@@ -228,7 +236,9 @@ class Entry:
     parts: list[SegmentRows]
 
 
-def _same_rows(on_rows: Aligned, repeated: Repeated | None, block: Any, by: Any, bins: int) -> list[Entry]:
+def _same_rows(
+    on_rows: Aligned, repeated: Repeated | None, block: Any, by: Any, bins: int
+) -> list[Entry]:
     """Return models that have the same rows."""
     first = next(iter(on_rows.curves.values()))
     units = Blocks.of(first.intervals, on_rows.labels(block), repeated=repeated)
@@ -390,7 +400,9 @@ def _ranking_statistic(settings: AssessmentSettings) -> Any:
 def _data_notes(source: RowsSource, units: Blocks, *, is_first: bool) -> list[str]:
     """Return notes on scores that few blocks carry, and on rows that repeat."""
     found = []
-    carrying = () if units.independent else cautions.carrying_blocks(source.weighted_score_rows(), units)
+    carrying = (
+        () if units.independent else cautions.carrying_blocks(source.weighted_score_rows(), units)
+    )
     if carrying:
         names = [f"block {number + 1}" for number in carrying]
         found.append(sentences.carried_by_few_blocks(source.name, names, units.count))
@@ -401,7 +413,9 @@ def _data_notes(source: RowsSource, units: Blocks, *, is_first: bool) -> list[st
     return found
 
 
-def _crossings(lines: Mapping[str, Line], curves: Mapping[str, UCC], settings: AssessmentSettings) -> list[Crossings]:
+def _crossings(
+    lines: Mapping[str, Line], curves: Mapping[str, UCC], settings: AssessmentSettings
+) -> list[Crossings]:
     return [
         crossings_of_lines(lines[first], lines[second], axes=settings.axes, names=(first, second))
         for first, second in combinations(lines, 2)
@@ -409,7 +423,9 @@ def _crossings(lines: Mapping[str, Line], curves: Mapping[str, UCC], settings: A
     ]
 
 
-def _on_wis(evidence: ModelEvidence, units: Blocks, settings: AssessmentSettings) -> list[Comparison]:
+def _on_wis(
+    evidence: ModelEvidence, units: Blocks, settings: AssessmentSettings
+) -> list[Comparison]:
     """Compare models on their WIS, where all of them have the same levels."""
     levels = {source.curve.levels for source in evidence.sources}
     if len(levels) > 1 or not levels.pop():
@@ -428,7 +444,9 @@ def _verdict(decision: Decision, evidence: ModelEvidence, settings: AssessmentSe
     return verdict_of(decision, chosen, settings, models=len(contenders), nested=nested)
 
 
-def _segments(sources: Sequence[RowsSource], verdict: Verdict, entries: Sequence[Entry]) -> list[Segment]:
+def _segments(
+    sources: Sequence[RowsSource], verdict: Verdict, entries: Sequence[Entry]
+) -> list[Segment]:
     """Return all models on all segments: the one that ships with the verdict's factor, others with their own."""
     segments: list[Segment] = []
     for source, entry in zip(sources, entries, strict=True):
@@ -437,7 +455,9 @@ def _segments(sources: Sequence[RowsSource], verdict: Verdict, entries: Sequence
     return segments
 
 
-def _comparisons(evidence: ModelEvidence, settings: AssessmentSettings, units: Blocks) -> list[Comparison]:
+def _comparisons(
+    evidence: ModelEvidence, settings: AssessmentSettings, units: Blocks
+) -> list[Comparison]:
     """Compare all pairs on what ranks the models."""
     return compared(evidence.contenders, units, settings.ranked_by, settings.confidence_level)
 
@@ -447,7 +467,11 @@ def _choice_notes(verdict: Verdict, units: Blocks) -> list[str]:
     if verdict.choice.corrected:
         return []
     models = verdict.choice.models
-    return [sentences.choosing_not_corrected(models, units.rows, cautions.cost_of_choosing(models, units.rows))]
+    return [
+        sentences.choosing_not_corrected(
+            models, units.rows, cautions.cost_of_choosing(models, units.rows)
+        )
+    ]
 
 
 def _pockets(

@@ -22,7 +22,9 @@ CARRYING_SHARE = 0.05
 FEW_ROWS = 50  # half of an area on one row in so many is worth a note
 ASYMMETRIC = 1e-9
 COUNTED_ROWS = 20_000  # rows about of which repetitions are counted
-MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)  # odd multipliers of hashes
+MIX = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64
+)  # odd multipliers of hashes
 # Coverage that choosing among m models on n rows costs at most, from simulated models that are all equally good:
 # (rows, models, cost); `python -m benchmarks evidence` makes the table.
 COST_OF_CHOOSING = (
@@ -116,7 +118,9 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: RowFacts) -> It
     elif facts.weighted:
         yield notes.unequal_weights()
     if facts.uncoverable:
-        yield notes.uncoverable_rows(name, facts.uncoverable, out_of_reach=out_of_reach, target=target)
+        yield notes.uncoverable_rows(
+            name, facts.uncoverable, out_of_reach=out_of_reach, target=target
+        )
     if facts.on_bounds > MANY:
         yield notes.observations_on_bounds(
             name,
@@ -185,14 +189,23 @@ def cost_of_choosing(models: int, rows: int) -> float:
 
 
 def not_tested(
-    rows: Sequence[ModelRow], comparisons: Sequence[Comparison], segments: Sequence[Segment], model: str
+    rows: Sequence[ModelRow],
+    comparisons: Sequence[Comparison],
+    segments: Sequence[Segment],
+    model: str,
 ) -> tuple[str, ...]:
     """Return what could not be tested: coverages, pairs and segments of the model that ships."""
     found = []
     if rows and all(not row.coverage.has_interval for row in rows):
-        found.append("the coverage of any model" if len(rows) > 1 else notes.coverage_not_tested(rows[0].name))
+        found.append(
+            "the coverage of any model"
+            if len(rows) > 1
+            else notes.coverage_not_tested(rows[0].name)
+        )
     else:
-        found += [notes.coverage_not_tested(row.name) for row in rows if not row.coverage.has_interval]
+        found += [
+            notes.coverage_not_tested(row.name) for row in rows if not row.coverage.has_interval
+        ]
     untested = sum(not pair.is_tested for pair in comparisons)
     if untested:
         found.append(notes.pairs_not_tested(untested, len(comparisons)))
@@ -206,8 +219,6 @@ def not_tested(
 def named_blocks(numbers: Sequence[int], labels: Mapping[int, str]) -> list[str]:
     """Return the names of blocks."""
     return [labels.get(number, f"block {number + 1}") for number in numbers]
-
-
 
 
 def _is_carried_by_few_rows(row: ModelRow) -> bool:

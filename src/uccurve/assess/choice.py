@@ -61,9 +61,13 @@ def decide(
     unchanged = may_ship_unchanged(model, settings)
     clear = all(adjusted_pvalue(comparisons, best.name, row.name) < CLEAR for row in rivals)
     stays = model.name == settings.incumbent
-    chosen_among_others = len(ordered) > 1 and settings.coverage is not None and model.move.is_reachable
+    chosen_among_others = (
+        len(ordered) > 1 and settings.coverage is not None and model.move.is_reachable
+    )
     spends = chosen_among_others and not (unchanged or clear or stays)
-    return Decision(best, model, tuple(row.name for row in tied), runner_up, pvalue, unchanged, spends)
+    return Decision(
+        best, model, tuple(row.name for row in tied), runner_up, pvalue, unchanged, spends
+    )
 
 
 def may_ship_unchanged(row: ModelRow, settings: AssessmentSettings) -> bool:
@@ -103,5 +107,3 @@ def ranking_value(row: ModelRow, settings: AssessmentSettings) -> float:
 def ranking_values(rows: Sequence[ModelRow], settings: AssessmentSettings) -> Mapping[str, float]:
     """What ranks each model, by its name."""
     return {row.name: ranking_value(row, settings) for row in rows}
-
-

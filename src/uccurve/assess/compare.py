@@ -71,7 +71,10 @@ def compared(
 def adjusted_comparisons(pairs: Sequence[Comparison], confidence_level: float) -> list[Comparison]:
     """Adjust the p-values for all pairs, and say which model of each is better."""
     adjusted = holm([pair.pvalue for pair in pairs])
-    return [_judged(pair, pvalue, confidence_level) for pair, pvalue in zip(pairs, adjusted, strict=True)]
+    return [
+        _judged(pair, pvalue, confidence_level)
+        for pair, pvalue in zip(pairs, adjusted, strict=True)
+    ]
 
 
 def _judged(pair: Comparison, pvalue: float, confidence_level: float) -> Comparison:
@@ -107,7 +110,9 @@ def _pair(
         spread = units.spread(influence).limited(degrees)
     if first.value == second.value == 0:
         spread = UNKNOWN_SPREAD._replace(error=0.0, degrees=units.degrees)
-    around = linear_estimate(Span(centre - hidden, centre, centre + hidden), spread, confidence_level)
+    around = linear_estimate(
+        Span(centre - hidden, centre, centre + hidden), spread, confidence_level
+    )
     shown = max(abs(centre) - hidden, 0.0)  # as much of the difference as bins cannot hide
     pvalue = paired_t_test(shown, spread, size=largest)
     if spread.is_known and spread.error <= ROUNDING * largest and difference == 0:

@@ -62,7 +62,9 @@ def t_of(verdict: Verdict) -> float:
     return verdict.scale if verdict.scale >= 0 else verdict.shift
 
 
-def _choice(decision: Decision, nested: NestedChoice | None, models: int, *, additive: bool) -> Choice:
+def _choice(
+    decision: Decision, nested: NestedChoice | None, models: int, *, additive: bool
+) -> Choice:
     """Return what choosing costs."""
     neutral = 0.0 if additive else 1.0
     own = decision.model.move.estimate
@@ -91,7 +93,9 @@ def _half_width(source: Source, t: float, confidence_level: float, *, unchanged:
     return own.times(width / own.value)
 
 
-def _score(source: Source, nested: NestedChoice | None, confidence_level: float, *, unchanged: bool) -> Estimate:
+def _score(
+    source: Source, nested: NestedChoice | None, confidence_level: float, *, unchanged: bool
+) -> Estimate:
     """Score of what ships; of rows that neither the choice nor the factor has seen, where the choice is paid for."""
     if unchanged:
         return estimate(source, DELIVERED_SCORE, confidence_level=confidence_level)
@@ -103,5 +107,3 @@ def _score(source: Source, nested: NestedChoice | None, confidence_level: float,
         return Estimate(held_out)
     middle = (own.low * own.high) ** 0.5
     return Estimate(held_out, own.low * held_out / middle, own.high * held_out / middle)
-
-

@@ -93,7 +93,9 @@ def _winner(paths: Sequence[Path], chosen: np.ndarray, alpha: Fraction) -> Winne
     return best
 
 
-def _relative(paths: Sequence[Path], fold: Indices, winners: Sequence[Winner], *, additive: bool) -> Array:
+def _relative(
+    paths: Sequence[Path], fold: Indices, winners: Sequence[Winner], *, additive: bool
+) -> Array:
     """Critical t of each row under the winner of its fold, relative to that winner's t."""
     out = np.empty(len(fold))
     for number, winner in enumerate(winners):
@@ -111,7 +113,11 @@ def _conformal(path: Path, values: Array, q: Fraction) -> float:
 
 
 def _held_out_score(
-    paths: Sequence[Path], fold: Indices, winners: Sequence[Winner], multiplier: float, alpha: Fraction
+    paths: Sequence[Path],
+    fold: Indices,
+    winners: Sequence[Winner],
+    multiplier: float,
+    alpha: Fraction,
 ) -> float:
     """Mean score of all rows, each under the winner of its fold at its factor times the multiplier."""
     out = np.empty(len(fold))

@@ -20,7 +20,11 @@ from uccurve.results import PIT, AssessmentSettings, LevelRow
 
 
 def level_rows(
-    model: str, levels: Mapping[float, Intervals], blocks: Blocks, settings: AssessmentSettings, unit: float
+    model: str,
+    levels: Mapping[float, Intervals],
+    blocks: Blocks,
+    settings: AssessmentSettings,
+    unit: float,
 ) -> list[LevelRow]:
     """One row per level of a model, narrowest first."""
     rows = []

@@ -35,7 +35,13 @@ from uccurve.assess.source import (
 from uccurve.curve import UCC
 from uccurve.estimate import Estimate, MoveKind
 from uccurve.evidence import contributions
-from uccurve.evidence.intervals import Span, WidthsAround, coverage_estimate, effective_rows, log_estimate
+from uccurve.evidence.intervals import (
+    Span,
+    WidthsAround,
+    coverage_estimate,
+    effective_rows,
+    log_estimate,
+)
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.points import Decomposition, OperatingPoint
@@ -62,8 +68,12 @@ class ConstantBand:
     def shipped(self) -> Evidence:
         """Its score at that half-width."""
         source = self._source
-        effective = effective_at(self.path, source.units, source.alpha, source.settings.confidence_level)
-        return shipped_evidence(self.path, self.t, effective, source.units, source.alpha, source.unit)
+        effective = effective_at(
+            self.path, source.units, source.alpha, source.settings.confidence_level
+        )
+        return shipped_evidence(
+            self.path, self.t, effective, source.units, source.alpha, source.unit
+        )
 
     @cached_property
     def crps(self) -> Evidence:
@@ -236,7 +246,9 @@ class RowsSource:
 
     @cached_property
     def _shipped(self) -> Evidence:
-        return shipped_evidence(self.path, self.t, self.effective, self.units, self.alpha, self.unit)
+        return shipped_evidence(
+            self.path, self.t, self.effective, self.units, self.alpha, self.unit
+        )
 
     def weighted_score_rows(self) -> Array:
         """Each row's weighted part of the score as shipped, or as delivered where nothing can ship."""
@@ -249,11 +261,15 @@ class RowsSource:
 
     def _delivered_score(self) -> Evidence:
         rows = self.path.score_rows(self.path.delivered, float(self.alpha))
-        return self._of_rows(rows)._replace(degrees=score_degrees(self.path, self.path.delivered, self.units))
+        return self._of_rows(rows)._replace(
+            degrees=score_degrees(self.path, self.path.delivered, self.units)
+        )
 
     def _best_score(self) -> Evidence:
         rows = self.path.score_rows(self.best_t, float(self.alpha))
-        return self._of_rows(rows)._replace(degrees=score_degrees(self.path, self.best_t, self.units))
+        return self._of_rows(rows)._replace(
+            degrees=score_degrees(self.path, self.best_t, self.units)
+        )
 
     def _crps(self) -> Evidence:
         return self._of_rows(self.crps_rows)
@@ -302,7 +318,9 @@ class RowsSource:
 
     def coverage(self) -> Estimate:
         """Coverage as delivered."""
-        return coverage_estimate(self.covered, self.path.weight, self.units, self.settings.confidence_level)
+        return coverage_estimate(
+            self.covered, self.path.weight, self.units, self.settings.confidence_level
+        )
 
     def missed(self) -> tuple[float, float]:
         """Shares of the rows above the upper and below the lower bound, as delivered."""
@@ -334,12 +352,17 @@ class RowsSource:
         if not self.curve.levels:
             return None
         rows = self.wis_rows
-        parts = [self.path.mean(part) / self.unit for part in (rows.dispersion, rows.underprediction, rows.overprediction)]
+        parts = [
+            self.path.mean(part) / self.unit
+            for part in (rows.dispersion, rows.underprediction, rows.overprediction)
+        ]
         return WISParts(*parts, level_rows.potential_wis(self.intervals_by_level) / self.unit)
 
     def levels(self) -> Sequence[LevelRow]:
         """The model's own levels, narrowest first."""
-        return level_rows.level_rows(self.name, self.intervals_by_level, self.units, self.settings, self.unit)
+        return level_rows.level_rows(
+            self.name, self.intervals_by_level, self.units, self.settings, self.unit
+        )
 
     def pit(self) -> PIT | None:
         """Where observations fall among the quantiles of the levels."""
@@ -367,7 +390,9 @@ def score_degrees(path: Path, t: float, units: Blocks) -> float:
     return float(min(units.count, units.with_any(missed)) - 1)
 
 
-def shipped_evidence(path: Path, t: float, effective: float, units: Blocks, alpha: Fraction, unit: float) -> Evidence:
+def shipped_evidence(
+    path: Path, t: float, effective: float, units: Blocks, alpha: Fraction, unit: float
+) -> Evidence:
     """Return the evidence on the interval score of a path at its conformal t."""
     if not isfinite(t):
         return Evidence(Span.exact(inf), None)

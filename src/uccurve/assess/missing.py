@@ -50,7 +50,10 @@ def aligned(curves: Mapping[str, UCC], *, missing: MissingRows) -> Aligned:
     common = _common(masks)
     if common is None or common.all():
         return Aligned(dict(curves), None, None)
-    if missing == "raise" and len({mask.tobytes() for mask in masks.values() if mask is not None}) > 1:
+    if (
+        missing == "raise"
+        and len({mask.tobytes() for mask in masks.values() if mask is not None}) > 1
+    ):
         return Aligned(dict(curves), None, None)  # which is refused where rows are compared
     on_common = {name: _restricted(curve, masks[name], common) for name, curve in curves.items()}
     return Aligned(on_common, common, missing_rows(masks, common))
@@ -73,7 +76,10 @@ def missing_rows(masks: Mapping[str, Flags | None], common: Flags) -> Missing:
     """Return what was left out, and whose rows they were."""
     total = len(common)
     kept = int(np.count_nonzero(common))
-    lacking = {name: 0 if mask is None else total - int(np.count_nonzero(mask)) for name, mask in masks.items()}
+    lacking = {
+        name: 0 if mask is None else total - int(np.count_nonzero(mask))
+        for name, mask in masks.items()
+    }
     return Missing(dropped=total - kept, kept=kept, lacking=lacking)
 
 

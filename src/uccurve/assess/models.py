@@ -29,7 +29,9 @@ def given_models(models: Any, rows: Any = None) -> Given:
     if len(folds) < len(named):
         raise ValueError("`models` must have different names: two of them read the same.")
     curves = {name: _joined(name, parts) for name, parts in folds.items()}
-    most = max(folds.values(), key=len)  # a model whose folds are already joined does not tell what repeats
+    most = max(
+        folds.values(), key=len
+    )  # a model whose folds are already joined does not tell what repeats
     return Given(curves, repeated_rows([fold.intervals for fold in most], rows))
 
 
@@ -93,12 +95,20 @@ def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")
     two = b.intervals
     pair = " and ".join(names)
     if one.y_true.shape != two.y_true.shape:
-        shapes = "" if len(one) != len(two) else f", shapes {one.y_true.shape} against {two.y_true.shape}"
+        shapes = (
+            ""
+            if len(one) != len(two)
+            else f", shapes {one.y_true.shape} against {two.y_true.shape}"
+        )
         raise ValueError(
             f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}. Hint: give all models the same "
             'rows in the same order, or pass missing="drop" if some were dropped.'
         )
-    _refuse(one.y_true != two.y_true, f"{pair} must have the same y_true", "put the rows of both in the same order")
+    _refuse(
+        one.y_true != two.y_true,
+        f"{pair} must have the same y_true",
+        "put the rows of both in the same order",
+    )
     if one._weight is None and two._weight is None:
         return
     rounding = 1e-12 * one.weight  # weights are divided by their sum
@@ -109,7 +119,9 @@ def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")
 def _refuse(differ: Flags, rule: str, hint: str) -> None:
     rows = np.flatnonzero(differ.reshape(len(differ), -1).any(axis=1))
     if len(rows):
-        raise ValueError(f"{rule}: {len(rows)} of {len(differ)} rows differ, first row {rows[0]}. Hint: {hint}.")
+        raise ValueError(
+            f"{rule}: {len(rows)} of {len(differ)} rows differ, first row {rows[0]}. Hint: {hint}."
+        )
 
 
 def _named(models: Any) -> Mapping[Any, Any]:
@@ -123,14 +135,22 @@ def _named(models: Any) -> Mapping[Any, Any]:
         )
     if not models:
         raise ValueError(f"`models` must hold at least one model; it is empty. {HINT}")
-    if all(isinstance(name, float) and isinstance(given, Intervals) for name, given in models.items()):
+    if all(
+        isinstance(name, float) and isinstance(given, Intervals) for name, given in models.items()
+    ):
         return {"model": models}  # the levels of one model
     return models
 
 
 def _name(name: Any) -> str:
-    if isinstance(name, bool) or not isinstance(name, str | int | np.integer) or not str(name).strip():
-        raise TypeError(f"`models` must have names (str) that can be read; got {shown(name)} ({type(name).__name__}).")
+    if (
+        isinstance(name, bool)
+        or not isinstance(name, str | int | np.integer)
+        or not str(name).strip()
+    ):
+        raise TypeError(
+            f"`models` must have names (str) that can be read; got {shown(name)} ({type(name).__name__})."
+        )
     return str(name)
 
 
@@ -138,8 +158,13 @@ def _folds(name: Any, given: Any) -> list[UCC]:
     """Return a model as one curve, or as one for each of its folds."""
     parts = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not parts:
-        raise ValueError(f"a list of folds must hold at least one Intervals; that of {name!r} is empty.")
-    return [UCC.from_levels(part) if isinstance(part, Mapping) else curve_of(f"models[{name!r}]", part) for part in parts]
+        raise ValueError(
+            f"a list of folds must hold at least one Intervals; that of {name!r} is empty."
+        )
+    return [
+        UCC.from_levels(part) if isinstance(part, Mapping) else curve_of(f"models[{name!r}]", part)
+        for part in parts
+    ]
 
 
 def _joined(name: str, folds: list[UCC]) -> UCC:
@@ -148,11 +173,15 @@ def _joined(name: str, folds: list[UCC]) -> UCC:
     if len(folds) == 1:
         return first
     if len({(fold.vary, fold.levels) for fold in folds}) > 1:
-        raise ValueError(f"the folds of a model must be of one kind, with the same levels; those of {name!r} differ.")
+        raise ValueError(
+            f"the folds of a model must be of one kind, with the same levels; those of {name!r} differ."
+        )
     if not first.levels:
         return UCC(Intervals.join([fold.intervals for fold in folds]), vary=first.vary)
     by_level = [fold.intervals_by_level() for fold in folds]
-    return UCC.from_levels({level: Intervals.join([fold[level] for fold in by_level]) for level in first.levels})
+    return UCC.from_levels(
+        {level: Intervals.join([fold[level] for fold in by_level]) for level in first.levels}
+    )
 
 
 def rows_of(curve: UCC, rows: Flags) -> UCC:
@@ -161,5 +190,3 @@ def rows_of(curve: UCC, rows: Flags) -> UCC:
         levels = curve.intervals_by_level()
         return UCC.from_levels({level: intervals[rows] for level, intervals in levels.items()})
     return UCC(curve.intervals[rows], vary=curve.vary)
-
-

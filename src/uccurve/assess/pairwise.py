@@ -25,7 +25,9 @@ def pairwise_missing(curves: Mapping[str, UCC]) -> Missing:
     return missing_rows(masks, anywhere)
 
 
-def pairwise_comparisons(sources: Sequence[RowsSource], settings: AssessmentSettings) -> list[Comparison]:
+def pairwise_comparisons(
+    sources: Sequence[RowsSource], settings: AssessmentSettings
+) -> list[Comparison]:
     """Compare each pair on the rows that both have; refuse models that share none with any other."""
     pairs = [_pair(first, second, settings) for first, second in combinations(sources, 2)]
     return adjusted_comparisons(pairs, settings.confidence_level)
@@ -41,14 +43,18 @@ def pairwise_values(
             ratios[pair.first].append(log(pair.ratio))
             ratios[pair.second].append(-log(pair.ratio))
     reach = {row.name: row.move.is_reachable or settings.coverage is None for row in rows}
-    return {name: exp(sum(logs) / len(rows)) if reach[name] else inf for name, logs in ratios.items()}
+    return {
+        name: exp(sum(logs) / len(rows)) if reach[name] else inf for name, logs in ratios.items()
+    }
 
 
 def _pair(first: RowsSource, second: RowsSource, settings: AssessmentSettings) -> Comparison:
     """Compare two models on the rows that both have."""
     masks = [kept_rows(source.curve) for source in (first, second)]
     if masks[0] is None or masks[1] is None:
-        raise ValueError('`missing="pairwise"` needs to know which rows were dropped. Hint: build all models alike.')
+        raise ValueError(
+            '`missing="pairwise"` needs to know which rows were dropped. Hint: build all models alike.'
+        )
     shared = masks[0] & masks[1]
     if not shared.any():
         raise ValueError(

@@ -7,7 +7,9 @@ from uccurve._refusals import miss_rate_of
 from uccurve.estimate import Estimate
 from uccurve.results import Promise
 
-USUAL_TOLERANCE = 0.05  # share of the miss rate by which a coverage may differ from the promised one
+USUAL_TOLERANCE = (
+    0.05  # share of the miss rate by which a coverage may differ from the promised one
+)
 # A coverage interval that reaches down to this many times the promised odds of a miss tells hardly anything.
 TELLING = 3
 

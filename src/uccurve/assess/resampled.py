@@ -28,11 +28,15 @@ def resampled_row(row: ModelRow, source: RowsSource) -> ModelRow:
     )
 
 
-def _gain(estimate: Estimate, source: RowsSource, axes: Axes, miss_rate: Range | None = None) -> Estimate:
+def _gain(
+    estimate: Estimate, source: RowsSource, axes: Axes, miss_rate: Range | None = None
+) -> Estimate:
     return _resampled(estimate, source, "gain", axes, miss_rate, None)
 
 
-def _at_coverage(estimate: Estimate, source: RowsSource, statistic: Literal["scale", "half_width"]) -> Estimate:
+def _at_coverage(
+    estimate: Estimate, source: RowsSource, statistic: Literal["scale", "half_width"]
+) -> Estimate:
     return _resampled(estimate, source, statistic, HEADLINE, None, source.settings.shown_coverage)
 
 

@@ -26,6 +26,7 @@ from uccurve.evidence.intervals import mover_estimate
 from uccurve.points import Curve
 from uccurve.results import WIS, AssessmentSettings, Cost, ModelRow, Promise
 
+
 def model_row(source: Source) -> ModelRow:
     """All numbers of a model; its rank and p-value depend on the others."""
     settings = source.settings
@@ -100,7 +101,11 @@ def _cost(curve: Curve, settings: AssessmentSettings) -> Cost | None:
         return None
     best = curve.cheapest(settings.c, axes=settings.axes, unit=settings.unit)
     delivered = curve.cost(settings.c, axes=settings.axes, unit=settings.unit)
-    return Cost(delivered, nan if best.cost is None else best.cost, best.shift if curve.vary == "shift" else best.scale)
+    return Cost(
+        delivered,
+        nan if best.cost is None else best.cost,
+        best.shift if curve.vary == "shift" else best.scale,
+    )
 
 
 def _wis(source: Source) -> WIS | None:

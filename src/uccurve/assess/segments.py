@@ -77,7 +77,9 @@ class AsShipped(NamedTuple):
             return cls(source, nan, np.zeros(len(path), np.bool_), nothing, nothing, nothing)
         width = path.contributions(t, {"bandwidth": 1.0})
         score = path.score_rows(t, alpha)
-        return cls(source, t, source.covered_at(t), width, score, constant.score_rows(constant_t, alpha))
+        return cls(
+            source, t, source.covered_at(t), width, score, constant.score_rows(constant_t, alpha)
+        )
 
 
 def assessed_segments(source: RowsSource, t: float, parts: Sequence[SegmentRows]) -> list[Segment]:
@@ -136,7 +138,9 @@ def _assessed(shipped: AsShipped, part: SegmentRows, tested: int) -> Segment:
     shipped_effective = effective_rows(kept, path.weight, part.blocks, level) if reaches else nan
     pvalue = shipped_pvalue = nan
     if settings.coverage is not None:
-        pvalue = share_tail(delivered, effective, 1 - source.alpha) if part.blocks.count > 1 else nan
+        pvalue = (
+            share_tail(delivered, effective, 1 - source.alpha) if part.blocks.count > 1 else nan
+        )
         if part.blocks.count > 1:
             shipped_pvalue = share_tail(shipped_share, shipped_effective, 1 - source.alpha)
     elif part.blocks.count > 1:
@@ -152,7 +156,9 @@ def _assessed(shipped: AsShipped, part: SegmentRows, tested: int) -> Segment:
         n=len(rows),
         blocks=part.blocks.count,
         coverage=share_estimate(delivered, effective, level),
-        shipped_coverage=share_estimate(shipped_share, shipped_effective, level) if reaches else UNKNOWN,
+        shipped_coverage=share_estimate(shipped_share, shipped_effective, level)
+        if reaches
+        else UNKNOWN,
         move=Move(source.kind, Estimate(conformal_t(path, source.alpha))),
         half_width=path.mean(shipped.width[rows]) / source.unit,
         score=score,
@@ -164,12 +170,20 @@ def _assessed(shipped: AsShipped, part: SegmentRows, tested: int) -> Segment:
     )
 
 
-def _split(feature: str, of_row: Indices, names: Sequence[Any], blocks: Blocks) -> list[SegmentRows]:
+def _split(
+    feature: str, of_row: Indices, names: Sequence[Any], blocks: Blocks
+) -> list[SegmentRows]:
     """Rows of each label that has any."""
-    order = np.argsort(of_row.astype(np.min_scalar_type(len(names))), kind="stable")  # small integers are fast
+    order = np.argsort(
+        of_row.astype(np.min_scalar_type(len(names))), kind="stable"
+    )  # small integers are fast
     ends = np.cumsum(np.bincount(of_row, minlength=len(names)))
     groups = zip(names, np.split(order, ends[:-1]), strict=True)
-    return [SegmentRows(feature, str(label), rows, blocks.subset(rows)) for label, rows in groups if len(rows)]
+    return [
+        SegmentRows(feature, str(label), rows, blocks.subset(rows))
+        for label, rows in groups
+        if len(rows)
+    ]
 
 
 def _is_cut(values: npt.NDArray[Any], different: int, bins: int) -> bool:

@@ -154,13 +154,21 @@ def spread_of(source: Source, evidence: Evidence) -> Spread:
     return source.units.spread(evidence.change).limited(evidence.degrees)
 
 
-def estimate(source: Source, statistic: Statistic, *, confidence_level: float | None = None) -> Estimate:
+def estimate(
+    source: Source, statistic: Statistic, *, confidence_level: float | None = None
+) -> Estimate:
     """Return a statistic with its confidence interval."""
-    return estimate_of(source, statistic, source.evidence(statistic), confidence_level=confidence_level)
+    return estimate_of(
+        source, statistic, source.evidence(statistic), confidence_level=confidence_level
+    )
 
 
 def estimate_of(
-    source: Source, statistic: Statistic, evidence: Evidence, *, confidence_level: float | None = None
+    source: Source,
+    statistic: Statistic,
+    evidence: Evidence,
+    *,
+    confidence_level: float | None = None,
 ) -> Estimate:
     """Return a statistic with its confidence interval, from the evidence on it."""
     spread = spread_of(source, evidence)

@@ -11,17 +11,32 @@ import numpy.typing as npt
 from uccurve._saved import ANY, COUNT, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
 from uccurve.evidence.labels import labels as one_per_row
 
-Label = str | int | tuple[str | int, ...]  # what names a group; a tuple where there are several keys
+Label = (
+    str | int | tuple[str | int, ...]
+)  # what names a group; a tuple where there are several keys
 Keys = tuple[str, ...] | None  # names of the keys; None for one key without a name
 HEAD = {"kind": "uccurve.IntervalCalibrator", "version": 4}
-SETTINGS = ("coverage", "conformal", "confidence", "vary", "tails", "fallback")  # of an `IntervalCalibrator`
+SETTINGS = (
+    "coverage",
+    "conformal",
+    "confidence",
+    "vary",
+    "tails",
+    "fallback",
+)  # of an `IntervalCalibrator`
 LABELS = list_of(Kind("a label", lambda value: type(value) in (str, int)), "a list of str and int")
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},
     "settings": dict.fromkeys(SETTINGS, ANY),  # the calibrator refuses those that it does not take
     "keys": or_null(list_of(TEXT, "a list of names")),
     "calibrations": [
-        {"group": or_null(LABELS), "rows": COUNT, "lower": NUMBER, "upper": NUMBER, "miss_rate": SIZE},
+        {
+            "group": or_null(LABELS),
+            "rows": COUNT,
+            "lower": NUMBER,
+            "upper": NUMBER,
+            "miss_rate": SIZE,
+        },
     ],
 }
 
@@ -50,13 +65,17 @@ class Calibration:
 Calibrations = dict[Label | None, Calibration]
 
 
-def write(settings: Mapping[str, Any], keys: Keys, calibrations: Mapping[Label | None, Calibration]) -> str:
+def write(
+    settings: Mapping[str, Any], keys: Keys, calibrations: Mapping[Label | None, Calibration]
+) -> str:
     """Write the settings and what was learnt; floats are written so that they read back exactly."""
     learnt = [
         {"group": label if label is None or isinstance(label, tuple) else [label], **asdict(one)}
         for label, one in calibrations.items()
     ]
-    return json.dumps({**HEAD, "settings": settings, "keys": keys, "calibrations": learnt}, allow_nan=False)
+    return json.dumps(
+        {**HEAD, "settings": settings, "keys": keys, "calibrations": learnt}, allow_nan=False
+    )
 
 
 def read(text: str | bytes) -> tuple[dict[str, Any], Keys, Calibrations]:
@@ -89,7 +108,11 @@ def grouped(groups: Any, n: int) -> tuple[Keys, dict[Label, npt.NDArray[np.intp]
     """
     if isinstance(groups, Mapping) and not groups:
         raise ValueError("`groups` must have at least one key; it is empty.")
-    named = {f"groups[{key!r}]": column for key, column in groups.items()} if isinstance(groups, Mapping) else None
+    named = (
+        {f"groups[{key!r}]": column for key, column in groups.items()}
+        if isinstance(groups, Mapping)
+        else None
+    )
     columns = []
     for name, column in (named or {"groups": groups}).items():
         columns.append(one_per_row(name, column, n).tolist())

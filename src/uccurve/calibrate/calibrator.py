@@ -107,7 +107,9 @@ class IntervalCalibrator:
             checks.choice("fallback", fallback, ("pooled",))
         self.vary, self.tails, self.fallback = vary, tails, fallback
         self.conformal = checks.flag("conformal", conformal)
-        self.confidence = None if confidence is None else checks.real("confidence", confidence, 0, 1)
+        self.confidence = (
+            None if confidence is None else checks.real("confidence", confidence, 0, 1)
+        )
         if confidence is not None and not conformal:
             raise ValueError("`confidence` needs conformal=True: it is about new rows.")
         self._learnt: Calibrations = {}
@@ -117,7 +119,9 @@ class IntervalCalibrator:
     def calibrations_(self) -> Mapping[Label | None, Calibration]:
         """What `fit` found, by group; None is all rows: the one key without groups, or the fallback beside them."""
         if not self._learnt:
-            raise ValueError("this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first.")
+            raise ValueError(
+                "this IntervalCalibrator is not fitted. Hint: call fit(intervals) on held-out rows first."
+            )
         return self._learnt
 
     @property
@@ -149,7 +153,9 @@ class IntervalCalibrator:
         {'a': 2.0, 'b': 8.0}
         """
         intervals = UCC(intervals).intervals  # which refuses what is none
-        whole: Calibrations = {None: self._learn(intervals)} if groups is None or self.fallback else {}
+        whole: Calibrations = (
+            {None: self._learn(intervals)} if groups is None or self.fallback else {}
+        )
         keys, parts = (None, {}) if groups is None else grouped(groups, len(intervals))
         learnt: Calibrations = {}
         refused: list[str] = []
@@ -159,7 +165,9 @@ class IntervalCalibrator:
             except ValueError as error:
                 refused.append(f"{label!r} ({counted(len(rows), 'row')}): {error}")
         if refused and not (whole and learnt):
-            raise ValueError(f"{len(refused)} of {len(parts)} groups cannot be calibrated, first {refused[0]}")
+            raise ValueError(
+                f"{len(refused)} of {len(parts)} groups cannot be calibrated, first {refused[0]}"
+            )
         self._learnt, self._keys = learnt | whole, keys
         return self
 
@@ -203,8 +211,12 @@ class IntervalCalibrator:
         [[2.0, 5.0], [8.0, 9.5]]
         """
         if isinstance(min_band, str):
-            raise ValueError(f"`min_band` must be a number in units of y_true here; got {min_band!r}.")
-        new = self.apply(Intervals.from_bounds(y_pred, y_pred, lower, upper, min_band=min_band), groups=groups)
+            raise ValueError(
+                f"`min_band` must be a number in units of y_true here; got {min_band!r}."
+            )
+        new = self.apply(
+            Intervals.from_bounds(y_pred, y_pred, lower, upper, min_band=min_band), groups=groups
+        )
         return new.lower, new.upper
 
     def coverage_range(self, rows: int, *, share: float = 0.95) -> tuple[float, float]:
@@ -219,7 +231,9 @@ class IntervalCalibrator:
         [0.916, 0.976]
         """
         alpha, confidence = self._per_tail()
-        rank = conformal_rank(rows, alpha, confidence) if self.conformal else rank_leaving(rows, alpha)
+        rank = (
+            conformal_rank(rows, alpha, confidence) if self.conformal else rank_leaving(rows, alpha)
+        )
         if self.tails == "separate":
             rank = 2 * rank - rows - 1  # of the interval between two order statistics
         low = clopper_pearson(rank, rows, share)[0] if rank > 0 else 0.0
@@ -251,13 +265,19 @@ class IntervalCalibrator:
 
     def __repr__(self) -> str:
         usual: Any = type(self).__init__.__kwdefaults__
-        words = [f"{name}={value!r}" for name, value in self._settings().items() if value != usual[name]]
+        words = [
+            f"{name}={value!r}" for name, value in self._settings().items() if value != usual[name]
+        ]
         state = "not fitted"
         if self._learnt:
             groups = [one for label, one in self._learnt.items() if label is not None]
             found = groups or [*self._learnt.values()]
             moves = [move for one in found for move in (one.lower, one.upper)]
-            state = f"{moves[0]:.4g}" if self.tails == "joint" else f"{moves[0]:.4g} below and {moves[1]:.4g} above"
+            state = (
+                f"{moves[0]:.4g}"
+                if self.tails == "joint"
+                else f"{moves[0]:.4g} below and {moves[1]:.4g} above"
+            )
             if groups:
                 state = f"{min(moves):.4g} to {max(moves):.4g} in {len(groups)} groups"
             state = f"{self.vary} {state} from {sum(one.rows for one in found)} rows"
@@ -275,7 +295,9 @@ class IntervalCalibrator:
     def _single(self) -> Calibration:
         if [*self.calibrations_] != [None]:
             seen = checks.shown([*self._learnt])
-            raise ValueError(f"there is one calibration per group: {seen}. Hint: pass `groups`, see calibrations_.")
+            raise ValueError(
+                f"there is one calibration per group: {seen}. Hint: pass `groups`, see calibrations_."
+            )
         return self._learnt[None]
 
     def _learn(self, intervals: Intervals) -> Calibration:
@@ -289,12 +311,22 @@ class IntervalCalibrator:
         if self.tails == "separate":
             y, p, weight = intervals.y_true, intervals.y_pred, intervals._weight
             below = Intervals.from_bands(np.minimum(y, p), p, intervals.lower_band, weight=weight)
-            parts = [below, Intervals.from_bands(np.maximum(y, p), p, intervals.upper_band, weight=weight)]
+            parts = [
+                below,
+                Intervals.from_bands(np.maximum(y, p), p, intervals.upper_band, weight=weight),
+            ]
         miss_rate, confidence = self._per_tail()
         curves = [UCC(part, vary=self.vary) for part in parts]
-        points = [c.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence) for c in curves]
+        points = [
+            c.find(miss_rate=miss_rate, conformal=self.conformal, confidence=confidence)
+            for c in curves
+        ]
         moves = getattr(points[0], self.vary), getattr(points[-1], self.vary)
-        both = points[0] if self.tails == "joint" else UCC(intervals._moved(**{self.vary: moves})).at(1.0)
+        both = (
+            points[0]
+            if self.tails == "joint"
+            else UCC(intervals._moved(**{self.vary: moves})).at(1.0)
+        )
         return Calibration(len(intervals), *moves, both.miss_rate)
 
     def _moves(self, groups: Labels | None, intervals: Intervals) -> tuple[Any, Any]:
@@ -304,7 +336,9 @@ class IntervalCalibrator:
             return one.lower, one.upper
         learnt = self.calibrations_
         if [*learnt] == [None]:
-            raise ValueError("`groups` were not given to fit. Hint: fit with groups, or leave them out here.")
+            raise ValueError(
+                "`groups` were not given to fit. Hint: fit with groups, or leave them out here."
+            )
         keys, parts = grouped(groups, len(intervals))
         if keys != self._keys:
             raise ValueError(f"`groups` must have the keys that fit had: {self._keys}; got {keys}.")

@@ -11,9 +11,21 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import _safe_indexing, check_array, check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import (
+    _safe_indexing,
+    check_array,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_method_params,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
 
 from uccurve import _refusals as checks
 from uccurve._vocabulary import Array
@@ -81,7 +93,9 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
     >>> y = X[:, 0] + X[:, 0] * np.random.default_rng(0).normal(size=400)
     >>> model = IntervalRegressor(LinearRegression(), coverage=0.9, random_state=0).fit(X, y)
     >>> lower, upper = model.predict_interval([[0.1], [0.9]])
-    >>> bool(upper[1] - lower[1] > 3 * (upper[0] - lower[0]))  # the noise grows with x, and so do the intervals
+    >>> bool(
+    ...     upper[1] - lower[1] > 3 * (upper[0] - lower[0])
+    ... )  # the noise grows with x, and so do the intervals
     True
     """
 
@@ -127,9 +141,13 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
 
         def fitted(name: str, features: Any, target: Array, rows: Any) -> Any:
             own = _check_method_params(features, params[name], indices=rows)
-            return _seeded(clone(models[name]), seed).fit(_safe_indexing(features, rows), target[rows], **own)
+            return _seeded(clone(models[name]), seed).fit(
+                _safe_indexing(features, rows), target[rows], **own
+            )
 
-        def of_unseen(name: str, features: Any, target: Array, predict: Callable[[Any, Any], Array] = _point) -> Array:
+        def of_unseen(
+            name: str, features: Any, target: Array, predict: Callable[[Any, Any], Array] = _point
+        ) -> Array:
             trained = ((fitted(name, features, target, seen), rest) for seen, rest in folds)
             parts = [predict(model, _safe_indexing(features, rest)) for model, rest in trained]
             return np.concatenate(parts)[np.argsort(np.concatenate([rest for _, rest in folds]))]
@@ -146,7 +164,9 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
             bands = [of_unseen("band", features, errors)]
             self.band_ = fitted("band", features, errors, every)
         else:
-            y_pred, *bands = of_unseen("estimator", X, y, partial(_own_bands, min_band=self.min_band)).T
+            y_pred, *bands = of_unseen(
+                "estimator", X, y, partial(_own_bands, min_band=self.min_band)
+            ).T
             self.band_ = None
         self.estimator_ = fitted("estimator", X, y, every)
         half_width = max(float(np.mean(bands)), 0.0)
@@ -173,7 +193,9 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         else:
             y_pred = _point(self.estimator_, X)
             bands = [_point(self.band_, _with_prediction(X, y_pred))]
-        new = self.calibrator_.apply(Intervals.from_bands(y_pred, y_pred, *bands, min_band=self.min_band_))
+        new = self.calibrator_.apply(
+            Intervals.from_bands(y_pred, y_pred, *bands, min_band=self.min_band_)
+        )
         return new.lower, new.upper
 
     def get_metadata_routing(self) -> Any:
@@ -190,7 +212,10 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
 
     def _models(self) -> dict[str, Any]:
         """Return the regressors by name, defaults filled in."""
-        named = {"area": BandRegressor(), "quantile": GradientBoostingRegressor(loss="quantile", alpha=self.coverage)}
+        named = {
+            "area": BandRegressor(),
+            "quantile": GradientBoostingRegressor(loss="quantile", alpha=self.coverage),
+        }
         band = named.get(self.band) if isinstance(self.band, str) else self.band
         point = GradientBoostingRegressor() if self.estimator is None else self.estimator
         return {"estimator": point} if band is None else {"estimator": point, "band": band}
@@ -201,7 +226,9 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
         cv = KFold(self.cv, shuffle=True, random_state=seed) if shuffled else check_cv(self.cv)
         folds = list(cv.split(X, y))
         times = np.bincount(np.concatenate([unseen for _, unseen in folds]), minlength=len(y))
-        rule = checks.Rule("cv", "hold every row out exactly once", ("is not", "are not"), "pass a number of folds")
+        rule = checks.Rule(
+            "cv", "hold every row out exactly once", ("is not", "are not"), "pass a number of folds"
+        )
         checks.rows(times != 1, rule, lambda row: f"held out {times[row]} times")
         return folds
 
@@ -213,15 +240,23 @@ def _point(model: Any, X: Any) -> Array:
 
 def _own_bands(model: Any, X: Any, *, min_band: float | str | None) -> Array:
     """Return three columns: predictions of a model and its own two bands; none negative where there is a `min_band`."""
-    if isinstance(X, np.ndarray) and X.dtype.kind == "O":  # Bayesian ridge takes these for the mean only
+    if (
+        isinstance(X, np.ndarray) and X.dtype.kind == "O"
+    ):  # Bayesian ridge takes these for the mean only
         X = X.astype(np.float64)
-    intervals = from_estimator(model, X, np.zeros(_num_samples(X)), min_band=None if min_band is None else 0.0)
+    intervals = from_estimator(
+        model, X, np.zeros(_num_samples(X)), min_band=None if min_band is None else 0.0
+    )
     return np.column_stack([intervals.y_pred, intervals.lower_band, intervals.upper_band])
 
 
 def _seeded(model: Any, seed: int) -> Any:
     """Fix the randomness of the model and of its parts, where nobody has."""
-    free = [name for name, value in model.get_params().items() if value is None and name.endswith("random_state")]
+    free = [
+        name
+        for name, value in model.get_params().items()
+        if value is None and name.endswith("random_state")
+    ]
     if free:  # a frozen estimator has none to set
         model.set_params(**dict.fromkeys(free, seed))
     return model
@@ -239,5 +274,7 @@ def _with_prediction(X: Any, y_pred: Array) -> Any:
         name = "y_pred"
         while name in names:
             name += "_"
-        return frame.with_columns(nw.new_series(name, y_pred, backend=frame.implementation)).to_native()
+        return frame.with_columns(
+            nw.new_series(name, y_pred, backend=frame.implementation)
+        ).to_native()
     return np.column_stack([np.asarray(X), y_pred])

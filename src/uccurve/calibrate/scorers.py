@@ -40,9 +40,13 @@ class IntervalScorer:
     _options: Mapping[str, Any]
     _request: bool | str | None = None
 
-    def __call__(self, estimator: Any, X: Any, y_true: npt.ArrayLike, *, sample_weight: Any = None) -> float:
+    def __call__(
+        self, estimator: Any, X: Any, y_true: npt.ArrayLike, *, sample_weight: Any = None
+    ) -> float:
         """Score a fitted estimator; more is better, always."""
-        return self._signed(from_estimator(estimator, X, y_true, weight=sample_weight, **self._intervals))
+        return self._signed(
+            from_estimator(estimator, X, y_true, weight=sample_weight, **self._intervals)
+        )
 
     def _signed(self, intervals: Intervals) -> float:
         options = {"vary": "scale", **self._options}
@@ -109,5 +113,7 @@ def make_interval_scorer(
     """
     checks.choice("score", score, tuple(SCORES))
     scorer = IntervalScorer(score, {"level": level, "min_band": min_band}, options)
-    scorer._signed(Intervals.from_bands(np.array([0.0, 1.0, 3.0]), np.zeros(3), np.array([1.0, 2.0, 2.0])))
+    scorer._signed(
+        Intervals.from_bands(np.array([0.0, 1.0, 3.0]), np.zeros(3), np.array([1.0, 2.0, 2.0]))
+    )
     return scorer

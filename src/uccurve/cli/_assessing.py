@@ -23,7 +23,13 @@ Pair = tuple[str | None, str | None]  # of the baseline and of the proposed mode
 
 
 def assess_files(
-    paths: Sequence[str], request: Request, outputs: Outputs, *, full: bool, engine: Engine | None, **options: Any
+    paths: Sequence[str],
+    request: Request,
+    outputs: Outputs,
+    *,
+    full: bool,
+    engine: Engine | None,
+    **options: Any,
 ) -> None:
     """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
     outputs.check(*paths)
@@ -41,10 +47,18 @@ def assess_files(
     best = assessment.verdict.model
     path, part = next(pair for pair in zip(paths, found, strict=True) if best in pair[1].models)
     reading = _read_again(path, part, request, best, assessment.curves[best])
-    write(assessment, outputs, full=full, files=[path for path in paths if path != "-"], reading=reading)
+    write(
+        assessment,
+        outputs,
+        full=full,
+        files=[path for path in paths if path != "-"],
+        reading=reading,
+    )
 
 
-def _read_again(path: str, part: Part, request: Request, name: str, curve: Curve) -> list[str] | None:
+def _read_again(
+    path: str, part: Part, request: Request, name: str, curve: Curve
+) -> list[str] | None:
     """Return a model's file and the options with which `calibrate` reads it as here; None where it cannot.
 
     It takes no weights, no samples and no observations of another file, and a minimum band as a number only.
@@ -57,10 +71,15 @@ def _read_again(path: str, part: Part, request: Request, name: str, curve: Curve
             return None
         rows = curve.intervals
         minimum = float(min(rows.lower_band.min(), rows.upper_band.min())) if rows.raised else None
-    read = replace(request, min_band=minimum).written("y", "missing", "min_band", "sort_crossing", "decimal", "na")
+    read = replace(request, min_band=minimum).written(
+        "y", "missing", "min_band", "sort_crossing", "decimal", "na"
+    )
     if len(columns.bounds) == 1 and (request.models or len(part.models) > 1):
         read += ["--model", f"{name.partition('=')[0] or 'model'}={joined_names(columns.names)}"]
-    return ["calibration.csv" if path.startswith(("-", "/dev/")) else path, *read]  # what was piped is gone
+    return [
+        "calibration.csv" if path.startswith(("-", "/dev/")) else path,
+        *read,
+    ]  # what was piped is gone
 
 
 def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: Any) -> None:
@@ -71,23 +90,35 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: A
         outputs.write("--report", lambda: page(found, **files))
     if outputs.paths["--plot"] is not None:
         with outputs.file("--plot") as path:
-            found.plot().savefig(path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower())
+            found.plot().savefig(
+                path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower()
+            )
     outputs.write("--json", lambda: found.to_json() + "\n")
     if not outputs.streams:
         show(layout(found, full=full))
 
 
 def gate_files(
-    files: Pair, names: Pair, request: Request, outputs: Outputs, *, coverage: float | None, **options: Any
+    files: Pair,
+    names: Pair,
+    request: Request,
+    outputs: Outputs,
+    *,
+    coverage: float | None,
+    **options: Any,
 ) -> Gate:
     """Judge a proposed model by the baseline, each by its file and its name in it; `options` as in `compare.gate`."""
     outputs.check(*(path for path in files if path is not None))
     first = Source.of(str(files[0]))
     saved = _saved(first)
     if saved is not None and files[1] is None:
-        raise ValueError(f"{first.label} is a saved assessment: give the intervals of the new model too.")
+        raise ValueError(
+            f"{first.label} is a saved assessment: give the intervals of the new model too."
+        )
     sources = [source for source in (files[1], None if saved else first) if source is not None]
-    found, request, coverage = look_into(sources, request, coverage)  # the labels are those of PROPOSED
+    found, request, coverage = look_into(
+        sources, request, coverage
+    )  # the labels are those of PROPOSED
     if coverage is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
     models, frame = load(found, request)
@@ -102,7 +133,10 @@ def gate_files(
     say(f"baseline: {old}; proposed: {new}")
     asked: Any = {"coverage": coverage, "names": (old, new), **labels_of(frame, request), **options}
     outcome = gate(models[old] if baseline is None else baseline, models[new], **asked)
-    outputs.write("--json", lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    outputs.write(
+        "--json",
+        lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n",
+    )
     outputs.write("--markdown", outcome.to_markdown)
     if not outputs.streams:
         show([outcome.to_text()])
@@ -117,7 +151,9 @@ def _saved(source: Source) -> Any:
     except (ValueError, RecursionError):
         data = {}
     if data is not None and (data.get("schema") != 1 or not isinstance(data.get("models"), dict)):
-        raise ValueError(f"{source.label} must be intervals, or an assessment that `uccurve assess --json` wrote.")
+        raise ValueError(
+            f"{source.label} must be intervals, or an assessment that `uccurve assess --json` wrote."
+        )
     return data
 
 
@@ -126,6 +162,10 @@ def _chosen(part: Part, name: str | None, option: str) -> str:
     models = list(part.models)
     meant = [one for one in models if name in (None, one, one.partition(": ")[2])]
     if len(meant) != 1:
-        what = f"no model is called {name}." if name is not None and not meant else "which model is meant?"
+        what = (
+            f"no model is called {name}."
+            if name is not None and not meant
+            else "which model is meant?"
+        )
         raise ValueError(f"{what} There are {listed(models)}. Hint: {option} NAME.")
     return meant[0]

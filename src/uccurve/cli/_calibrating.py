@@ -21,23 +21,31 @@ from uccurve.words.tables import Table as Lines
 from ._loading import Part, load, part_of, parts
 from ._options import Request
 from ._output import Outputs, say, show
+from ._reading import Table
 from ._rows import complete_rows, group_labels
 from ._saved import SavedCalibration, SavedModel
 from ._sources import Source
-from ._reading import Table
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most
 
 
 def calibrate_files(
-    calibration: str, new: str | None, request: Request, outputs: Outputs, *, target: float | None, **options: Any
+    calibration: str,
+    new: str | None,
+    request: Request,
+    outputs: Outputs,
+    *,
+    target: float | None,
+    **options: Any,
 ) -> None:
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
     outputs.check(calibration, *([new] if new is not None else []))
     (found,) = parts([calibration], request)
     learnt = _learnt(found, request, target, options)
-    calibrated = None if new is None else _calibrated(new, learnt, request)  # refused before anything is written
+    calibrated = (
+        None if new is None else _calibrated(new, learnt, request)
+    )  # refused before anything is written
     outputs.write("--save", lambda: learnt.to_json() + "\n")
     if calibrated is not None:
         _write(*calibrated, outputs)
@@ -50,11 +58,15 @@ def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None
     _write(*_calibrated(new, SavedCalibration.read(Source.of(saved)), request), outputs)
 
 
-def _learnt(found: Part, request: Request, target: float | None, options: Mapping[str, Any]) -> SavedCalibration:
+def _learnt(
+    found: Part, request: Request, target: float | None, options: Mapping[str, Any]
+) -> SavedCalibration:
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
     given, frame = load([found], request)
     groups, models = group_labels(frame, request.labels), []
-    untold = any(found.models[name].levels == (None,) for name in given)  # whose promise --coverage is, if only theirs
+    untold = any(
+        found.models[name].levels == (None,) for name in given
+    )  # whose promise --coverage is, if only theirs
     for name, model in given.items():
         columns = found.models[name]
         targets = _targets(name, columns, None if untold and len(columns.bounds) > 1 else target)
@@ -64,21 +76,31 @@ def _learnt(found: Part, request: Request, target: float | None, options: Mappin
             for one, intervals in zip(targets, levels, strict=True)
         ]
         models.append(SavedModel(name, columns, tuple(calibrators)))
-    return SavedCalibration(tuple(models), tuple(request.labels), request.min_band, request.sort_crossing)
+    return SavedCalibration(
+        tuple(models), tuple(request.labels), request.min_band, request.sort_crossing
+    )
 
 
 def _targets(name: str, columns: Columns, target: float | None) -> list[float]:
     """Return the coverage to promise of each pair of bounds."""
     if columns.samples:
-        raise ValueError(f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles.")
+        raise ValueError(
+            f"{short(name)} has samples, and bounds are calibrated. Hint: write its quantiles."
+        )
     if target is not None and len(columns.bounds) > 1:
         raise ValueError(
             f"--coverage is one promise, and {short(name)} has {len(columns.bounds)} levels. Hint: leave it out, so "
             "that each level keeps its own, or choose one level by --model."
         )
-    told = [float(level) for level in columns.levels if level is not None] if target is None else [target]
+    told = (
+        [float(level) for level in columns.levels if level is not None]
+        if target is None
+        else [target]
+    )
     if not told:
-        raise ValueError(f"the column names of {short(name)} do not state a coverage. Hint: --coverage 90%.")
+        raise ValueError(
+            f"the column names of {short(name)} do not state a coverage. Hint: --coverage 90%."
+        )
     return told
 
 
@@ -104,10 +126,14 @@ def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[p
     return frame, table
 
 
-def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> tuple[Table, dict[str, Columns]]:
+def _columns_in(
+    table: Table, learnt: SavedCalibration, request: Request
+) -> tuple[Table, dict[str, Columns]]:
     """Return the columns of the models in a new file, all of them learnt: of the same names, or by convention."""
     same = {one.name: one.columns for one in learnt.models}
-    if not request.models and all(name in table.columns for columns in same.values() for name in columns.names):
+    if not request.models and all(
+        name in table.columns for columns in same.values() for name in columns.names
+    ):
         return table, same
     part = part_of(table, request)
     found = dict(part.models)
@@ -115,10 +141,18 @@ def _columns_in(table: Table, learnt: SavedCalibration, request: Request) -> tup
         found = {next(iter(same)): next(iter(found.values()))}
     absent = {name: one for name, one in same.items() if name not in found}
     partly = any(bound in table.columns for one in absent.values() for bound in one.names[1:])
-    other = any(name not in same or len(one.bounds) != len(same[name].bounds) for name, one in found.items())
+    other = any(
+        name not in same or len(one.bounds) != len(same[name].bounds) for name, one in found.items()
+    )
     if partly or other or not found:
         first, second = (
-            listed([_level_name(name, one, bounds) for name, one in models.items() for bounds in one.bounds])
+            listed(
+                [
+                    _level_name(name, one, bounds)
+                    for name, one in models.items()
+                    for bounds in one.bounds
+                ]
+            )
             for models in (same, found)
         )
         raise ValueError(
@@ -135,14 +169,23 @@ def _level_name(name: str, columns: Columns, bounds: Bounds) -> str:
     return name if len(columns.bounds) == 1 else f"{name} {coverage(float(bounds.level or 0))}"
 
 
-def _moved(numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration) -> dict[str, Array]:
+def _moved(
+    numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration
+) -> dict[str, Array]:
     """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
     groups = group_labels(numbers, learnt.by)
-    options: Any = {"crossing": "sort" if learnt.sort_crossing else "raise", "min_band": learnt.min_band}
-    levels = levels_of(numbers[columns.pred], columns, numbers, **options)  # nobody knows the observation yet
+    options: Any = {
+        "crossing": "sort" if learnt.sort_crossing else "raise",
+        "min_band": learnt.min_band,
+    }
+    levels = levels_of(
+        numbers[columns.pred], columns, numbers, **options
+    )  # nobody knows the observation yet
     pairs = zip(levels.values(), one.calibrators, strict=True)
     moved = [calibrator.apply(intervals, groups=groups) for intervals, calibrator in pairs]
-    lower, upper = (np.array([getattr(level, side) for level in moved]) for side in ("lower", "upper"))
+    lower, upper = (
+        np.array([getattr(level, side) for level in moved]) for side in ("lower", "upper")
+    )
     nested = [np.minimum.accumulate(lower), np.maximum.accumulate(upper)]
     widened = int(((nested[0] != lower) | (nested[1] != upper)).any(axis=0).sum())
     if widened:
@@ -152,7 +195,9 @@ def _moved(numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: Sav
     return dict(zip(columns.names[1:], bounds, strict=True))
 
 
-def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: Mapping[str, Array]) -> None:
+def _refuse_crossing_others(
+    table: Table, columns: Columns, rows: Any, bounds: Mapping[str, Array]
+) -> None:
     """Refuse bounds that would cross the model's other levels in the same file, which nobody asked to change."""
     try:
         models = model_columns(table.columns).values()
@@ -176,7 +221,10 @@ def _refuse_crossing_others(table: Table, columns: Columns, rows: Any, bounds: M
 
 def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
     """Write calibrated rows, as the file that they come from is written."""
-    suffix, more = Path(str(outputs.paths["--out"])).suffix.lower(), f", {len(frame):,} rows with calibrated bounds"
+    suffix, more = (
+        Path(str(outputs.paths["--out"])).suffix.lower(),
+        f", {len(frame):,} rows with calibrated bounds",
+    )
     if suffix not in (".parquet", ".pq", *PACKERS):
         outputs.write("--out", lambda: frame.write_csv(separator=table.separator), more)
         return
@@ -200,10 +248,17 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
             say(line)
         return
     lines = [line for name, calibrator in fitted for line in _lines(name, calibrator)]
-    title = "What was learnt" if len(lines) <= LISTED else f"What was learnt: the first {LISTED} of {len(lines)}"
+    title = (
+        "What was learnt"
+        if len(lines) <= LISTED
+        else f"What was learnt: the first {LISTED} of {len(lines)}"
+    )
     move = "factor" if fitted[0][1].vary == "scale" else "shift"
     headings = ("model", "rows", move, "coverage here", "coverage of new rows (95% range)")
-    columns = [Column(one, one, Cell if i else words, "", value=itemgetter(i)) for i, one in enumerate(headings)]
+    columns = [
+        Column(one, one, Cell if i else words, "", value=itemgetter(i))
+        for i, one in enumerate(headings)
+    ]
     show([Lines(title, columns, lines[:LISTED]), "\n".join(promises)])
 
 

@@ -28,13 +28,18 @@ def example(seed: int = 0) -> tuple[dict[str, Intervals], dict[str, Array]]:
     rng = np.random.default_rng(seed)
     x, new = np.sort(rng.uniform(0, 20, KNOWN)), np.sort(rng.uniform(0, 20, NEW))
     y, observed = (at * np.sin(at) + rng.normal(size=len(at)) * (0.5 + at / 5) for at in (x, new))
-    near, far = (Intervals.from_samples(observed, _around(x, y, new, count), level=0.9) for count in (FEW, MANY))
+    near, far = (
+        Intervals.from_samples(observed, _around(x, y, new, count), level=0.9)
+        for count in (FEW, MANY)
+    )
     others = {
         "Blurred": (far.lower_band, far.upper_band),
         "Constant": (np.full(NEW, near.upper_band.mean()),),
         "Random": (rng.uniform(1, 8, NEW),),
     }
-    models = {name: Intervals.from_bands(observed, near.y_pred, *bands) for name, bands in others.items()}
+    models = {
+        name: Intervals.from_bands(observed, near.y_pred, *bands) for name, bands in others.items()
+    }
     return {"Neighbours": near, **models}, {"x": new}
 
 

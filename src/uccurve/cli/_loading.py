@@ -8,15 +8,22 @@ import polars as pl
 
 from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._long import widened
-from uccurve.adapters._names import Columns, key_columns, long_columns, model_columns, observed_column, told_coverage
+from uccurve.adapters._names import (
+    Columns,
+    key_columns,
+    long_columns,
+    model_columns,
+    observed_column,
+    told_coverage,
+)
 from uccurve.words.formats import coverage as percent
 from uccurve.words.formats import listed, short
 
 from ._options import Request
 from ._output import say
+from ._reading import Table
 from ._rows import complete_rows, hint_at_blocks, matched_rows, refuse_other_rows, segment_labels
 from ._sources import Source
-from ._reading import Table
 
 LISTED = 5  # models whose columns are told
 
@@ -47,7 +54,9 @@ class Part:
     def _recognised(self, name: str, columns: Columns) -> str:
         model = "" if name == self.table.source.name else f"{short(name)} is "
         names = f"{len(columns.samples)} samples" if columns.samples else listed(columns.names)
-        levels = ", ".join(str(percent(float(level))) for level in columns.levels if level is not None)
+        levels = ", ".join(
+            str(percent(float(level))) for level in columns.levels if level is not None
+        )
         return f"{model}{names}{f' ({levels})' if levels else ''}"
 
 
@@ -60,7 +69,11 @@ def parts(paths: Sequence[str | Source], request: Request) -> list[Part]:
     if len(found) > 1 and repeated:
         for place, title in enumerate(_titles([part.table.source for part in found])):
             own = found[place].models
-            names = [title] if len(own) == 1 else [f"{title}: {name}" if name in repeated else name for name in own]
+            names = (
+                [title]
+                if len(own) == 1
+                else [f"{title}: {name}" if name in repeated else name for name in own]
+            )
             found[place] = replace(found[place], models=dict(zip(names, own.values(), strict=True)))
     for part in found:
         part.say()
@@ -72,7 +85,10 @@ def _titles(sources: Sequence[Source]) -> list[str]:
     names = [one.name for one in sources]
     if len({*names}) < len(names):
         names = [
-            one.name if isinstance(one.content, bytes) else one.label.rpartition(".")[0] or one.label for one in sources
+            one.name
+            if isinstance(one.content, bytes)
+            else one.label.rpartition(".")[0] or one.label
+            for one in sources
         ]
     return [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, 1)]
 
@@ -96,7 +112,9 @@ def part_of(table: Table, request: Request) -> Part:
     numbers = [long.value, *constant]
     frame = table.read(numbers, [name for name in table.columns if name not in numbers])
     try:
-        wide, models = widened(nw.from_native(frame), long, constant=constant, nameless=table.source.name)
+        wide, models = widened(
+            nw.from_native(frame), long, constant=constant, nameless=table.source.name
+        )
     except (TypeError, ValueError) as error:
         raise type(error)(f"{table.label}: {error}") from None
     return Part(table.holding(wide.to_native()), y, models)
@@ -104,7 +122,10 @@ def part_of(table: Table, request: Request) -> Part:
 
 def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
     """Refuse files without an observation or a model, unless keys match them with a file that has it."""
-    has_y, has_models = any(part.y is not None for part in found), any(part.models for part in found)
+    has_y, has_models = (
+        any(part.y is not None for part in found),
+        any(part.models for part in found),
+    )
     for part in found:
         table, absent, hint = part.table, "", ""
         if part.y is None and not (request.on and has_y):
@@ -115,7 +136,9 @@ def _refuse_incomplete(found: Sequence[Part], request: Request) -> None:
             absent = "prediction with its bounds (such as pred, lower, upper)"
             hint = "--model NAME=PRED,LOWER,UPPER"
         if absent:
-            raise ValueError(f"{table.label} has no {absent}; it has {listed(table.columns)}. Hint: {hint}.")
+            raise ValueError(
+                f"{table.label} has no {absent}; it has {listed(table.columns)}. Hint: {hint}."
+            )
 
 
 def look_into(
@@ -139,11 +162,18 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
     """Read the models of all files, of the same rows in the same order, and the frame that holds their labels."""
     shared = _shared_keys(found) if len(found) > 1 else []
     keys = [list(request.on or shared) for _ in found]
-    if request.on and not all(part.models for part in found):  # an observation may belong to several forecasts
+    if request.on and not all(
+        part.models for part in found
+    ):  # an observation may belong to several forecasts
         own = _shared_keys([part for part in found if part.models])
         keys = [list(dict.fromkeys([*request.on, *(own if part.models else [])])) for part in found]
-    holder = next((i for i, part in enumerate(found) if {*request.labels} <= {*part.table.columns}), 0)
-    numbers, titles = [part.numbers(request) for part in found], [part.table.label for part in found]
+    holder = next(
+        (i for i, part in enumerate(found) if {*request.labels} <= {*part.table.columns}), 0
+    )
+    numbers, titles = (
+        [part.numbers(request) for part in found],
+        [part.table.label for part in found],
+    )
     frames = [
         part.table.read(numbers[i], [*keys[i], *(request.labels if i == holder else [])])
         for i, part in enumerate(found)
@@ -156,7 +186,10 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
         whole = complete_rows(frames, numbers)  # so that models are compared on the same rows
         frames = [frame.filter(whole) for frame in frames]
     observed = next(frame[part.y] for part, frame in zip(found, frames, strict=True) if part.y)
-    options: Any = {"min_band": request.min_band, "crossing": "sort" if request.sort_crossing else "raise"}
+    options: Any = {
+        "min_band": request.min_band,
+        "crossing": "sort" if request.sort_crossing else "raise",
+    }
     models: dict[str, Model] = {}
     for part, frame in zip(found, frames, strict=True):
         y = frame[part.y] if part.y else observed
@@ -167,11 +200,18 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
 
 def _shared_keys(found: Sequence[Part]) -> list[str]:
     """Return the key columns that all files have."""
-    return [name for name in key_columns(found[0].table.columns) if all(name in one.table.columns for one in found)]
+    return [
+        name
+        for name in key_columns(found[0].table.columns)
+        if all(name in one.table.columns for one in found)
+    ]
 
 
 def labels_of(frame: pl.DataFrame, request: Request) -> dict[str, Any]:
     """Return the segments, and the blocks or their length, as `assess` and `gate` take them."""
-    by = {", ".join(names): segment_labels([frame[name] for name in names]) for names in request.by or ()}
+    by = {
+        ", ".join(names): segment_labels([frame[name] for name in names])
+        for names in request.by or ()
+    }
     block = frame[request.block].to_list() if isinstance(request.block, str) else request.block
     return {"by": by or None, "block": block}

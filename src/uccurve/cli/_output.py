@@ -23,8 +23,14 @@ FLAGS = (  # hints of the library in the words of the command line
     ('min_band="5%"', "--min-band 5%"),
     ('pass crossing="sort"', "--sort-crossing"),
     ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
-    ("swap `lower` and `upper`", "the bounds are swapped: --model NAME=PRED,LOWER,UPPER names them in order"),
-    ("put the rows of both in the same order", "put the rows of both in the same order, or match them with --on"),
+    (
+        "swap `lower` and `upper`",
+        "the bounds are swapped: --model NAME=PRED,LOWER,UPPER names them in order",
+    ),
+    (
+        "put the rows of both in the same order",
+        "put the rows of both in the same order, or match them with --on",
+    ),
     ("raise zero bands with `min_band`", "--min-band raises zero bands"),
     ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
     ("pass coverage=0.9", "--coverage 90%"),
@@ -78,7 +84,9 @@ class Outputs:
 def output() -> TextIO:
     """Return standard output, or refuse where the shell has closed it."""
     if sys.stdout is None:
-        raise OSError("standard output is closed. Hint: leave it open, or redirect it to /dev/null.")
+        raise OSError(
+            "standard output is closed. Hint: leave it open, or redirect it to /dev/null."
+        )
     return sys.stdout
 
 
@@ -124,7 +132,9 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[2J\r\u202e")
     'a\\x1b[2J\\r\\u202e'
     """
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
 
 
 def refusal(error: BaseException) -> str:
@@ -132,7 +142,11 @@ def refusal(error: BaseException) -> str:
     if isinstance(error, MemoryError) and not str(error):
         return "there is not enough memory for this. Hint: --engine polars streams the file."
     if isinstance(error, OSError) and error.strerror:
-        what = "the output cannot be written" if error.filename is None else shown_path(str(error.filename))
+        what = (
+            "the output cannot be written"
+            if error.filename is None
+            else shown_path(str(error.filename))
+        )
         return f"{what}: {error.strerror}."
     if isinstance(error, ModuleNotFoundError):
         return f'the command line needs {error.name}: pip install "uccurve[cli]"'
@@ -174,13 +188,23 @@ def _draw(stream: TextIO, table: Table) -> None:
 
     room = get_terminal_size().columns
     gap, least = (2, 12) if room >= ROOMY else (1, 1)
-    drawing = Drawing(title=Text(table.title, style="italic") if table.title else None, title_justify="left")
-    drawing.box, drawing.show_edge, drawing.pad_edge, drawing.padding = SIMPLE_HEAD, False, False, (0, gap - 1, 0, 0)
+    drawing = Drawing(
+        title=Text(table.title, style="italic") if table.title else None, title_justify="left"
+    )
+    drawing.box, drawing.show_edge, drawing.pad_edge, drawing.padding = (
+        SIMPLE_HEAD,
+        False,
+        False,
+        (0, gap - 1, 0, 0),
+    )
     columns, needed = [], 0
     for column in table.columns:
         cells = (column.cell(row, interval=not column.brief) for row in table.rows)
         columns.append([f"{cell.text}\n{cell.interval}".rstrip() for cell in cells])
-        lines = [*column.heading.split(), *(line for cell in columns[-1] for line in cell.splitlines())]
+        lines = [
+            *column.heading.split(),
+            *(line for cell in columns[-1] for line in cell.splitlines()),
+        ]
         width = max(min(least, len(column.heading)), *map(len, lines))
         if column.is_text:
             width = min(width, WORD)

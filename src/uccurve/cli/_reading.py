@@ -18,7 +18,22 @@ from uccurve.words.formats import listed, short
 from ._sources import Source
 
 HEADER_LIMIT = 1 << 20  # bytes in which the first line of a CSV file must end
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "NAN", "-nan", "?")
+MISSING = (
+    "",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "NULL",
+    "null",
+    "None",
+    "none",
+    "NaN",
+    "nan",
+    "NAN",
+    "-nan",
+    "?",
+)
 COMMA_NUMBER, POINT_NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+(e[+-]?\d+)?")
 
 
@@ -38,7 +53,9 @@ class Table:
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: str | Source, decimal: str = ".", missing: Iterable[str] | None = None) -> Self:
+    def open(
+        cls, path: str | Source, decimal: str = ".", missing: Iterable[str] | None = None
+    ) -> Self:
         """Look into the file at `path`, or into standard input where that is ``-``."""
         source = path if isinstance(path, Source) else Source.of(path)
         with source.opened() as stream:
@@ -59,7 +76,9 @@ class Table:
         """Return other rows under the same name."""
         content = io.BytesIO()
         frame.write_parquet(content)
-        return type(self)(replace(self.source, content=content.getvalue()), "parquet", tuple(frame.columns))
+        return type(self)(
+            replace(self.source, content=content.getvalue()), "parquet", tuple(frame.columns)
+        )
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse where a column is not there, or there twice."""
@@ -67,16 +86,22 @@ class Table:
         for name in names:
             if not counts[name]:
                 near = nearest(name, self.columns)
-                raise ValueError(f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.{near}")
+                raise ValueError(
+                    f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.{near}"
+                )
             if counts[name] > 1:
-                raise ValueError(f"{self.label} has {counts[name]} columns named {short(name)}: which one is meant?")
+                raise ValueError(
+                    f"{self.label} has {counts[name]} columns named {short(name)}: which one is meant?"
+                )
 
     def lazy(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.LazyFrame:
         """Return the named columns, read when they are asked for: `numbers` as float64, `labels` as they are."""
         frame = self._scanned([*numbers, *labels])
         if self.kind == "parquet":
             return frame
-        return frame.with_columns(self._with_point(pl.col(name)).cast(pl.Float64) for name in numbers)
+        return frame.with_columns(
+            self._with_point(pl.col(name)).cast(pl.Float64) for name in numbers
+        )
 
     def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.DataFrame:
         """Return the named columns in memory; a cell that is not a number is refused by its row."""
@@ -86,7 +111,9 @@ class Table:
                 frame = frame.with_columns(self._numbers(frame[name]))
             elif not frame[name].dtype.is_numeric():
                 kind = str(frame[name].dtype).lower()
-                raise ValueError(f"column {short(name)} of {self.label} must hold numbers; it holds {kind}.")
+                raise ValueError(
+                    f"column {short(name)} of {self.label} must hold numbers; it holds {kind}."
+                )
         return frame
 
     def texts(self) -> pl.DataFrame:
@@ -100,7 +127,9 @@ class Table:
             frame = pl.scan_parquet(content, glob=False)
         else:
             signs = [*missing, *(self.missing if missing else ())]
-            frame = pl.scan_csv(content, separator=self.separator, null_values=signs, infer_schema=False, glob=False)
+            frame = pl.scan_csv(
+                content, separator=self.separator, null_values=signs, infer_schema=False, glob=False
+            )
         return frame.select(list(dict.fromkeys(names)))
 
     def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
@@ -109,7 +138,9 @@ class Table:
         except pl.exceptions.ComputeError as error:
             _refuse_encoding(self.source)
             if "more fields" in str(error):
-                raise ValueError(f"{self.label} has a row with more cells than the header has columns.") from None
+                raise ValueError(
+                    f"{self.label} has a row with more cells than the header has columns."
+                ) from None
             raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
         if self.kind == "csv":
             frame = frame.head(len(frame) - self._blank_tail())
@@ -129,7 +160,9 @@ class Table:
         found: pl.Series = self._with_point(text).cast(pl.Float64, strict=False)
         if found.null_count() == text.null_count():
             return found
-        bad = (found.is_null() & ~text.fill_null("").str.strip_chars().is_in([*MISSING, *self.missing])).arg_true()
+        bad = (
+            found.is_null() & ~text.fill_null("").str.strip_chars().is_in([*MISSING, *self.missing])
+        ).arg_true()
         if not len(bad):
             return found
         cell, hint = text[bad[0]].strip(), "write numbers without thousands separators"
@@ -158,18 +191,26 @@ def _parquet_columns(source: Source) -> tuple[str, ...]:
         return tuple(pl.scan_parquet(content, glob=False).collect_schema().names())
     except (pl.exceptions.PolarsError, OSError) as error:
         if os.strerror(errno.ENOMEM) in str(error):
-            raise MemoryError(f"{label} is too large for the free memory. Hint: raise the limit (ulimit -v).") from None
-        raise ValueError(f"{label} begins like a Parquet file but cannot be read: {_first_line(error)}") from None
+            raise MemoryError(
+                f"{label} is too large for the free memory. Hint: raise the limit (ulimit -v)."
+            ) from None
+        raise ValueError(
+            f"{label} begins like a Parquet file but cannot be read: {_first_line(error)}"
+        ) from None
 
 
 def _header(label: str, start: bytes) -> tuple[str, tuple[str, ...]]:
     """Separator and column names of a CSV file from its first bytes."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in start[:4096]:
-        raise ValueError(f"{label} is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16 -t UTF-8 if it is UTF-16.")
+        raise ValueError(
+            f"{label} is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16 -t UTF-8 if it is UTF-16."
+        )
     if start.lstrip().startswith(b"{"):
         raise ValueError(f"{label} is JSON, not a table. Hint: CSV and Parquet are read.")
     if b"\n" not in start and len(start) == HEADER_LIMIT:
-        raise ValueError(f"{label} has no line break in its first {HEADER_LIMIT:,} bytes: is it a CSV file?")
+        raise ValueError(
+            f"{label} has no line break in its first {HEADER_LIMIT:,} bytes: is it a CSV file?"
+        )
     try:
         text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip("\r\n")
     except UnicodeDecodeError:

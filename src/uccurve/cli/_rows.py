@@ -22,7 +22,11 @@ ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?")
 
 
 def matched_rows(
-    frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[Sequence[str]], *, drop: bool
+    frames: Sequence[pl.DataFrame],
+    labels: Sequence[str],
+    keys: Sequence[Sequence[str]],
+    *,
+    drop: bool,
 ) -> list[pl.DataFrame]:
     """Return the rows of every file matched by its keys, in the order of the first file with the most keys.
 
@@ -42,9 +46,17 @@ def matched_rows(
     for frame, own in zip(frames, keys, strict=True):
         common = common.join(frame, on=own, how="semi", maintain_order="left")
     if not len(common):
-        raise ValueError(f"files must have rows in common by {listed(fewest)}: none of them has the same key.")
-    alone = [frame.join(common, on=own, how="anti") for frame, own in zip(frames, keys, strict=True)]
-    lost = [(label, rows, len(frame)) for label, rows, frame in zip(labels, alone, frames, strict=True) if len(rows)]
+        raise ValueError(
+            f"files must have rows in common by {listed(fewest)}: none of them has the same key."
+        )
+    alone = [
+        frame.join(common, on=own, how="anti") for frame, own in zip(frames, keys, strict=True)
+    ]
+    lost = [
+        (label, rows, len(frame))
+        for label, rows, frame in zip(labels, alone, frames, strict=True)
+        if len(rows)
+    ]
     if lost and not drop:
         label, rows, total = lost[0]
         raise ValueError(
@@ -53,39 +65,62 @@ def matched_rows(
         )
     if lost:
         counts = ", ".join(f"{len(rows)} of {label}" for label, rows, _ in lost)
-        warnings.warn(f"dropped rows without a match in every file: {counts}", DroppedRowsWarning, stacklevel=2)
+        warnings.warn(
+            f"dropped rows without a match in every file: {counts}",
+            DroppedRowsWarning,
+            stacklevel=2,
+        )
     joined = zip(frames, keys, strict=True)
-    return [pl.DataFrame(common.join(frame, on=own, how="left", maintain_order="left")) for frame, own in joined]
+    return [
+        pl.DataFrame(common.join(frame, on=own, how="left", maintain_order="left"))
+        for frame, own in joined
+    ]
 
 
 def _shown_key(rows: pl.DataFrame, keys: Sequence[str]) -> str:
     return short(", ".join(str(rows[name][0]) for name in keys), 60)
 
 
-def refuse_other_rows(frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str]) -> None:
+def refuse_other_rows(
+    frames: Sequence[pl.DataFrame], labels: Sequence[str], keys: Sequence[str]
+) -> None:
     """Refuse files that do not hold the same rows in the same order, by their number and the `keys` they share."""
     hint = f"Hint: --on {','.join(keys) or 'KEYS'} matches them."
     if any(len(frame) != len(frames[0]) for frame in frames):
-        counts = ", ".join(f"{label} {len(frame):,}" for label, frame in zip(labels, frames, strict=True))
+        counts = ", ".join(
+            f"{label} {len(frame):,}" for label, frame in zip(labels, frames, strict=True)
+        )
         raise ValueError(f"files must have the same rows: {counts}. {hint}")
     if not keys or len(frames) == 1:
         return
     first, *others = (frame.select(keys) for frame in _with_equal_types(frames, keys))
     for label, other in zip(labels[1:], others, strict=True):
         if not other.equals(first) and other.sort(keys).equals(first.sort(keys)):
-            raise ValueError(f"{label} must have its rows in the order of {labels[0]} by {listed(keys)}. {hint}")
+            raise ValueError(
+                f"{label} must have its rows in the order of {labels[0]} by {listed(keys)}. {hint}"
+            )
 
 
 def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
     """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
-    mixed = [name for name in keys if len({frame[name].dtype for frame in frames if name in frame.columns}) > 1]
-    return [frame.cast({name: pl.String for name in mixed if name in frame.columns}) for frame in frames]
+    mixed = [
+        name
+        for name in keys
+        if len({frame[name].dtype for frame in frames if name in frame.columns}) > 1
+    ]
+    return [
+        frame.cast({name: pl.String for name in mixed if name in frame.columns}) for frame in frames
+    ]
 
 
-def complete_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]], done: str = "dropped") -> pl.Series:
+def complete_rows(
+    frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]], done: str = "dropped"
+) -> pl.Series:
     """Return whether each row has all its numbers in all files, and say what is `done` with the others."""
     columns = (frame[name] for frame, names in zip(frames, numbers, strict=True) for name in names)
-    whole = reduce(pl.Series.__and__, (column.is_finite().fill_null(value=False) for column in columns))
+    whole = reduce(
+        pl.Series.__and__, (column.is_finite().fill_null(value=False) for column in columns)
+    )
     if not whole.any():
         raise ValueError(f"all {len(whole):,} rows have a missing value.")
     if not whole.all():
@@ -105,12 +140,20 @@ def segment_labels(columns: Sequence[pl.Series]) -> Any:
         rows = zip(*(column.to_list() for column in columns), strict=True)
         return [None if None in row else ", ".join(map(str, row)) for row in rows]
     (column,) = columns
-    if column.dtype == pl.String and not column.str.contains(r"^[+-]?0\d").any():  # leading zeros make no number
-        casts = (column.str.strip_chars().cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
+    if (
+        column.dtype == pl.String and not column.str.contains(r"^[+-]?0\d").any()
+    ):  # leading zeros make no number
+        casts = (
+            column.str.strip_chars().cast(kind, strict=False) for kind in (pl.Int64, pl.Float64)
+        )
         column = next((one for one in casts if one.null_count() == column.null_count()), column)
     if column.dtype.is_integer() and column.n_unique() <= LABELS:
         return np.array(column.to_list(), dtype=object)
-    return column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else column.to_list()
+    return (
+        column.to_numpy()
+        if column.dtype.is_numeric() and not column.null_count()
+        else column.to_list()
+    )
 
 
 def hint_at_blocks(table: Table) -> str | None:
@@ -120,10 +163,16 @@ def hint_at_blocks(table: Table) -> str | None:
     """
     name = next((one for one in table.columns if plain_name(one) in TIMES), None)
     if name is None:
-        with suppress(pl.exceptions.PolarsError):  # a file that cannot be read is refused where it is read
+        with suppress(
+            pl.exceptions.PolarsError
+        ):  # a file that cannot be read is refused where it is read
             names = [one for one in table.columns if table.columns.count(one) == 1]
             rows = table.lazy([], names).head(LOOKED_AT).collect()
-            times = (one for one in rows if one.dtype.is_temporal() or ISO_DATE.fullmatch(str(one.first())))
+            times = (
+                one
+                for one in rows
+                if one.dtype.is_temporal() or ISO_DATE.fullmatch(str(one.first()))
+            )
             name = next((one.name for one in times if one.is_sorted()), None)
     series = next((one for one in table.columns if plain_name(one) in SERIES), "COLUMN")
     return name and (

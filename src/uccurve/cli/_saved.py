@@ -37,7 +37,12 @@ class SavedModel:
             | {"calibrator": json.loads(calibrator.to_json())}
             for bounds, calibrator in zip(self.columns.bounds, self.calibrators, strict=True)
         ]
-        return {"name": self.name, "pred": self.columns.pred, "median": self.columns.median, "levels": levels}
+        return {
+            "name": self.name,
+            "pred": self.columns.pred,
+            "median": self.columns.median,
+            "levels": levels,
+        }
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
@@ -49,8 +54,14 @@ class SavedModel:
             try:
                 calibrators.append(IntervalCalibrator.from_json(json.dumps(level["calibrator"])))
             except ValueError as error:
-                raise ValueError(f"in a `calibrator`, {str(error).partition('to_json: ')[2]}") from None
-        return cls(data["name"], Columns(data["pred"], tuple(bounds), median=data["median"]), tuple(calibrators))
+                raise ValueError(
+                    f"in a `calibrator`, {str(error).partition('to_json: ')[2]}"
+                ) from None
+        return cls(
+            data["name"],
+            Columns(data["pred"], tuple(bounds), median=data["median"]),
+            tuple(calibrators),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,12 @@ class SavedCalibration:
 
     def to_json(self) -> str:
         """Return it as JSON text."""
-        data = {**HEAD, "by": self.by, "min_band": self.min_band, "sort_crossing": self.sort_crossing}
+        data = {
+            **HEAD,
+            "by": self.by,
+            "min_band": self.min_band,
+            "sort_crossing": self.sort_crossing,
+        }
         data["models"] = [model.to_dict() for model in self.models]
         return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
@@ -76,5 +92,7 @@ class SavedCalibration:
             models = tuple(map(SavedModel.of, data["models"]))
         except ValueError as error:
             why = str(error).rstrip(".")
-            raise ValueError(f"{source.label} must be a calibration that `calibrate --save` wrote: {why}.") from None
+            raise ValueError(
+                f"{source.label} must be a calibration that `calibrate --save` wrote: {why}."
+            ) from None
         return cls(models, tuple(data["by"]), data["min_band"], data["sort_crossing"])

@@ -34,7 +34,9 @@ class Source:
         """Source at `path`; ``-`` is standard input."""
         if path == "-":
             if sys.stdin is None:
-                raise OSError("standard input is closed. Hint: give the name of a file, or pipe one in.")
+                raise OSError(
+                    "standard input is closed. Hint: give the name of a file, or pipe one in."
+                )
             return cls("standard input", "model", _content("standard input", sys.stdin.buffer))
         place = Path(path)
         if place.is_dir() or (WILDCARD.search(path) and not place.exists()):
@@ -46,7 +48,9 @@ class Source:
                     return cls(label, place.stem, [path])
                 stream.seek(0)
                 return cls(label, Path(place.stem).stem, _content(label, stream))
-            if place.is_block_device() or (place.is_char_device() and not stream.isatty() and path != os.devnull):
+            if place.is_block_device() or (
+                place.is_char_device() and not stream.isatty() and path != os.devnull
+            ):
                 raise ValueError(f"{label} is a device, not a file.")
             return cls(label, "model", _content(label, stream))
 
@@ -55,14 +59,18 @@ class Source:
         """All Parquet files of a folder or of a pattern."""
         folder = Path(path).is_dir()
         pattern = str(Path(glob.escape(path)) / "*.parquet") if folder else path
-        found = [name for name in sorted(glob.glob(pattern, recursive=True)) if Path(name).is_file()]  # noqa: PTH207  a pattern may start anywhere
+        found = [
+            name for name in sorted(glob.glob(pattern, recursive=True)) if Path(name).is_file()
+        ]  # noqa: PTH207  a pattern may start anywhere
         if not found:
             what = "is a folder without Parquet files" if folder else "matches no file"
             raise FileNotFoundError(f"{shown_path(path)} {what}.")
         for one in found:
             with Path(one).open("rb") as stream:
                 if stream.read(4) != b"PAR1":
-                    raise ValueError(f"{shown_path(one)} is not a Parquet file; several files at once must be.")
+                    raise ValueError(
+                        f"{shown_path(one)} is not a Parquet file; several files at once must be."
+                    )
         label = f"{shown_path(path)} ({len(found)} file{'s' if len(found) > 1 else ''})"
         name = WILDCARD.split(Path(path).stem)[0].strip("-_. ") or Path(path).parent.name or "model"
         return cls(label, name, found)
@@ -70,11 +78,19 @@ class Source:
     @property
     def size(self) -> int:
         """Bytes as they are stored, or as they lie in memory."""
-        return len(self.content) if isinstance(self.content, bytes) else sum(map(os.path.getsize, self.content))
+        return (
+            len(self.content)
+            if isinstance(self.content, bytes)
+            else sum(map(os.path.getsize, self.content))
+        )
 
     def opened(self) -> BinaryIO:
         """Return a stream of the bytes, or of the first file."""
-        return io.BytesIO(self.content) if isinstance(self.content, bytes) else Path(self.content[0]).open("rb")
+        return (
+            io.BytesIO(self.content)
+            if isinstance(self.content, bytes)
+            else Path(self.content[0]).open("rb")
+        )
 
     def json_text(self) -> bytes:
         """Return the text where it begins like a JSON object; nothing of any other."""
@@ -91,7 +107,9 @@ def _content(label: str, stream: BinaryIO | io.RawIOBase) -> bytes:
     while piece := stream.read(PIECE):
         size += len(piece)
         if most is not None and size > most:
-            raise MemoryError(f"{label} is larger than half of the free memory. Hint: save it as a file, unpacked.")
+            raise MemoryError(
+                f"{label} is larger than half of the free memory. Hint: save it as a file, unpacked."
+            )
         pieces.append(piece)
     return unpacked(b"".join(pieces), name=label, limit=most)
 

@@ -13,8 +13,8 @@ from uccurve.sketch.assess import StreamedAssessment, assess_frame
 from ._loading import Part
 from ._options import BINS, Engine, Request
 from ._output import say
-from ._sources import SHARE, room
 from ._reading import Table
+from ._sources import SHARE, room
 
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
@@ -27,7 +27,9 @@ def choose_engine(found: Sequence[Part], request: Request) -> Engine:
         return "memory"
     stream = STREAM * pl.thread_pool_size() + sum(part.table.source.size for part in found)
     try:
-        need: float = sum(_rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in found)
+        need: float = sum(
+            _rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in found
+        )
     except OSError:  # not even the file fits into the address space
         need = inf
     if need <= SHARE * free or stream > free >= need:
@@ -50,17 +52,23 @@ def _rows(table: Table) -> int:
     return int(pl.scan_parquet(content, glob=False).select(pl.len()).collect().item())
 
 
-def stream(found: Sequence[Part], request: Request, engine: Engine, options: Mapping[str, Any]) -> StreamedAssessment:
+def stream(
+    found: Sequence[Part], request: Request, engine: Engine, options: Mapping[str, Any]
+) -> StreamedAssessment:
     """Assess the models of files without loading them; what cannot be done one row at a time is refused."""
     in_memory = {
         "--sort-crossing": request.sort_crossing,
         f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
         "--resamples": options["n_resamples"] is not None,
         "--bins": options["bins"] != BINS,
-        "a model of samples": any(columns.samples for part in found for columns in part.models.values()),
+        "a model of samples": any(
+            columns.samples for part in found for columns in part.models.values()
+        ),
     }
     if refused := [what for what, asked in in_memory.items() if asked]:
-        raise ValueError(f"{refused[0]} needs the rows in memory, and {engine} streams them. Hint: --engine memory.")
+        raise ValueError(
+            f"{refused[0]} needs the rows in memory, and {engine} streams them. Hint: --engine memory."
+        )
     part, *others = found
     if others:
         raise ValueError(
@@ -71,16 +79,25 @@ def stream(found: Sequence[Part], request: Request, engine: Engine, options: Map
     for name, columns in part.models.items():
         bounds = {float(one.level or 0): one[:2] for one in columns.bounds}
         models[name] = (columns.pred, bounds) if len(bounds) > 1 else columns.names
-    asked: Any = {name: options[name] for name in ("coverage", "axes", "partial", "c", "unit", "confidence_level")}
-    asked |= {name: getattr(request, name) for name in ("weight", "by", "block", "min_band", "missing")}
+    asked: Any = {
+        name: options[name]
+        for name in ("coverage", "axes", "partial", "c", "unit", "confidence_level")
+    }
+    asked |= {
+        name: getattr(request, name) for name in ("weight", "by", "block", "min_band", "missing")
+    }
     try:
         rows = _scanned(engine, part.table, part.numbers(request), request.labels)
         return assess_frame(rows, models, y_true=str(part.y), **asked)
     except ImportError as error:
-        raise ImportError(f'--engine {engine} needs {error.name}: pip install "uccurve[{engine}]"') from None
+        raise ImportError(
+            f'--engine {engine} needs {error.name}: pip install "uccurve[{engine}]"'
+        ) from None
     except NotImplementedError as error:  # PyArrow's, for types that it cannot read
         why = str(error).rpartition(": ")[2]
-        raise ValueError(f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars.") from None
+        raise ValueError(
+            f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars."
+        ) from None
 
 
 def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:
@@ -92,14 +109,18 @@ def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Seque
     if isinstance(paths, bytes):
         raise ValueError(f"{engine} reads files, not {table.label}. Hint: --engine polars.")
     if (table.separator, table.decimal, table.missing) != (",", ".", ()):
-        raise ValueError(f"{engine} reads CSV with commas, decimal points and no --na. Hint: --engine polars.")
+        raise ValueError(
+            f"{engine} reads CSV with commas, decimal points and no --na. Hint: --engine polars."
+        )
     if engine == "spark":
         from pyspark.sql import SparkSession
 
         try:
             spark = SparkSession.builder.appName("uccurve").getOrCreate().read
         except RuntimeError:
-            raise OSError("--engine spark needs Java 17 or later. Hint: install it, or --engine polars.") from None
+            raise OSError(
+                "--engine spark needs Java 17 or later. Hint: install it, or --engine polars."
+            ) from None
         return spark.parquet(*paths) if parquet else spark.csv(paths, header=True, inferSchema=True)
     library = import_module({"duckdb": "duckdb", "dask": "dask.dataframe"}[engine])
     return library.read_parquet(paths) if parquet else library.read_csv(paths)

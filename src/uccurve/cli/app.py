@@ -54,7 +54,9 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def common(
     context: typer.Context,
-    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Options of the program itself."""
     context.call_on_close(tell)
@@ -69,42 +71,82 @@ def assess_command(
     coverage: options.Coverage = None,
     full: Annotated[bool, option("--full", "Also show areas, gains, pairs and crossings.")] = False,
     json: options.Json = None,
-    report: Annotated[Path | None, option("--report", "Write the interactive report.", "OUT.html")] = None,
-    plot: Annotated[Path | None, option("--plot", "Draw the assessment.", "OUT.png|svg|pdf")] = None,
+    report: Annotated[
+        Path | None, option("--report", "Write the interactive report.", "OUT.html")
+    ] = None,
+    plot: Annotated[
+        Path | None, option("--plot", "Draw the assessment.", "OUT.png|svg|pdf")
+    ] = None,
     bins: options.Bins = options.BINS,
     axes: options.Axes = "bandwidth,miss_rate",
-    cost: Annotated[float | None, option("--cost", "Show the cost C x + (1 - C) y.", "C", min=0, max=1)] = None,
-    partial: Annotated[Any, option("--partial", "Miss rate range for a partial gain.", "LO:HI", options.span)] = None,
-    unit: Annotated[Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)] = "raw",
-    level: Annotated[Any, option("--confidence-level", "Level of intervals and tests.", "P", options.share)] = "0.95",
-    resamples: Annotated[int | None, option("--resamples", "Bootstrap with N resamples (slow).", "N", min=1)] = None,
+    cost: Annotated[
+        float | None, option("--cost", "Show the cost C x + (1 - C) y.", "C", min=0, max=1)
+    ] = None,
+    partial: Annotated[
+        Any, option("--partial", "Miss rate range for a partial gain.", "LO:HI", options.span)
+    ] = None,
+    unit: Annotated[
+        Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)
+    ] = "raw",
+    level: Annotated[
+        Any, option("--confidence-level", "Level of intervals and tests.", "P", options.share)
+    ] = "0.95",
+    resamples: Annotated[
+        int | None, option("--resamples", "Bootstrap with N resamples (slow).", "N", min=1)
+    ] = None,
     seed: options.Seed = 0,
-    progress: Annotated[bool | None, typer.Option(help="Show progress; a bar at a terminal.")] = None,
-    engine: Annotated[options.Engine | None, option("--engine", "Engine that reads files; default: by size.")] = None,
+    progress: Annotated[
+        bool | None, typer.Option(help="Show progress; a bar at a terminal.")
+    ] = None,
+    engine: Annotated[
+        options.Engine | None, option("--engine", "Engine that reads files; default: by size.")
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Say which model's intervals to ship, with what factor on the bands, and whether the difference is significant."""
     from ._assessing import assess_files
 
     outputs = Outputs({"--json": json, "--report": report, "--plot": plot}, force)
-    asked: Any = {"axes": axes, "c": cost, "partial": partial, "unit": unit, "bins": bins, "n_resamples": resamples}
-    asked |= {"coverage": coverage, "confidence_level": level, "seed": seed, "progress": watch(progress)}
+    asked: Any = {
+        "axes": axes,
+        "c": cost,
+        "partial": partial,
+        "unit": unit,
+        "bins": bins,
+        "n_resamples": resamples,
+    }
+    asked |= {
+        "coverage": coverage,
+        "confidence_level": level,
+        "seed": seed,
+        "progress": watch(progress),
+    }
     assess_files(files, request, outputs, full=full, engine=engine, **asked)
 
 
 @app.command("gate")
 @reads_files()
 def gate_command(
-    baseline: Annotated[str, argument("BASELINE", "The present model's intervals, or its assessment (JSON).")],
-    proposed: Annotated[str | None, argument("PROPOSED", "The new model's intervals, if not in BASELINE.")] = None,
+    baseline: Annotated[
+        str, argument("BASELINE", "The present model's intervals, or its assessment (JSON).")
+    ],
+    proposed: Annotated[
+        str | None, argument("PROPOSED", "The new model's intervals, if not in BASELINE.")
+    ] = None,
     *,
     request: Request,
     coverage: options.Coverage = None,
-    level: Annotated[Any, option("--level", "False-alarm rate of the whole gate.", "P", options.share)] = "0.05",
-    margin: Annotated[Any, option("--margin", "How much worse it may score: 0.3 or 2%.", "M", options.amount)] = "0",
+    level: Annotated[
+        Any, option("--level", "False-alarm rate of the whole gate.", "P", options.share)
+    ] = "0.05",
+    margin: Annotated[
+        Any, option("--margin", "How much worse it may score: 0.3 or 2%.", "M", options.amount)
+    ] = "0",
     old: Annotated[str | None, option("--baseline", "Model to compare with.", "NAME")] = None,
     new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
-    markdown: Annotated[str | None, option("--markdown", "Write a Markdown table; - is stdout.", "OUT.md")] = None,
+    markdown: Annotated[
+        str | None, option("--markdown", "Write a Markdown table; - is stdout.", "OUT.md")
+    ] = None,
     json: options.Json = None,
     bins: options.Bins = options.BINS,
     force: options.Force = False,
@@ -121,7 +163,9 @@ def gate_command(
 @app.command()
 def demo(
     *,
-    out: Annotated[Path, option("--out", "The report.", "OUT.html", short="-o")] = Path("uccurve-demo.html"),
+    out: Annotated[Path, option("--out", "The report.", "OUT.html", short="-o")] = Path(
+        "uccurve-demo.html"
+    ),
     seed: options.Seed = 0,
     force: options.Force = False,
 ) -> None:
@@ -133,12 +177,17 @@ def demo(
 
     outputs = Outputs({"--json": None, "--report": out, "--plot": None}, force)
     outputs.check()
-    say("Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:", at_once=True)
+    say(
+        "Four made-up models of x sin x with noise, which promise to cover 90% of 1,000 new rows:",
+        at_once=True,
+    )
     models, by = example(seed)
     write(assess(models, coverage=0.9, by=by, seed=seed), outputs)
 
 
-Out = Annotated[Path | None, option("--out", "NEW with calibrated bounds; - is stdout.", "OUT", short="-o")]
+Out = Annotated[
+    Path | None, option("--out", "NEW with calibrated bounds; - is stdout.", "OUT", short="-o")
+]
 
 
 @app.command()
@@ -149,15 +198,31 @@ def calibrate(
     *,
     request: Request,
     out: Out = None,
-    save: Annotated[Path | None, option("--save", "Save what was learnt, for `uccurve apply`.", "CAL.json")] = None,
-    coverage: options.Coverage = None,
-    miss_rate: Annotated[Any, option("--miss-rate", "1 minus the coverage, 0.1 or 10%.", "M", options.share)] = None,
-    confidence: Annotated[
-        Any, option("--confidence", "Confidence of reaching the coverage; default: on average.", "P", options.share)
+    save: Annotated[
+        Path | None, option("--save", "Save what was learnt, for `uccurve apply`.", "CAL.json")
     ] = None,
-    vary: Annotated[Literal["scale", "shift"], option("--vary", "Multiply both bands, or add to both.")] = "scale",
-    tails: Annotated[Literal["joint", "separate"], option("--tails", "One factor, or one per side.")] = "joint",
-    fallback: Annotated[Literal["pooled"] | None, option("--fallback", "Used for groups not in CALIBRATION.")] = None,
+    coverage: options.Coverage = None,
+    miss_rate: Annotated[
+        Any, option("--miss-rate", "1 minus the coverage, 0.1 or 10%.", "M", options.share)
+    ] = None,
+    confidence: Annotated[
+        Any,
+        option(
+            "--confidence",
+            "Confidence of reaching the coverage; default: on average.",
+            "P",
+            options.share,
+        ),
+    ] = None,
+    vary: Annotated[
+        Literal["scale", "shift"], option("--vary", "Multiply both bands, or add to both.")
+    ] = "scale",
+    tails: Annotated[
+        Literal["joint", "separate"], option("--tails", "One factor, or one per side.")
+    ] = "joint",
+    fallback: Annotated[
+        Literal["pooled"] | None, option("--fallback", "Used for groups not in CALIBRATION.")
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or save it to CAL.json."""
@@ -169,10 +234,19 @@ def calibrate(
         problem = "a percentage depends on the rows: give a number in units of y."
         raise typer.BadParameter(problem, param_hint="--min-band")
     if coverage is not None and miss_rate is not None:
-        raise typer.BadParameter("give --coverage or --miss-rate, not both: a coverage of 90% is a miss rate of 10%.")
+        raise typer.BadParameter(
+            "give --coverage or --miss-rate, not both: a coverage of 90% is a miss rate of 10%."
+        )
     target = coverage if miss_rate is None else float(1 - as_written(miss_rate))
     asked: Any = {"confidence": confidence, "vary": vary, "tails": tails, "fallback": fallback}
-    calibrate_files(calibration, new, request, Outputs({"--out": out, "--save": save}, force), target=target, **asked)
+    calibrate_files(
+        calibration,
+        new,
+        request,
+        Outputs({"--out": out, "--save": save}, force),
+        target=target,
+        **asked,
+    )
 
 
 @app.command("apply")

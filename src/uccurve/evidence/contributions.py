@@ -81,7 +81,9 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
     else:
         y = (ramps.values("deficit")[:-1] + ramps.values("deficit")[1:]) / 2
         steps = np.diff(x)
-        falling = path.deficit_integrals(t, (np.append(0.0, steps) + np.append(steps, 0.0)) / 2, place)
+        falling = path.deficit_integrals(
+            t, (np.append(0.0, steps) + np.append(steps, 0.0)) / 2, place
+        )
     width_mass = np.append(0.0, y) - np.append(y, 0.0)  # summation by parts: y dh becomes h dy
     falling += path.width_integrals(t, width_mass)
     return falling

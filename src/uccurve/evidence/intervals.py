@@ -53,7 +53,9 @@ def linear_estimate(span: Span, spread: Spread, confidence_level: float) -> Esti
     return Estimate(span.value, span.low - reach, span.high + reach)
 
 
-def log_estimate(span: Span, spread: Spread, confidence_level: float, *, offset: float = 0.0) -> Estimate:
+def log_estimate(
+    span: Span, spread: Spread, confidence_level: float, *, offset: float = 0.0
+) -> Estimate:
     """Estimate of a positive number with the t interval of its logarithm, whose spread is given.
 
     The interval is around the number plus `offset`, such as what the fit of a factor hides.
@@ -65,7 +67,9 @@ def log_estimate(span: Span, spread: Spread, confidence_level: float, *, offset:
     return Estimate(span.value, (span.low + offset) / factor, (span.high + offset) * factor)
 
 
-def saved_estimate(span: Span, spread: Spread, confidence_level: float, *, offset: float = 0.0) -> Estimate:
+def saved_estimate(
+    span: Span, spread: Spread, confidence_level: float, *, offset: float = 0.0
+) -> Estimate:
     """Estimate of a share that is saved; the spread and the offset are those of the logarithm of what is left of it."""
     left = Span(1 - span.high, 1 - span.value, 1 - span.low)
     moved = left.times(exp(offset)) if isfinite(offset) else left
@@ -83,7 +87,9 @@ class WidthsAround(NamedTuple):
     high: float
 
 
-def mover_estimate(widths: WidthsAround, spread: Spread, confidence_level: float, *, log_scale: bool) -> Estimate:
+def mover_estimate(
+    widths: WidthsAround, spread: Spread, confidence_level: float, *, log_scale: bool
+) -> Estimate:
     """Estimate of the mean half-width at a factor that is itself estimated, from the intervals of its two parts.
 
     `spread` is that of the half-width (of its logarithm with `log_scale`) at the factor as it is.
@@ -109,7 +115,9 @@ def mover_estimate(widths: WidthsAround, spread: Spread, confidence_level: float
     return Estimate(widths.value, low, widths.value * exp(min(hypot(reach, above), LARGEST_LOG)))
 
 
-def effective_rows(flags: Flags, weight: Array | None, blocks: Blocks, confidence_level: float) -> float:
+def effective_rows(
+    flags: Flags, weight: Array | None, blocks: Blocks, confidence_level: float
+) -> float:
     """Return the effective number of rows that the share of the flagged ones rests on; nan for a single block.
 
     Notes
@@ -158,9 +166,9 @@ def share_estimate(share: float, effective: float, confidence_level: float) -> E
     return Estimate(share, low, high)
 
 
-def coverage_estimate(covered: Flags, weight: Array | None, blocks: Blocks, confidence_level: float) -> Estimate:
+def coverage_estimate(
+    covered: Flags, weight: Array | None, blocks: Blocks, confidence_level: float
+) -> Estimate:
     """Estimate of a coverage, from one flag for each flattened row of positive weight."""
     effective = effective_rows(covered, weight, blocks, confidence_level)
     return share_estimate(share_of(covered, weight), effective, confidence_level)
-
-

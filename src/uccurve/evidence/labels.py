@@ -22,7 +22,9 @@ def labels(name: str, value: Any, rows: int) -> Labels:
     if isinstance(value, np.ma.MaskedArray) and value.ndim:
         _refuse_missing(name, np.ma.getmaskarray(value), value)
     elif isinstance(value, list | tuple):
-        _refuse_missing(name, np.fromiter((item is np.ma.masked for item in value), np.bool_, len(value)), value)
+        _refuse_missing(
+            name, np.fromiter((item is np.ma.masked for item in value), np.bool_, len(value)), value
+        )
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError):  # numpy's words for a ragged list
@@ -34,9 +36,17 @@ def labels(name: str, value: Any, rows: int) -> Labels:
         hint = "labels are matched to rows by position; leave out those of rows that were dropped"
         if array.ndim > 1:
             hint = "flatten a single column with .ravel(), and join several into one label per row"
-        found = counted(len(array), "label") if array.ndim == 1 else f"{'x'.join(map(str, array.shape))} labels"
+        found = (
+            counted(len(array), "label")
+            if array.ndim == 1
+            else f"{'x'.join(map(str, array.shape))} labels"
+        )
         raise ValueError(f"{rule}: {found} for {counted(rows, 'row')}. Hint: {hint}.")
-    if array.dtype.kind in "US" and isinstance(value, list | tuple) and not all(map(is_text, value)):
+    if (
+        array.dtype.kind in "US"
+        and isinstance(value, list | tuple)
+        and not all(map(is_text, value))
+    ):
         return np.fromiter(value, object, len(value))  # numpy wrote numbers, NaN included, as text
     return array
 

@@ -57,7 +57,12 @@ def share_tail(share: float, effective: float, promised: Fraction) -> float:
 
 
 def coverage_tail(
-    covered: Flags, weight: Array | None, blocks: Blocks, confidence_level: float, *, promised: Fraction
+    covered: Flags,
+    weight: Array | None,
+    blocks: Blocks,
+    confidence_level: float,
+    *,
+    promised: Fraction,
 ) -> float:
     """Return the one-sided p-value of a coverage below the `promised` one, with the effective number of rows."""
     effective = effective_rows(covered, weight, blocks, confidence_level)

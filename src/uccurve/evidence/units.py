@@ -75,7 +75,9 @@ class Blocks:
     runs: int = 1
 
     @classmethod
-    def of(cls, intervals: Intervals, block: Any = None, *, repeated: "Repeated | None" = None) -> Self:
+    def of(
+        cls, intervals: Intervals, block: Any = None, *, repeated: "Repeated | None" = None
+    ) -> Self:
         """Blocks of the rows of `intervals`.
 
         Parameters
@@ -89,8 +91,13 @@ class Blocks:
 
         Examples
         --------
-        >>> iv = Intervals.from_bands([1, 2, 3, 4, 5], y_pred=[0, 0, 0, 0, 0], lower_band=[1, 1, 1, 1, 1])
-        >>> Blocks.of(iv, 2).of_row.tolist(), Blocks.of(iv, ["b", "a", "b", "a", "a"]).of_row.tolist()
+        >>> iv = Intervals.from_bands(
+        ...     [1, 2, 3, 4, 5], y_pred=[0, 0, 0, 0, 0], lower_band=[1, 1, 1, 1, 1]
+        ... )
+        >>> (
+        ...     Blocks.of(iv, 2).of_row.tolist(),
+        ...     Blocks.of(iv, ["b", "a", "b", "a", "a"]).of_row.tolist(),
+        ... )
         ([0, 0, 1, 1, 2], [1, 0, 1, 0, 0])
         """
         if isinstance(block, cls):
@@ -166,7 +173,9 @@ class Blocks:
 
         Examples
         --------
-        >>> iv = Intervals.from_bands([1, 2, 3, 4, 5], y_pred=[0, 0, 0, 0, 0], lower_band=[1, 1, 1, 1, 1])
+        >>> iv = Intervals.from_bands(
+        ...     [1, 2, 3, 4, 5], y_pred=[0, 0, 0, 0, 0], lower_band=[1, 1, 1, 1, 1]
+        ... )
         >>> Blocks.of(iv, 2).subset(np.array([0, 2, 3])).of_row.tolist()
         [0, 1, 1]
         """
@@ -178,7 +187,9 @@ class Blocks:
         """Refuse `what` ("a standard error") where all rows are one block."""
         if self.count < 2:
             kind = "rows" if self.given < 2 else "blocks of rows"
-            hint = "pass more rows" if self.given < 2 else "pass shorter blocks, or labels that differ"
+            hint = (
+                "pass more rows" if self.given < 2 else "pass shorter blocks, or labels that differ"
+            )
             raise ValueError(f"{what} needs at least two {kind}; there is only one. Hint: {hint}.")
 
     def _two_way(self, influence: Array, run: Indices) -> tuple[float, float]:
@@ -200,7 +211,9 @@ class Blocks:
         if runs == 2 or variance == 0:
             return variance, float(runs - 1)
         spread_of_variance = (
-            row_variance**2 / (n - 1) + run_variance**2 / (runs - 1) + interaction**2 / ((n - 1) * (runs - 1))
+            row_variance**2 / (n - 1)
+            + run_variance**2 / (runs - 1)
+            + interaction**2 / ((n - 1) * (runs - 1))
         )
         return variance, variance**2 / spread_of_variance
 
@@ -251,7 +264,9 @@ def repeated_rows(parts: Sequence[Intervals], rows: Any = None) -> Repeated | No
     """
     lengths = [len(part) for part in parts]
     if rows is None:
-        same = len(parts) > 1 and all(np.array_equal(part.y_true, parts[0].y_true) for part in parts[1:])
+        same = len(parts) > 1 and all(
+            np.array_equal(part.y_true, parts[0].y_true) for part in parts[1:]
+        )
         if not same:
             return None
         row = np.tile(np.arange(lengths[0]), len(parts))
@@ -273,12 +288,15 @@ def repeated_rows(parts: Sequence[Intervals], rows: Any = None) -> Repeated | No
     return Repeated(row, None)
 
 
-
-
 def _row_numbers(lengths: Sequence[int], rows: Any) -> Indices:
     """Number of the row that each row of joined folds is."""
     folds = list(rows) if isinstance(rows, np.ndarray) and rows.ndim == 2 else rows
-    nested = isinstance(folds, list | tuple) and folds and isinstance(folds[0], Sized) and not is_text(folds[0])
+    nested = (
+        isinstance(folds, list | tuple)
+        and folds
+        and isinstance(folds[0], Sized)
+        and not is_text(folds[0])
+    )
     if not nested:
         return codes("rows", labels("rows", rows, sum(lengths)))[0]
     if len(folds) != len(lengths):

@@ -51,13 +51,23 @@ def style(index: int) -> dict[str, Any]:
     return {"color": PALETTE[place], "linestyle": DASHES[lap % len(DASHES)]}
 
 
-def curve(ax: PlotAxes, points: CurvePoints, near: Point = None, *, exact: bool = True, **options: Any) -> Line2D:
+def curve(
+    ax: PlotAxes, points: CurvePoints, near: Point = None, *, exact: bool = True, **options: Any
+) -> Line2D:
     """Add a curve in the next style; the view holds what is worth looking at, as in `view`."""
     from matplotlib.lines import Line2D
 
     index = sum(line.get_gid() == CURVE for line in ax.get_lines())
-    look = {**style(index), "gid": CURVE, "linewidth": 1.8, "solid_joinstyle": "round", "snap": False}
-    line = Line2D(points.x, points.y, **{**look, "drawstyle": joined(points.axes, exact=exact), **options})
+    look = {
+        **style(index),
+        "gid": CURVE,
+        "linewidth": 1.8,
+        "solid_joinstyle": "round",
+        "snap": False,
+    }
+    line = Line2D(
+        points.x, points.y, **{**look, "drawstyle": joined(points.axes, exact=exact), **options}
+    )
     ax.add_artist(line)  # so that vertices far away leave the view alone
     ax.update_datalim([(0, 0), view(points, near)])
     ax.autoscale_view()
@@ -70,7 +80,9 @@ def simplified(ax: PlotAxes, points: CurvePoints, *, exact: bool = True) -> tupl
 
     line = Line2D(points.x, points.y, drawstyle=joined(points.axes, exact=exact))
     path = line.get_path().cleaned(ax.transData, simplify=True)
-    few, up = ax.transData.inverted().transform(np.asarray(path.vertices)[:-1]).T  # the last says that the path ends
+    few, up = (
+        ax.transData.inverted().transform(np.asarray(path.vertices)[:-1]).T
+    )  # the last says that the path ends
     return few, up
 
 
@@ -78,7 +90,9 @@ def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
     """Add markers that leave the view as it is and are seen whole where they lie on an axis."""
     from matplotlib.transforms import Bbox, TransformedBbox
 
-    (line,) = ax.plot(x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **look})
+    (line,) = ax.plot(
+        x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **look}
+    )
     line.set_clip_path(None)
     line.set_clip_box(TransformedBbox(Bbox.from_extents(-0.05, -0.05, 1.05, 1.05), ax.transAxes))
     return line
@@ -139,8 +153,14 @@ def legend(ax: PlotAxes) -> None:
     entries = zip(*ax.get_legend_handles_labels(), strict=True)
     ordered = sorted(entries, key=lambda entry: (entry[0].get_gid() or OTHER)[: len(OTHER)])
     handles, labels = zip(*ordered, strict=True)
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1, 1), "fontsize": "x-small"}  # many names need room
-    ax.legend(handles, labels, frameon=False, **(beside if len(ordered) > 8 else {"loc": "upper right"}))
+    beside: Any = {
+        "loc": "upper left",
+        "bbox_to_anchor": (1, 1),
+        "fontsize": "x-small",
+    }  # many names need room
+    ax.legend(
+        handles, labels, frameon=False, **(beside if len(ordered) > 8 else {"loc": "upper right"})
+    )
 
 
 def title(name: Metric, unit: str | float) -> str:

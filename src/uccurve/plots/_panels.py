@@ -35,7 +35,13 @@ def half_widths(found: Assessment, ax: PlotAxes) -> None:
     rows, target = found.ranking[:LISTED], coverage(found.settings.shown_coverage)
     for y, row in enumerate(rows):
         text = f"bands {change(row)}" if is_reachable(row) else f"nothing reaches {target}"
-        _estimate(ax, y, span(row, "half_width"), PALETTE[0] if row.name == found.verdict.model else GREY, text)
+        _estimate(
+            ax,
+            y,
+            span(row, "half_width"),
+            PALETTE[0] if row.name == found.verdict.model else GREY,
+            text,
+        )
     ax.set_xlim(left=0)
     ax.set_xlabel(filled(f"half-width at {target}, {{unit}}", found.settings))
     _titled(ax, f"Half-width at {target} coverage", rows, found)
@@ -67,7 +73,16 @@ def levels(found: Assessment, ax: PlotAxes) -> None:
         promised = [100 * level.level for level in row.levels] or [100 * (asked or 0.0)]
         seen, low, high = 100 * np.array([span(one, "coverage") for one in row.levels or (row,)]).T
         reach = np.clip([seen - low, high - seen], 0, None)
-        ax.errorbar(promised, seen, yerr=reach, marker="o", markersize=5, capsize=3, label=name, **style(index))
+        ax.errorbar(
+            promised,
+            seen,
+            yerr=reach,
+            marker="o",
+            markersize=5,
+            capsize=3,
+            label=name,
+            **style(index),
+        )
     ax.set(xlabel="level, %", ylabel="coverage as delivered, %")
     tidy(ax)
     outside: Any = {"bbox_to_anchor": (1.0, 1.0)} if len(shown) > 4 else {}
@@ -79,16 +94,38 @@ def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
     """PIT histogram of each model of several levels, or of the best on `ax`; bins outside of the band are coloured."""
     rows = [row for row in found.ranking if row.pit is not None][: 1 if ax else MULTIPLES]
     if not rows:
-        raise ValueError("there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels.")
-    for one, row, name in zip([ax] if ax else multiples(figure, len(rows)), rows, distinct(rows), strict=True):
+        raise ValueError(
+            "there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels."
+        )
+    for one, row, name in zip(
+        [ax] if ax else multiples(figure, len(rows)), rows, distinct(rows), strict=True
+    ):
         pit: Any = row.pit
         edges, tall, low, high = map(np.array, (pit.edges, pit.density, pit.low, pit.high))
-        color = np.where((tall < low) | (tall > high), PALETTE[1], PALETTE[0])  # the first where there is no band
-        one.bar(edges[:-1], tall, width=np.diff(edges), align="edge", color=color, edgecolor="white", alpha=0.85)
+        color = np.where(
+            (tall < low) | (tall > high), PALETTE[1], PALETTE[0]
+        )  # the first where there is no band
+        one.bar(
+            edges[:-1],
+            tall,
+            width=np.diff(edges),
+            align="edge",
+            color=color,
+            edgecolor="white",
+            alpha=0.85,
+        )
         look: Any = {"step": "post", "color": GREY, "alpha": 0.3, "linewidth": 0, "zorder": 2.5}
-        one.fill_between(edges, np.append(low, low[-1]), np.append(high, high[-1]), label="band if calibrated", **look)
+        one.fill_between(
+            edges,
+            np.append(low, low[-1]),
+            np.append(high, high[-1]),
+            label="band if calibrated",
+            **look,
+        )
         one.axhline(1, color="black", linewidth=1.0, linestyle=DASHED, label="calibrated")
-        one.set(xlim=(edges[0], edges[-1]), ylim=(0, max(1.25 * tall.max(), 1.25, one.get_ylim()[1])))
+        one.set(
+            xlim=(edges[0], edges[-1]), ylim=(0, max(1.25 * tall.max(), 1.25, one.get_ylim()[1]))
+        )
         tidy(one)
         one.legend(loc="upper center", frameon=False, fontsize="small", ncols=2)
         one.set_title(name, loc="left", fontsize="small")
@@ -101,7 +138,11 @@ def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
 
 def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
     """Curves of the best models, each on axes of its own among the others in grey; the axes are shared."""
-    rows, unit, target = found.ranking[:MULTIPLES], found.settings.unit, found.settings.shown_coverage
+    rows, unit, target = (
+        found.ranking[:MULTIPLES],
+        found.settings.unit,
+        found.settings.shown_coverage,
+    )
     curves = [found.curves[row.name] for row in rows]
     points = [curve.points(axes=axes, unit=unit) for curve in curves]
     right, top = np.max([view(one) for one in points], axis=0)
@@ -120,7 +161,12 @@ def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
         delivered = own.at(delivered_at(own, row.level), unit=unit)
         for marker, point in (("o", delivered), ("D", reached(own, target, unit))):
             if point is not None:
-                look: Any = {"marker": marker, "color": color, "markersize": 6.5, "markeredgecolor": "white"}
+                look: Any = {
+                    "marker": marker,
+                    "color": color,
+                    "markersize": 6.5,
+                    "markeredgecolor": "white",
+                }
                 mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **look)
         ax.set_title(short(row.name, NAME), loc="left", fontsize="small", color=color)
         tidy(ax)
@@ -152,29 +198,45 @@ def segments(found: Assessment, ax: PlotAxes) -> None:
         raise ValueError("there are no segments to draw. Hint: assess(..., by=...).")
     rows, asked = found.ranking[:LISTED], found.settings.coverage
     own = [one for one in found.segments if one.model == found.verdict.model]
-    worst = {one.title for one in sorted(own, key=lambda one: one.coverage)[:LINES]}  # covered least by what ships
+    worst = {
+        one.title for one in sorted(own, key=lambda one: one.coverage)[:LINES]
+    }  # covered least by what ships
     titles = [one.title for one in own if one.title in worst]
     spots = {(one.title, one.model): one for one in found.segments}
     cells = [[spots.get((title, row.name)) for row in rows] for title in titles]
-    covered = 100 * np.array([[np.nan if one is None else one.coverage for one in line] for line in cells])
+    covered = 100 * np.array(
+        [[np.nan if one is None else one.coverage for one in line] for line in cells]
+    )
     far = covered - [100 * (row.coverage if asked is None else asked) for row in rows]
     limit = float(np.nanmax(np.abs(far))) or 1.0
     ax.imshow(far, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
     for (y, x), value in np.ndenumerate(far if asked is None else covered):
-        text = f"{round(value) + 0.0:{'+.0f' if asked is None else '.0f'}}" if isfinite(value) else "–"
+        text = (
+            f"{round(value) + 0.0:{'+.0f' if asked is None else '.0f'}}" if isfinite(value) else "–"
+        )
         color = "white" if abs(far[y, x]) > 0.6 * limit else "black"
         ax.text(x, y, text, ha="center", va="center", color=color, fontsize="small")
         if (one := cells[y][x]) is not None and one.fails:
-            ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+            ax.add_patch(
+                Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6)
+            )
     names = distinct(rows)
-    slanted: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 8 else {}
+    slanted: Any = (
+        {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
+        if max(map(len, names)) > 8
+        else {}
+    )
     ax.set_xticks(range(len(rows)), names, fontsize="small", **slanted)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
     ax.set_yticks(range(len(titles)), distinct(titles), fontsize="small")
     ax.spines[:].set_visible(False)
-    ax.set_xlabel("coverage minus that of all rows, %" if asked is None else "coverage as delivered, %")
+    ax.set_xlabel(
+        "coverage minus that of all rows, %" if asked is None else "coverage as delivered, %"
+    )
     rest = f", the worst {LINES} of {len(own)}" if len(own) > LINES else ""
-    ax.set_title(f"Coverage by segment{rest}; frames mark what fails", loc="left", fontsize="medium")
+    ax.set_title(
+        f"Coverage by segment{rest}; frames mark what fails", loc="left", fontsize="medium"
+    )
 
 
 def span(row: Any, field: str) -> Array:
@@ -194,7 +256,9 @@ def distinct(named: Sequence[Any]) -> list[str]:
 def multiples(figure: Figure | SubFigure, count: int) -> list[PlotAxes]:
     """Axes of one scale for so many models, at most three in a row, with numbers at the outer edges only."""
     columns = min(count, 3)
-    grid: Any = figure.subplots(-(-count // columns), columns, sharex=True, sharey=True, squeeze=False)
+    grid: Any = figure.subplots(
+        -(-count // columns), columns, sharex=True, sharey=True, squeeze=False
+    )
     for ax in grid.flat:
         ax.label_outer()
     for place in range(count, grid.size):
@@ -209,7 +273,12 @@ def _estimate(ax: PlotAxes, y: int, ends: Array, color: str, text: str) -> None:
     if isfinite(value):
         ax.plot([low, high], [y, y], color=color, linewidth=2.2, solid_capstyle="butt", zorder=2)
         ax.plot([value], [y], marker="o", color=color, markersize=6, zorder=3)
-    look: Any = {"textcoords": "offset points", "annotation_clip": False, "va": "center", "fontsize": "small"}
+    look: Any = {
+        "textcoords": "offset points",
+        "annotation_clip": False,
+        "va": "center",
+        "fontsize": "small",
+    }
     ax.annotate(text, (1, y), (6, 0), xycoords=("axes fraction", "data"), color="#333333", **look)
 
 
@@ -220,7 +289,11 @@ def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
     ax.barh(y, high - low, left=low, height=0.16, color=color, zorder=2)
     inside = step.kind == "total" or high - low > 0.45 * right
     before = not inside and low > right - high
-    look: Any = {"xytext": (-4 if before else 4, 0), "ha": "right" if before else "left", "va": "center"}
+    look: Any = {
+        "xytext": (-4 if before else 4, 0),
+        "ha": "right" if before else "left",
+        "va": "center",
+    }
     look |= {"textcoords": "offset points", "fontsize": 7.5, "zorder": 3}
     ax.annotate(step.label, (low if inside or before else high, y), **look)
 

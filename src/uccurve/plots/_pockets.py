@@ -35,7 +35,10 @@ def pockets(found: Pockets, name: str | None = None) -> Figure:
     _cells(ax, model.map, found.coverage)
     for pocket in (*model.pockets, *model.wide):
         _outline(ax, model.map, pocket)
-    ax.set_title(f"{short(model.model)}: coverage as shipped, {coverage(found.coverage)} promised", loc="left")
+    ax.set_title(
+        f"{short(model.model)}: coverage as shipped, {coverage(found.coverage)} promised",
+        loc="left",
+    )
     lines = [pocket.title for pocket in (*model.pockets, *model.wide)]
     figure.supxlabel("\n".join(lines[:6]), fontsize="small", x=0.02, ha="left")
     return figure
@@ -82,7 +85,13 @@ def _outline(ax: PlotAxes, grid: FeatureMap, pocket: Pocket) -> None:
     left, right = _reach(grid.x, by_name.get(grid.x.feature))
     low, high = _reach(grid.y, by_name.get(grid.y.feature))
     colour = "black" if pocket.kind == "too narrow" else "grey"
-    ax.plot([left, right, right, left, left], [low, low, high, high, low], color=colour, linewidth=1.6, zorder=3)
+    ax.plot(
+        [left, right, right, left, left],
+        [low, low, high, high, low],
+        color=colour,
+        linewidth=1.6,
+        zorder=3,
+    )
 
 
 def _reach(axis: MapAxis, condition: Condition | None) -> tuple[float, float]:

@@ -72,4 +72,8 @@ def axis_end(models: Iterable[Decomposition]) -> float:
 
 
 def _change(what: str, start: float, end: float) -> Step:
-    return Step(f"{what} save", start, end, "saves") if end <= start else Step(f"{what} cost", start, end, "costs")
+    return (
+        Step(f"{what} save", start, end, "saves")
+        if end <= start
+        else Step(f"{what} cost", start, end, "costs")
+    )

@@ -58,14 +58,22 @@ class UCCDisplay:
     ax_: PlotAxes
     figure_: Figure
 
-    def __init__(self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw") -> None:
+    def __init__(
+        self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw"
+    ) -> None:
         self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
         self._points = ucc.points(axes=self.axes, unit=unit)
         self.x, self.y = self._points.x, self._points.y
 
     @classmethod
     def from_ucc(
-        cls, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw", **options: Any
+        cls,
+        ucc: Curve,
+        *,
+        name: str | None = None,
+        axes: Axes = HEADLINE,
+        unit: Unit = "raw",
+        **options: Any,
     ) -> Self:
         """Draw a curve; `options` as in `plot`."""
         return cls(ucc, name=name, axes=axes, unit=unit).plot(**options)
@@ -86,7 +94,9 @@ class UCCDisplay:
 
         Examples
         --------
-        >>> display = UCCDisplay.from_predictions([1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4])
+        >>> display = UCCDisplay.from_predictions(
+        ...     [1, 2, 4], y_pred=[0, 0, 0], lower=[-1, -1, -4], upper=[1, 1, 4]
+        ... )
         >>> display.y.round(3).tolist()
         [1.0, 0.333, 0.0]
         """
@@ -95,7 +105,13 @@ class UCCDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None, **options: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        **options: Any,
     ) -> Self:
         """Draw the curve of a fitted estimator, as `uccurve.adapters` reads it; `options` as in `from_ucc`.
 
@@ -149,7 +165,9 @@ class UCCDisplay:
         label = f"{self.name} ({note})" if self.name and note else self.name or note
         exact = isinstance(self.ucc, UCC)
         look: Any = {"label": label, "zorder": 2.5, **line}
-        self.line_ = draw.curve(ax, self._points, self._at_delivery() if delivered else None, exact=exact, **look)
+        self.line_ = draw.curve(
+            ax, self._points, self._at_delivery() if delivered else None, exact=exact, **look
+        )
         color = self.line_.get_color()
         if not exact:
             self._shade_brackets(ax, self.ucc, color)
@@ -175,12 +193,22 @@ class UCCDisplay:
         from matplotlib.collections import PolyCollection
 
         places = self.ucc.table()[knob(self.ucc)].tolist()
-        ends = np.array([[sketch.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places])
-        low, high = np.minimum(ends[1:, :, 0], ends[:-1, :, 0]), np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
-        right, left = np.column_stack([high[:, 0], low[:, 1]]), np.column_stack([low[:, 0], high[:, 1]])
+        ends = np.array(
+            [[sketch.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places]
+        )
+        low, high = (
+            np.minimum(ends[1:, :, 0], ends[:-1, :, 0]),
+            np.maximum(ends[1:, :, 1], ends[:-1, :, 1]),
+        )
+        right, left = (
+            np.column_stack([high[:, 0], low[:, 1]]),
+            np.column_stack([low[:, 0], high[:, 1]]),
+        )
         look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
         boxes = list(np.stack([low, right, high, left], axis=1))
-        ax.add_collection(PolyCollection(boxes, label="bracket of the exact curve", **look), autolim=False)
+        ax.add_collection(
+            PolyCollection(boxes, label="bracket of the exact curve", **look), autolim=False
+        )
 
     def _draw_reference(self, ax: PlotAxes) -> None:
         """Draw the constant band's curve, once for all models that share their predictions."""
@@ -189,19 +217,40 @@ class UCCDisplay:
             return
         constant = flat.points(axes=self.axes, unit=self.unit)
         identity = f"{draw.REFERENCE}-{constant.x.max():.6g}-{constant.y.max():.6g}-{len(constant)}"
-        others = [gid for line in ax.get_lines() if (gid := line.get_gid() or "").startswith(draw.REFERENCE)]
+        others = [
+            gid
+            for line in ax.get_lines()
+            if (gid := line.get_gid() or "").startswith(draw.REFERENCE)
+        ]
         if identity in others:
             return
         label = f"constant band of {self.name}" if others else "constant band"
-        look: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": draw.DASHED, "zorder": 2.2}
+        look: dict[str, Any] = {
+            "color": GREY,
+            "linewidth": 1.2,
+            "linestyle": draw.DASHED,
+            "zorder": 2.2,
+        }
         draw.curve(ax, constant, label=label, gid=identity, **look)
 
     def _draw_band(self, ax: PlotAxes, band: ConfidenceBand, color: Any) -> None:
         if band.axes != self.axes:
-            raise ValueError(f"`band` must be on the axes {' and '.join(self.axes)}; got {' and '.join(band.axes)}.")
+            raise ValueError(
+                f"`band` must be on the axes {' and '.join(self.axes)}; got {' and '.join(band.axes)}."
+            )
         step: Literal["post"] | None = "post" if self.axes[1] == "miss_rate" else None
         label = f"{100 * band.confidence_level:g}% {band.kind} band"
-        ax.fill_between(band.x, band.low, band.high, color=color, alpha=0.18, lw=0, zorder=1.6, step=step, label=label)
+        ax.fill_between(
+            band.x,
+            band.low,
+            band.high,
+            color=color,
+            alpha=0.18,
+            lw=0,
+            zorder=1.6,
+            step=step,
+            label=label,
+        )
 
     def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
@@ -210,11 +259,27 @@ class UCCDisplay:
         label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {moved} {getattr(best, moved):.3g}"
         draw.mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
         if 0 < cost < 1:
-            ax.axline((x, y), slope=-cost / (1 - cost), color=color, linewidth=0.9, linestyle=(0, (1, 2)), zorder=2.1)
+            ax.axline(
+                (x, y),
+                slope=-cost / (1 - cost),
+                color=color,
+                linewidth=0.9,
+                linestyle=(0, (1, 2)),
+                zorder=2.1,
+            )
 
     def _draw_delivered(self, ax: PlotAxes, color: Any) -> None:
         if not any(line.get_label() == "as delivered" for line in ax.get_lines()):
-            draw.mark(ax, [], [], marker="o", markersize=7, label="as delivered", gid=draw.SHARED, **_look(GREY))
+            draw.mark(
+                ax,
+                [],
+                [],
+                marker="o",
+                markersize=7,
+                label="as delivered",
+                gid=draw.SHARED,
+                **_look(GREY),
+            )
         draw.mark_in_view(ax, *self._at_delivery(), marker="o", markersize=7, **_look(color))
 
     def _at_delivery(self) -> tuple[float, float]:

@@ -38,7 +38,11 @@ WIDE, HIGH = 12.0, 8.0  # inches of the largest picture
 
 
 def assessment(
-    found: Assessment, panel: Panel | None = None, *, axes: Axes | None = None, ax: PlotAxes | None = None
+    found: Assessment,
+    panel: Panel | None = None,
+    *,
+    axes: Axes | None = None,
+    ax: PlotAxes | None = None,
 ) -> Figure:
     """Draw an assessment in one figure of at most 12 x 8 inches, or one of its panels alone.
 
@@ -62,7 +66,9 @@ def assessment(
     """
     chosen = checks.axes(found.settings.axes if axes is None else axes)
     if ax is not None and panel in (None, "curves"):
-        raise ValueError('`ax` takes one panel of an assessment, such as "calibration"; this picture needs several.')
+        raise ValueError(
+            '`ax` takes one panel of an assessment, such as "calibration"; this picture needs several.'
+        )
     if panel is None:
         return _overview(found, chosen)
     checks.choice("panel", panel, get_args(Panel))
@@ -83,7 +89,9 @@ def _size(found: Assessment, panel: Panel) -> tuple[float, float]:
         count = min(len(found), panels.MULTIPLES)
         return 1.2 + 3.4 * min(count, 3), 3.4 * ceil(count / 3)
     if panel == "segments":
-        return min(WIDE, 3.6 + 0.7 * listed), min(HIGH, 2.0 + 0.28 * len({one.title for one in found.segments}))
+        return min(WIDE, 3.6 + 0.7 * listed), min(
+            HIGH, 2.0 + 0.28 * len({one.title for one in found.segments})
+        )
     if panel == "calibration" and any(row.levels for row in found.rows):
         return 6.4, 4.8
     return 7.0, min(HIGH, 1.3 + (1.0 if panel == "decomposition" else 0.42) * listed)
@@ -135,7 +143,12 @@ def curves(
     ax = new_axes(ax)
     points = np.array(list(crossings), dtype=float).reshape(-1, 2)
     if len(points):
-        look: Any = {"marker": "D", "markersize": 5, "markeredgecolor": "black", "markerfacecolor": "none"}
+        look: Any = {
+            "marker": "D",
+            "markersize": 5,
+            "markeredgecolor": "black",
+            "markerfacecolor": "none",
+        }
         mark(ax, *points.T, label="crossing", zorder=3.2, gid=SHARED, **look)
     for name, model in models.items():
         curve = UCC(model) if isinstance(model, Intervals) else model
@@ -171,7 +184,9 @@ def intervals(
     """
     where = before.y_pred if x is None else np.asarray(x)
     if where.shape != before.y_true.shape:
-        raise ValueError(f"`x` must have the shape of the intervals, {before.y_true.shape}; got {where.shape}.")
+        raise ValueError(
+            f"`x` must have the shape of the intervals, {before.y_true.shape}; got {where.shape}."
+        )
     order = np.argsort(where.ravel(), kind="stable")
     rows = order[evenly(len(order), most)]
     place = np.arange(len(rows)) if x is None else where.ravel()[rows]
@@ -184,13 +199,35 @@ def intervals(
         look: Any = {"color": color, "linewidth": width, "alpha": 0.55, "zorder": 2, "label": text}
         ax.vlines(place, iv.lower.ravel()[rows], iv.upper.ravel()[rows], **look)
     shown = after or before
-    y, middle, low, high = (a.ravel()[rows] for a in (before.y_true, before.y_pred, shown.lower, shown.upper))
+    y, middle, low, high = (
+        a.ravel()[rows] for a in (before.y_true, before.y_pred, shown.lower, shown.upper)
+    )
     inside = (low <= y) & (y <= high)
     dots: Any = {"linestyle": "none", "zorder": 2.8}
     ax.plot(place, middle, marker="_", color="black", markersize=4, label="prediction", **dots)
-    ax.plot(place[inside], y[inside], marker="o", color=GREY, markersize=3, label="observed, inside", **dots)
-    ax.plot(place[~inside], y[~inside], marker="X", color=PALETTE[1], markersize=6, label="observed, outside", **dots)
-    count = f"{len(rows):,}" if len(rows) == before.y_true.size else f"{len(rows):,} of {before.y_true.size:,}"
+    ax.plot(
+        place[inside],
+        y[inside],
+        marker="o",
+        color=GREY,
+        markersize=3,
+        label="observed, inside",
+        **dots,
+    )
+    ax.plot(
+        place[~inside],
+        y[~inside],
+        marker="X",
+        color=PALETTE[1],
+        markersize=6,
+        label="observed, outside",
+        **dots,
+    )
+    count = (
+        f"{len(rows):,}"
+        if len(rows) == before.y_true.size
+        else f"{len(rows):,} of {before.y_true.size:,}"
+    )
     ax.set(xlabel=f"{count} rows, {'by prediction' if x is None else 'along x'}", ylabel="y")
     tidy(ax)
     ax.legend(loc="best", framealpha=0.85, edgecolor="none", fontsize="small")

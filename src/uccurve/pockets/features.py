@@ -62,7 +62,12 @@ def read_features(given: Any, rows: int | None = None) -> list[Feature]:
 
     Examples
     --------
-    >>> [one.kind for one in read_features({"temp": [1.5, 2.0], "weekend": [True, False], "city": ["A", None]}, 2)]
+    >>> [
+    ...     one.kind
+    ...     for one in read_features(
+    ...         {"temp": [1.5, 2.0], "weekend": [True, False], "city": ["A", None]}, 2
+    ...     )
+    ... ]
     ['number', 'flag', 'category']
     """
     features: list[Feature] = []
@@ -121,7 +126,9 @@ def _columns(given: Any) -> Iterator[tuple[Any, Any]]:
         frame = nw.from_native(given)
     except TypeError:
         kind = type(given).__name__
-        raise TypeError(f"`features` must be a data frame or a mapping of arrays; got {kind}. {HINT}") from None
+        raise TypeError(
+            f"`features` must be a data frame or a mapping of arrays; got {kind}. {HINT}"
+        ) from None
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     for name in eager.columns:
         yield name, eager[name].to_numpy()

@@ -82,7 +82,9 @@ def find_pockets(
     asked = Asked(alpha, checked_level(confidence_level), seed)
     shipped = [shipped_rows(name, curve, asked) for name, curve in given.curves.items()]
     kept = kept_rows(next(iter(given.curves.values())))
-    return pockets_in(shipped, features, blocks.of_row, asked, sources=Sources(blocks.row, len(first), kept))
+    return pockets_in(
+        shipped, features, blocks.of_row, asked, sources=Sources(blocks.row, len(first), kept)
+    )
 
 
 def shipped_rows(name: str, curve: UCC, asked: Asked) -> ShippedRows:

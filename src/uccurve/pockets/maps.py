@@ -16,7 +16,9 @@ CELLS = 12  # along each axis
 OTHERS = "others"
 
 
-def feature_map(model: ShippedRows, features: Sequence[Feature], strength: Array) -> FeatureMap | None:
+def feature_map(
+    model: ShippedRows, features: Sequence[Feature], strength: Array
+) -> FeatureMap | None:
     """Return the map of the two strongest features; None where fewer than two tell anything."""
     strongest = np.argsort(-strength, kind="stable")[:2]
     if len(strongest) < 2 or strength[strongest[0]] <= 0:

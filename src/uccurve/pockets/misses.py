@@ -129,7 +129,9 @@ class Misses:
         """Return the coverage with its interval."""
         if not self.is_testable:
             return Estimate(1 - self.share)
-        low, high = clopper_pearson((1 - self.share) * self.effective, self.effective, confidence_level)
+        low, high = clopper_pearson(
+            (1 - self.share) * self.effective, self.effective, confidence_level
+        )
         return Estimate(1 - self.share, low, high)
 
 

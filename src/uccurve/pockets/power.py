@@ -8,7 +8,11 @@ from functools import lru_cache
 from uccurve._distributions import binomial_tail
 
 PROBABILITY = 0.8
-SHARES = (0.05, 0.1, 0.2)  # sizes of a pocket, of which the smallest one that could be found is told
+SHARES = (
+    0.05,
+    0.1,
+    0.2,
+)  # sizes of a pocket, of which the smallest one that could be found is told
 TESTS = 16  # of two trees with a pocket, on two sides
 BLURRED = 0.15  # share of a found region that lies outside the pocket it is found for
 HEADROOM = 0.9  # of the tested rows, for a tree that does not see every pocket
@@ -27,7 +31,9 @@ class PocketPower:
     probability: float = PROBABILITY
 
 
-def smallest_found(*, effective: float, alpha: float, confidence_level: float) -> PocketPower | None:
+def smallest_found(
+    *, effective: float, alpha: float, confidence_level: float
+) -> PocketPower | None:
     """Return the smallest pocket that would have been found; None where none would.
 
     `effective` is the number of independent rows that the data are worth. One half of them tests what the other half

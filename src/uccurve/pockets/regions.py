@@ -128,7 +128,9 @@ class _Tester:
         return misses.wide_pvalue(self.data.alpha)
 
 
-def _candidates(tester: _Tester, half: Half, kind: PocketKind, pvalues: dict[int, float]) -> Iterator[Candidate]:
+def _candidates(
+    tester: _Tester, half: Half, kind: PocketKind, pvalues: dict[int, float]
+) -> Iterator[Candidate]:
     """Yield what was found in one tree; regions that make up a larger one are that one."""
     for node, pvalue in _largest(half.tree.root, pvalues):
         rows = tester.rows(half, node)
@@ -141,7 +143,9 @@ def _largest(node: Node, pvalues: dict[int, float]) -> list[tuple[Node, float]]:
         return [(node, pvalues[id(node)])] if id(node) in pvalues else []
     parts = [_largest(child, pvalues) for child in node.children]
     both = [part[0] for part in parts if len(part) == 1]
-    is_whole = len(both) == 2 and all(one is child for (one, _), child in zip(both, node.children, strict=True))
+    is_whole = len(both) == 2 and all(
+        one is child for (one, _), child in zip(both, node.children, strict=True)
+    )
     if is_whole:
         return [(node, max(pvalue for _, pvalue in both))]
     return [*parts[0], *parts[1]]
@@ -163,7 +167,10 @@ def merged(found: Sequence[Candidate], features: Sequence[Feature]) -> list[list
     for candidate in sorted(found, key=lambda one: one.pvalue):
         for group in together:
             first = group[0]
-            if first.kind == candidate.kind and overlap(inside[id(first)], inside[id(candidate)]) >= OVERLAP:
+            if (
+                first.kind == candidate.kind
+                and overlap(inside[id(first)], inside[id(candidate)]) >= OVERLAP
+            ):
                 group.append(candidate)
                 break
         else:

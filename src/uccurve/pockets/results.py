@@ -182,7 +182,9 @@ class Pockets:
         for model in self.models:
             if model.model == name:
                 return model
-        raise KeyError(f"no model is called {name!r}; there are {', '.join(one.model for one in self.models)}")
+        raise KeyError(
+            f"no model is called {name!r}; there are {', '.join(one.model for one in self.models)}"
+        )
 
     @property
     def text(self) -> str:

@@ -57,7 +57,9 @@ class Condition:
     def holds(self, feature: Feature) -> Flags:
         """Return which rows fulfil it."""
         absent = np.isnan(feature.values)
-        inside = self._holds_label(feature) if self.kind == "category" else self._holds_number(feature)
+        inside = (
+            self._holds_label(feature) if self.kind == "category" else self._holds_number(feature)
+        )
         return np.where(absent, self.missing, inside & self.known)
 
     def _holds_number(self, feature: Feature) -> Flags:
@@ -81,7 +83,9 @@ class Condition:
             return f"{name} is missing"
         if self.kind == "flag" and not self.missing:
             return self._flag_in_words(name)
-        words = self._labels_in_words(name) if self.kind == "category" else self._range_in_words(name)
+        words = (
+            self._labels_in_words(name) if self.kind == "category" else self._range_in_words(name)
+        )
         if words == name:
             return f"{name} is known"
         is_stated = self.missing and not self.excluded
@@ -121,7 +125,9 @@ class Region:
     Examples
     --------
     >>> from uccurve.pockets.features import read_features
-    >>> hot = Region((Condition("temp", "number", above=31.5), Condition("weekend", "flag", above=0.5)))
+    >>> hot = Region(
+    ...     (Condition("temp", "number", above=31.5), Condition("weekend", "flag", above=0.5))
+    ... )
     >>> print(hot)
     temp > 31.5 and weekend
     >>> hot.holds(read_features({"temp": [30, 33, 35], "weekend": [True, True, False]}, 3)).tolist()

@@ -16,7 +16,15 @@ from uccurve.estimate import Estimate, Move
 from uccurve.evidence.tests import holm
 from uccurve.pockets.features import Feature, read_features, usable
 from uccurve.pockets.maps import feature_map
-from uccurve.pockets.misses import Asked, Misses, ShippedRows, Surroundings, conformal_move, misses_of, moved
+from uccurve.pockets.misses import (
+    Asked,
+    Misses,
+    ShippedRows,
+    Surroundings,
+    conformal_move,
+    misses_of,
+    moved,
+)
 from uccurve.pockets.power import smallest_found
 from uccurve.pockets.regions import Candidate, Half, Search, halves, merged, tested_regions
 from uccurve.pockets.results import ModelPockets, Pocket, Pockets
@@ -72,7 +80,9 @@ def pockets_in(
         of_row = of_row[kept]
     columns, notes = usable(columns)
     if sampled_from is not None:
-        notes.append(f"pockets were sought in a random sample of {len(of_row):,} of {sampled_from:,} rows")
+        notes.append(
+            f"pockets were sought in a random sample of {len(of_row):,} of {sampled_from:,} rows"
+        )
     of_row = np.unique(of_row, return_inverse=True)[1]
     data = Surroundings(columns, of_row, int(of_row.max()) + 1, asked)
     return Pockets(
@@ -156,7 +166,9 @@ def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPoc
     predictable = pvalue <= 1 - level
     if not predictable:
         regions = replace(regions, found=())
-    pockets = [_pocket(model, data, regions, group) for group in merged(regions.found, data.features)]
+    pockets = [
+        _pocket(model, data, regions, group) for group in merged(regions.found, data.features)
+    ]
     elsewhere, elsewhere_after = _elsewhere(model, data, regions)
     overall = data.misses(model, np.arange(len(data.of_row)))
     risks = [one.share for one in regions.risks if one.rows]
@@ -173,7 +185,9 @@ def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPoc
         wide=tuple(pocket for pocket in pockets if pocket.kind == "too wide"),
         elsewhere=elsewhere,
         elsewhere_after=elsewhere_after,
-        power=smallest_found(effective=overall.effective, alpha=float(alpha), confidence_level=level),
+        power=smallest_found(
+            effective=overall.effective, alpha=float(alpha), confidence_level=level
+        ),
         map=feature_map(model, data.features, _strength(trees)),
     )
 
@@ -184,13 +198,17 @@ def _strength(trees: Sequence[Half]) -> Array:
     return strength
 
 
-def _pocket(model: ShippedRows, data: Surroundings, regions: Search, group: Sequence[Candidate]) -> Pocket:
+def _pocket(
+    model: ShippedRows, data: Surroundings, regions: Search, group: Sequence[Candidate]
+) -> Pocket:
     """Return the surest of the finds that are one pocket."""
     first = group[0]
     alpha = data.asked.alpha
     level = data.asked.confidence_level
     tested = model.take(first.rows)
-    after = misses_of(moved(tested, _grown_move(model, data, first)), data.of_row[first.rows], level)
+    after = misses_of(
+        moved(tested, _grown_move(model, data, first)), data.of_row[first.rows], level
+    )
     return Pocket(
         model=model.name,
         kind=first.kind,
@@ -224,7 +242,9 @@ def _bound(candidate: Candidate, tests: int, level: float) -> float:
     return high if candidate.kind == "too narrow" else low
 
 
-def _elsewhere(model: ShippedRows, data: Surroundings, regions: Search) -> tuple[Estimate, Estimate]:
+def _elsewhere(
+    model: ShippedRows, data: Surroundings, regions: Search
+) -> tuple[Estimate, Estimate]:
     """Return the coverage outside all found regions as shipped, and with a factor of the rest's own."""
     outside = np.zeros(len(model.covered), np.bool_)
     covered = model.covered.copy()
@@ -259,7 +279,9 @@ def _explained(model: ShippedRows, regions: Search) -> float:
     return float(max(1 - left / (overall * (1 - overall)), 0.0))
 
 
-def excess_risk(covered: Flags, predicted: Array, coverage: float, weights: Array | None = None) -> float:
+def excess_risk(
+    covered: Flags, predicted: Array, coverage: float, weights: Array | None = None
+) -> float:
     """Return the excess risk of the target coverage, for its absolute loss (Braun et al. 2025).
 
     A lower bound of the mean distance of the coverage given the features from the promised one; `predicted` is the

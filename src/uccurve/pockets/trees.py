@@ -23,7 +23,9 @@ from uccurve.pockets.rules import DAY, Condition, Region
 MOST_LEAVES = 8
 SMALLEST_SHARE = 0.05  # of the rows, in a leaf
 MOST_BINS = 32
-LEAST_GAIN = 9.0  # of a split, in units of the variance of the score: what the best of noise reaches
+LEAST_GAIN = (
+    9.0  # of a split, in units of the variance of the score: what the best of noise reaches
+)
 MARGIN = 8.0  # by which looking ahead must gain more than splitting greedily
 LOOKED_AHEAD = 40  # features, the strongest ones, among which pairs are looked at
 LEAST_LABEL = 10  # rows of a label that is grouped by its own score
@@ -74,7 +76,9 @@ class Bins:
         top = last == self.count - 1
         if feature.kind == "category":
             labels = self.labels[:first] if top else self.labels[first : last + 1]
-            return Condition(feature.name, "category", labels=tuple(sorted(labels)), excluded=top, missing=top)
+            return Condition(
+                feature.name, "category", labels=tuple(sorted(labels)), excluded=top, missing=top
+            )
         missing = top and bool(np.isnan(feature.values).any())
         if first == self.count - 1:
             return Condition(feature.name, feature.kind, known=False, missing=True)

@@ -16,7 +16,11 @@ from uccurve.points import Curve
 from uccurve.results import Assessment, ModelRow
 from uccurve.words.formats import short
 
-BUDGET, LEAST, MOST = 12_000, 150, 3_000  # vertices of all models together, and of one model at least and at most
+BUDGET, LEAST, MOST = (
+    12_000,
+    150,
+    3_000,
+)  # vertices of all models together, and of one model at least and at most
 FLAT = 0.25  # vertices of a constant band, which is smooth, for each of a model
 CANDIDATES = 20_000  # vertices among which they are chosen
 SAMPLE, LEVELS = 60, 9  # rows whose intervals a page shows, and levels that it carries of each
@@ -26,7 +30,11 @@ def explorer_data(found: Assessment) -> dict[str, Any]:
     """All that the curve explorer needs: curves, constant bands, and some rows of every model, best model first."""
     settings, ranking = found.settings, found.ranking
     curves = [found.curves[row.name] for row in ranking]
-    constants = [flat for flat in map(constant_curve, curves[:1] if found.comparable else curves) if flat is not None]
+    constants = [
+        flat
+        for flat in map(constant_curve, curves[:1] if found.comparable else curves)
+        if flat is not None
+    ]
     most = int(np.clip(BUDGET / (len(curves) + FLAT * len(constants)), LEAST, MOST))
     chosen = [row.name for row in ranking].index(found.verdict.model)
     return {
@@ -37,7 +45,10 @@ def explorer_data(found: Assessment) -> dict[str, Any]:
         "chosen": chosen,
         "rows": ranking[0].n,
         "units": _units(curves[chosen], settings.unit),
-        "models": [_model(*pair, settings.shown_coverage, most) for pair in zip(ranking, curves, strict=True)],
+        "models": [
+            _model(*pair, settings.shown_coverage, most)
+            for pair in zip(ranking, curves, strict=True)
+        ],
         "references": [curve_data(flat, int(FLAT * most)) for flat in constants],
     }
 
@@ -64,7 +75,9 @@ def _units(curve: Curve, asked: str | float) -> dict[str, float]:
     known = {"that of y": 1.0}
     if isinstance(curve, UCC):
         with suppress(ValueError):  # where y_true does not vary
-            known["standard deviations of y"] = standard_deviation(curve.intervals.y_true, curve.intervals.weight)
+            known["standard deviations of y"] = standard_deviation(
+                curve.intervals.y_true, curve.intervals.weight
+            )
     if isinstance(asked, str):
         return dict(reversed(known.items())) if asked == "std" else known
     return {f"units of {asked:g}": float(asked)} | known
@@ -79,7 +92,9 @@ def curve_data(curve: Curve, most: int = LEAST, exactly: Sequence[float] = ()) -
     Examples
     --------
     >>> from uccurve import Intervals
-    >>> data = curve_data(UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])))
+    >>> data = curve_data(
+    ...     UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
+    ... )
     >>> data["t"], data["miss_rate"], data["exact"], data["off"]
     ([0.0, 1.0, 2.0], [1.0, 0.333333, 0.0], True, 0.0)
     """
@@ -89,14 +104,25 @@ def curve_data(curve: Curve, most: int = LEAST, exactly: Sequence[float] = ()) -
     kept, off = (np.arange(len(t)), 0.0) if whole else _chosen(t, columns, most)
     if not whole:
         after = np.searchsorted(t, exactly)
-        kept = np.unique(np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])).astype(np.intp)
-    facts = {"exact": whole and isinstance(curve, UCC), "off": off, "vertices": len(t), "end": float(t[-1])}
+        kept = np.unique(
+            np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])
+        ).astype(np.intp)
+    facts = {
+        "exact": whole and isinstance(curve, UCC),
+        "off": off,
+        "vertices": len(t),
+        "end": float(t[-1]),
+    }
     t, columns, delivered = t[kept], columns[:, kept], delivered_at(curve)
     if t[-1] < delivered:  # the curve goes on as far as the model as delivered
         point = curve.at(delivered)
         t = np.append(t, delivered)
         columns = np.column_stack([columns, [getattr(point, name) for name in METRICS]])
-    return {"t": rounded(t), **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)), **facts}
+    return {
+        "t": rounded(t),
+        **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)),
+        **facts,
+    }
 
 
 def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
@@ -107,7 +133,9 @@ def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
     intervals = curve.intervals
     order = np.argsort(intervals.y_pred.ravel(), kind="stable")
     rows = order[evenly(len(order), most)]
-    data: dict[str, Any] = {name: rounded(getattr(intervals, name).ravel()[rows]) for name in ("y_true", "y_pred")}
+    data: dict[str, Any] = {
+        name: rounded(getattr(intervals, name).ravel()[rows]) for name in ("y_true", "y_pred")
+    }
     scales = [curve.levels[i] / curve.levels[-1] for i in evenly(len(curve.levels), LEVELS)]
     steps = [curve.intervals_at(scale) for scale in scales] or [intervals]
     for name in ("lower_band", "upper_band"):

@@ -54,7 +54,9 @@ def page(
     Examples
     --------
     >>> from uccurve import Intervals, assess
-    >>> a = assess(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]), coverage=0.5)
+    >>> a = assess(
+    ...     Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]), coverage=0.5
+    ... )
     >>> "Content-Security-Policy" in page(a, title="Small")
     True
     """
@@ -62,7 +64,11 @@ def page(
     named = f"{len(found)} models" if len(found) > 1 else short(found.rows[0].name)
     coloured = ranking if len(found) <= COLOURED else ranking[:BEST]
     columns = {group: model_columns(group, found.rows, settings) for group in TITLES}
-    tables = {group: Table(filled(TITLES[group], settings), some, ranking) for group, some in columns.items() if some}
+    tables = {
+        group: Table(filled(TITLES[group], settings), some, ranking)
+        for group, some in columns.items()
+        if some
+    }
     levels = [level for row in ranking for level in row.levels]
     return _rendered(
         title=short(title, 200) if title else f"Prediction intervals: {named}",
@@ -78,13 +84,16 @@ def page(
         tables=tables,
         why=charts.decomposition(found),
         calibration=charts.calibration(found),
-        levels=levels and Table("Coverage by level, as delivered", chosen(LEVELS, levels, settings), levels),
+        levels=levels
+        and Table("Coverage by level, as delivered", chosen(LEVELS, levels, settings), levels),
         pit=charts.pit(found),
         explorer={**explorer_data(found), "colours": len(coloured)},
         metrics=METRICS,
         pairs=sections.pairs(found),
         segments=sections.segments(found),
-        reading=dict.fromkeys((one.heading, one.help) for table in tables.values() for one in table.columns[1:]),
+        reading=dict.fromkeys(
+            (one.heading, one.help) for table in tables.values() for one in table.columns[1:]
+        ),
         files=files,
         version=version("uccurve"),
     )
@@ -100,20 +109,31 @@ def _rendered(**context: Any) -> str:
         raise ImportError(f'reports need {error.name}: pip install "uccurve[report]"') from None
     loader = PackageLoader("uccurve.report")
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     filters = {"short": short, "coverage": coverage, "share": share}
     environment.filters |= filters | {"sentence": sentence, "sortable": sortable, "hover": hover}
     scripts = "\n".join(loader.get_source(environment, name)[0].strip() for name in SCRIPTS)
     plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{scripts}\n}})();'
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (own, plotly)]
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in (own, plotly)
+    ]
     trusted = {
         "script": own,  # ours, no data in it
-        "plotly": base64.b64encode(zlib.compress(plotly.encode(), 9)).decode(),  # for DecompressionStream("deflate")
+        "plotly": base64.b64encode(
+            zlib.compress(plotly.encode(), 9)
+        ).decode(),  # for DecompressionStream("deflate")
     }
     text = environment.get_template("report.html").render(
-        policy="; ".join(POLICY).format(hashes=" ".join(f"'sha256-{digest}'" for digest in digests)),
+        policy="; ".join(POLICY).format(
+            hashes=" ".join(f"'sha256-{digest}'" for digest in digests)
+        ),
         **{name: Markup(part) for name, part in trusted.items()},  # noqa: S704  see above
         **context,
     )

@@ -7,7 +7,18 @@ from typing import NamedTuple
 
 from uccurve.results import Assessment, Segment
 from uccurve.words.columns import PAIRS, SEGMENTS, chosen, filled
-from uccurve.words.formats import amount, change, coverage, factor, fixed, is_reachable, number, p, share, short
+from uccurve.words.formats import (
+    amount,
+    change,
+    coverage,
+    factor,
+    fixed,
+    is_reachable,
+    number,
+    p,
+    share,
+    short,
+)
 from uccurve.words.tables import SEGMENTS_SHOWN, Table, listed_segments, pairs_of_best
 
 PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
@@ -34,7 +45,11 @@ def facts(found: Assessment) -> list[tuple[str, str, str]]:
     sure = "As delivered", str(share(best.coverage)), str(best.promise or "")
     if verdict.runner_up is not None:
         shown = f"{'better' if verdict.decided else 'not shown to be better'} than {short(verdict.runner_up)}"
-        sure = "How sure", shown, f"adjusted {p(verdict.pvalue)}" if isfinite(verdict.pvalue) else "not tested"
+        sure = (
+            "How sure",
+            shown,
+            f"adjusted {p(verdict.pvalue)}" if isfinite(verdict.pvalue) else "not tested",
+        )
     example = "an example: none was asked for" if settings.coverage is None else "of new rows"
     return [
         (f"Add to {own}" if shifted else f"Multiply {own}", move.text, move.interval),
@@ -91,13 +106,20 @@ def pairs(found: Assessment) -> Pairs | None:
     if not tested:
         return None
     own, rank = pairs_of_best(found), {row.name: row.rank for row in found.rows}
-    crossed = sorted(found.crossings, key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)))
+    crossed = sorted(
+        found.crossings,
+        key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)),
+    )
     sure = sum(one.better is not None for one in tested)
     differ = f"{sure} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
     if len(tested) == 1:
-        differ = f"The two models {'differ' if sure else 'do not differ'} significantly (paired test)."
+        differ = (
+            f"The two models {'differ' if sure else 'do not differ'} significantly (paired test)."
+        )
     listed = tested[:PAIRS_LISTED]
-    every = Table(f"{len(listed):,} of {len(tested):,} pairs", chosen(PAIRS, listed, settings), listed)
+    every = Table(
+        f"{len(listed):,} of {len(tested):,} pairs", chosen(PAIRS, listed, settings), listed
+    )
     others = f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"
     return Pairs(
         differ,
@@ -127,7 +149,10 @@ def segments(found: Assessment) -> Segments | None:
     target = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
     falls = f"{'falls' if len(failing) < 2 else 'fall'} significantly short of {target}."
     return Segments(
-        [f"{count} segments {falls}", *(sentence for row in found.ranking for sentence in fixed(row, every))],
+        [
+            f"{count} segments {falls}",
+            *(sentence for row in found.ranking for sentence in fixed(row, every)),
+        ],
         _worst(found, failing),
         Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, found.settings), every),
         list(dict.fromkeys(one.title for one in every)),

@@ -150,7 +150,9 @@ def bootstrap(
     BootstrapInterval(estimate=0.2504, low=0.1262, high=0.4499, 95% BCa, 1999 resamples)
     """
     curve = curve_of("intervals", intervals, vary)
-    asked = Statistic.of(curve, statistic, axes=axes, miss_rate=miss_rate, coverage=coverage, unit=unit)
+    asked = Statistic.of(
+        curve, statistic, axes=axes, miss_rate=miss_rate, coverage=coverage, unit=unit
+    )
     level = checked_level(confidence_level)
     checks.choice("method", method, ("BCa", "percentile"))
     count = positive("n_resamples", n_resamples)
@@ -165,7 +167,9 @@ def bootstrap(
         # What knots leave out of the statistic of all rows, they leave out of that of a resample.
         missing = estimate - float(value(np.ones((1, units.count)))[0])
         missing = missing if np.isfinite(missing) else 0.0
-        values = np.concatenate([value(counts) + missing for counts in units.resamples(count, tick)])
+        values = np.concatenate(
+            [value(counts) + missing for counts in units.resamples(count, tick)]
+        )
         left_out = value(units.left_out()) if method == "BCa" else np.empty(0)
     values.setflags(write=False)
     defined = values[~np.isnan(values)]
@@ -181,11 +185,17 @@ def bootstrap(
         if 0 < below < len(defined):
             tails = _corrected(tails, float(below) / len(defined), left_out[np.isfinite(left_out)])
         else:
-            notes.append("all resamples lie on one side of the estimate, so percentiles are used instead of BCa")
+            notes.append(
+                "all resamples lie on one side of the estimate, so percentiles are used instead of BCa"
+            )
     finite = defined[np.isfinite(defined)]
-    ends = np.quantile(defined, tails, method="linear" if len(finite) == len(defined) else "nearest")
+    ends = np.quantile(
+        defined, tails, method="linear" if len(finite) == len(defined) else "nearest"
+    )
     error = float(np.std(finite, ddof=1)) if len(finite) > 1 else 0.0
-    return BootstrapInterval(estimate, float(ends[0]), float(ends[1]), error, level, method, values, "; ".join(notes))
+    return BootstrapInterval(
+        estimate, float(ends[0]), float(ends[1]), error, level, method, values, "; ".join(notes)
+    )
 
 
 def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tuple[float, float]:
@@ -197,7 +207,9 @@ def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tup
 
     def level(tail: float) -> float:
         z = bias + normal.inv_cdf(tail)
-        return normal.cdf(bias + z / (1 - acceleration * z)) if acceleration * z < 1 else float(z > 0)
+        return (
+            normal.cdf(bias + z / (1 - acceleration * z)) if acceleration * z < 1 else float(z > 0)
+        )
 
     return level(tails[0]), level(tails[1])
 
@@ -261,7 +273,10 @@ def confidence_band(
     curves: list[Array] = []
     with watched(progress, "resamples") as tick:
         knots = knots_for(path, asked)
-        table, sizes = knots.table(units.of_row, units.count), [asked.size(name) for name in asked.axes]
+        table, sizes = (
+            knots.table(units.of_row, units.count),
+            [asked.size(name) for name in asked.axes],
+        )
         steps = knots.is_every_vertex and "miss_rate" in asked.axes
         for counts in units.resamples(n_resamples, tick):
             drawn = knots.curves(means(counts @ table)).metrics

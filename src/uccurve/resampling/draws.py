@@ -13,7 +13,9 @@ from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 
 Seed = int | np.random.Generator | None
-MOST = 1 << 12  # units that are drawn or swapped one by one; more are first put into this many groups at random
+MOST = (
+    1 << 12
+)  # units that are drawn or swapped one by one; more are first put into this many groups at random
 GROUPS = 200  # groups of units that are left out in turn
 BATCH = 64  # resamples at a time
 TIE = 1e-12  # share of a statistic below which two of its values are treated as equal
@@ -29,7 +31,9 @@ class Units:
     `of_row` is the unit of each flattened row of positive weight. `what` needs at least two blocks.
     """
 
-    def __init__(self, intervals: Intervals, block: Any, seed: Seed, *, what: str = "resampling") -> None:
+    def __init__(
+        self, intervals: Intervals, block: Any, seed: Seed, *, what: str = "resampling"
+    ) -> None:
         self.blocks, self._rng = Blocks.of(intervals, block), generator(seed)
         self.blocks.require_two(what)
         self.of_row, self.count = self.blocks.of_row, self.blocks.count
@@ -50,7 +54,9 @@ class Units:
         """How often each unit is drawn with replacement: (resamples, units)."""
         drawn = self._rng.integers(0, self.count, size=(count, self.count))
         drawn += self.count * np.arange(count)[:, None]
-        return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
+        return (
+            np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
+        )
 
     def left_out(self) -> Array:
         """All units but those of one group, for each of at most `GROUPS` random groups."""
@@ -64,7 +70,9 @@ class Units:
         """
         for part in batches(2**self.count if count is None else count, tick):
             if count is None:
-                yield (np.arange(part.start, part.stop)[:, None] >> np.arange(self.count) & 1).astype(np.float64)
+                yield (
+                    np.arange(part.start, part.stop)[:, None] >> np.arange(self.count) & 1
+                ).astype(np.float64)
             else:
                 shape = part.stop - part.start, self.count
                 yield self._rng.integers(0, 2, size=shape, dtype=np.bool_).astype(np.float64)

@@ -18,7 +18,9 @@ from uccurve._scoring import quantiles
 from uccurve._vocabulary import FALLING, Array, Axes, Metric, Range
 from uccurve.evidence.units import sums
 
-MOST_VERTICES = 1024  # vertices up to which each of them is a knot; curves of more have knots at some
+MOST_VERTICES = (
+    1024  # vertices up to which each of them is a knot; curves of more have knots at some
+)
 RANKS = 64  # knots at equally spaced ranks of the vertices, where not all of them are knots
 # By how much the distances of further knots from the ends of the curve and from what is asked for grow, in ranks.
 RATIO = 1.25
@@ -45,7 +47,9 @@ class Curves(NamedTuple):
         knot = np.where(reached[:, -1], reached.argmax(axis=1), len(self.t) - 1)[:, None]
         if self.is_every_vertex:
             return knot[:, 0].astype(np.float64)
-        start, stop = (np.take_along_axis(missed, place, axis=1) for place in (np.maximum(knot - 1, 0), knot))
+        start, stop = (
+            np.take_along_axis(missed, place, axis=1) for place in (np.maximum(knot - 1, 0), knot)
+        )
         back = np.zeros(start.shape)
         np.divide(target - stop, start - stop, out=back, where=start > stop)
         return np.asarray(knot - np.clip(back, 0, 1))[:, 0]
@@ -73,7 +77,9 @@ class Curves(NamedTuple):
             if "miss_rate" in self.metrics:
                 low, high = span or (self.metrics["miss_rate"][:, -1], inf)
                 cell = np.arange(len(self.t) - 1)
-                first, last = (np.clip(self.reaching(end)[:, None] - cell, 0, 1) for end in (high, low))
+                first, last = (
+                    np.clip(self.reaching(end)[:, None] - cell, 0, 1) for end in (high, low)
+                )
             middle = self.between if axes[1] == "miss_rate" else (y[:, 1:] + y[:, :-1]) / 2
             height = y[:, :-1] + (first + last) * (middle - y[:, :-1])
             area = np.sum(np.diff(x) * (last - first) * height, axis=1)
@@ -103,15 +109,24 @@ class Knots:
     """
 
     def __init__(
-        self, path: Path, names: Iterable[Metric], miss_rates: Iterable[float] = (), *, smooth: bool = False
+        self,
+        path: Path,
+        names: Iterable[Metric],
+        miss_rates: Iterable[float] = (),
+        *,
+        smooth: bool = False,
     ) -> None:
         self._path, self._is_scaled = path, isinstance(path, ScalePath)
         # Metrics that are summed up at each knot; the bandwidth of scaled bands follows from the mean half-width.
-        self._names = [name for name in dict.fromkeys(names) if not (self._is_scaled and name == "bandwidth")]
+        self._names = [
+            name for name in dict.fromkeys(names) if not (self._is_scaled and name == "bandwidth")
+        ]
         critical, *others = path.events()
         bends = [critical, *(group for group in others if group.changes.keys() & set(self._names))]
         ends = np.array([path.start, path.end])
-        self.t, last = _distinct(np.concatenate([ends, *(group.position for group in bends)]), path.end)
+        self.t, last = _distinct(
+            np.concatenate([ends, *(group.position for group in bends)]), path.end
+        )
         self.is_every_vertex = len(last) <= MOST_VERTICES and not smooth
         if smooth:
             self.t = self.t[np.linspace(0, len(last) - 1, 2 * isqrt(len(last))).astype(np.intp)]
@@ -126,7 +141,10 @@ class Knots:
         from each knot to the next.
         """
         path, metrics = self._path, {name: np.zeros((count, len(self.t))) for name in self._names}
-        columns = [sums(unit, path.weight, count), sums(unit, path.weighted(path.half_widths), count)]
+        columns = [
+            sums(unit, path.weight, count),
+            sums(unit, path.weighted(path.half_widths), count),
+        ]
         columns += metrics.values()
         if "miss_rate" in metrics:
             columns.append(self._add_misses(metrics.pop("miss_rate"), unit))
@@ -173,10 +191,16 @@ def _distinct(position: Array, end: float) -> tuple[Array, Indices]:
 def _selected(last: Indices, focus: Indices) -> Indices:
     """Which vertices are knots: at equally spaced ranks, and closer and closer towards the vertices in `focus`."""
     n = int(last[-1]) + 1
-    steps = np.arange(np.log(max(n / RANKS / (RATIO - 1), 1)) / np.log(RATIO))  # until they are as far apart as others
+    steps = np.arange(
+        np.log(max(n / RANKS / (RATIO - 1), 1)) / np.log(RATIO)
+    )  # until they are as far apart as others
     near = np.append(0, (RATIO**steps).astype(np.intp))
     around = last[np.minimum(focus, len(last) - 1)][:, None] + np.concatenate([-near, near])
-    ranks = np.concatenate([np.linspace(0, n - 1, RANKS).astype(np.intp), np.clip(around.ravel(), 0, n - 1)])
+    ranks = np.concatenate(
+        [np.linspace(0, n - 1, RANKS).astype(np.intp), np.clip(around.ravel(), 0, n - 1)]
+    )
     chosen = np.unique(np.searchsorted(last, ranks))
-    heavy = chosen[np.diff(last, prepend=-1)[chosen] > n // MOST_VERTICES]  # a step begins at the vertex before it
+    heavy = chosen[
+        np.diff(last, prepend=-1)[chosen] > n // MOST_VERTICES
+    ]  # a step begins at the vertex before it
     return np.union1d(chosen, np.maximum(heavy - 1, 0))

@@ -52,7 +52,11 @@ class PermutationTest:
 
     def __repr__(self) -> str:
         count = len(self.null_distribution)
-        swaps = f"all {count} swaps" if self.every_swap else f"{count} random swap{'s' if count > 1 else ''}"
+        swaps = (
+            f"all {count} swaps"
+            if self.every_swap
+            else f"{count} random swap{'s' if count > 1 else ''}"
+        )
         note = f", note={self.note!r}" if self.note else ""
         return (
             f"PermutationTest(statistic={self.statistic:.4g}, pvalue={self.pvalue:.4g}, {self.alternative}, "
@@ -149,27 +153,39 @@ def permutation_test(
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
     how: Any = {"axes": axes, "miss_rate": miss_rate, "coverage": coverage, "unit": unit}
     asked, _ = (Statistic.of(curve, statistic, **how) for curve in (one, two))
-    random, units = positive("n_resamples", n_resamples), Units(one.intervals, block, seed, what="a permutation test")
+    random, units = (
+        positive("n_resamples", n_resamples),
+        Units(one.intervals, block, seed, what="a permutation test"),
+    )
     every_swap = units.count < 63 and 2**units.count <= random + 1
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
         one, two = (asked.curve(curve) for curve in (one, two))
         # A single level is the curve of one interval that is scaled.
-        one, two = (UCC(curve.intervals) if len(curve.levels) == 1 else curve for curve in (one, two))
+        one, two = (
+            UCC(curve.intervals) if len(curve.levels) == 1 else curve for curve in (one, two)
+        )
         swappable = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
         first, second = asked.finite_value(one, "a"), asked.finite_value(two, "b")
         if callable(asked.asked):
             differences = _called(asked.asked, (one.intervals, two.intervals), units)
         elif swappable:
-            differences = _swapped(_pooled(one, two, same_pace=not asked.depends_on_scale), asked, units)
+            differences = _swapped(
+                _pooled(one, two, same_pace=not asked.depends_on_scale), asked, units
+            )
         else:
             differences = _flipped((one, two), asked, (first, second), units)
-        null = np.concatenate([differences(flags) for flags in units.swaps(None if every_swap else random, tick)])
+        null = np.concatenate(
+            [differences(flags) for flags in units.swaps(None if every_swap else random, tick)]
+        )
     null.setflags(write=False)
     size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
     if asked.asked == "area":
         size += size_of_area(one.path(), asked.axes) * asked.size(*asked.axes)
-    slack, delivered = TIE * size, float(differences(np.zeros((1, units.count)))[0])  # by the same arithmetic
+    slack, delivered = (
+        TIE * size,
+        float(differences(np.zeros((1, units.count)))[0]),
+    )  # by the same arithmetic
     extreme = {
         "less": null <= delivered + slack,
         "greater": null >= delivered - slack,
@@ -178,7 +194,9 @@ def permutation_test(
     count = int(np.sum(extreme[alternative]))
     note = ""
     if np.all(np.abs(null) <= slack):
-        note = "the statistic is the same however rows are swapped: the models cannot be distinguished"
+        note = (
+            "the statistic is the same however rows are swapped: the models cannot be distinguished"
+        )
     elif swappable and not (same_predictions or asked.depends_on_scale):
         note = (
             f"y_pred differ: the {asked.asked} judges predictions and intervals together, and swapping mixes errors of "
@@ -203,9 +221,14 @@ def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
     """
     one, two = a.intervals, b.intervals
     if same_pace:
-        first, second = (mean_half_width(iv.lower_band, iv.upper_band, iv._weight) for iv in (one, two))
+        first, second = (
+            mean_half_width(iv.lower_band, iv.upper_band, iv._weight) for iv in (one, two)
+        )
         if a.vary == "shift":
-            one, two = one.calibrated(shift=max(second - first, 0)), two.calibrated(shift=max(first - second, 0))
+            one, two = (
+                one.calibrated(shift=max(second - first, 0)),
+                two.calibrated(shift=max(first - second, 0)),
+            )
         elif min(first, second) > 0:
             two = two.calibrated(scale=first / second)
     return UCC(Intervals.join([one, two]), vary=a.vary).path()
@@ -257,6 +280,9 @@ def _called(
 ) -> Callable[[Array], Array]:
     """Differences of a callable's values for Intervals whose rows are swapped; they stay in their order."""
     row, unit = units.of_data()
-    both = np.column_stack([row, row + len(data[0])]).ravel(), np.column_stack([unit, unit + units.count]).ravel()
+    both = (
+        np.column_stack([row, row + len(data[0])]).ravel(),
+        np.column_stack([unit, unit + units.count]).ravel(),
+    )
     value = called(function, Intervals.join(data), *both)
     return lambda flags: value(np.hstack([1 - flags, flags])) - value(np.hstack([flags, 1 - flags]))

@@ -66,7 +66,9 @@ class Statistic:
                 "Hint: pass the Intervals of one level."
             )
         if miss_rate is not None and name not in ("area", "gain"):
-            raise ValueError(f"`miss_rate` as a range goes with an area or a gain, not with {name}.")
+            raise ValueError(
+                f"`miss_rate` as a range goes with an area or a gain, not with {name}."
+            )
         if name in WITH_COVERAGE and coverage is None:
             raise ValueError(f"`coverage` must be given for {name}, such as coverage=0.9.")
         if name not in WITH_COVERAGE and coverage is not None:
@@ -98,7 +100,9 @@ class Statistic:
         if callable(self.asked):
             return float(self.asked(curve.intervals))
         if self.asked in ("area", "gain"):
-            return float(getattr(curve, self.asked)(axes=self.axes, unit=self.unit, miss_rate=self.span))
+            return float(
+                getattr(curve, self.asked)(axes=self.axes, unit=self.unit, miss_rate=self.span)
+            )
         if self.alpha is None:
             return curve.skill() if self.asked == "skill" else curve.potential_crps(unit=self.unit)
         coverage = float(1 - self.alpha)
@@ -117,7 +121,9 @@ class Statistic:
         if np.isfinite(value):
             return value
         if callable(self.asked):
-            raise ValueError(f"`statistic` must return a finite number; it returned {value} for `{name}`.")
+            raise ValueError(
+                f"`statistic` must return a finite number; it returned {value} for `{name}`."
+            )
         critical = curve.path().critical
         uncoverable = int(np.isinf(critical).sum())
         if uncoverable:
@@ -161,7 +167,9 @@ def called(
     return values
 
 
-def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool = False) -> Summed:
+def summed(
+    path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool = False
+) -> Summed:
     """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""
     if statistic.relative:
         return _saved(path, statistic, unit, count, smooth=smooth)
@@ -169,7 +177,10 @@ def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     closed = closed_axes(path, statistic.axes) if whole_area else None
     if closed is None:
         knots = knots_for(path, statistic, smooth=smooth)
-        return Summed(knots.table(unit, count), lambda drawn: _from_knots(knots, means(drawn), path, statistic))
+        return Summed(
+            knots.table(unit, count),
+            lambda drawn: _from_knots(knots, means(drawn), path, statistic),
+        )
     columns = [path.weight, *(path.weighted(column) for column in closed_columns(path, closed))]
     size = statistic.size(*statistic.axes)
 
@@ -183,13 +194,18 @@ def summed(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
 
 def means(drawn: Array) -> Array:
     """Means from sums of which the first is the weight."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # a resample of rows without weight has no mean
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # a resample of rows without weight has no mean
         return np.asarray(drawn[:, 1:] / drawn[:, :1])
 
 
 def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knots:
     """Knots for the metrics that a statistic of the curve is computed from."""
-    names: tuple[Metric, ...] = ("bandwidth", "deficit" if statistic.asked in ("crps", "score") else "miss_rate")
+    names: tuple[Metric, ...] = (
+        "bandwidth",
+        "deficit" if statistic.asked in ("crps", "score") else "miss_rate",
+    )
     if statistic.asked == "area":
         tells_the_end = statistic.span or not FALLING.intersection(statistic.axes)
         names = (*statistic.axes, "miss_rate") if tells_the_end else statistic.axes
@@ -199,9 +215,14 @@ def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knot
 
 def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool) -> Summed:
     """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
-    own, constant = replace(statistic, asked="area" if statistic.asked == "gain" else "crps"), path.constant()
+    own, constant = (
+        replace(statistic, asked="area" if statistic.asked == "gain" else "crps"),
+        path.constant(),
+    )
     mine, theirs = (summed(one, own, unit, count, smooth=smooth) for one in (path, constant))
-    negligible = rounding_of_area(constant, own.axes) * own.size(*own.axes) if own.asked == "area" else 0.0
+    negligible = (
+        rounding_of_area(constant, own.axes) * own.size(*own.axes) if own.asked == "area" else 0.0
+    )
     width = mine.table.shape[1]
 
     def values(drawn: Array) -> Array:
@@ -215,7 +236,11 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
 
 def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) -> Array:
     """Return the statistic of several curves, from their metrics at the knots."""
-    curves, size, alpha = knots.curves(means), statistic.size("bandwidth"), float(statistic.alpha or 0)
+    curves, size, alpha = (
+        knots.curves(means),
+        statistic.size("bandwidth"),
+        float(statistic.alpha or 0),
+    )
     if statistic.asked == "area":
         return curves.area(statistic.axes, statistic.span) * statistic.size(*statistic.axes)
     width = curves.metrics["bandwidth"]

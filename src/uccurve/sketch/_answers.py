@@ -59,7 +59,9 @@ class Answers:
 
     def scales(self) -> Array:
         """Scales at which bins begin and end, from 0 to the end of the curve."""
-        found = np.unique(np.concatenate([[0.0], self.binned.active.minimum, self.binned.active.maximum]))
+        found = np.unique(
+            np.concatenate([[0.0], self.binned.active.minimum, self.binned.active.maximum])
+        )
         found.setflags(write=False)
         return found
 
@@ -80,15 +82,21 @@ class Answers:
 
     # ---- targets
 
-    def find(self, *, conformal: bool = False, confidence: float | None = None, **targets: Any) -> Bracket:
+    def find(
+        self, *, conformal: bool = False, confidence: float | None = None, **targets: Any
+    ) -> Bracket:
         """Smallest scale that reaches a target."""
         name, target = checks.target(targets, conformal=conformal, confidence=confidence)
         (first, last), wanted = reach(self.binned, name, float(target)), f"{name}={float(target):g}"
         if conformal:
             if self.state.weighted:
-                raise ValueError("`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out.")
+                raise ValueError(
+                    "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
+                )
             rank = conformal_rank(self.state.rows, as_written(target), confidence)
-            first, _, last = self.place(Fraction(rank, self.state.rows)) if rank else Place(0.0, 0.0, 0.0)
+            first, _, last = (
+                self.place(Fraction(rank, self.state.rows)) if rank else Place(0.0, 0.0, 0.0)
+            )
             wanted += f" with conformal rank {rank} of {self.state.rows}"
         if last < inf:
             return Bracket(first, last)
@@ -98,7 +106,9 @@ class Answers:
                 f"Hint: ask for slightly {'more' if name in FALLING else 'less'}, or use a UCC of the rows."
             )
         limit = f"{'minimum' if name in FALLING else 'maximum'} is {self.metric(name, at=self.binned.end).middle:.4g}"
-        raise ValueError(f"no scale reaches {wanted}: the {limit}. Hint: raise zero bands with `min_band`.")
+        raise ValueError(
+            f"no scale reaches {wanted}: the {limit}. Hint: raise zero bands with `min_band`."
+        )
 
     def place_for_new_rows(self, coverage: float) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
@@ -111,14 +121,18 @@ class Answers:
         Inside its bin the density is treated as a power with the mean of the bin, and the last row at its end.
         """
         weight, state = self.binned.weight, self.state
-        goal = float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
+        goal = (
+            float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
+        )
         i = int(np.searchsorted(np.cumsum(weight.mass), goal))
         if i == len(weight.mass):
             return Place(inf, inf, inf)
         low, high = float(weight.minimum[i]), float(weight.maximum[i])
         part = min(max((goal - float(weight.mass[:i].sum())) / float(weight.mass[i]), 0.0), 1.0)
         mean = (float(weight.mean[i]) - low) / (high - low or 1.0)
-        return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
+        return Place(
+            low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high
+        )
 
     # ---- areas
 
@@ -128,7 +142,9 @@ class Answers:
 
     def gain(self, *, axes: Axes = HEADLINE, reference: Reference = None, **part: Any) -> Bracket:
         """Share of the reference's area that is saved."""
-        return _saved(self.area(axes=axes, **part), self._theirs(_area, "area", reference, axes=axes, **part))
+        return _saved(
+            self.area(axes=axes, **part), self._theirs(_area, "area", reference, axes=axes, **part)
+        )
 
     # ---- costs
 
@@ -151,7 +167,8 @@ class Answers:
         lows = [self.metrics(name, t).low for name in axes]
         if "miss_rate" in axes:  # a step between breakpoints, where other bounds are straight lines
             lows = [
-                np.append(low[1:], low[-1]) if name in FALLING else low for name, low in zip(axes, lows, strict=True)
+                np.append(low[1:], low[-1]) if name in FALLING else low
+                for name, low in zip(axes, lows, strict=True)
             ]
         return outward(Bracket(min((lows[0] * c + lows[1] * (1 - c)).min(), high), high))
 
@@ -159,7 +176,9 @@ class Answers:
 
     def interval_score(self, *, coverage: float | Fraction, at: float | None = None) -> Bracket:
         """Interval score at one scale, by default as delivered."""
-        width, deficit = (self.metric(name, 1.0 if at is None else at) for name in ("bandwidth", "deficit"))
+        width, deficit = (
+            self.metric(name, 1.0 if at is None else at) for name in ("bandwidth", "deficit")
+        )
         return outward(width * 2.0 + deficit * _penalty(coverage))
 
     def best_score(self, *, coverage: float | Fraction) -> Bracket:
@@ -170,7 +189,10 @@ class Answers:
         """Smallest scale with the minimum interval score: the first with a mass beyond of at most ``alpha * b``."""
         binned, room = self.binned, 4 * self.binned.rounding
         limit = float(checks.miss_rate_of(coverage)) * binned.half_width * binned.total
-        starts, ends = (np.append(0.0, positions) for positions in (binned.active.minimum, binned.active.maximum))
+        starts, ends = (
+            np.append(0.0, positions)
+            for positions in (binned.active.minimum, binned.active.maximum)
+        )
         first, last = (binned.active.remaining <= limit * factor for factor in (1 + room, 1 - room))
         return Bracket(starts[np.argmax(first)], ends[np.argmax(last) if last.any() else -1])
 
@@ -180,7 +202,9 @@ class Answers:
 
     def miscalibration(self, *, coverage: float | Fraction) -> Bracket:
         """Interval score as delivered minus the minimum."""
-        return (self.interval_score(coverage=coverage) - self.best_score(coverage=coverage)).positive()
+        return (
+            self.interval_score(coverage=coverage) - self.best_score(coverage=coverage)
+        ).positive()
 
     def discrimination(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score of the constant band minus that of these bands."""
@@ -192,15 +216,23 @@ class Answers:
 
     def skill(self, *, reference: Reference = None) -> Bracket:
         """Share of the reference's potential CRPS that is saved."""
-        return _saved(self.potential_crps(), self._theirs(potential_crps, "potential_crps", reference))
+        return _saved(
+            self.potential_crps(), self._theirs(potential_crps, "potential_crps", reference)
+        )
 
-    def _theirs(self, of_bins: Callable[..., Bracket], answer: str, reference: Reference, **options: Any) -> Bracket:
+    def _theirs(
+        self, of_bins: Callable[..., Bracket], answer: str, reference: Reference, **options: Any
+    ) -> Bracket:
         """What a reference answers in the same unit, from bins or from a curve in memory."""
         if reference is None or isinstance(reference, Answers):
-            bins = self.constant if reference is None else Answers(reference.state, self.unit).binned
+            bins = (
+                self.constant if reference is None else Answers(reference.state, self.unit).binned
+            )
             return of_bins(bins, **options)
         if not isinstance(reference, UCC | Intervals):
-            raise TypeError(f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}.")
+            raise TypeError(
+                f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}."
+            )
         curve = reference if isinstance(reference, UCC) else UCC(reference)
         value = size = getattr(curve, answer)(unit=self.unit, **options)
         if "axes" in options:  # rounding is a share of the rectangle that holds the curve
@@ -217,7 +249,10 @@ def _penalty(coverage: float | Fraction) -> float:
 def _standard_deviation(state: State) -> Bracket:
     """Return the standard deviation of y_true."""
     squares = state.y_squares / state.total
-    variance, slack = squares - (state.y_sum / state.total) ** 2, 8 * state.errors.rounding * squares
+    variance, slack = (
+        squares - (state.y_sum / state.total) ** 2,
+        8 * state.errors.rounding * squares,
+    )
     if not 0 < variance - slack < np.inf:
         raise ValueError(
             '`unit="std"` needs a y_true that varies by more than the rounding of its squares. '
@@ -230,7 +265,11 @@ def _area(binned: Binned, *, axes: Axes, **part: Any) -> Bracket:
     """Area under a curve or a part of it."""
     axes, given = checks.axes(axes), checks.only("range", part)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = area(binned, axes) if given is None else partial(binned, axes, given[0], checks.span(*given))
+        found = (
+            area(binned, axes)
+            if given is None
+            else partial(binned, axes, given[0], checks.span(*given))
+        )
     return outward(Bracket(np.fmax(found.low, 0.0), np.fmin(found.high, np.inf)))
 
 
@@ -267,7 +306,9 @@ def potential_crps(binned: Binned) -> Bracket:
     masses, half_width = binned.active, binned.half_width
     p, q, beyond = masses.minimum, masses.maximum, masses.remaining / binned.total
     with np.errstate(divide="ignore", invalid="ignore"):
-        at_maximum = np.where(q > p, np.clip((masses.moment - p * masses.mass) / (q - p), 0, masses.mass), 0.0)
+        at_maximum = np.where(
+            q > p, np.clip((masses.moment - p * masses.mass) / (q - p), 0, masses.mass), 0.0
+        )
     low = np.sum(np.diff(masses.mean, prepend=0.0) * _averaged(beyond[:-1], half_width))
     high = np.sum((p - np.append(0.0, q)[:-1]) * _averaged(beyond[:-1], half_width))
     high += np.sum((q - p) * _averaged(beyond[1:] + at_maximum / binned.total, half_width))

@@ -40,7 +40,9 @@ def partial(binned: Binned, axes: Axes, name: Metric, span: tuple[float, float])
             return Bracket(inf if last[0] == inf > first[1] else 0.0, inf)
         return between(binned, axes, 0.0, binned.end, levels=span)
     first, last = _around(first), _around(last)
-    return Bracket(area(binned, axes, first[1], last[0]).low, area(binned, axes, first[0], last[1]).high)
+    return Bracket(
+        area(binned, axes, first[1], last[0]).low, area(binned, axes, first[0], last[1]).high
+    )
 
 
 def area(binned: Binned, axes: Axes, first: float = 0.0, last: float = inf) -> Bracket:
@@ -57,7 +59,12 @@ def _is_infinite(binned: Binned, axes: Axes) -> bool:
 
 
 def between(
-    binned: Binned, axes: Axes, first: float, last: float, *, levels: tuple[float, float] | None = None
+    binned: Binned,
+    axes: Axes,
+    first: float,
+    last: float,
+    *,
+    levels: tuple[float, float] | None = None,
 ) -> Bracket:
     """Area under the curve between two scales; `levels` cut the steps of a miss rate that is the x axis."""
     cells = binned.cells([part for name in axes for part in COMPONENTS[name]])
@@ -91,12 +98,16 @@ def _at_grid(binned: Binned, name: Metric, grid: Array) -> Bracket:
     return found
 
 
-def _inside(cells: Cells, axes: Axes, used: Indices, steps: tuple[Array, Array], whole: Flags) -> Bracket:
+def _inside(
+    cells: Cells, axes: Axes, used: Indices, steps: tuple[Array, Array], whole: Flags
+) -> Bracket:
     """What the trapezoids leave out of the cells in use; little is known of those that are cut."""
     dx, dy = steps
     high, at = np.abs(dx * dy) / 2, used[whole]
     low, width = -high, (cells.stop - cells.start)[at]
-    slopes = [np.divide(step[whole], width, out=np.zeros(len(at)), where=width > 0) for step in steps]
+    slopes = [
+        np.divide(step[whole], width, out=np.zeros(len(at)), where=width > 0) for step in steps
+    ]
     total = bracket(np.zeros(len(at)))
     for sign, slope, name in ((1.0, slopes[0], axes[1]), (-1.0, slopes[1], axes[0])):
         for part, share in COMPONENTS[name].items():
@@ -138,7 +149,9 @@ def _crossings(binned: Binned, name: Metric, target: float) -> Scales:
     """Where the upper and the lower bound of another metric reach a target."""
     grid = np.unique(np.concatenate([[0.0], binned.active.breakpoints, binned.gap.breakpoints]))
     end = max(float(grid[-1]), 1.0)
-    grid = np.append(grid, [end * (1 + 16 * EPS), 2 * end])  # all metrics are straight lines after the last
+    grid = np.append(
+        grid, [end * (1 + 16 * EPS), 2 * end]
+    )  # all metrics are straight lines after the last
     values = binned.values(name, grid)
     if name in FALLING:
         values, target = Bracket(-values.high, -values.low), -target
@@ -151,4 +164,8 @@ def _crossing(grid: Array, values: Array, target: float) -> float:
     if i == 0:
         return float(grid[0])
     rise = values[i] - values[i - 1]
-    return float(grid[i - 1] + (target - values[i - 1]) / rise * (grid[i] - grid[i - 1])) if rise > 0 else inf
+    return (
+        float(grid[i - 1] + (target - values[i - 1]) / rise * (grid[i] - grid[i - 1]))
+        if rise > 0
+        else inf
+    )

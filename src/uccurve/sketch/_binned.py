@@ -71,7 +71,9 @@ class Bracket:
     @property
     def middles(self) -> Array:
         """Midpoints of an array of brackets."""
-        found: Array = np.where(self.low == self.high, self.low, self.low + (self.high - self.low) / 2)
+        found: Array = np.where(
+            self.low == self.high, self.low, self.low + (self.high - self.low) / 2
+        )
         return found
 
     @property
@@ -92,7 +94,9 @@ def outward(found: Bracket, size: float = 0.0) -> Bracket:
     if low == high and not np.isfinite(low):
         return found
     room = [16 * EPS * max(abs(end), size) for end in (low, high)]
-    return Bracket(low - room[0] if np.isfinite(low) else low, high + room[1] if np.isfinite(high) else high)
+    return Bracket(
+        low - room[0] if np.isfinite(low) else low, high + room[1] if np.isfinite(high) else high
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +141,10 @@ class Masses:
         """Sum of ``mass * max(0, t - position)`` at each t, or of ``mass * max(0, position - t)``."""
         if not len(self.mass):
             return Bracket(np.zeros(len(t)), np.zeros(len(t)))
-        sign, j = (1.0 if rising else -1.0), np.minimum(np.searchsorted(self.maximum, t), len(self.mass) - 1)
+        sign, j = (
+            (1.0 if rising else -1.0),
+            np.minimum(np.searchsorted(self.maximum, t), len(self.mass) - 1),
+        )
         whole = [_cumulated(sums, rising=rising)[j] for sums in (self.mass, self.moment)]
         p, q, m, n = (values[j] for values in (self.minimum, self.maximum, self.mass, self.moment))
         done, low = sign * (whole[0] * t - whole[1]), np.maximum(sign * (m * t - n), 0)
@@ -154,7 +161,10 @@ class Masses:
         cut = np.append(self.minimum, np.inf)[j] < t
         done, at = self.remaining[j + cut], np.flatnonzero(cut)
         low, high = np.zeros(len(t)), np.zeros(len(t))
-        x, (p, q, m, n) = t[at], (values[j[at]] for values in (self.minimum, self.maximum, self.mass, self.moment))
+        x, (p, q, m, n) = (
+            t[at],
+            (values[j[at]] for values in (self.minimum, self.maximum, self.mass, self.moment)),
+        )
         slack = self.rounding * (n + q * m)
         low[at] = np.clip((n - x * m - slack) / (q - x), 0, m)
         high[at] = np.minimum((n - p * m + slack) / (x - p), m)
@@ -173,11 +183,16 @@ class Masses:
             edges, both = start * stop * mass, (start + stop) * moment
             bend, size = (edges + self.square - both) / 2, edges + self.square + both
             with np.errstate(divide="ignore", invalid="ignore"):
-                gap = mass * (self.mean - start) * (stop - self.mean) / width + self.rounding * mass * stop
+                gap = (
+                    mass * (self.mean - start) * (stop - self.mean) / width
+                    + self.rounding * mass * stop
+                )
             gap = np.fmin(gap, mass * width / 4)
         slack = self.rounding * size
         lowest, highest = -gap * width, gap * width * steps
-        return Bracket(np.clip(bend - slack, lowest, highest), np.clip(bend + slack, lowest, highest)), gap
+        return Bracket(
+            np.clip(bend - slack, lowest, highest), np.clip(bend + slack, lowest, highest)
+        ), gap
 
 
 def _cumulated(values: Array, *, rising: bool) -> Array:
@@ -222,13 +237,20 @@ class Binned:
         critical, wider = state.critical, state.crossover.sums
         finite, uncoverable = critical.where(~critical.infinite), critical.where(critical.infinite)
         sums, total, rounding = finite.sums, state.total, critical.rounding * (1 + state.weighted)
-        masses = _masses(finite, state, rounding, [sums[name] for name in ("active", "error", "product")])
+        masses = _masses(
+            finite, state, rounding, [sums[name] for name in ("active", "error", "product")]
+        )
         return cls(
             total,
             critical.total("width") / (2 * total),
             replace(masses, mass=sums["weight"], moment=sums["scale"]),
             masses,
-            _masses(state.crossover, state, rounding, [wider["gap"], 2 * wider["error"], 2 * wider["product"]]),
+            _masses(
+                state.crossover,
+                state,
+                rounding,
+                [wider["gap"], 2 * wider["error"], 2 * wider["product"]],
+            ),
             uncoverable.total("weight"),
             uncoverable.total("error"),
             state.weighted,
@@ -238,9 +260,13 @@ class Binned:
     def constant(cls, state: State) -> Binned:
         """Metrics of the reference: the same errors with bands of 1 on both sides."""
         sums, rounding = state.errors.sums, state.errors.rounding * (1 + state.weighted)
-        masses = _masses(state.errors, state, rounding, [sums[name] for name in ("weight", "error", "product")])
+        masses = _masses(
+            state.errors, state, rounding, [sums[name] for name in ("weight", "error", "product")]
+        )
         nothing = _masses(Histogram.empty(()), state, rounding, [NOTHING] * 3)
-        return cls(state.errors.total("weight"), 1.0, masses, masses, nothing, 0.0, 0.0, state.weighted)
+        return cls(
+            state.errors.total("weight"), 1.0, masses, masses, nothing, 0.0, 0.0, state.weighted
+        )
 
     @property
     def rounding(self) -> float:
@@ -262,17 +288,28 @@ class Binned:
         active, gap = (one.over(size, rounding) for one in (self.active, self.gap))
         error, half_width = self.uncoverable_error / size, self.half_width / size
         weight = replace(self.weight, rounding=rounding)
-        return replace(self, half_width=half_width, weight=weight, active=active, gap=gap, uncoverable_error=error)
+        return replace(
+            self,
+            half_width=half_width,
+            weight=weight,
+            active=active,
+            gap=gap,
+            uncoverable_error=error,
+        )
 
     def values(self, name: Metric, t: Array) -> Bracket:
         """Metric at scales t; lower bounds may be negative by rounding."""
         if name == "bandwidth":
             return self._rounded(self.half_width * t)
         if name == "miss_rate":
-            uncoverable = self._rounded(self.uncoverable_weight) if self.weighted else self.uncoverable_weight
+            uncoverable = (
+                self._rounded(self.uncoverable_weight) if self.weighted else self.uncoverable_weight
+            )
             return (self.weight.beyond(t, exact=not self.weighted) + uncoverable).over(self.total)
         if name == "deficit":
-            return (self.active.ramps(t, rising=False) + self._rounded(self.uncoverable_error)).over(self.total)
+            return (
+                self.active.ramps(t, rising=False) + self._rounded(self.uncoverable_error)
+            ).over(self.total)
         overshoot = self.active.ramps(t, rising=True)
         if name == "excess":
             overshoot -= self.gap.ramps(t, rising=True)
@@ -287,7 +324,12 @@ class Binned:
     @cached_property
     def breakpoints(self) -> Array:
         """Breakpoints of the bounds of all metrics, from 0 to the end."""
-        every = [self.active.breakpoints, self.weight.minimum, self.weight.maximum, self.gap.breakpoints]
+        every = [
+            self.active.breakpoints,
+            self.weight.minimum,
+            self.weight.maximum,
+            self.gap.breakpoints,
+        ]
         found = np.concatenate([[0.0, self.end], *every])
         return np.unique(found[found <= self.end])
 
@@ -306,7 +348,11 @@ class Binned:
             at = np.searchsorted(numbers, part.bin)
             bend, gap = part.remainder(cells.start[at], cells.stop[at], steps=name == "missed")
             low, high, cells.gaps[name] = (np.zeros(len(numbers)) for _ in range(3))
-            low[at], high[at], cells.gaps[name][at] = bend.low / self.total, bend.high / self.total, gap / self.total
+            low[at], high[at], cells.gaps[name][at] = (
+                bend.low / self.total,
+                bend.high / self.total,
+                gap / self.total,
+            )
             cells.bends[name] = Bracket(low, high)
         return cells
 

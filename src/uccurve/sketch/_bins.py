@@ -20,7 +20,9 @@ from uccurve._vocabulary import Array
 
 RESOLUTIONS = (16, 32, 64, 128)
 PER_OCTAVE = RESOLUTIONS[0]  # bins per factor of two unless another resolution is asked for
-OCTAVES = 256  # bins cover 2**-OCTAVES to 2**OCTAVES; the first and the last one take everything beyond
+OCTAVES = (
+    256  # bins cover 2**-OCTAVES to 2**OCTAVES; the first and the last one take everything beyond
+)
 _DOWN = 2.0**-49  # keeps the product that splits a number within float64
 
 Integers = npt.NDArray[np.int64]
@@ -30,7 +32,9 @@ T = TypeVar("T")
 def checked(resolution: Any) -> int:
     """Return a number of bins per factor of two that there is."""
     if isinstance(resolution, bool) or resolution not in RESOLUTIONS:
-        raise ValueError(f"`resolution` must be one of {', '.join(map(str, RESOLUTIONS))}; got {shown(resolution)}.")
+        raise ValueError(
+            f"`resolution` must be one of {', '.join(map(str, RESOLUTIONS))}; got {shown(resolution)}."
+        )
     return int(resolution)
 
 
@@ -79,9 +83,15 @@ def mark(number: T, resolution: int = PER_OCTAVE) -> T:
 def bin_of(marks: Array, resolution: int = PER_OCTAVE) -> Integers:
     """Bins as ascending integers; bin 0 ends at 1/2, bin `resolution` at 1, and so on."""
     head, exponent = np.frexp(np.where(np.isfinite(marks), marks, 0.0) / _DOWN)
-    found = exponent.astype(np.int64) * resolution + (head * 2 * resolution).astype(np.int64) - resolution
+    found = (
+        exponent.astype(np.int64) * resolution
+        + (head * 2 * resolution).astype(np.int64)
+        - resolution
+    )
     end = last(resolution)
-    return np.select([~np.isfinite(marks), marks == 0], [end + 1, -end - 1], np.clip(found, -end, end))
+    return np.select(
+        [~np.isfinite(marks), marks == 0], [end + 1, -end - 1], np.clip(found, -end, end)
+    )
 
 
 def bins(numbers: Array, resolution: int = PER_OCTAVE) -> Integers:
@@ -103,7 +113,9 @@ def lower_ends(bin: Integers, resolution: int = PER_OCTAVE) -> Array:  # noqa: A
     ([0.5, 1.0], [0.0, 0.0])
     """
     octave, part = np.divmod(bin - 1, resolution)
-    ends = np.ldexp((2.0 * (resolution + part) + 1) / (4 * resolution) / (1 + 2.0 ** -bits(resolution)), octave)
+    ends = np.ldexp(
+        (2.0 * (resolution + part) + 1) / (4 * resolution) / (1 + 2.0 ** -bits(resolution)), octave
+    )
     for _ in range(2):  # the last digit is left to the bins themselves
         ends = np.where(bins(ends, resolution) < bin, ends, np.nextafter(ends, 0.0))
         more = np.nextafter(ends, np.inf)
@@ -128,12 +140,18 @@ class Histogram:
     @classmethod
     def empty(cls, names: Sequence[str]) -> Self:
         """No rows yet."""
-        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), dict.fromkeys(names, NOTHING))
+        return cls(
+            np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), dict.fromkeys(names, NOTHING)
+        )
 
     @classmethod
-    def grouped(cls, bin: Integers, rows: Integers, maximum: Array, sums: Mapping[str, Array]) -> Self:  # noqa: A002
+    def grouped(
+        cls, bin: Integers, rows: Integers, maximum: Array, sums: Mapping[str, Array]
+    ) -> Self:  # noqa: A002
         """Combine the entries of each bin. O(n)."""
-        order = np.argsort(bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable")
+        order = np.argsort(
+            bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable"
+        )
         chosen = bin[order]
         starts = np.flatnonzero(np.diff(chosen, prepend=chosen[:1] - 1))
         return cls(
@@ -144,14 +162,20 @@ class Histogram:
         )
 
     @classmethod
-    def of_rows(cls, numbers: Array, sums: Mapping[str, Array], resolution: int = PER_OCTAVE) -> Self:
+    def of_rows(
+        cls, numbers: Array, sums: Mapping[str, Array], resolution: int = PER_OCTAVE
+    ) -> Self:
         """Put single rows into their bins."""
-        return cls.grouped(bins(numbers, resolution), np.ones(len(numbers), np.int64), numbers, sums)
+        return cls.grouped(
+            bins(numbers, resolution), np.ones(len(numbers), np.int64), numbers, sums
+        )
 
     @classmethod
     def union(cls, parts: Sequence[Self]) -> Self:
         """Rows of all parts."""
-        bin_, rows, maximum = (np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS)
+        bin_, rows, maximum = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS
+        )
         sums = {name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums}
         return cls.grouped(bin_, rows, maximum, sums)
 
@@ -177,14 +201,19 @@ class Histogram:
     @cached_property
     def rounding(self) -> float:
         """Relative error of a float64 sum over any bins, in whatever order it was formed."""
-        return float((int(self.rows.max(initial=0)) + len(self.rows) + 64) * np.finfo(np.float64).eps)
+        return float(
+            (int(self.rows.max(initial=0)) + len(self.rows) + 64) * np.finfo(np.float64).eps
+        )
 
     def agrees(self, other: Self) -> bool:
         """Whether bins, counts and maxima are equal, and sums equal up to the order of summation."""
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS):
             return False
         slack = (self.rows + 64) * np.finfo(np.float64).eps
-        return all(bool(np.all(np.abs(v - other.sums[n]) <= slack * np.abs(v))) for n, v in self.sums.items())
+        return all(
+            bool(np.all(np.abs(v - other.sums[n]) <= slack * np.abs(v)))
+            for n, v in self.sums.items()
+        )
 
 
 ARRAYS = ("bin", "rows", "maximum")

@@ -36,7 +36,9 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
         if dtype in WIDE:
             wide = (column > EXACT) | (column < (0 if dtype in (nw.UInt64, nw.UInt128) else -EXACT))
             columns[f"wide_{new}"] = wide
-            column = nw.when(wide).then(nw.lit(0, dtype)).otherwise(column)  # PyArrow would refuse to cast them
+            column = (
+                nw.when(wide).then(nw.lit(0, dtype)).otherwise(column)
+            )  # PyArrow would refuse to cast them
         columns[new] = column if dtype == nw.Float64 else column.cast(nw.Float64)
     return columns
 
@@ -63,7 +65,11 @@ def all_finite(names: Iterable[str]) -> nw.Expr:
 
 def acceptable(columns: Iterable[str], of: str, *, floored: bool) -> nw.Expr:
     """Whether `Intervals` would accept the row, given that it is finite; false or null otherwise."""
-    good = nw.col(f"ascending{of}") if floored else (nw.col(f"below{of}") >= 0) & (nw.col(f"above{of}") >= 0)
+    good = (
+        nw.col(f"ascending{of}")
+        if floored
+        else (nw.col(f"below{of}") >= 0) & (nw.col(f"above{of}") >= 0)
+    )
     for name in columns:
         if name == "weight":
             good &= (nw.col("weight") >= 0) & is_finite(nw.col("weight"))
@@ -81,9 +87,14 @@ def _own(of: str) -> dict[str, str]:
 def broken_rule(rows: Frame, columns: Sequence[str], of: str, *, floored: bool) -> str:
     """Count the rows that break each rule, in one aggregation, and return the sentence for the first; '' for none."""
     rules = list(_rules(columns, _own(of), floored=floored))
-    counts = {f"rule_{i}": nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1)) for i, (_, good) in enumerate(rules)}
+    counts = {
+        f"rule_{i}": nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
+        for i, (_, good) in enumerate(rules)
+    }
     flags = rows.select(**counts)
-    found = flags.select(nw.len().alias("total"), *(nw.col(name).sum() for name in counts)).collect()
+    found = flags.select(
+        nw.len().alias("total"), *(nw.col(name).sum() for name in counts)
+    ).collect()
     total = int(found["total"][0])
     for i, (rule, _) in enumerate(rules):
         if count := int(found[f"rule_{i}"][0] or 0):
@@ -91,11 +102,15 @@ def broken_rule(rows: Frame, columns: Sequence[str], of: str, *, floored: bool) 
     return ""
 
 
-def _rules(columns: Sequence[str], own: Mapping[str, str], *, floored: bool) -> Iterable[tuple[Rule, nw.Expr]]:
+def _rules(
+    columns: Sequence[str], own: Mapping[str, str], *, floored: bool
+) -> Iterable[tuple[Rule, nw.Expr]]:
     """Rules in the order in which `Intervals` applies them, each with the condition that good rows meet."""
     roles = {role: name for role, name in own.items() if name in columns}
     y, p, lower, upper = (nw.col(own[role]) for role in ("y_true", "y_pred", "lower", "upper"))
-    for role, flag in ((role, nw.col(f"wide_{name}")) for role, name in roles.items() if f"wide_{name}" in columns):
+    for role, flag in (
+        (role, nw.col(f"wide_{name}")) for role, name in roles.items() if f"wide_{name}" in columns
+    ):
         yield arrays.exact(role), ~flag | flag.is_null()
     yield from ((arrays.finite(role), is_finite(nw.col(name))) for role, name in roles.items())
     if "weight" in roles:

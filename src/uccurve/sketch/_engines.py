@@ -29,13 +29,20 @@ REFUSED, MISSING, WEIGHTLESS = 2.0**950, 2.0**951, 2.0**952
 MOST_LABELS = 1_000  # number of segments of one feature that is refused where there are more
 # Critical scale of an error equal to its band where the observation is outside its bound nevertheless, by rounding.
 NEXT = 1 + 2.0**-52
-STEP = 2.0**-20  # by what share of its mark a key is larger than that of the same bin in the histogram before
+STEP = (
+    2.0**-20
+)  # by what share of its mark a key is larger than that of the same bin in the histogram before
 # Engines that would read the rows again for each repetition, so these come from a join.
-SQL = {getattr(nw.Implementation, name) for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")}
+SQL = {
+    getattr(nw.Implementation, name)
+    for name in ("DUCKDB", "IBIS", "PYSPARK", "PYSPARK_CONNECT", "SQLFRAME")
+}
 when = nw.when
 
 
-def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> list[dict[Group, State]]:
+def states(
+    scan: Scan, features: Mapping[str, Sequence[str]] | None = None
+) -> list[dict[Group, State]]:
     """Return the states of all intervals by group; under the empty tuple where there are no groups.
 
     `features` are the columns of labels that will make segments.
@@ -45,7 +52,12 @@ def states(scan: Scan, features: Mapping[str, Sequence[str]] | None = None) -> l
         tables = [collected(_summed(_joined(scan, i), scan)) for i in places]
     else:
         tables = [collected(_summed(_stacked(scan), scan))]
-    parts = {one: part for table in tables for one, part in _by_histogram(table, scan) if len(part["rows"])}
+    parts = {
+        one: part
+        for table in tables
+        for one, part in _by_histogram(table, scan)
+        if len(part["rows"])
+    }
     _check(parts, scan)
     for feature, names in (features or {}).items():
         labels = (parts[0, "critical"][name].tolist() for name in names)
@@ -68,7 +80,12 @@ def bands(rows: Frame, floors: Mapping[int, float | None]) -> Frame:
         p, lower, upper = (col(f"{name}_{i}") for name in ROLES)
         found |= {f"error_{i}": y - p, f"below_{i}": p - lower, f"above_{i}": upper - p}
     rows = rows.with_columns(**found)
-    raised = {name: value for i, floor in floors.items() if floor is not None for name, value in _raised(floor, i)}
+    raised = {
+        name: value
+        for i, floor in floors.items()
+        if floor is not None
+        for name, value in _raised(floor, i)
+    }
     rows, found = rows.with_columns(**raised) if raised else rows, {}
     for i in floors:
         error, below, above = (col(f"{name}_{i}") for name in ("error", "below", "above"))
@@ -118,11 +135,20 @@ def _with_criticals(scan: Scan, models: Sequence[int]) -> Frame:
 def _critical(scan: Scan, i: int) -> nw.Expr:
     """Critical scale of each row, or the code of rows that have none."""
     names = "lower", "upper", "below", "above", "error", "active", "width"
-    y, lower, upper, below, above, error, active, width = (col("y_true"), *(col(f"{name}_{i}") for name in names))
+    y, lower, upper, below, above, error, active, width = (
+        col("y_true"),
+        *(col(f"{name}_{i}") for name in names),
+    )
     outside = (y > upper) | (y < lower)
     rare = when(outside).then(lit(NEXT)).otherwise(lit(1.0))
-    rare = when(active > 0).then(rare).otherwise(when(error > 0).then(lit(HUGE)).otherwise(lit(TINY)))
-    fine = acceptable([*scan.wide, *(["weight"] if scan.weighted else [])], f"_{i}", floored=scan.min_band is not None)
+    rare = (
+        when(active > 0).then(rare).otherwise(when(error > 0).then(lit(HUGE)).otherwise(lit(TINY)))
+    )
+    fine = acceptable(
+        [*scan.wide, *(["weight"] if scan.weighted else [])],
+        f"_{i}",
+        floored=scan.min_band is not None,
+    )
     size = width + error
     if scan.weighted:  # the width of rows without weight does not matter
         size = when(col("weight") == 0).then(below / 4 + above / 4 + error / 4).otherwise(size)
@@ -131,7 +157,11 @@ def _critical(scan: Scan, i: int) -> nw.Expr:
     if scan.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
-    other = when(col("complete")).then(lit(REFUSED)).otherwise(lit(MISSING)) if scan.drop else lit(REFUSED)
+    other = (
+        when(col("complete")).then(lit(REFUSED)).otherwise(lit(MISSING))
+        if scan.drop
+        else lit(REFUSED)
+    )
     return when(usual).then(error / active + TINY).otherwise(when(good).then(rare).otherwise(other))
 
 
@@ -144,10 +174,17 @@ def _gap(i: int) -> nw.Expr:
 
 def _values(scan: Scan, i: int, name: str) -> dict[str, nw.Expr]:
     """Return the number by which a histogram bins the rows of intervals i, and what it sums that others do not."""
-    y, error, active, width = col("y_true"), *(col(f"{part}_{i}") for part in ("error", "active", "width"))
+    y, error, active, width = (
+        col("y_true"),
+        *(col(f"{part}_{i}") for part in ("error", "active", "width")),
+    )
     found = {
         "critical": {"number": col(f"critical_{i}"), "active": active, "width": width},
-        "crossover": {"number": (error + error) / _gap(i) + TINY, "active": _gap(i), "width": width},
+        "crossover": {
+            "number": (error + error) / _gap(i) + TINY,
+            "active": _gap(i),
+            "width": width,
+        },
         "errors": {"number": error + TINY, "active": y, "width": y * y},
     }[name]
     if scan.min_band is not None:
@@ -173,7 +210,11 @@ def _stacked(scan: Scan) -> Frame:
     for place, (i, name) in enumerate(scan.histograms):
         used, values = _used(scan, i, name), _values(scan, i, name)
         chosen = rows if used is None else rows.filter(used > 0)
-        parts.append(_prepared(chosen.with_columns(number=values.pop("number")), scan, i, values, 1 + place * STEP))
+        parts.append(
+            _prepared(
+                chosen.with_columns(number=values.pop("number")), scan, i, values, 1 + place * STEP
+            )
+        )
     return nw.concat(parts)
 
 
@@ -202,11 +243,17 @@ def _prepared(rows: Frame, scan: Scan, i: int, values: Mapping[str, nw.Expr], fa
     number, error = col("number"), col(f"error_{i}")
     sums = {"scale": number, "error": error, "product": error * number, **values}
     if scan.weighted:
-        sums = {name: value if name == "raised" else value * col("weight") for name, value in sums.items()}
+        sums = {
+            name: value if name == "raised" else value * col("weight")
+            for name, value in sums.items()
+        }
         sums["weight"] = col("weight")
     key = mark(number, scan.resolution)
     return rows.select(
-        *scan.groups, "number", key=key if isinstance(factor, float) and factor == 1 else key * factor, **sums
+        *scan.groups,
+        "number",
+        key=key if isinstance(factor, float) and factor == 1 else key * factor,
+        **sums,
     )
 
 
@@ -223,7 +270,9 @@ def _summed(rows: Frame, scan: Scan) -> Frame:
 
 def _by_histogram(table: Table, scan: Scan) -> Iterator[tuple[tuple[int, str], Table]]:
     """Split an answer by what the keys say, with zero and infinity in place of what stood for them."""
-    head = np.frexp(np.where(np.isfinite(table["key"]), table["key"], 1.0))[0] * 2 ** bits(scan.resolution)
+    head = np.frexp(np.where(np.isfinite(table["key"]), table["key"], 1.0))[0] * 2 ** bits(
+        scan.resolution
+    )
     place = np.rint((head / np.floor(head) - 1) / STEP)
     ends = [table["maximum"] <= TINY, (table["maximum"] >= HUGE) & (table["maximum"] < REFUSED)]
     table["maximum"] = np.select(ends, [0.0, np.inf], table["maximum"])
@@ -235,11 +284,15 @@ def _by_histogram(table: Table, scan: Scan) -> Iterator[tuple[tuple[int, str], T
 def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
     """Refuse rows that `Intervals` would refuse; warn of rows that were dropped."""
     if not parts:
-        raise ValueError("`y_true` must hold at least one row: `frame` has none. Hint: check earlier filters.")
+        raise ValueError(
+            "`y_true` must hold at least one row: `frame` has none. Hint: check earlier filters."
+        )
     refused = False
     for table in (parts[i, "critical"] for i in range(len(scan.intervals))):
         sums = (table[name][~_is_code(table)] for name in ("key", "active", "width", "error"))
-        refused |= bool(np.any(table["maximum"] == REFUSED)) or not all(np.isfinite(values).all() for values in sums)
+        refused |= bool(np.any(table["maximum"] == REFUSED)) or not all(
+            np.isfinite(values).all() for values in sums
+        )
     rows, code = (parts[0, "critical"][name] for name in ("rows", "maximum"))
     dropped, weightless = (int(rows[code == one].sum()) for one in (MISSING, WEIGHTLESS))
     _accept(scan, int(rows.sum()), dropped, refused, weightless)
@@ -270,7 +323,10 @@ def _is_code(table: Table) -> npt.NDArray[np.bool_]:
 
 def _states(scan: Scan, parts: Mapping[tuple[int, str], Table], i: int) -> dict[Group, State]:
     """States of some intervals by group."""
-    own = {name: (scan.errors_of(i) if name == "errors" else i, name) for name in scan.intervals[i].histograms}
+    own = {
+        name: (scan.errors_of(i) if name == "errors" else i, name)
+        for name in scan.intervals[i].histograms
+    }
     split = {name: _by_group(parts[one], scan.groups) for name, one in own.items() if one in parts}
     return {
         group: _state(scan, {name: found[group] for name, found in split.items() if group in found})
@@ -285,7 +341,9 @@ def _by_group(table: Table, groups: Sequence[str]) -> dict[Group, Table]:
     for i in range(len(table["rows"])):
         key = tuple(None if one[i] != one[i] else one[i] for one in labels)  # NaN is not a value
         places.setdefault(key, []).append(i)
-    return {key: {name: column[rows] for name, column in table.items()} for key, rows in places.items()}
+    return {
+        key: {name: column[rows] for name, column in table.items()} for key, rows in places.items()
+    }
 
 
 def _state(scan: Scan, parts: Mapping[str, Table]) -> State:

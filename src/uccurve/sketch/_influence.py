@@ -31,7 +31,19 @@ QUANTILES = (0.3, 0.7, 0.95)
 # `short` the deficit at the best scale, `crps` and `flat` its average over scales of these and of constant bands,
 # `wis` the weighted interval score of all levels.
 SHARES = ("covered", "reached")
-NUMBERS = ("one", "width", "error", "critical", "product", "square", "short", "crps", "flat", *SHARES, "wis")
+NUMBERS = (
+    "one",
+    "width",
+    "error",
+    "critical",
+    "product",
+    "square",
+    "short",
+    "crps",
+    "flat",
+    *SHARES,
+    "wis",
+)
 Form = Array  # coefficients of the numbers
 
 
@@ -63,7 +75,9 @@ class Look(NamedTuple):
         ends = np.append(0.0, binned.active.maximum)
         deficit = binned.values("deficit", ends).middles
         best = float(ends[index_of_minimum(2 * binned.half_width * ends + 2 / alpha * deficit)])
-        return cls(Mix.of(2 * best, [best], [2 / alpha]), target, _average(binned), _average(constant))
+        return cls(
+            Mix.of(2 * best, [best], [2 / alpha]), target, _average(binned), _average(constant)
+        )
 
 
 def _average(binned: Binned) -> Mix:
@@ -83,17 +97,28 @@ def _average(binned: Binned) -> Mix:
     lines = np.maximum(scales[:, None] - np.append(0.0, knots[knots > 0]), 0)
     weight = np.append(0.0, active.mass / np.sqrt(np.maximum(binned.weight.mass, 1e-300)))
     fitted = np.linalg.lstsq(lines * weight[:, None], (scales * count - moment) * weight)[0]
-    return Mix.of(float(np.sum(scales * squares)), [0.0, *knots[knots > 0].tolist()], fitted.tolist())
+    return Mix.of(
+        float(np.sum(scales * squares)), [0.0, *knots[knots > 0].tolist()], fitted.tolist()
+    )
 
 
 def numbers_of(state: State, look: Look) -> Array:
     """Sum each of the numbers over the rows of a sketch."""
     critical, errors = state.critical, state.errors
-    found = {"one": "weight", "width": "width", "error": "error", "critical": "scale", "product": "product"}
+    found = {
+        "one": "weight",
+        "width": "width",
+        "error": "error",
+        "critical": "scale",
+        "product": "product",
+    }
     sums = {name: critical.total(column) for name, column in found.items()}
     for name, end in (("covered", 1.0), ("reached", look.target)):
         sums[name] = critical.where(critical.maximum <= end).total("weight")
-    sums |= {"short": _deficits(critical, look.best, "active"), "crps": _deficits(critical, look.crps, "active")}
+    sums |= {
+        "short": _deficits(critical, look.best, "active"),
+        "crps": _deficits(critical, look.crps, "active"),
+    }
     sums |= {"square": errors.total("product"), "flat": _deficits(errors, look.flat, "weight")}
     return np.array([sums.get(name, 0.0) for name in NUMBERS])
 
@@ -101,17 +126,24 @@ def numbers_of(state: State, look: Look) -> Array:
 def _deficits(histogram: Histogram, mix: Mix, mass: str) -> float:
     """Shares of the deficit at ends of bins."""
     beyond = [histogram.where(histogram.maximum > t) for t in mix.scales]
-    short = [rows.total("error") - t * rows.total(mass) for t, rows in zip(mix.scales, beyond, strict=True)]
+    short = [
+        rows.total("error") - t * rows.total(mass)
+        for t, rows in zip(mix.scales, beyond, strict=True)
+    ]
     return float(np.dot(short, mix.shares))
 
 
-def forms(look: Look, means: Array, growth: float, *, symmetric: bool, uncoverable: bool) -> dict[str, Form]:
+def forms(
+    look: Look, means: Array, growth: float, *, symmetric: bool, uncoverable: bool
+) -> dict[str, Form]:
     """Return what rows add to the logarithm of each statistic that has one, and to the coverages.
 
     `means` are those of the numbers over all rows, `growth` the relative growth of the scale with the coverage at the
     target, nan where there is no such scale.
     """
-    one, width, error, critical, product, square, short, crps, flat, covered, reached, _ = np.eye(len(NUMBERS))
+    one, width, error, critical, product, square, short, crps, flat, covered, reached, _ = np.eye(
+        len(NUMBERS)
+    )
     found = {"covered": covered, "reached": reached}
     if means @ error == 0:
         return found
@@ -137,7 +169,10 @@ def forms(look: Look, means: Array, growth: float, *, symmetric: bool, uncoverab
     h, q, r, s = (form @ means for form in (half_width, product, error, square))
     if symmetric and min(h * q, s) - r**2 > 1e-12 * r**2:
         area = (half_width * q + product * h - error * (2 * r)) / (h * q - r**2)
-        found |= {"area_excess_deficit": area, "gain_excess_deficit": area - (square - error * (2 * r)) / (s - r**2)}
+        found |= {
+            "area_excess_deficit": area,
+            "gain_excess_deficit": area - (square - error * (2 * r)) / (s - r**2),
+        }
     return found
 
 
@@ -152,8 +187,12 @@ def changes_of(numbers: Array, forms: Mapping[str, Form]) -> dict[str, Array]:
 
 # ---- chance
 
-Changes = Mapping[str, Array]  # influence of the units on each statistic, by its name; they sum to 0
-Pairs = Mapping[tuple[int, int], Array]  # influence on the difference of two models, by their places
+Changes = Mapping[
+    str, Array
+]  # influence of the units on each statistic, by its name; they sum to 0
+Pairs = Mapping[
+    tuple[int, int], Array
+]  # influence on the difference of two models, by their places
 
 
 @dataclass(frozen=True)
@@ -174,9 +213,13 @@ class Units:
         nothing = np.broadcast_to(np.intp(0), self.count)
         return Blocks(nothing, self.count, nothing, self.count)
 
-    def ends(self, value: Bracket, change: Array | None, confidence_level: float) -> tuple[float, float]:
+    def ends(
+        self, value: Bracket, change: Array | None, confidence_level: float
+    ) -> tuple[float, float]:
         """Interval of a positive value by its influence on the logarithm, widened by the value's bracket."""
-        low, high = (interval(end, change, self.blocks, confidence_level, log=True) for end in value.pair)
+        low, high = (
+            interval(end, change, self.blocks, confidence_level, log=True) for end in value.pair
+        )
         return low[0], high[1]
 
     def effective_rows(self, share: float, change: Array | None, confidence_level: float) -> float:
@@ -186,14 +229,18 @@ class Units:
         squares = nan if change is None else float(np.dot(change, change))
         return effective_count(share, squares, self.rows, self.count, confidence_level)
 
-    def share_ends(self, share: float, change: Array | None, confidence_level: float) -> tuple[float, float]:
+    def share_ends(
+        self, share: float, change: Array | None, confidence_level: float
+    ) -> tuple[float, float]:
         """Interval of a share of the rows."""
         if self.count < 2:
             return nan, nan
         effective = self.effective_rows(share, change, confidence_level)
         return clopper_pearson(share * effective, effective, confidence_level)
 
-    def share_tail(self, share: float, change: Array | None, alpha: Fraction, confidence_level: float) -> float:
+    def share_tail(
+        self, share: float, change: Array | None, alpha: Fraction, confidence_level: float
+    ) -> float:
         """One-sided p-value of a share that is too small to leave out only alpha."""
         if self.count < 2 or isnan(share):
             return nan

@@ -92,7 +92,9 @@ class StreamedModel:
     @cached_property
     def look(self) -> Look:
         """Scales at which the second pass looks at the rows."""
-        return Look.at(self.answers.plain, self.answers.constant, float(self.alpha), self.target.high)
+        return Look.at(
+            self.answers.plain, self.answers.constant, float(self.alpha), self.target.high
+        )
 
     @cached_property
     def means(self) -> Array:
@@ -121,13 +123,21 @@ class StreamedModel:
 
     # ---- the row
 
-    def row(self, units: Units, changes: Changes, above: float, levels: Mapping[str, Any]) -> ModelRow:
+    def row(
+        self, units: Units, changes: Changes, above: float, levels: Mapping[str, Any]
+    ) -> ModelRow:
         """All numbers of the model; its rank and p-value depend on the others.
 
         `above` is the share of the rows above their interval, `levels` are fields of its levels.
         """
-        low, high = units.share_ends(self.coverage, changes.get("covered"), self.settings.confidence_level)
-        fields: dict[str, Any] = {"coverage": self.coverage, "coverage_low": low, "coverage_high": high}
+        low, high = units.share_ends(
+            self.coverage, changes.get("covered"), self.settings.confidence_level
+        )
+        fields: dict[str, Any] = {
+            "coverage": self.coverage,
+            "coverage_low": low,
+            "coverage_high": high,
+        }
         delivered = self.curve.at(1.0, unit=self.settings.unit)
         fields |= {name: getattr(delivered, name) for name in METRICS}
         fields |= {"missed_above": above, "missed_below": max(delivered.miss_rate - above, 0.0)}
@@ -162,7 +172,11 @@ class StreamedModel:
     def brackets(self) -> dict[str, Bracket]:
         """Both ends around each number of the row that the bins do not tell exactly."""
         ask, coverage, axes = self.answers, 1 - self.alpha, self.settings.axes
-        found = {"score": ask.best_score(coverage=coverage), "crps": ask.potential_crps(), "skill": ask.skill()}
+        found = {
+            "score": ask.best_score(coverage=coverage),
+            "crps": ask.potential_crps(),
+            "skill": ask.skill(),
+        }
         for pair in SUMMARY:
             found[f"area_{'_'.join(pair)}"] = ask.area(axes=pair)
             found[f"gain_{'_'.join(pair)}"] = ask.gain(axes=pair)
@@ -173,7 +187,9 @@ class StreamedModel:
         if isfinite(self.target.value):
             found["scale"] = Bracket(self.target.low, self.target.high)
             ends = (ask.interval_score(at=end, coverage=coverage) for end in found["scale"].pair)
-            found["shipped_score"] = Bracket(found["score"].low, max(end.high for end in ends))  # convex in the scale
+            found["shipped_score"] = Bracket(
+                found["score"].low, max(end.high for end in ends)
+            )  # convex in the scale
         if self.levels:
             total = bracket(self.means[NUMBERS.index("error")] / 2)
             for level, own in self.level_answers.items():
@@ -181,7 +197,9 @@ class StreamedModel:
             found["potential_wis"] = total * (1 / (len(self.levels) + 0.5) / self.size)
         return found
 
-    def _with_interval(self, name: str, value: Bracket, units: Units, changes: Changes) -> dict[str, float]:
+    def _with_interval(
+        self, name: str, value: Bracket, units: Units, changes: Changes
+    ) -> dict[str, float]:
         low, high = units.ends(value, changes.get(name), self.settings.confidence_level)
         return {name: value.middle, f"{name}_low": low, f"{name}_high": high}
 
@@ -196,14 +214,20 @@ class StreamedModel:
         n, (low, value, high), level = self.state.rows, self.target, self.settings.confidence_level
         ends = nan, nan
         if units.count > 1:
-            count = max(int(units.effective_rows(float(1 - self.alpha), changes.get("reached"), level)), 1)
+            count = max(
+                int(units.effective_rows(float(1 - self.alpha), changes.get("reached"), level)), 1
+            )
             first, last = order_statistic_ranks(count, 1 - self.alpha, level)
             ends = (
                 self.answers.place(Fraction(max((first * n) // count, 1), n)).low if first else 0.0,
-                inf if last > count else self.answers.place(Fraction(ceil(last * n / count), n)).high,
+                inf
+                if last > count
+                else self.answers.place(Fraction(ceil(last * n / count), n)).high,
             )
         width = self.answers.binned.half_width
-        widths = self._with_interval("half_width", Bracket(width * low, width * high), units, changes)
+        widths = self._with_interval(
+            "half_width", Bracket(width * low, width * high), units, changes
+        )
         widths["half_width"] = width * value if isfinite(value) else inf
         return {"scale": value, "scale_low": ends[0], "scale_high": ends[1], **widths}
 
@@ -212,7 +236,9 @@ class StreamedModel:
         critical = self.state.critical
         if self.settings.axes != HEADLINE or not critical.total("scale"):
             return 0
-        carried = np.cumsum(critical.sums["scale"][::-1])  # each row adds its critical scale to the area
+        carried = np.cumsum(
+            critical.sums["scale"][::-1]
+        )  # each row adds its critical scale to the area
         last = int(critical.rows[::-1][: np.searchsorted(carried, carried[-1] / 2) + 1].sum())
         return 1 if critical.infinite.any() else last
 
@@ -221,9 +247,13 @@ class StreamedModel:
         state = self.state
         uncoverable = int(state.critical.rows[state.critical.infinite].sum())
         active, width = (state.critical.total(name) for name in ("active", "width"))
-        asymmetry = (2 * state.crossover.total("gap") - (2 * active - width)) / width if width > 0 else 0.0
+        asymmetry = (
+            (2 * state.crossover.total("gap") - (2 * active - width)) / width if width > 0 else 0.0
+        )
         facts: Any = {"raised": state.raised, "dropped": state.dropped, "weighted": state.weighted}
-        yield from notes_on(row, self.settings, uncoverable=uncoverable, asymmetry=asymmetry, **facts)
+        yield from notes_on(
+            row, self.settings, uncoverable=uncoverable, asymmetry=asymmetry, **facts
+        )
         if self.level is not None:
             yield f"{row.name}: areas, CRPS and skill are those of its {percentage(self.level)} intervals, scaled"
 
@@ -232,6 +262,10 @@ def block_pairs(models: Sequence[StreamedModel], changes: Sequence[Changes]) -> 
     """Influence of blocks on the differences of two models, from that on each."""
     found: dict[str, Pairs] = {}
     for name in (models[0].settings.ranked_by, "wis"):
-        own = [(i, change[name] * models[i].value_of(name)) for i, change in enumerate(changes) if name in change]
+        own = [
+            (i, change[name] * models[i].value_of(name))
+            for i, change in enumerate(changes)
+            if name in change
+        ]
         found[name] = {(i, j): first - second for (i, first), (j, second) in combinations(own, 2)}
     return found

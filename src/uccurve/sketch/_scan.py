@@ -32,7 +32,9 @@ class Request(NamedTuple):
     y_true: str
     weight: str | None
     block: str | None
-    features: Sequence[tuple[str, ...]]  # columns of labels, each of which makes segments with the others of its tuple
+    features: Sequence[
+        tuple[str, ...]
+    ]  # columns of labels, each of which makes segments with the others of its tuple
     min_band: float | str | None
     missing: Missing
     resolution: int
@@ -75,10 +77,16 @@ class Scan:
     def of(cls, frame: IntoFrame, intervals: Sequence[Columns], request: Request) -> Self:
         """Choose columns of a frame."""
         checks.choice("missing", request.missing, ("raise", "drop"))
-        own = [(i, one, role, getattr(one, role)) for i, one in enumerate(intervals) for role in ROLES]
-        by = [(f"by[{i}]" if len(request.by) > 1 else "by", name) for i, name in enumerate(request.by)]
+        own = [
+            (i, one, role, getattr(one, role)) for i, one in enumerate(intervals) for role in ROLES
+        ]
+        by = [
+            (f"by[{i}]" if len(request.by) > 1 else "by", name) for i, name in enumerate(request.by)
+        ]
         shared = [(role, getattr(request, role)) for role in ("y_true", "weight", "block")]
-        named = [(f"models[{one.model!r}]" if one.model else role, name) for _, one, role, name in own]
+        named = [
+            (f"models[{one.model!r}]" if one.model else role, name) for _, one, role, name in own
+        ]
         native = opened(frame, [*shared, *by, *named])
         schema = native.collect_schema()
         groups = {f"by_{i}": name for i, name in enumerate(request.by)}
@@ -92,7 +100,16 @@ class Scan:
             if one.lower is None:
                 rows = rows.with_columns(**_between(i, *one.between))
         wide, drop = [name for name in columns if name not in numbers], request.missing == "drop"
-        return cls(rows, intervals, [*numbers], wide, [*groups], request.min_band, drop, checked(request.resolution))
+        return cls(
+            rows,
+            intervals,
+            [*numbers],
+            wide,
+            [*groups],
+            request.min_band,
+            drop,
+            checked(request.resolution),
+        )
 
     @property
     def weighted(self) -> bool:
@@ -133,13 +150,20 @@ class Scan:
             return [fixed] * len(self.intervals)
         weight = col("weight") if self.weighted else lit(1.0)
         places = range(len(self.intervals))
-        halves = {f"half_{i}": (col(f"upper_{i}") / 2 - col(f"lower_{i}") / 2) * weight for i in places}
+        halves = {
+            f"half_{i}": (col(f"upper_{i}") / 2 - col(f"lower_{i}") / 2) * weight for i in places
+        }
         rows = self.kept.select(**halves, weight=weight + 0 * col("upper_0"))
-        sums = {name: float(value[0]) for name, value in collected(rows.select(nw.all().sum())).items()}
+        sums = {
+            name: float(value[0]) for name, value in collected(rows.select(nw.all().sum())).items()
+        }
         if not all(0 <= sums[name] < np.inf for name in halves) or not np.isfinite(sums["weight"]):
             self.refuse()
         total = sums["weight"]
-        return [checks.floor(self.min_band, sums[name] / total) if total > 0 else fixed for name in halves]
+        return [
+            checks.floor(self.min_band, sums[name] / total) if total > 0 else fixed
+            for name in halves
+        ]
 
 
 def _between(i: int, inner: int | None, outer: int, share: float) -> dict[str, nw.Expr]:
@@ -167,4 +191,7 @@ def collected(frame: Frame) -> Table:
         raise TypeError(NESTED) from None  # Dask tells no lists from text
     table = {name: found[name].to_numpy() for name in found.columns}
     # Python has no type for nanoseconds.
-    return {name: column.astype("M8[us]") if column.dtype == "M8[ns]" else column for name, column in table.items()}
+    return {
+        name: column.astype("M8[us]") if column.dtype == "M8[ns]" else column
+        for name, column in table.items()
+    }

@@ -37,7 +37,9 @@ from ._scan import TINY, Scan, Table, col, collected
 if TYPE_CHECKING:
     from ._model import StreamedModel
 
-MOST_GROUPS = 1_000_000  # number of combinations of blocks and labels that is refused where there are more
+MOST_GROUPS = (
+    1_000_000  # number of combinations of blocks and labels that is refused where there are more
+)
 WIS_PARTS = ("wis_dispersion", "wis_underprediction", "wis_overprediction")
 Columns = dict[str, nw.Expr]
 
@@ -51,8 +53,12 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
         ends = (f"{end}_{i}" for end in ("lower", "upper") for i in places)
         rows = rows.with_columns(col(*sorted({*scan.numbers, *ends})).fill_null(0.0))
     rows = bands(rows, {i: scan.floors[i] for i in places})
-    ratios = {f"critical_{i}": col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places}  # 0 / 0 is 0
-    rows = rows.with_columns(**{name: value.fill_null(0.0) if spark else value for name, value in ratios.items()})
+    ratios = {
+        f"critical_{i}": col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places
+    }  # 0 / 0 is 0
+    rows = rows.with_columns(
+        **{name: value.fill_null(0.0) if spark else value for name, value in ratios.items()}
+    )
     for i, model in enumerate(models):
         own = _numbers(rows, model, raised=scan.min_band is not None) | level_columns(rows, model)
         numbers |= {f"{i} {name}": own.pop(name) for name in NUMBERS if name in own}
@@ -65,7 +71,9 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     names, forms = [*plain, *numbers], Columns()
     if not blocks:
         forms = _forms(models)
-        rows = rows.with_columns(**forms) if forms else rows  # of perfect predictions there are none
+        rows = (
+            rows.with_columns(**forms) if forms else rows
+        )  # of perfect predictions there are none
         needed = ("wis", *(SHARES if scan.weighted or scan.groups else ()))
         names = [*plain, *(name for name in numbers if name.split()[1] in needed)]
     sums = {name: times_weight(col(name)) for name in names}
@@ -76,7 +84,9 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
         sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
     table = _summed(rows, ["block"] * blocks + [*scan.groups], sums, models[0].place)
     if {int(table["rows"].sum())} != {model.state.rows for model in models}:
-        raise ValueError("`frame` must give the same rows each time it is read. Hint: write a sample to a file first.")
+        raise ValueError(
+            "`frame` must give the same rows each time it is read. Hint: write a sample to a file first."
+        )
     return Sums(table, models[0].state.rows, models[0].state.total)
 
 
@@ -133,12 +143,17 @@ def _forms(models: Sequence[StreamedModel]) -> Columns:
             if name not in SHARES:
                 base = _base(name)
                 rest = (form if base == name else form - model.forms[base]) / _unit(model, name)
-                terms = [_times(col(f"{i} {NUMBERS[k]}"), float(rest[k])) for k in np.flatnonzero(rest) if k]
+                terms = [
+                    _times(col(f"{i} {NUMBERS[k]}"), float(rest[k]))
+                    for k in np.flatnonzero(rest)
+                    if k
+                ]
                 first, *others = terms if base == name else [found[f"form {i} {base}"], *terms]
                 found[f"form {i} {name}"] = sum(others, first)
     pairs = combinations(range(len(models)), 2)
     differences = {
-        f"form {i} {j} {name}": found[f"form {i} {name}"] - found[f"form {j} {name}"] * _ratio(models, (i, j), name)
+        f"form {i} {j} {name}": found[f"form {i} {name}"]
+        - found[f"form {j} {name}"] * _ratio(models, (i, j), name)
         for i, j in pairs
         for name in _tested(models)
     }
@@ -187,7 +202,9 @@ class Sums:
         self.blocked = "block" in table
         self._block = _blocks(table) if self.blocked else np.zeros(1, np.intp)
         self._blocks = int(self._block.max()) + 1
-        self.units = Units(rows, self._blocks if self.blocked else rows, equal=not (self.blocked or self.weighted))
+        self.units = Units(
+            rows, self._blocks if self.blocked else rows, equal=not (self.blocked or self.weighted)
+        )
 
     def labels(self, places: Sequence[int]) -> Array:
         """Label of each group of rows that its labels in some columns make up."""
@@ -196,12 +213,18 @@ class Sums:
 
     def split(self, inside: Flags, rows: int, total: float) -> tuple[Sums, Sums]:
         """Sums over some groups of rows, and over all others."""
-        return self._part(inside, rows, total), self._part(~inside, self.units.rows - rows, self.total - total)
+        return self._part(inside, rows, total), self._part(
+            ~inside, self.units.rows - rows, self.total - total
+        )
 
     def _part(self, chosen: Flags, rows: int, total: float) -> Sums:
         part = copy(self)
         count = len(np.unique(self._block[chosen])) if self.blocked else rows
-        part._chosen, part.total, part.units = chosen, total, replace(self.units, rows=rows, count=count)
+        part._chosen, part.total, part.units = (
+            chosen,
+            total,
+            replace(self.units, rows=rows, count=count),
+        )
         return part
 
     def sum(self, name: str) -> float:
@@ -231,8 +254,13 @@ class Sums:
         fewer, sides = min(self.units.count, rest.units.count), (self, rest)
         (share, change), (other, other_change) = (side.share({name: 1.0}) for side in sides)
         if change is None or other_change is None:
-            missed = [round((1 - one) * side.units.rows) for one, side in zip((share, other), sides, strict=True)]
-            return hypergeometric_tail(missed[0], self.units.rows, sum(missed), self.units.rows + rest.units.rows)
+            missed = [
+                round((1 - one) * side.units.rows)
+                for one, side in zip((share, other), sides, strict=True)
+            ]
+            return hypergeometric_tail(
+                missed[0], self.units.rows, sum(missed), self.units.rows + rest.units.rows
+            )
         if fewer < 2:
             return nan
         change = change - other_change if self.blocked else np.append(change, other_change)
@@ -249,11 +277,14 @@ class Sums:
             numbers = [self._by_block(name) if name in self._table else 0 * one for name in names]
             return changes_of(np.stack([one, *numbers]), model.forms)
         found = {
-            name: self._root(f"form {i} {name}", self._mean_form(i, model, name)) * abs(_unit(model, name))
+            name: self._root(f"form {i} {name}", self._mean_form(i, model, name))
+            * abs(_unit(model, name))
             for name in model.forms
             if name not in SHARES
         }
-        shares = {name: self.share({f"{i} {name}": 1.0})[1] for name in SHARES if not self.units.equal}
+        shares = {
+            name: self.share({f"{i} {name}": 1.0})[1] for name in SHARES if not self.units.equal
+        }
         return found | {name: change for name, change in shares.items() if change is not None}
 
     def pairs(self, models: Sequence[StreamedModel]) -> dict[str, dict[tuple[int, int], Array]]:
@@ -306,7 +337,10 @@ def level_columns(rows: Frame, model: StreamedModel) -> Columns:
         return {}
     y, median = col("y_true"), col(f"y_pred_{model.place}")
     found = {"on the median": flag(rows, y == median)}
-    found |= {"below the median": flag(rows, y < median), "above the median": flag(rows, y > median)}
+    found |= {
+        "below the median": flag(rows, y < median),
+        "above the median": flag(rows, y > median),
+    }
     bounds = [(col(f"lower_{place}"), col(f"upper_{place}")) for place in model.levels.values()]
     for k, (lower, upper) in enumerate(bounds):
         found |= {f"over {k}": flag(rows, y > upper), f"under {k}": flag(rows, y < lower)}
@@ -331,7 +365,9 @@ def level_fields(i: int, model: StreamedModel, sums: Sums) -> dict[str, Any]:
     if not model.levels:
         return {}
     _refuse_crossing(i, model, sums)
-    levels = tuple(_level(f"{i} {{}} {k}", level, model, sums) for k, level in enumerate(model.levels))
+    levels = tuple(
+        _level(f"{i} {{}} {k}", level, model, sums) for k, level in enumerate(model.levels)
+    )
     parts = {name: sums.mean(f"{i} {name}") / model.size for name in WIS_PARTS}
     return {"levels": levels, "pit": _pit(i, model, sums), **parts}
 
@@ -351,18 +387,29 @@ def _level(name: str, level: float, model: StreamedModel, sums: Sums) -> LevelRo
     low, high = sums.units.share_ends(1 - missed, change, model.settings.confidence_level)
     fields = {"coverage": 1 - missed, "coverage_low": low, "coverage_high": high}
     fields |= {"missed_above": sums.mean(over), "missed_below": sums.mean(under)}
-    fields |= {"scale": own.place_for_new_rows(level).value, "half_width": own.binned.half_width / model.size}
+    fields |= {
+        "scale": own.place_for_new_rows(level).value,
+        "half_width": own.binned.half_width / model.size,
+    }
     return LevelRow(model=model.name, level=level, promise=promise_of(fields, level), **fields)
 
 
 def _pit(i: int, model: StreamedModel, sums: Sums) -> PIT:
     """Count observations between the quantiles of the levels, as `compare.calibration.pit`."""
     tails = [miss_rate_of(one) / 2 for one in model.levels]
-    edges = (0.0, *(float(tail) for tail in reversed(tails)), 0.5, *(float(1 - tail) for tail in tails), 1.0)
+    edges = (
+        0.0,
+        *(float(tail) for tail in reversed(tails)),
+        0.5,
+        *(float(1 - tail) for tail in tails),
+        1.0,
+    )
     sides = []
     for outside, inside in (("under", "below the median"), ("over", "above the median")):
         beyond = [f"{i} {outside} {k}" for k in reversed(range(len(tails)))] + [f"{i} {inside}"]
-        sides.append([{beyond[0]: 1.0}, *({inner: 1.0, outer: -1.0} for outer, inner in pairwise(beyond))])
+        sides.append(
+            [{beyond[0]: 1.0}, *({inner: 1.0, outer: -1.0} for outer, inner in pairwise(beyond))]
+        )
         sides[-1][-1][f"{i} on the median"] = 1.0
     each, bins = model.settings.confidence_level ** (1 / (len(edges) - 1)), []
     for width, flags in zip(np.diff(edges).tolist(), sides[0] + sides[1][::-1], strict=True):

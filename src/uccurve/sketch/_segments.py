@@ -17,7 +17,11 @@ from ._state import State
 
 
 def segments_of(
-    i: int, model: StreamedModel, parts: Mapping[tuple[Any, ...], State], request: Request, sums: Sums
+    i: int,
+    model: StreamedModel,
+    parts: Mapping[tuple[Any, ...], State],
+    request: Request,
+    sums: Sums,
 ) -> list[Segment]:
     """One model on the segments of each feature, p-values adjusted for all of them."""
     found = []
@@ -44,7 +48,10 @@ def _by_label(parts: Mapping[tuple[Any, ...], State], places: Sequence[int]) -> 
 
 
 def _segment(
-    i: int, models: tuple[StreamedModel, StreamedModel], key: tuple[str, str], sides: tuple[Sums, Sums]
+    i: int,
+    models: tuple[StreamedModel, StreamedModel],
+    key: tuple[str, str],
+    sides: tuple[Sums, Sums],
 ) -> Segment:
     """One model on one segment, with the one-sided p-values of too little coverage."""
     (whole, part), (inside, rest) = models, sides
@@ -68,7 +75,9 @@ def _segment(
         coverage_low=low,
         coverage_high=high,
         scale=part.target.value,
-        half_width=part.answers.binned.half_width * part.target.value if isfinite(part.target.value) else inf,
+        half_width=part.answers.binned.half_width * part.target.value
+        if isfinite(part.target.value)
+        else inf,
         score=part.answers.best_score(coverage=1 - part.alpha).middle,
         skill=part.answers.skill().middle,
         target=settings.coverage,

@@ -28,9 +28,7 @@ TOTALS = ("y_sum", "y_squares")
 COUNTS = ("raised", "dropped")
 HEAD = {"format": "uccurve sketch", "version": 3, "octaves": OCTAVES}
 LONGEST = 2**27  # maximum number of characters of JSON that is read; the largest sketch has fewer
-OVERFLOW = (
-    "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first."
-)
+OVERFLOW = "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +52,9 @@ class State:
 
     def __post_init__(self) -> None:
         sums = [values for found in self.histograms.values() for values in found.sums.values()]
-        if not all(np.isfinite(values).all() for values in (*sums, np.array([self.y_sum, self.y_squares]))):
+        if not all(
+            np.isfinite(values).all() for values in (*sums, np.array([self.y_sum, self.y_squares]))
+        ):
             raise ValueError(OVERFLOW)
 
     @classmethod
@@ -65,7 +65,11 @@ class State:
             y = y[np.flatnonzero(intervals.weight)]
         weight = np.ones(len(y)) if path.weight is None else path.weight
         with np.errstate(over="ignore"):
-            bands = {"active": path.active, "width": path.lower_band + path.upper_band, "error": path.error}
+            bands = {
+                "active": path.active,
+                "width": path.lower_band + path.upper_band,
+                "error": path.error,
+            }
             columns = {"weight": weight, **bands}
             return cls(
                 **_histograms(columns, path.critical, resolution),
@@ -95,13 +99,17 @@ class State:
     @classmethod
     def union(cls, states: Sequence[Self]) -> Self:
         """State of the rows of all of them."""
-        resolutions = sorted({state.resolution for state in states if state.rows} or {states[0].resolution})
+        resolutions = sorted(
+            {state.resolution for state in states if state.rows} or {states[0].resolution}
+        )
         if len(resolutions) > 1:
             raise ValueError(
                 f"sketches must have one `resolution` to be merged; these have {' and '.join(map(str, resolutions))}, "
                 "whose bins do not nest. Hint: make them again with one."
             )
-        parts: dict[str, Any] = {name: Histogram.union([one.histograms[name] for one in states]) for name in SUMS}
+        parts: dict[str, Any] = {
+            name: Histogram.union([one.histograms[name] for one in states]) for name in SUMS
+        }
         return cls(
             **parts,
             **{name: sum(getattr(state, name) for state in states) for name in (*TOTALS, *COUNTS)},
@@ -111,16 +119,23 @@ class State:
 
     def agrees(self, other: Self) -> bool:
         """Whether both hold the same rows: equal bins, counts and maxima, and sums equal up to rounding."""
-        if any(getattr(self, name) != getattr(other, name) for name in ("weighted", "resolution", *COUNTS)):
+        if any(
+            getattr(self, name) != getattr(other, name)
+            for name in ("weighted", "resolution", *COUNTS)
+        ):
             return False
-        slack = self.errors.rounding * np.array([(self.total * self.y_squares) ** 0.5, self.y_squares])
+        slack = self.errors.rounding * np.array(
+            [(self.total * self.y_squares) ** 0.5, self.y_squares]
+        )
         off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
         return bool(np.all(np.abs(off) <= slack)) and all(
             found.agrees(other.histograms[name]) for name, found in self.histograms.items()
         )
 
 
-def _histograms(columns: dict[str, Array], critical: Array, resolution: int) -> dict[str, Histogram]:
+def _histograms(
+    columns: dict[str, Array], critical: Array, resolution: int
+) -> dict[str, Histogram]:
     gap, twice = 2 * columns["active"] - columns["width"], 2 * columns["error"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossover = twice / gap
@@ -133,8 +148,13 @@ def _histograms(columns: dict[str, Array], critical: Array, resolution: int) -> 
     }
 
 
-def _histogram(name: str, numbers: Array, columns: Mapping[str, Array], resolution: int) -> Histogram:
-    weight, factors = columns["weight"], {**columns, "scale": numbers, "product": columns["error"] * numbers}
+def _histogram(
+    name: str, numbers: Array, columns: Mapping[str, Array], resolution: int
+) -> Histogram:
+    weight, factors = (
+        columns["weight"],
+        {**columns, "scale": numbers, "product": columns["error"] * numbers},
+    )
     sums = {key: weight if key == "weight" else weight * factors[key] for key in SUMS[name]}
     return tidy(Histogram.of_rows(numbers, sums, resolution))
 
@@ -157,15 +177,23 @@ def to_json(state: State) -> str:
     body |= {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS)}
     for name, found in state.histograms.items():
         arrays = {key: values.tolist() for key, values in found.arrays.items()}
-        body[name] = arrays | {"maximum": [None if value == np.inf else value for value in arrays["maximum"]]}
+        body[name] = arrays | {
+            "maximum": [None if value == np.inf else value for value in arrays["maximum"]]
+        }
     return json.dumps(body, allow_nan=False, separators=(",", ":"))
 
 
 def _digest(state: State) -> str:
     """Digest of all numbers, however a database may have rewritten their text."""
-    single = [state.resolution, state.weighted, *(getattr(state, name) for name in (*COUNTS, *TOTALS))]
+    single = [
+        state.resolution,
+        state.weighted,
+        *(getattr(state, name) for name in (*COUNTS, *TOTALS)),
+    ]
     arrays = [values for found in state.histograms.values() for values in found.arrays.values()]
-    return sha256(b"".join(np.asarray(part, "<f8").tobytes() for part in (single, *arrays))).hexdigest()
+    return sha256(
+        b"".join(np.asarray(part, "<f8").tobytes() for part in (single, *arrays))
+    ).hexdigest()
 
 
 def from_json(text: str | bytes) -> State:
@@ -196,7 +224,9 @@ def from_json(text: str | bytes) -> State:
 def _read(body: dict[str, Any]) -> State:
     """State of what was written; an error of some kind, or another state, where it was changed."""
     resolution = {bits(one): one for one in RESOLUTIONS}[body["bits"]]
-    parts: dict[str, Any] = {name: body[name] for name in (*COUNTS, *TOTALS)} | {"weighted": body["weighted"] is True}
+    parts: dict[str, Any] = {name: body[name] for name in (*COUNTS, *TOTALS)} | {
+        "weighted": body["weighted"] is True
+    }
     for name, sums in SUMS.items():
         if any(isinstance(value, bool | str) for values in body[name].values() for value in values):
             raise TypeError(name)
@@ -208,4 +238,6 @@ def _read(body: dict[str, Any]) -> State:
 
 
 def _refusal(what: str) -> ValueError:
-    return ValueError(f"`text` must be the JSON of a sketch: {what}. Hint: read what UCCSketch.to_json wrote.")
+    return ValueError(
+        f"`text` must be the JSON of a sketch: {what}. Hint: read what UCCSketch.to_json wrote."
+    )

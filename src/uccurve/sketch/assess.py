@@ -121,12 +121,19 @@ def assess_frame(
     ...     "lower": [-1.0, -1.0, -4.0, -1.0],
     ...     "upper": [1.0, 1.0, 4.0, 1.0],
     ... }
-    >>> found = assess_frame(pl.LazyFrame(data), {"GBR": ("y_pred", "lower", "upper")}, coverage=0.5)
+    >>> found = assess_frame(
+    ...     pl.LazyFrame(data), {"GBR": ("y_pred", "lower", "upper")}, coverage=0.5
+    ... )
     >>> found.verdict.model, found.verdict.scale
     ('GBR', 1.0)
     """
-    settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
-    features = [(one,) if isinstance(one, str) else tuple(one) for one in ([by] if isinstance(by, str) else by or ())]
+    settings = asked_settings(
+        coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level
+    )
+    features = [
+        (one,) if isinstance(one, str) else tuple(one)
+        for one in ([by] if isinstance(by, str) else by or ())
+    ]
     request = Request(y_true, weight, block, features, min_band, missing, resolution)
     intervals, given = _intervals(models, settings.shown_coverage)
     if coverage is None and any(len(levels) > 1 for _, levels in given.values()):
@@ -136,20 +143,33 @@ def assess_frame(
         )
     scan = Scan.of(frame, intervals, request)
     schema = scan.rows.collect_schema()
-    if numbers := [name for name, group in zip(request.by, scan.groups, strict=True) if schema[group].is_float()]:
-        raise TypeError(f"`by` must name columns of labels; {numbers[0]} holds floats. Hint: cut them into bins first.")
-    groups = states(scan, {", ".join(one): [scan.groups[request.by.index(name)] for name in one] for one in features})
+    if numbers := [
+        name
+        for name, group in zip(request.by, scan.groups, strict=True)
+        if schema[group].is_float()
+    ]:
+        raise TypeError(
+            f"`by` must name columns of labels; {numbers[0]} holds floats. Hint: cut them into bins first."
+        )
+    groups = states(
+        scan,
+        {", ".join(one): [scan.groups[request.by.index(name)] for name in one] for one in features},
+    )
     whole = [State.union(list(parts.values())) for parts in groups]
     streamed = []
     for name, (place, levels) in given.items():
         own = {level: Answers(whole[at]) for level, at in levels.items()}
-        streamed.append(StreamedModel(name, whole[place], settings, models[name][0], place, levels, own))
+        streamed.append(
+            StreamedModel(name, whole[place], settings, models[name][0], place, levels, own)
+        )
     sums = second_pass(scan, streamed, blocks=block is not None)
     streamed = [model.checked(sums.mean(f"{i} shipped")) for i, model in enumerate(streamed)]
     changes = [sums.changes(i, model) for i, model in enumerate(streamed)]
     rows, segments = list[ModelRow](), list[Segment]()
     for i, model in enumerate(streamed):
-        rows.append(model.row(sums.units, changes[i], sums.mean(f"{i} above"), level_fields(i, model, sums)))
+        rows.append(
+            model.row(sums.units, changes[i], sums.mean(f"{i} above"), level_fields(i, model, sums))
+        )
         segments += segments_of(i, model, groups[model.place], request, sums)
     pairs = sums.pairs(streamed) if block is None else block_pairs(streamed, changes)
     engine = str(scan.rows.implementation.value)
@@ -171,7 +191,9 @@ def _intervals(
             found.append(Columns(name, y_pred, *bounds))
             continue
         if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
-            raise ValueError(f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}.")
+            raise ValueError(
+                f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}."
+            )
         levels = dict(sorted(bounds[0].items()))
         if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
             raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
@@ -181,9 +203,13 @@ def _intervals(
         share = min((coverage - below) / (above - below), 1.0)
         for level, (lower, upper) in levels.items():
             delivered = share == 1 and level == above
-            found.append(Columns(name, y_pred, lower, upper, tuple(SUMS) if delivered else ("critical",)))
+            found.append(
+                Columns(name, y_pred, lower, upper, tuple(SUMS) if delivered else ("critical",))
+            )
         if share < 1:
-            found.append(Columns(name, y_pred, None, None, between=(own.get(below), own[above], share)))
+            found.append(
+                Columns(name, y_pred, None, None, between=(own.get(below), own[above], share))
+            )
         places[name] = own[above] if share == 1 else len(found) - 1, own
     return found, places
 
@@ -218,7 +244,10 @@ def assess_sketches(
     Examples
     --------
     >>> from uccurve import Intervals
-    >>> days = [Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, b]) for b in (4, 5, 6)]
+    >>> days = [
+    ...     Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, b])
+    ...     for b in (4, 5, 6)
+    ... ]
     >>> found = assess_sketches({"GBR": [UCCSketch().update(day) for day in days]}, coverage=0.5)
     >>> found.settings.block, found["GBR"].n
     ('3 blocks', 9)
@@ -226,13 +255,21 @@ def assess_sketches(
     given = {name: _labelled(parts) for name, parts in models.items()}
     labels = list(next(iter(given.values()), ()))
     if not labels or any({*parts} != {*labels} for parts in given.values()):
-        raise ValueError("`models` must have the same blocks for each model, at least one. Hint: label them by date.")
-    settings = asked_settings(coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level)
+        raise ValueError(
+            "`models` must have the same blocks for each model, at least one. Hint: label them by date."
+        )
+    settings = asked_settings(
+        coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level
+    )
     kept = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
     streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in kept.items()]
     if len({(model.state.rows, model.state.dropped) for model in streamed}) > 1:
-        counts = ", ".join(f"{short(one.name)} {one.state.rows + one.state.dropped:,}" for one in streamed)
-        raise ValueError(f"all models must have the same rows: {counts}. Hint: sketch the rows that all of them have.")
+        counts = ", ".join(
+            f"{short(one.name)} {one.state.rows + one.state.dropped:,}" for one in streamed
+        )
+        raise ValueError(
+            f"all models must have the same rows: {counts}. Hint: sketch the rows that all of them have."
+        )
     units, rows, changes = Units(streamed[0].state.rows, len(labels), equal=False), [], []
     for model in streamed:
         numbers = np.stack([numbers_of(state, model.look) for state in kept[model.name]], axis=1)
@@ -247,7 +284,9 @@ def _labelled(parts: Any) -> dict[Any, UCCSketch]:
     found = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
     for one in found.values():
         if not isinstance(one, UCCSketch):
-            raise TypeError(f"`models` must hold a UCCSketch for each block; got {type(one).__name__}.")
+            raise TypeError(
+                f"`models` must hold a UCCSketch for each block; got {type(one).__name__}."
+            )
     return {label: one for label, one in found.items() if one.rows}
 
 
@@ -267,10 +306,15 @@ def _assessed(
     settings = models[0].settings
     if units.count < units.rows:
         settings = replace(settings, block=counted(units.count, "block"))
-    comparisons, on_wis = (_comparisons(models, rows, units, pairs, name) for name in (settings.ranked_by, "wis"))
+    comparisons, on_wis = (
+        _comparisons(models, rows, units, pairs, name) for name in (settings.ranked_by, "wis")
+    )
     ranked = with_ranks(rows, comparisons, settings.ranked_by)
     comparable = len({model.y_pred for model in models}) == 1
-    notes = [*common_notes(units.count, units.rows, comparable=True), *([OWN_PREDICTIONS] * (not comparable))]
+    notes = [
+        *common_notes(units.count, units.rows, comparable=True),
+        *([OWN_PREDICTIONS] * (not comparable)),
+    ]
     notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
     return StreamedAssessment(
         rows=tuple(ranked),
@@ -283,16 +327,24 @@ def _assessed(
         curves={model.name: model.curve for model in models},
         comparable=comparable,
         wis_comparisons=tuple(on_wis),
-        brackets={model.name: {name: one.pair for name, one in model.brackets.items()} for model in models},
+        brackets={
+            model.name: {name: one.pair for name, one in model.brackets.items()} for model in models
+        },
         engine=engine,
     )
 
 
 def _comparisons(
-    models: Sequence[StreamedModel], rows: Sequence[ModelRow], units: Units, every: Mapping[str, Pairs], name: Any
+    models: Sequence[StreamedModel],
+    rows: Sequence[ModelRow],
+    units: Units,
+    every: Mapping[str, Pairs],
+    name: Any,
 ) -> list[Comparison]:
     """Paired t tests of all pairs on what ranks the models, or on the WIS of models with the same levels."""
-    if name == "wis" and (len({tuple(model.levels) for model in models}) > 1 or not models[0].levels):
+    if name == "wis" and (
+        len({tuple(model.levels) for model in models}) > 1 or not models[0].levels
+    ):
         return []
     found, pairs, level = [], every.get(name, {}), models[0].settings.confidence_level
     for i, j in combinations(range(len(rows)), 2):
@@ -301,11 +353,15 @@ def _comparisons(
         perfect = first == second == 0
         if ((i, j) in pairs or perfect) and units.count > 1:
             change = np.zeros(1) if perfect else pairs[i, j] / models[i].size
-            hidden = sum(models[k].brackets[name].width / 2 for k in (i, j) if name in models[k].brackets)
+            hidden = sum(
+                models[k].brackets[name].width / 2 for k in (i, j) if name in models[k].brackets
+            )
             low, high = interval(first - second, change, units.blocks, level)
             # As much of the difference as the bins cannot hide.
             shown = max(abs(first - second) - hidden, 0.0)
             pvalue = paired_t_test(change, shown, units.blocks, size=max(first, second))
             low, high = low - hidden, high + hidden
-        found.append(Comparison(rows[i].name, rows[j].name, name, first - second, low, high, pvalue))
+        found.append(
+            Comparison(rows[i].name, rows[j].name, name, first - second, low, high, pvalue)
+        )
     return adjusted_comparisons(found, level)

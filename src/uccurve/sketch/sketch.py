@@ -14,7 +14,18 @@ from narwhals.typing import IntoFrame
 from uccurve import _refusals as checks
 from uccurve._ramps import index_of_minimum
 from uccurve._refusals import counted
-from uccurve._vocabulary import HEADLINE, METRICS, SUMMARY, Array, Axes, Metric, Range, Target, Unit, Vary
+from uccurve._vocabulary import (
+    HEADLINE,
+    METRICS,
+    SUMMARY,
+    Array,
+    Axes,
+    Metric,
+    Range,
+    Target,
+    Unit,
+    Vary,
+)
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
 from uccurve.points import CurvePoints, Decomposition, OperatingPoint
@@ -117,20 +128,29 @@ class UCCSketch:
         Examples
         --------
         >>> import polars as pl
-        >>> data = {"y_true": [1, 2, 4], "y_pred": [0, 0, 0], "lower": [-1, -1, -4], "upper": [1, 1, 4]}
+        >>> data = {
+        ...     "y_true": [1, 2, 4],
+        ...     "y_pred": [0, 0, 0],
+        ...     "lower": [-1, -1, -4],
+        ...     "upper": [1, 1, 4],
+        ... }
         >>> UCCSketch.from_frame(pl.LazyFrame(data))
         UCCSketch(3 rows, 2 bins of the scale)
         >>> UCCSketch.from_frame(pl.LazyFrame(data | {"site": ["N", "S", "S"]}), by="site")["S"]
         UCCSketch(2 rows, 2 bins of the scale)
         """
         keys = [by] if isinstance(by, str) else by or ()
-        request = Request(y_true, weight, None, [(key,) for key in keys], min_band, missing, resolution)
+        request = Request(
+            y_true, weight, None, [(key,) for key in keys], min_band, missing, resolution
+        )
         scan = Scan.of(frame, [Columns("", y_pred, lower, upper)], request)
         (found,) = states(scan)
         sketches = {group: cls._of(state) for group, state in found.items()}
         if by is None:
             return sketches[()]
-        return {group[0]: one for group, one in sketches.items()} if isinstance(by, str) else sketches
+        return (
+            {group[0]: one for group, one in sketches.items()} if isinstance(by, str) else sketches
+        )
 
     @classmethod
     def _of(cls, state: State) -> Self:
@@ -157,7 +177,9 @@ class UCCSketch:
         return self._of(State.union([self._state, other._state]))
 
     def __radd__(self, other: object) -> Self:
-        return self + UCCSketch(self.resolution) if other == 0 else NotImplemented  # sum() starts from 0
+        return (
+            self + UCCSketch(self.resolution) if other == 0 else NotImplemented
+        )  # sum() starts from 0
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same rows: equal bins, counts and extremes, and sums equal up to rounding."""
@@ -170,7 +192,11 @@ class UCCSketch:
 
         Examples
         --------
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).ucc()
+        >>> c = (
+        ...     UCCSketch()
+        ...     .update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
+        ...     .ucc()
+        ... )
         >>> low, high = c.bracket("area", axes=("bandwidth", "deficit"))
         >>> low <= 3 <= high, high - low < 1e-12
         (True, True)
@@ -220,8 +246,12 @@ class UCCSketch:
         return f"UCCSketch({', '.join([counted(self.rows, 'row'), bins, *notes])})"
 
 
-Scores = Literal["interval_score", "best_score", "best_scale", "uncertainty", "miscalibration", "discrimination"]
-Answer = Literal[Metric, "area", "gain", "cost", "cheapest", "find", Scores, "potential_crps", "skill"]
+Scores = Literal[
+    "interval_score", "best_score", "best_scale", "uncertainty", "miscalibration", "discrimination"
+]
+Answer = Literal[
+    Metric, "area", "gain", "cost", "cheapest", "find", Scores, "potential_crps", "skill"
+]
 ANSWERS = get_args(Answer)
 Reference: TypeAlias = "Intervals | UCC | UCCSketch | SketchUCC | None"
 
@@ -254,7 +284,9 @@ class SketchUCC:
     Examples
     --------
     >>> from uccurve import UCCSketch
-    >>> iv = Intervals.from_bands([1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5])
+    >>> iv = Intervals.from_bands(
+    ...     [1, 2, 4, 9], y_pred=[0] * 4, lower_band=[1, 1, 4, 4], upper_band=[1, 3, 4, 5]
+    ... )
     >>> c = UCCSketch().update(iv).ucc()
     >>> c
     SketchUCC(4 rows, scale 0.6667 to 1.8)
@@ -270,7 +302,9 @@ class SketchUCC:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.sketch, UCCSketch) and self.sketch.rows):
-            raise ValueError("`sketch` must be a UCCSketch that holds at least one row. Hint: update it first.")
+            raise ValueError(
+                "`sketch` must be a UCCSketch that holds at least one row. Hint: update it first."
+            )
         object.__setattr__(self, "sketch", copy(self.sketch))
 
     @cached_property
@@ -296,7 +330,11 @@ class SketchUCC:
         Examples
         --------
         >>> from uccurve import UCCSketch
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).ucc()
+        >>> c = (
+        ...     UCCSketch()
+        ...     .update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
+        ...     .ucc()
+        ... )
         >>> low, high = c.bracket("find", miss_rate=0.4)  # up to rounding
         >>> c.bracket("miss_rate", at=1.0), round(low, 9), high
         ((0.3333333333333333, 0.3333333333333333), 1.0, 1.0)
@@ -314,7 +352,12 @@ class SketchUCC:
         return self._point(checks.real("scale", value, 0), unit)
 
     def find(
-        self, *, conformal: bool = False, confidence: float | None = None, unit: Unit = "raw", **targets: Target
+        self,
+        *,
+        conformal: bool = False,
+        confidence: float | None = None,
+        unit: Unit = "raw",
+        **targets: Target,
     ) -> OperatingPoint:
         """Return the operating point at a scale that is sure to reach one target: the upper end of its bracket.
 
@@ -323,7 +366,11 @@ class SketchUCC:
         Examples
         --------
         >>> from uccurve import UCCSketch
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1])).ucc()
+        >>> c = (
+        ...     UCCSketch()
+        ...     .update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 1]))
+        ...     .ucc()
+        ... )
         >>> c.find(coverage=0.5).scale, c.find(miss_rate=0.5, conformal=True).scale
         (2.0, 2.0)
         """
@@ -348,12 +395,19 @@ class SketchUCC:
         return self._ask("area", axes=axes, unit=unit, **part).middle
 
     def gain(
-        self, *, axes: Axes = HEADLINE, reference: Reference = None, unit: Unit = "raw", **part: Range | None
+        self,
+        *,
+        axes: Axes = HEADLINE,
+        reference: Reference = None,
+        unit: Unit = "raw",
+        **part: Range | None,
     ) -> float:
         """Share of the reference's area that these intervals save; the reference may be another sketch."""
         return self._ask("gain", axes=axes, reference=reference, unit=unit, **part).middle
 
-    def cost(self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw") -> float:
+    def cost(
+        self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw"
+    ) -> float:
         """Return ``c * x + (1 - c) * y`` at one scale, by default as delivered."""
         return self._ask("cost", c, axes=axes, at=at, unit=unit).middle
 
@@ -364,7 +418,9 @@ class SketchUCC:
         best = float(t[index_of_minimum(answers.costs(c, axes, t).high)])
         return self._point(best, unit, cost=self.cost(c, axes=axes, at=best, unit=unit))
 
-    def interval_score(self, *, coverage: float | Fraction, at: float | None = None, unit: Unit = "raw") -> float:
+    def interval_score(
+        self, *, coverage: float | Fraction, at: float | None = None, unit: Unit = "raw"
+    ) -> float:
         """Interval score ``2 * bandwidth + (2 / alpha) * deficit`` at one scale, ``alpha = 1 - coverage``.
 
         Exact as delivered (the default, scale 1) and wherever else a bin ends.
@@ -372,7 +428,11 @@ class SketchUCC:
         Examples
         --------
         >>> from uccurve import UCCSketch
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).ucc()
+        >>> c = (
+        ...     UCCSketch()
+        ...     .update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
+        ...     .ucc()
+        ... )
         >>> round(c.interval_score(coverage=0.5), 12)  # 2 * 2 + 4 * (1 / 3)
         5.333333333333
         """
@@ -388,13 +448,19 @@ class SketchUCC:
         Examples
         --------
         >>> from uccurve import UCCSketch
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).ucc()
+        >>> c = (
+        ...     UCCSketch()
+        ...     .update(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
+        ...     .ucc()
+        ... )
         >>> d = c.decompose(coverage=0.5)
         >>> round(d.score, 12), round(d.best_score, 12), round(d.miscalibration, 12)
         (5.333333333333, 5.333333333333, 0.0)
         """
         ask = self._within(unit)
-        score, uncertainty = (of(coverage=coverage).middle for of in (ask.interval_score, ask.uncertainty))
+        score, uncertainty = (
+            of(coverage=coverage).middle for of in (ask.interval_score, ask.uncertainty)
+        )
         best = min(ask.best_score(coverage=coverage).middle, score)
         scale = ask.best_scale(coverage=coverage).middle
         return Decomposition.of(score, best, scale, uncertainty=uncertainty, climatology=np.nan)
@@ -405,8 +471,14 @@ class SketchUCC:
         Examples
         --------
         >>> from uccurve import UCCSketch
-        >>> c = UCCSketch().update(Intervals.from_bands([1, 3], y_pred=[0, 0], lower_band=[1, 1])).ucc()
-        >>> round(c.potential_crps(), 12)  # a constant band: E[max(r, r')] / 2 = (1 + 3 + 3 + 3) / 8
+        >>> c = (
+        ...     UCCSketch()
+        ...     .update(Intervals.from_bands([1, 3], y_pred=[0, 0], lower_band=[1, 1]))
+        ...     .ucc()
+        ... )
+        >>> round(
+        ...     c.potential_crps(), 12
+        ... )  # a constant band: E[max(r, r')] / 2 = (1 + 3 + 3 + 3) / 8
         1.25
         """
         return self._ask("potential_crps", unit=unit).middle
@@ -423,14 +495,23 @@ class SketchUCC:
 
     def __repr__(self) -> str:
         scales = self._answers.binned.active.minimum
-        what = f"scale {scales[0]:.4g} to {self._answers.binned.end:.4g}" if len(scales) else "no scale covers any"
+        what = (
+            f"scale {scales[0]:.4g} to {self._answers.binned.end:.4g}"
+            if len(scales)
+            else "no scale covers any"
+        )
         return f"SketchUCC({counted(self.sketch.rows, 'row')}, {what})"
 
     def _repr_html_(self) -> str:
-        pairs: list[tuple[str, tuple[float, float]]] = [(name, self.bracket(name)) for name in METRICS]
+        pairs: list[tuple[str, tuple[float, float]]] = [
+            (name, self.bracket(name)) for name in METRICS
+        ]
         pairs += [(f"gain, {y} vs. {x}", self.bracket("gain", axes=(x, y))) for x, y in SUMMARY]
         pairs += [("skill", self.bracket("skill"))]
-        cells = "".join(f"<tr><th>{name}</th><td>{low:.4g}</td><td>{high:.4g}</td></tr>" for name, (low, high) in pairs)
+        cells = "".join(
+            f"<tr><th>{name}</th><td>{low:.4g}</td><td>{high:.4g}</td></tr>"
+            for name, (low, high) in pairs
+        )
         return f"<table><caption>{self!r}</caption><tr><th></th><th>low</th><th>high</th></tr>{cells}</table>"
 
     def _ask(self, answer: str, *args: Any, unit: Unit = "raw", **options: Any) -> Bracket:

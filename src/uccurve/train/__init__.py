@@ -17,7 +17,9 @@ def __getattr__(name: str) -> Any:
     try:
         from ._regressor import BandRegressor
     except ModuleNotFoundError as error:
-        raise ImportError('BandRegressor needs scikit-learn: pip install "uccurve[sklearn]"') from error
+        raise ImportError(
+            'BandRegressor needs scikit-learn: pip install "uccurve[sklearn]"'
+        ) from error
     return BandRegressor
 
 

@@ -30,7 +30,9 @@ class Rows(NamedTuple):
 def held_out_area(rows: Rows, raw: Array) -> float:
     """Return the area of held-out rows, up to a factor: ``E[band] E[size / band]``."""
     band = np.exp(raw)
-    return float(np.average(band, weights=rows.weight) * np.average(rows.size / band, weights=rows.weight))
+    return float(
+        np.average(band, weights=rows.weight) * np.average(rows.size / band, weights=rows.weight)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,15 @@ def _newton_step(rows: Rows, raw: Array, settings: Any, random: Any) -> Decision
     """Return a tree whose leaves are Newton steps, fitted with the Hessian as weight, and add it to `raw`."""
     gradient, hessian = derivatives(rows.size, raw)
     tree = DecisionTreeRegressor(
-        max_leaf_nodes=settings.max_leaf_nodes, min_samples_leaf=settings.min_samples_leaf, random_state=random
+        max_leaf_nodes=settings.max_leaf_nodes,
+        min_samples_leaf=settings.min_samples_leaf,
+        random_state=random,
     )
     tree.fit(rows.X, -gradient / hessian, sample_weight=rows.weight * hessian)
     leaf = tree.tree_.weighted_n_node_samples
-    tree.tree_.value[:, 0, 0] *= leaf / (leaf + settings.l2_regularization)  # -G / H becomes -G / (H + l2)
+    tree.tree_.value[:, 0, 0] *= leaf / (
+        leaf + settings.l2_regularization
+    )  # -G / H becomes -G / (H + l2)
     raw += settings.learning_rate * tree.predict(rows.X, check_input=False)
     return tree
 
@@ -93,7 +99,10 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Any, seed: 
     except ModuleNotFoundError as error:
         raise ImportError('backend="lightgbm" needs LightGBM: pip install lightgbm') from error
 
-    size, weight = rows.size.astype(np.float32), rows.weight.astype(np.float32)  # as LightGBM computes
+    size, weight = (
+        rows.size.astype(np.float32),
+        rows.weight.astype(np.float32),
+    )  # as LightGBM computes
 
     def objective(raw: Array, _: Any) -> tuple[Any, Any]:
         gradient, hessian = derivatives(size, raw.astype(np.float32))
@@ -123,7 +132,11 @@ def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Any, seed: 
     unseen = data.create_valid(held_out.X, label=held_out.size)
     stop = lightgbm.early_stopping(settings.n_iter_no_change, verbose=False)
     booster = train(valid_sets=[unseen], feval=area, callbacks=[stop])
-    better = booster.best_score["valid_0"]["area"] < held_out_area(held_out, np.zeros(len(held_out.size)))
+    better = booster.best_score["valid_0"]["area"] < held_out_area(
+        held_out, np.zeros(len(held_out.size))
+    )
     if not better:
         return Ensemble((), 0)
-    return Ensemble([booster], booster.best_iteration, options={"num_iteration": booster.best_iteration})
+    return Ensemble(
+        [booster], booster.best_iteration, options={"num_iteration": booster.best_iteration}
+    )

@@ -20,7 +20,9 @@ def power(axes: Any) -> int:
     pair = checks.axes(axes)
     if pair not in POWERS:
         near = HEADLINE if "miss_rate" in pair else DEFICIT
-        raise ValueError(f"`axes` must be {HEADLINE} or {DEFICIT} to train for; got {pair}. Did you mean {near}?")
+        raise ValueError(
+            f"`axes` must be {HEADLINE} or {DEFICIT} to train for; got {pair}. Did you mean {near}?"
+        )
     return POWERS[pair]
 
 
@@ -31,7 +33,9 @@ def absolute_errors(y: npt.ArrayLike) -> Array:
     rule = checks.Rule("y", "hold absolute errors", ("is negative", "are negative"), hint)
     checks.rows(errors < 0, rule, lambda row: f"{errors[row]:.4g}")
     if not errors.any():
-        raise ValueError("`y` must hold an error above 0: all are 0. Hint: pass errors of rows the model has not seen.")
+        raise ValueError(
+            "`y` must hold an error above 0: all are 0. Hint: pass errors of rows the model has not seen."
+        )
     return errors
 
 
@@ -43,7 +47,9 @@ def finite_errors(y: npt.ArrayLike) -> Array:
     return errors
 
 
-def derivatives(size: npt.NDArray[Any], raw: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def derivatives(
+    size: npt.NDArray[Any], raw: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return gradient and Hessian of ``exp(raw) + size / exp(raw)`` over raw, for each row, in the precision given."""
     width = np.exp(raw)
     ratio = size / width
@@ -57,7 +63,10 @@ class AreaObjective:
     axes: Axes
 
     def __call__(
-        self, y_true: npt.ArrayLike, y_pred: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+        self,
+        y_true: npt.ArrayLike,
+        y_pred: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Return the loss's gradient and Hessian at raw predictions ``y_pred = log(band)``, for each row."""
         size = absolute_errors(y_true) ** POWERS[self.axes]
@@ -100,7 +109,9 @@ def area_objective(axes: Axes) -> AreaObjective:
 
     Examples
     --------
-    >>> gradient, hessian = area_objective(("bandwidth", "deficit"))([0.5, 1.0, 3.0], [0.0, 0.0, 0.0])
+    >>> gradient, hessian = area_objective(("bandwidth", "deficit"))(
+    ...     [0.5, 1.0, 3.0], [0.0, 0.0, 0.0]
+    ... )
     >>> gradient.tolist(), hessian.tolist()
     ([0.75, 0.0, -8.0], [1.25, 2.0, 10.0])
     """
@@ -145,7 +156,11 @@ def area_loss(
     --------
     >>> import numpy as np
     >>> y_true, y_pred = np.array([1.0, 5.0]), np.array([2.0, 3.0])
-    >>> float(area_loss(y_true, y_pred, lower_band=np.array([1.0, 2.0]), upper_band=np.array([3.0, 4.0])))
+    >>> float(
+    ...     area_loss(
+    ...         y_true, y_pred, lower_band=np.array([1.0, 2.0]), upper_band=np.array([3.0, 4.0])
+    ...     )
+    ... )
     3.5
     """
     p = power(axes)
@@ -156,4 +171,6 @@ def area_loss(
     else:
         above, below = (size + error) / 2, (size - error) / 2
         loss = (lower_band + upper_band) / 2 + above**p / upper_band + below**p / lower_band
-    return loss.mean() if sample_weight is None else (sample_weight * loss).sum() / sample_weight.sum()
+    return (
+        loss.mean() if sample_weight is None else (sample_weight * loss).sum() / sample_weight.sum()
+    )

@@ -154,12 +154,16 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         sizes = (by_side / by_side.max()) ** p
         means = np.average(sizes, axis=0, weights=weight)
         unit = by_side.max() * means.sum() ** (1 / p)
-        self._factors = unit * np.sqrt(len(means) * means / means.sum())  # each side's constant band, in units of y
+        self._factors = unit * np.sqrt(
+            len(means) * means / means.sum()
+        )  # each side's constant band, in units of y
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         train, held_out = slice(None), None
         if self.n_iter_no_change is not None:
             every = np.arange(len(errors))
-            train, held_out = train_test_split(every, test_size=self.validation_fraction, random_state=seed)
+            train, held_out = train_test_split(
+                every, test_size=self.validation_fraction, random_state=seed
+            )
         self._ensembles: list[Ensemble] = []
         for size in (sizes / means).T:
             rows = Rows(X, size, weight)
@@ -192,7 +196,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         check_is_fitted(self)
         X, errors, weight = self._rows(X, y, sample_weight, reset=False)
         absolute_errors(errors if self.sides == "symmetric" else np.abs(errors))
-        intervals = Intervals.from_bands(errors, np.zeros(len(errors)), *self._bands(X).T, weight=weight)
+        intervals = Intervals.from_bands(
+            errors, np.zeros(len(errors)), *self._bands(X).T, weight=weight
+        )
         return UCC(intervals).gain(axes=self.axes)
 
     def __sklearn_tags__(self) -> Any:
@@ -217,7 +223,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
 
     def _bands(self, X: Any) -> Array:
         """Return one column of bands, or one for each side."""
-        bands: Array = self._factors * np.exp(np.column_stack([one.raw(X) for one in self._ensembles]))
+        bands: Array = self._factors * np.exp(
+            np.column_stack([one.raw(X) for one in self._ensembles])
+        )
         return bands
 
 

@@ -65,7 +65,9 @@ class Day:
         return cls(label, rows, missed / rows, float(rows), watched=watched)
 
     @classmethod
-    def _of_intervals(cls, label: Label, intervals: Intervals, coverage: float, watched: int) -> Day:
+    def _of_intervals(
+        cls, label: Label, intervals: Intervals, coverage: float, watched: int
+    ) -> Day:
         path = ScalePath.of(intervals)
         curve = UCC(intervals)
         missed = path.critical > path.delivered
@@ -84,7 +86,11 @@ class Day:
 
     def holds_the_same_rows(self, other: Day) -> bool:
         """Whether both may come from the same rows, in any order."""
-        if (self.label, self.rows, len(self.scales)) != (other.label, other.rows, len(other.scales)):
+        if (self.label, self.rows, len(self.scales)) != (
+            other.label,
+            other.rows,
+            len(other.scales),
+        ):
             return False
         numbers = [self.missed, self.effective, *self.scales]
         others = [other.missed, other.effective, *other.scales]
@@ -129,7 +135,9 @@ def is_before(label: Label, other: Label) -> bool:
     (True, False)
     """
     if isinstance(label, int) != isinstance(other, int):
-        raise TypeError(f"`label` must be text for all days or an integer for all; got {label!r} after {other!r}.")
+        raise TypeError(
+            f"`label` must be text for all days or an integer for all; got {label!r} after {other!r}."
+        )
     return order_key(label) < order_key(other)
 
 
@@ -216,7 +224,9 @@ def _counts(data: Any) -> tuple[int, float]:
         missed = checks.real("missed", missed, 0, rows)
     except (TypeError, ValueError) as error:
         why = f": {error}" if str(error).startswith("`") else f"; got {checks.shown(data)}."
-        raise type(error)(f"a day must be Intervals, or counts (n, missed) with 0 <= missed <= n{why}") from None
+        raise type(error)(
+            f"a day must be Intervals, or counts (n, missed) with 0 <= missed <= n{why}"
+        ) from None
     if rows != int(rows):
         raise ValueError(f"a day must have an integer number of rows; got {checks.shown(rows)}.")
     return int(rows), missed

@@ -16,10 +16,16 @@ from uccurve._arrays import Flags, Indices
 from uccurve._vocabulary import Array
 
 Side = Literal["both", "narrow", "wide"]
-STAKES = np.array([0.02, 0.05, 0.15, 0.35, 0.65, 0.95])  # shares of the largest stake that cannot lose everything
-DISTANCES = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # alternatives of the t ratios, in standard deviations
+STAKES = np.array(
+    [0.02, 0.05, 0.15, 0.35, 0.65, 0.95]
+)  # shares of the largest stake that cannot lose everything
+DISTANCES = np.array(
+    [0.5, 1.0, 2.0, 4.0, 8.0]
+)  # alternatives of the t ratios, in standard deviations
 FIRST = 20  # days from which a t ratio learns how days scatter, before it speaks
-LONGEST_MEMORY = 60  # degrees of freedom of a t ratio at most: tails of shares are longer than normal ones
+LONGEST_MEMORY = (
+    60  # degrees of freedom of a t ratio at most: tails of shares are longer than normal ones
+)
 FEWEST_MISSES = 5  # expected in a day; with fewer a share is too skew for a t ratio
 USUAL = 0.25  # share of the median size from which the size of a day is usual
 RECENT = 60  # days whose median size is the usual one

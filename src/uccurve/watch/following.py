@@ -14,7 +14,9 @@ from uccurve._vocabulary import Array
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
-RATES = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8])  # by how much each expert moves, the slowest first
+RATES = np.array(
+    [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
+)  # by how much each expert moves, the slowest first
 FORGETTING = 0.97  # share of an earlier day's loss that is left a day later
 SHARPNESS = 5.0  # how much the better expert counts
 FURTHEST = 50.0  # logarithm of the largest factor
@@ -32,7 +34,9 @@ SHAPE = Growing(
     {
         "kind": exactly(KIND),
         "schema": version(SCHEMA),
-        "coverage": Kind("a number between 0 and 1", lambda value: NUMBER.holds(value) and 0 < value < 1),
+        "coverage": Kind(
+            "a number between 0 and 1", lambda value: NUMBER.holds(value) and 0 < value < 1
+        ),
         "days": Kind("an integer of at least 0", lambda value: type(value) is int and value >= 0),
         "logs": EXPERTS,
         "losses": EXPERTS,
@@ -121,7 +125,9 @@ class FollowingCalibrator:
         self._days += 1
         return self.factor
 
-    def apply(self, y_pred: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Array, Array]:
+    def apply(
+        self, y_pred: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike
+    ) -> tuple[Array, Array]:
         """Return calibrated ``(lower, upper)`` of new rows, whose observations nobody knows yet."""
         rows = Intervals.from_bounds(y_pred, y_pred, lower, upper)
         calibrated = rows.calibrated(scale=self.factor)
@@ -155,7 +161,9 @@ class FollowingCalibrator:
         try:
             return cls.from_dict(unsealed(text, SHAPE))
         except ValueError as error:
-            raise ValueError(f"`text` must be the state of a FollowingCalibrator: {error}.") from None
+            raise ValueError(
+                f"`text` must be the state of a FollowingCalibrator: {error}."
+            ) from None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

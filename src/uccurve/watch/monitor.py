@@ -159,11 +159,18 @@ class Monitor:
         """The model that is compared with the challenger: the first other one; None without a challenger."""
         if self.challenger is None:
             return None
-        names = [model for model, group in self._series if group is None and model != self.challenger]
+        names = [
+            model for model, group in self._series if group is None and model != self.challenger
+        ]
         return names[0] if names else None
 
     def update(
-        self, label: Any, intervals_or_counts: Any, *, by: Mapping[str, Any] | None = None, replace: bool = False
+        self,
+        label: Any,
+        intervals_or_counts: Any,
+        *,
+        by: Mapping[str, Any] | None = None,
+        replace: bool = False,
     ) -> Step:
         """Take the rows of one day, and return what is now known; of several models and groups, the worst step.
 
@@ -195,7 +202,9 @@ class Monitor:
         watched = len(self._series.keys() | parts.keys()) + (self.challenger is not None)
         taken: dict[Name, Series] = {}
         for name, data in parts.items():
-            taken[name] = self._with_day(name, Day.of(day, data, self.coverage, watched), replace=replace)
+            taken[name] = self._with_day(
+                name, Day.of(day, data, self.coverage, watched), replace=replace
+            )
         contest = self._contested(day, taken, watched)
         self._series |= taken
         self._contest = contest
@@ -215,7 +224,9 @@ class Monitor:
         for model, data in _models(intervals_or_counts).items():
             series = self._series.get((model, None))
             before = None if series is None else series.find(day)
-            if before is None or not before.holds_the_same_rows(Day.of(day, data, self.coverage, 1)):
+            if before is None or not before.holds_the_same_rows(
+                Day.of(day, data, self.coverage, 1)
+            ):
                 return False
         return True
 
@@ -255,7 +266,9 @@ class Monitor:
         names = [model] if model is not None else [name for name, _ in self._series]
         series = self._series.get((names[0], group)) if names else None
         if series is None:
-            raise ValueError(f"`model` must be one that is watched; got {checks.shown(model)}, {checks.shown(group)}.")
+            raise ValueError(
+                f"`model` must be one that is watched; got {checks.shown(model)}, {checks.shown(group)}."
+            )
         return tuple(series.steps(names[0], group))
 
     def days(self, model: str, group: str | None = None) -> tuple[Day, ...]:
@@ -321,7 +334,11 @@ class Monitor:
         contest = self._contest.copy()
         if self.challenger is None:
             return contest
-        names = [model for model, group in self._series | taken if group is None and model != self.challenger]
+        names = [
+            model
+            for model, group in self._series | taken
+            if group is None and model != self.challenger
+        ]
         old = taken.get((names[0], None)) if names else None
         new = taken.get((self.challenger, None))
         before = None if old is None else old.find(day)
@@ -340,7 +357,9 @@ class Monitor:
         if self.challenger is not None and (self.challenger, None) not in parts:
             models = sorted({model for model, _ in parts})
             near = checks.nearest(self.challenger, models)
-            raise ValueError(f"the challenger {self.challenger!r} must be among the models {', '.join(models)}.{near}")
+            raise ValueError(
+                f"the challenger {self.challenger!r} must be among the models {', '.join(models)}.{near}"
+            )
         if len(self._series.keys() | parts.keys()) > MOST_SERIES:
             raise ValueError(
                 f"at most {MOST_SERIES:,} models and groups are watched together. Hint: watch fewer groups."
@@ -351,7 +370,9 @@ def _models(data: Any) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         return {ONLY: data}
     if not data or not all(isinstance(name, str) for name in data):
-        raise ValueError("models must be a mapping from name to Intervals or counts, with at least one of them.")
+        raise ValueError(
+            "models must be a mapping from name to Intervals or counts, with at least one of them."
+        )
     return data
 
 
@@ -377,5 +398,7 @@ def _integer(name: str, value: Any, least: int) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"`{name}` must be an integer of at least {least}; got {checks.shown(value)}.")
+        raise ValueError(
+            f"`{name}` must be an integer of at least {least}; got {checks.shown(value)}."
+        )
     return int(value)

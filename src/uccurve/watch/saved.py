@@ -82,7 +82,9 @@ COLUMNS = Growing(
         "rows": COUNTS,
         "missed": SHARES,
         "effective": POSITIVES,
-        "scales": list_of(TAIL, f"a list of null or of {len(TAILS)} ascending scales, null where infinite"),
+        "scales": list_of(
+            TAIL, f"a list of null or of {len(TAILS)} ascending scales, null where infinite"
+        ),
         "score": GAPPED,
         "half_width": GAPPED,
         "skill": GAPPED,
@@ -91,8 +93,19 @@ COLUMNS = Growing(
 )
 CONTEST_COLUMNS = Growing({"label": LABELS, "difference": NUMBERS, "watched": COUNTS})
 TRACK = {"acknowledged": LABELS, "forgotten": or_null(LABEL)}
-SERIES = Growing({"model": TEXT, "group": or_null(TEXT), "base": JUDGEMENT, "now": JUDGEMENT, "days": COLUMNS, **TRACK})
-CONTEST = Growing({"base": CONTEST_JUDGEMENT, "now": CONTEST_JUDGEMENT, "days": CONTEST_COLUMNS, **TRACK})
+SERIES = Growing(
+    {
+        "model": TEXT,
+        "group": or_null(TEXT),
+        "base": JUDGEMENT,
+        "now": JUDGEMENT,
+        "days": COLUMNS,
+        **TRACK,
+    }
+)
+CONTEST = Growing(
+    {"base": CONTEST_JUDGEMENT, "now": CONTEST_JUDGEMENT, "days": CONTEST_COLUMNS, **TRACK}
+)
 SHAPE = Growing(
     {
         "kind": exactly(KIND),
@@ -185,7 +198,10 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
     return {
         "starts": _starts(evidence.starts),
         "scatter": _scatter(evidence.scatter),
-        "seasons": {"counts": evidence.seasons.counts.tolist(), "sums": evidence.seasons.sums.tolist()},
+        "seasons": {
+            "counts": evidence.seasons.counts.tolist(),
+            "sums": evidence.seasons.sums.tolist(),
+        },
         "sizes": [*evidence.sizes],
         "tally": asdict(judgement.tally),
         "memory": _memory(judgement.memory),
@@ -241,7 +257,9 @@ def _read_contest(part: dict[str, Any], watch: Watch) -> Contest:
     start = ContestJudgement.of(watch)
     days = [
         Difference(label, float(difference), watched)
-        for label, difference, watched in zip(*(columns[name] for name in CONTEST_COLUMNS.fields), strict=True)
+        for label, difference, watched in zip(
+            *(columns[name] for name in CONTEST_COLUMNS.fields), strict=True
+        )
     ]
     return Contest(
         base=_read_contest_judgement(part["base"], start, "contest.base"),
@@ -267,10 +285,14 @@ def _read_judgement(data: dict[str, Any], start: Judgement, where: str) -> Judge
         sizes=tuple(map(float, data["sizes"])),
     )
     tally = Tally(**{name: data["tally"][name] for name in Tally.__dataclass_fields__})
-    return replace(start, evidence=evidence, tally=tally, memory=_read_memory(data["memory"], where))
+    return replace(
+        start, evidence=evidence, tally=tally, memory=_read_memory(data["memory"], where)
+    )
 
 
-def _read_contest_judgement(data: dict[str, Any], start: ContestJudgement, where: str) -> ContestJudgement:
+def _read_contest_judgement(
+    data: dict[str, Any], start: ContestJudgement, where: str
+) -> ContestJudgement:
     evidence = DifferenceEvidence(
         starts=_read_starts(data["starts"], start.evidence.starts, where),
         scatter=_read_scatter(data["scatter"], start.evidence.scatter, where),

@@ -270,11 +270,19 @@ class Contest(Track[Difference, ContestJudgement]):
         """Return the last step; None where nothing was said since the last acknowledgement."""
         if not self.days or self.days[-1].label in self.acknowledged:
             return None
-        new = [day for day in self.days if all(is_before(label, day.label) for label in self.acknowledged)]
+        new = [
+            day
+            for day in self.days
+            if all(is_before(label, day.label) for label in self.acknowledged)
+        ]
         return self._step(new, self.now, champion, challenger)
 
     def _step(
-        self, days: Sequence[Difference], judgement: ContestJudgement, champion: str, challenger: str
+        self,
+        days: Sequence[Difference],
+        judgement: ContestJudgement,
+        champion: str,
+        challenger: str,
     ) -> ContestStep:
         alarm = judgement.memory.alarm
         since = None if alarm is None else alarm.since

@@ -67,7 +67,9 @@ class Step:
 
     def as_new(self) -> Step:
         """Return the same day as it counts after an acknowledgement: nothing is known yet."""
-        return replace(self, evidence=0.0, status="learning", since=None, since_days=0, since_coverage=nan)
+        return replace(
+            self, evidence=0.0, status="learning", since=None, since_days=0, since_coverage=nan
+        )
 
     def __str__(self) -> str:
         """One line, such as for a chat.

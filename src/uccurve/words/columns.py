@@ -115,7 +115,9 @@ HALF_WIDTH = "Mean half-width (bandwidth) with the model's own {move}, {unit}."
 SCORE = "Interval score with the model's own {move}, {unit}. Lower is better."
 CRPS = "CRPS with each level at its best scale, {unit}. Lower is better."
 SKILL = "How much lower the score as shipped is than that of a constant band around the same predictions, as shipped."
-CRPS_SKILL = "How much lower the potential CRPS is than that of a constant band around the same predictions."
+CRPS_SKILL = (
+    "How much lower the potential CRPS is than that of a constant band around the same predictions."
+)
 DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is better."
 SHORT = "Probability of a coverage this low by chance, adjusted for all segments of the model."
 AT_MOST = "Upper bound of the coverage as shipped that holds for all segments of the model at once."
@@ -135,11 +137,37 @@ NAME = Column("name", "model", words, "Name of the model.", lambda row: row.name
 _VERDICT = (
     Column("score", "score as shipped", number, SCORE, lambda row: row.score),
     Column("crps", "potential CRPS", number, CRPS, lambda row: row.crps),
-    Column("pvalue", "adjusted p", pvalue, "Paired t test against the best model (Holm).", lambda row: row.pvalue),
+    Column(
+        "pvalue",
+        "adjusted p",
+        pvalue,
+        "Paired t test against the best model (Holm).",
+        lambda row: row.pvalue,
+    ),
     Column("half_width", "half-width as shipped", number, HALF_WIDTH, lambda row: row.half_width),
-    Column("scale", "own factor", factor, f"With its bands multiplied by this, {NEW_ROW} {CHOSEN}", _scale, brief=True),
-    Column("shift", "own shift", amount, f"With this added to its bands, {NEW_ROW} {CHOSEN}", _shift, brief=True),
-    Column("coverage", "coverage as delivered", share, "Share of the rows inside.", lambda row: row.coverage),
+    Column(
+        "scale",
+        "own factor",
+        factor,
+        f"With its bands multiplied by this, {NEW_ROW} {CHOSEN}",
+        _scale,
+        brief=True,
+    ),
+    Column(
+        "shift",
+        "own shift",
+        amount,
+        f"With this added to its bands, {NEW_ROW} {CHOSEN}",
+        _shift,
+        brief=True,
+    ),
+    Column(
+        "coverage",
+        "coverage as delivered",
+        share,
+        "Share of the rows inside.",
+        lambda row: row.coverage,
+    ),
     Column("promise", "promise", words, KEPT, lambda row: row.promise),
     Column("skill", "skill", percent, SKILL, lambda row: row.skill, brief=True),
 )
@@ -175,15 +203,27 @@ _SCORES = (
         "What the bands save over that; negative where a constant band is better.",
         lambda row: row.decomposition.bands,
     ),
-    _part("shipped", "as shipped", "Score as shipped. Lower is better.", lambda row: row.decomposition.shipped),
+    _part(
+        "shipped",
+        "as shipped",
+        "Score as shipped. Lower is better.",
+        lambda row: row.decomposition.shipped,
+    ),
     _part(
         "rescaling",
         "rescaling saves",
         "What the factor (or shift) saves over the intervals as delivered.",
         lambda row: row.decomposition.rescaling,
     ),
-    _part("delivered", "as delivered", "Score as delivered.", lambda row: row.decomposition.delivered),
-    _part("best", "smallest", "The smallest score over all scales (or shifts).", lambda row: row.decomposition.best),
+    _part(
+        "delivered", "as delivered", "Score as delivered.", lambda row: row.decomposition.delivered
+    ),
+    _part(
+        "best",
+        "smallest",
+        "The smallest score over all scales (or shifts).",
+        lambda row: row.decomposition.best,
+    ),
     _part(
         "slack",
         "slack",
@@ -193,7 +233,9 @@ _SCORES = (
 )
 
 
-def _delivered(name: str, heading: str, form: Format, meaning: str, read: Callable[[ModelRow], Any]) -> Column:
+def _delivered(
+    name: str, heading: str, form: Format, meaning: str, read: Callable[[ModelRow], Any]
+) -> Column:
     """Return a column of the table of what was delivered."""
     return Column(name, heading, form, meaning, read, "delivered")
 
@@ -208,13 +250,23 @@ _DELIVERED = (
     _delivered("n", "rows", count, ROWS, lambda row: row.n),
     _delivered("level", "level", coverage, LEVEL, lambda row: row.level),
     _delivered("miss_rate", "miss rate", share, MISS_RATE, lambda row: row.delivered.miss_rate),
-    _delivered("missed_above", "above", share, "Share above the upper bound.", lambda row: row.missed_above),
-    _delivered("missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below),
-    _delivered("bandwidth", "bandwidth", number, "Mean half-width.", lambda row: row.delivered.bandwidth),
+    _delivered(
+        "missed_above", "above", share, "Share above the upper bound.", lambda row: row.missed_above
+    ),
+    _delivered(
+        "missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below
+    ),
+    _delivered(
+        "bandwidth", "bandwidth", number, "Mean half-width.", lambda row: row.delivered.bandwidth
+    ),
     _delivered("excess", "excess", number, EXCESS, lambda row: row.delivered.excess),
     _delivered("deficit", "deficit", number, DEFICIT, lambda row: row.delivered.deficit),
     _delivered(
-        "overshoot", "overshoot", number, "The excess on the side of the error.", lambda row: row.delivered.overshoot
+        "overshoot",
+        "overshoot",
+        number,
+        "The excess on the side of the error.",
+        lambda row: row.delivered.overshoot,
     ),
 )
 
@@ -239,43 +291,94 @@ PARTIAL_GAIN = "Gain on {axes} within this range of the miss rate."
 CONCENTRATION = "Fewest rows with half the area on {axes}."
 _CURVES = (
     Column("crps", "potential CRPS", number, CRPS, lambda row: row.crps, "areas", brief=True),
-    Column("crps_skill", "skill of the CRPS", percent, CRPS_SKILL, lambda row: row.crps_skill, "areas"),
+    Column(
+        "crps_skill", "skill of the CRPS", percent, CRPS_SKILL, lambda row: row.crps_skill, "areas"
+    ),
     *(_area(x, y) for x, y in SUMMARY),
     *(_gain(x, y) for x, y in SUMMARY),
-    Column("partial_gain", "partial ({range})", percent, PARTIAL_GAIN, lambda row: row.partial_gain, "gains"),
-    Column("concentration", "rows with half the area", count, CONCENTRATION, lambda row: row.concentration, "gains"),
+    Column(
+        "partial_gain",
+        "partial ({range})",
+        percent,
+        PARTIAL_GAIN,
+        lambda row: row.partial_gain,
+        "gains",
+    ),
+    Column(
+        "concentration",
+        "rows with half the area",
+        count,
+        CONCENTRATION,
+        lambda row: row.concentration,
+        "gains",
+    ),
 )
 
 
 def _cost(name: str, heading: str, meaning: str, read: Callable[[Any], float]) -> Column:
     """Return a column of the table of costs, which is empty where no cost was asked for."""
     return Column(
-        name, heading, number, meaning, lambda row: None if row.cost is None else read(row.cost), group="cost"
+        name,
+        heading,
+        number,
+        meaning,
+        lambda row: None if row.cost is None else read(row.cost),
+        group="cost",
     )
 
 
 _COSTS = (
     _cost("cost", "as delivered", "Cost as delivered.", lambda cost: cost.delivered),
-    _cost("cheapest", "minimum", "Minimum cost over all scales (or shifts).", lambda cost: cost.cheapest),
-    _cost("cheapest_at", "at scale", "The scale (or shift) at that minimum.", lambda cost: cost.cheapest_at),
+    _cost(
+        "cheapest",
+        "minimum",
+        "Minimum cost over all scales (or shifts).",
+        lambda cost: cost.cheapest,
+    ),
+    _cost(
+        "cheapest_at",
+        "at scale",
+        "The scale (or shift) at that minimum.",
+        lambda cost: cost.cheapest_at,
+    ),
 )
 
 
 def _wis(name: str, heading: str, meaning: str, read: Callable[[Any], Any]) -> Column:
     """Return a column of the table of weighted interval scores, which is empty where a model has one level."""
     return Column(
-        name, heading, number, meaning, lambda row: None if row.wis is None else read(row.wis), group="levels"
+        name,
+        heading,
+        number,
+        meaning,
+        lambda row: None if row.wis is None else read(row.wis),
+        group="levels",
     )
 
 
 UNDER = "Underprediction: from observations above the intervals."
 OVER = "Overprediction: from observations below the intervals."
 _WIS = (
-    _wis("wis", "WIS", "Weighted interval score of the delivered levels. Lower is better.", lambda wis: wis.score),
-    _wis("dispersion", "dispersion", "The part of it that comes from the width.", lambda wis: wis.dispersion),
+    _wis(
+        "wis",
+        "WIS",
+        "Weighted interval score of the delivered levels. Lower is better.",
+        lambda wis: wis.score,
+    ),
+    _wis(
+        "dispersion",
+        "dispersion",
+        "The part of it that comes from the width.",
+        lambda wis: wis.dispersion,
+    ),
     _wis("underprediction", "under", UNDER, lambda wis: wis.underprediction),
     _wis("overprediction", "over", OVER, lambda wis: wis.overprediction),
-    _wis("potential", "recalibrated", "WIS with each level at its best factor.", lambda wis: wis.potential),
+    _wis(
+        "potential",
+        "recalibrated",
+        "WIS with each level at its best factor.",
+        lambda wis: wis.potential,
+    ),
 )
 
 # Columns of `ModelRow`.
@@ -292,10 +395,18 @@ PAIRS: tuple[Column, ...] = (
     Column("difference", "difference in {ranks}", number, DIFFERENCE, lambda pair: pair.difference),
     Column("pvalue", "p", pvalue, "Paired t test.", lambda pair: pair.pvalue),
     Column(
-        "pvalue_holm", "adjusted p", pvalue, "Adjusted for all pairs by Holm's method.", lambda pair: pair.pvalue_holm
+        "pvalue_holm",
+        "adjusted p",
+        pvalue,
+        "Adjusted for all pairs by Holm's method.",
+        lambda pair: pair.pvalue_holm,
     ),
     Column(
-        "better", "better", words, "The better model, where the difference is significant.", lambda pair: pair.better
+        "better",
+        "better",
+        words,
+        "The better model, where the difference is significant.",
+        lambda pair: pair.better,
     ),
 )
 
@@ -303,12 +414,36 @@ PAIRS: tuple[Column, ...] = (
 LEVELS: tuple[Column, ...] = (
     Column("model", "model", words, "Name of the model.", lambda row: row.model),
     Column("level", "level", coverage, "Nominal coverage.", lambda row: row.level),
-    Column("coverage", "coverage as delivered", share, "Share of the rows inside.", lambda row: row.coverage),
-    Column("promise", "promise", words, "Whether the coverage is the level.", lambda row: row.promise),
-    Column("missed_above", "above", share, "Share above the upper bound.", lambda row: row.missed_above),
-    Column("missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below),
-    Column("scale", "factor", factor, "With the bands multiplied by this, the level is kept.", lambda row: row.scale),
-    Column("half_width", "half-width", number, "Mean half-width as delivered, {unit}.", lambda row: row.half_width),
+    Column(
+        "coverage",
+        "coverage as delivered",
+        share,
+        "Share of the rows inside.",
+        lambda row: row.coverage,
+    ),
+    Column(
+        "promise", "promise", words, "Whether the coverage is the level.", lambda row: row.promise
+    ),
+    Column(
+        "missed_above", "above", share, "Share above the upper bound.", lambda row: row.missed_above
+    ),
+    Column(
+        "missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below
+    ),
+    Column(
+        "scale",
+        "factor",
+        factor,
+        "With the bands multiplied by this, the level is kept.",
+        lambda row: row.scale,
+    ),
+    Column(
+        "half_width",
+        "half-width",
+        number,
+        "Mean half-width as delivered, {unit}.",
+        lambda row: row.half_width,
+    ),
 )
 
 
@@ -330,7 +465,13 @@ SEGMENTS: tuple[Column, ...] = (
     Column("title", "segment", words, "Feature and label.", lambda segment: segment.title),
     Column("model", "model", words, "Name of the model.", lambda segment: segment.model),
     Column("n", "rows", count, "Number of rows of the segment.", lambda segment: segment.n),
-    Column("coverage", "coverage as delivered", share, "Share of its rows inside.", lambda segment: segment.coverage),
+    Column(
+        "coverage",
+        "coverage as delivered",
+        share,
+        "Share of its rows inside.",
+        lambda segment: segment.coverage,
+    ),
     Column(
         "shipped_coverage",
         "as shipped",
@@ -344,7 +485,9 @@ SEGMENTS: tuple[Column, ...] = (
     Column("shift", "own shift", amount, OWN, _shift, brief=True),
     Column("skill", "skill", percent, SKILL, lambda segment: segment.skill),
     Column("pvalue", "adjusted p", pvalue, SHORT, _tested_pvalue),
-    Column("state", "as shipped it", words, "What the test of the coverage as shipped says.", _state),
+    Column(
+        "state", "as shipped it", words, "What the test of the coverage as shipped says.", _state
+    ),
 )
 
 
@@ -402,7 +545,9 @@ def written(row: ModelRow, name: str) -> Cell:
     raise KeyError(name)
 
 
-def chosen(columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings) -> list[Column]:
+def chosen(
+    columns: Iterable[Column], rows: Sequence[Any], settings: AssessmentSettings
+) -> list[Column]:
     """Columns that have something to show of any of the rows, their texts filled in."""
     return [in_words(column, settings) for column in columns if _shows_anything(column, rows)]
 

@@ -36,7 +36,13 @@ Writer = Callable[[float], str]
 def number(value: float, low: float = nan, high: float = nan) -> Cell:
     """Three significant digits, or more where the interval is narrower than that; at most six.
 
-    >>> print(number(686.2, 659.8, 712.4), number(0.98765, 0.98701, 0.98829), number(12345.6), number(1.2e-7), sep="; ")
+    >>> print(
+    ...     number(686.2, 659.8, 712.4),
+    ...     number(0.98765, 0.98701, 0.98829),
+    ...     number(12345.6),
+    ...     number(1.2e-7),
+    ...     sep="; ",
+    ... )
     686 [660, 712]; 0.9877 [0.9870, 0.9883]; 12,346; 1.2e-07
     """
     return _cell(_writer(value, low, high), value, low, high)
@@ -323,7 +329,9 @@ def _number(value: float, low: float, high: float, decimals: int) -> Cell:
 
 
 def _shared_share_decimals(values: Sequence[Estimate]) -> int | None:
-    decimals = [_share_decimals(value.value, value.low, value.high) for value in values if value.is_finite]
+    decimals = [
+        _share_decimals(value.value, value.low, value.high) for value in values if value.is_finite
+    ]
     return max(decimals, default=None)
 
 

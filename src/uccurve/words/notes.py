@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uccurve.words.formats import alike, axes_in_words, counted, coverage, joined, p, percent, share, short
+from uccurve.words.formats import (
+    alike,
+    axes_in_words,
+    counted,
+    coverage,
+    joined,
+    p,
+    percent,
+    share,
+    short,
+)
 
 NAMED = 3  # blocks, rows or segments that are named before the rest are counted
 
@@ -115,9 +125,7 @@ def too_few_rows(rows: int, target: float) -> str:
     '5 rows are too few to promise 90% coverage for new rows; no factor is sure to reach it'
     """
     number_of_rows = counted(rows, "row is", "rows are")
-    return (
-        f"{number_of_rows} too few to promise {coverage(target)} coverage for new rows; no factor is sure to reach it"
-    )
+    return f"{number_of_rows} too few to promise {coverage(target)} coverage for new rows; no factor is sure to reach it"
 
 
 # One model
@@ -142,7 +150,9 @@ def raised_bands(name: str, raised: int, rows: int) -> str:
     bands = f"{short(name)}: {counted(raised, 'band was', 'bands were')} raised by min_band"
     if raised <= 0.05 * rows:
         return bands
-    return f"{bands}, more than 5% of the rows: its half-width, score and factor depend on that choice"
+    return (
+        f"{bands}, more than 5% of the rows: its half-width, score and factor depend on that choice"
+    )
 
 
 def uncoverable_rows(name: str, rows: int, *, out_of_reach: bool, target: float) -> str:
@@ -158,7 +168,9 @@ def uncoverable_rows(name: str, rows: int, *, out_of_reach: bool, target: float)
 def carried_by_few_rows(name: str, rows: int, total: int, axes: Sequence[str]) -> str:
     """That few rows make up half of an area."""
     carry = "carries" if rows == 1 else "carry"
-    return f"{rows:,} of {total:,} rows {carry} half the area of {short(name)} ({axes_in_words(axes)})"
+    return (
+        f"{rows:,} of {total:,} rows {carry} half the area of {short(name)} ({axes_in_words(axes)})"
+    )
 
 
 def carried_by_few_blocks(name: str, blocks: Sequence[str], total: int) -> str:
@@ -175,7 +187,9 @@ def carried_by_few_blocks(name: str, blocks: Sequence[str], total: int) -> str:
     )
 
 
-def observations_on_bounds(name: str, *, share_on_bounds: float, closed: float, open_coverage: float) -> str:
+def observations_on_bounds(
+    name: str, *, share_on_bounds: float, closed: float, open_coverage: float
+) -> str:
     """That no factor hits the target exactly, where many observations lie exactly on a bound.
 
     >>> observations_on_bounds("net", share_on_bounds=0.12, closed=0.93, open_coverage=0.81)
@@ -218,7 +232,9 @@ def asymmetric_bands() -> str:
     )
 
 
-def levels_or_multiples(name: str, *, level: float, levels_crps: float, multiples_crps: float, pvalue: float) -> str:
+def levels_or_multiples(
+    name: str, *, level: float, levels_crps: float, multiples_crps: float, pvalue: float
+) -> str:
     """Whether a model's own levels or multiples of one interval fit the errors better, where that is significant."""
     levels = "its own levels"
     multiples = f"multiples of its {coverage(level)} interval"

@@ -15,9 +15,27 @@ if TYPE_CHECKING:
     from uccurve.results import Assessment, ModelRow
 
 # Fields of a model's row that a data frame leaves out unless all were asked for; tables of their own are never in it.
-DETAILS = ("missed_above", "missed_below", "decomposition", "delivered", "areas", "gains", "concentration")
+DETAILS = (
+    "missed_above",
+    "missed_below",
+    "decomposition",
+    "delivered",
+    "areas",
+    "gains",
+    "concentration",
+)
 OWN_TABLES = ("levels", "pit")
-METRIC_FIELDS = ("score", "skill", "crps", "crps_skill", "coverage", "scale", "shift", "half_width", "wis")
+METRIC_FIELDS = (
+    "score",
+    "skill",
+    "crps",
+    "crps_skill",
+    "coverage",
+    "scale",
+    "shift",
+    "half_width",
+    "wis",
+)
 
 
 def assessment(found: Assessment, *, schema: int) -> dict[str, Any]:

@@ -124,7 +124,11 @@ def _pair_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
 def pairs_of_best(assessment: Assessment) -> list[Comparison]:
     """Pairs of the model to ship, which comes first in each, with the others, the next best first."""
     best = assessment.verdict.model
-    pairs = [_with_first(pair, best) for pair in assessment.comparisons if best in (pair.first, pair.second)]
+    pairs = [
+        _with_first(pair, best)
+        for pair in assessment.comparisons
+        if best in (pair.first, pair.second)
+    ]
     rank = {row.name: row.rank for row in assessment.rows}
     return sorted(pairs, key=lambda pair: rank[pair.second])
 
@@ -134,7 +138,9 @@ def _with_first(pair: Comparison, name: str) -> Comparison:
     if pair.first == name:
         return pair
     difference = pair.difference
-    turned = replace(difference, value=-difference.value, low=-difference.high, high=-difference.low)
+    turned = replace(
+        difference, value=-difference.value, low=-difference.high, high=-difference.low
+    )
     return replace(pair, first=pair.second, second=pair.first, difference=turned)
 
 
@@ -206,7 +212,10 @@ def listed_segments(assessment: Assessment) -> list[Segment]:
     """Segments that the factor for all rows leaves short, those of the model to ship first, then by p-value."""
     shipped = assessment.verdict.model
     failing = [segment for segment in assessment.segments if segment.short]
-    return sorted(failing, key=lambda segment: (segment.model != shipped, segment.shipped_pvalue, segment.pvalue))
+    return sorted(
+        failing,
+        key=lambda segment: (segment.model != shipped, segment.shipped_pvalue, segment.pvalue),
+    )
 
 
 def sentences(assessment: Assessment) -> Iterator[str]:
@@ -227,7 +236,9 @@ def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:
     A segment is fixed where its coverage as shipped reaches the target up to the tolerance.
     """
     settings = assessment.settings
-    failing = [segment for segment in assessment.segments if segment.model == row.name and segment.fails]
+    failing = [
+        segment for segment in assessment.segments if segment.model == row.name and segment.fails
+    ]
     passing = [segment for segment in failing if not segment.short]
     if not passing or settings.coverage is None:
         return
@@ -241,9 +252,14 @@ def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:
         claims.append(f"fix {_which(len(reaching), len(failing))} of {short(row.name)}")
     if doubtful:
         covers = joined(
-            [f"{short(segment.title)} ({100 * segment.shipped_coverage.value:.1f}%)" for segment in doubtful]
+            [
+                f"{short(segment.title)} ({100 * segment.shipped_coverage.value:.1f}%)"
+                for segment in doubtful
+            ]
         )
-        claims.append(f"leave {covers} below {coverage(settings.coverage)}, though no longer shown to fail")
+        claims.append(
+            f"leave {covers} below {coverage(settings.coverage)}, though no longer shown to fail"
+        )
     yield f"{bands} {joined(claims)}."
 
 
@@ -286,7 +302,10 @@ def _aligned_column(column: Column, rows: Sequence[Any]) -> list[str]:
 
 
 def _marked_up(table: Table) -> str:
-    heads = [f'<th title="{escape(column.help)}">{escape(column.heading)}</th>' for column in table.columns]
+    heads = [
+        f'<th title="{escape(column.help)}">{escape(column.heading)}</th>'
+        for column in table.columns
+    ]
     columns = [_marked_up_column(column, table.rows) for column in table.columns]
     body = [f"<tr>{''.join(cells)}</tr>" for cells in zip(*columns, strict=True)]
     caption = f"<caption>{escape(table.title)}</caption>"

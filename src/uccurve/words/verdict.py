@@ -102,7 +102,9 @@ def worded(
     pockets: Any = None,
 ) -> Verdict:
     """Return the decision with its headline, text and reasons."""
-    case = Case(decision, tuple(rows), settings, comparisons, segments, missing, not_tested, pockets)
+    case = Case(
+        decision, tuple(rows), settings, comparisons, segments, missing, not_tested, pockets
+    )
     headline = _headline(case)
     sentences = list(_sentences(case))[:SENTENCES]
     lines = [" ".join([headline, *sentences]), *_never_left_out(case)]
@@ -202,7 +204,9 @@ def _what_ships(case: Case) -> Iterator[str]:
     if not decision.reachable:
         yield _why_out_of_reach(case)
         return
-    half_width = number(decision.half_width.value, decision.half_width.low, decision.half_width.high)
+    half_width = number(
+        decision.half_width.value, decision.half_width.low, decision.half_width.high
+    )
     shipped = case.shipment(case.model).shipped
     if case.settings.coverage is None:
         yield f"No coverage was asked for; {case.target}, for example, needs {shipped}: half-width {half_width}."
@@ -237,7 +241,9 @@ def _why_out_of_reach(case: Case) -> str:
     """Why nothing brings the best model to the target, and what to do about it."""
     row = case.model
     asked = as_written(case.decision.coverage)
-    needed = ceil(asked / (1 - asked))  # the conformal rank of fewer rows lies beyond the last of them
+    needed = ceil(
+        asked / (1 - asked)
+    )  # the conformal rank of fewer rows lies beyond the last of them
     mover = movers([row.move])
     if row.n < needed:
         return f"With {counted(row.n, 'row')} no {mover} is sure to reach it; at least {needed:,} are needed."
@@ -262,7 +268,9 @@ def _runner_up(case: Case) -> str:
     second = reachable[0]
     shipment = case.shipment(second)
     half_width = number(second.half_width.value)
-    return f"Runner-up: {shipment.named}, half-width {half_width} (adjusted {p(case.pvalue(second))})."
+    return (
+        f"Runner-up: {shipment.named}, half-width {half_width} (adjusted {p(case.pvalue(second))})."
+    )
 
 
 def _lost(case: Case) -> str:
@@ -326,7 +334,11 @@ def _rest_in_words(rest: Sequence[ModelRow]) -> str:
 
 def _worst_segment(case: Case) -> Iterator[str]:
     """The segment with the lowest coverage of those that the model to ship leaves short."""
-    short_ones = [segment for segment in case.segments if segment.short and segment.model == case.decision.model]
+    short_ones = [
+        segment
+        for segment in case.segments
+        if segment.short and segment.model == case.decision.model
+    ]
     if not short_ones:
         return
     worst = min(short_ones, key=lambda segment: segment.shipped_coverage.value)
@@ -352,7 +364,9 @@ def _narrowest(case: Case) -> Iterator[str]:
         return
     narrowest = min(rows, key=lambda row: row.half_width.value)
     theirs = number(narrowest.half_width.value)
-    if narrowest.half_width.value < case.decision.half_width.value and theirs != number(case.decision.half_width.value):
+    if narrowest.half_width.value < case.decision.half_width.value and theirs != number(
+        case.decision.half_width.value
+    ):
         superlative = "narrower" if len(rows) == 1 else "narrowest"
         yield f"{short(narrowest.name)} is {superlative} at {case.target} (half-width {theirs})"
 
@@ -372,7 +386,9 @@ def _broken_levels(case: Case) -> Iterator[str]:
     """Which of the other levels of the model to ship miss their coverage."""
     claims = []
     for promise in BROKEN:
-        levels = [coverage(level.level).text for level in case.model.levels if level.promise == promise]
+        levels = [
+            coverage(level.level).text for level in case.model.levels if level.promise == promise
+        ]
         if levels:
             claims.append(f"{promise} at {joined(levels)}")
     if claims:
@@ -394,7 +410,9 @@ def _never_left_out(case: Case) -> Iterator[str]:
 def dropped_rows(missing: Missing) -> str:
     """Return how many rows were dropped, who lacks them, and which segments are gone.
 
-    >>> dropped_rows(Missing(dropped=20, kept=80, lacking={"net": 20, "tree": 0}, vanished=("cases",)))
+    >>> dropped_rows(
+    ...     Missing(dropped=20, kept=80, lacking={"net": 20, "tree": 0}, vanished=("cases",))
+    ... )
     'Dropped: 20 of 100 rows (net lacks 20). No rows are left of cases.'
     """
     total = missing.dropped + missing.kept
@@ -402,7 +420,11 @@ def dropped_rows(missing: Missing) -> str:
     if len(lacking) > NAMED:
         lacking = [*lacking[:NAMED], f"{counted(len(lacking) - NAMED, 'other')} more"]
     whose = f" ({', '.join(lacking)})" if lacking else ""
-    gone = f" No rows are left of {joined([short(name) for name in missing.vanished])}." if missing.vanished else ""
+    gone = (
+        f" No rows are left of {joined([short(name) for name in missing.vanished])}."
+        if missing.vanished
+        else ""
+    )
     return f"Dropped: {missing.dropped:,} of {counted(total, 'row')}{whose}.{gone}"
 
 
@@ -425,7 +447,9 @@ def _contributions(case: Case) -> Iterator[str]:
     parts = case.model.decomposition
     if not all(isfinite(value) for value in astuple(parts)):
         return
-    climatology, prediction, bands = alike(parts.climatology, abs(parts.prediction), abs(parts.bands))
+    climatology, prediction, bands = alike(
+        parts.climatology, abs(parts.prediction), abs(parts.bands)
+    )
     yield (
         f"One interval for all rows would score {climatology}: the predictions of {case.name} "
         f"{_saves(parts.prediction, prediction)}, its bands {_saves(parts.bands, bands)}."
@@ -448,7 +472,10 @@ def _against(case: Case, second: ModelRow) -> Iterator[str]:
         return
     bands = gap - prediction
     texts = alike(abs(gap), abs(prediction), abs(bands))
-    saved = [*_saves_more("predictions", prediction, texts[1]), *_saves_more("bands", bands, texts[2])]
+    saved = [
+        *_saves_more("predictions", prediction, texts[1]),
+        *_saves_more("bands", bands, texts[2]),
+    ]
     lower = "lower" if gap > 0 else "higher"
     yield (
         f"As shipped, the score of {case.name} is {texts[0]} {lower} than that of {short(second.name)}: "
