@@ -28,10 +28,10 @@ FRAME_DOOR = "from_frame"
 BRIDGES = {
     "_progress": "rich",
     "pockets.features": "narwhals",
-    "pockets.whole": "sklearn",
+    "pockets.trees": "sklearn",
     "words.tables": "narwhals",
 }
-"""Modules of the core that bring one library when they are asked to: for progress, frames, boosted trees, `to_frame`."""
+"""Modules of the core that bring one library for progress, frames, boosted trees, `to_frame`."""
 
 EAGER = (
     "calibrate.estimators",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate as Estimate, Move as Move
     from .gate import Gate as Gate, gate as gate
     from .results import Assessment as Assessment, ModelRow as ModelRow, Verdict as Verdict
-    from .pockets.find import find_pockets as find_pockets
+    from .pockets import find_pockets as find_pockets
     from .pockets.results import Pocket as Pocket, Pockets as Pockets
     from .plots.display import UCCDisplay as UCCDisplay
     from .sketch.assess import assess_frame as assess_frame, assess_sketches as assess_sketches
@@ -56,7 +56,7 @@ _LATER = {
     "estimate": ("Estimate", "Move"),
     "gate": ("Gate", "gate"),
     "results": ("Assessment", "ModelRow", "Verdict"),
-    "pockets.find": ("find_pockets",),
+    "pockets": ("find_pockets",),
     "pockets.results": ("Pocket", "Pockets"),
     "plots": ("plots",),
     "plots.display": ("UCCDisplay",),

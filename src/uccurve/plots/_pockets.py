@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
     from matplotlib.figure import Figure
 
+    from uccurve.pockets.features import Condition
     from uccurve.pockets.results import FeatureMap, MapAxis, Pocket, Pockets
-    from uccurve.pockets.rules import Condition
 
 SPREAD = 0.15  # distance from the promised coverage at which a colour is full
 FEWEST = 5  # rows of a cell that is coloured

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from uccurve._arrays import Indices
+from uccurve._vocabulary import Array
 from uccurve.estimate import UNKNOWN, Estimate, Move
-from uccurve.pockets import sentences
-from uccurve.pockets.features import FeatureKind
-from uccurve.pockets.power import PocketPower
-from uccurve.pockets.regions import PocketKind
-from uccurve.pockets.rules import Region
+from uccurve.pockets.features import Feature, FeatureKind, Region
+from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
 from uccurve.words import records
+from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from uccurve.pockets.regions import PocketPower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +144,12 @@ class ModelPockets:
     @property
     def headline(self) -> str:
         """One sentence for a verdict; empty where nothing was tested."""
-        return sentences.headline(self)
+        return headline(self)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was found, or could have been."""
-        return tuple(sentences.of_model(self))
+        return tuple(of_model(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -189,7 +193,7 @@ class Pockets:
     @property
     def text(self) -> str:
         """All sentences, one per line."""
-        return "\n".join(sentences.of_all(self))
+        return "\n".join(of_all(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists."""
@@ -203,3 +207,201 @@ class Pockets:
 
     def __repr__(self) -> str:
         return self.text
+
+
+CELLS = 12  # along each axis
+OTHERS = "others"
+
+
+def feature_map(
+    model: ShippedRows, features: Sequence[Feature], strength: Array
+) -> FeatureMap | None:
+    """Return the map of the two strongest features; None where fewer than two tell anything."""
+    strongest = np.argsort(-strength, kind="stable")[:2]
+    if len(strongest) < 2 or strength[strongest[0]] <= 0:
+        return None
+    x, across = _axis(features[strongest[0]])
+    y, along = _axis(features[strongest[1]])
+    shape = (_size(y), _size(x))
+    cell = along * shape[1] + across
+    rows = np.bincount(cell, minlength=shape[0] * shape[1])
+    weights = np.bincount(cell, model.weights, len(rows))
+    covered = np.bincount(cell, model.weights * model.covered, len(rows))
+    shares = np.divide(covered, weights, out=np.full(len(rows), np.nan), where=weights > 0)
+    return FeatureMap(
+        x=x,
+        y=y,
+        coverage=tuple(map(tuple, shares.reshape(shape).tolist())),
+        rows=tuple(map(tuple, rows.reshape(shape).tolist())),
+    )
+
+
+def _size(axis: MapAxis) -> int:
+    """Number of places along an axis; missing values have the last one."""
+    return len(axis.labels) if axis.labels else len(axis.edges)
+
+
+def _axis(feature: Feature) -> tuple[MapAxis, Indices]:
+    """Return an axis, and the place of each row along it."""
+    if feature.kind in ("category", "flag"):
+        return _label_axis(feature)
+    known = feature.known
+    known = known[np.isfinite(known)]
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, CELLS + 1)))
+    place = np.searchsorted(edges[1:-1], feature.values, side="left")
+    place[np.isnan(feature.values)] = len(edges) - 1
+    return MapAxis(feature.name, feature.kind, edges=tuple(edges.tolist())), place
+
+
+def _label_axis(feature: Feature) -> tuple[MapAxis, Indices]:
+    names = feature.labels if feature.kind == "category" else ("no", "yes")
+    code = np.where(np.isnan(feature.values), len(names), feature.values).astype(np.intp)
+    counts = np.bincount(code, minlength=len(names) + 1)[:-1]
+    shown = np.sort(np.argsort(-counts, kind="stable")[: CELLS - 1])
+    place = np.full(len(names) + 1, len(shown))
+    place[shown] = np.arange(len(shown))
+    labels = (*(names[number] for number in shown), OTHERS)
+    return MapAxis(feature.name, feature.kind, labels=labels), place[code]
+
+
+def of_all(found: Pockets) -> Iterator[str]:
+    """Yield all sentences, those of each model under its name where there are several."""
+    for model in found.models:
+        lines = of_model(model)
+        if len(found.models) == 1:
+            yield from lines
+        else:
+            yield from (f"{short(model.model)}: {line}" for line in lines)
+    yield from found.notes
+
+
+def of_model(model: ModelPockets) -> list[str]:
+    """Return what was found in one model: the whole first, then each region, then what remedies it."""
+    if isnan(model.pvalue):
+        return [f"Pockets were not tested: {model.reason}."]
+    if not model.predictable:
+        return [nothing(model)]
+    lines = [whole(model)]
+    lines += [narrow(pocket, model.shipped) for pocket in model.pockets]
+    lines += [wide(pocket, model.shipped) for pocket in model.wide]
+    return [*lines, *remedy(model)]
+
+
+def headline(model: ModelPockets) -> str:
+    """Return one sentence for a verdict."""
+    if isnan(model.pvalue):
+        return ""
+    if not model.pockets:
+        return of_model(model)[0]
+    first = model.pockets[0]
+    more = len(model.pockets) - 1
+    others = f" and {counted(more, 'more pocket')}" if more else ""
+    return (
+        f"Fails where {first.title}{others}: covers {percent(first.coverage.value)} of {promised(first)} as shipped, "
+        f"bands there need {change(first.move)}."
+    )
+
+
+def whole(model: ModelPockets) -> str:
+    """Return what the test of the whole says where it is significant."""
+    risks = f"between {percent(model.lowest_risk)} and {percent(model.highest_risk)} by region"
+    line = f"Misses can be predicted from the features ({adjusted(model.pvalue)}): {risks}."
+    if model.pockets or model.wide:
+        return line
+    return f"{line} No single region is shown to fail."
+
+
+def nothing(model: ModelPockets) -> str:
+    """Return what could have been found, where nothing was."""
+    line = f"Nothing in the features predicts a miss ({adjusted(model.pvalue)})"
+    return f"{line}; {detectable(model.power)}."
+
+
+def detectable(power: PocketPower | None) -> str:
+    """Return the pocket that would have been found."""
+    if power is None:
+        return "there are too few rows to find a pocket of a fifth of them or less"
+    return (
+        f"a pocket of {coverage(power.share)} of the rows that covers less than {coverage(power.coverage)} "
+        f"would have been found with {coverage(power.probability)} probability"
+    )
+
+
+def narrow(pocket: Pocket, shipped: Move) -> str:
+    """Return what is known of a region that is covered too rarely."""
+    return (
+        f"{pocket.title}: {counted(pocket.n, 'row')}, covers {interval(pocket.coverage)} of {promised(pocket)} "
+        f"as shipped, at most {share(pocket.bound)} ({adjusted(pocket.pvalue)}); bands there need "
+        f"{change(pocket.move)}{instead(shipped)}{_confirmed(pocket)}."
+    )
+
+
+def wide(pocket: Pocket, shipped: Move) -> str:
+    """Return what is known of a region that is covered too often."""
+    return (
+        f"{pocket.title}: {counted(pocket.n, 'row')}, covers {interval(pocket.coverage)}, more than the promised "
+        f"{promised(pocket)} ({adjusted(pocket.pvalue)}); {change(pocket.move)} would do{instead(shipped)}"
+        f"{_confirmed(pocket)}."
+    )
+
+
+def remedy(model: ModelPockets) -> Iterator[str]:
+    """Yield what calibration by pocket does, checked on the half that had no part in it."""
+    changed = [*model.pockets, *model.wide]
+    if not changed:
+        return
+    first = changed[0]
+    outside = ""
+    if isfinite(model.elsewhere.value):
+        before = percent(model.elsewhere.value)
+        outside = f", and elsewhere {percent(model.elsewhere_after.value)} (before: {before})"
+    yield (
+        f"With a factor for each pocket, learnt on one half and checked on the other, {first.title} is covered "
+        f"{percent(first.after.value)} (before: {percent(first.coverage.value)}){outside}."
+    )
+
+
+def change(move: Move) -> str:
+    """Return a factor, or what is added."""
+    value = move.estimate.value
+    if not isfinite(value):
+        return "more rows for a factor"
+    cell: Cell = amount(value) if move.kind == "shift" else factor(value)
+    return str(cell)
+
+
+def instead(shipped: Move) -> str:
+    """Return what ships elsewhere, but for bands that ship unchanged."""
+    unchanged = 1.0 if shipped.kind == "scale" else 0.0
+    return "" if shipped.estimate.value == unchanged else f" instead of {change(shipped)}"
+
+
+def interval(estimate: Estimate) -> str:
+    """Return a share with its interval."""
+    return str(share(estimate.value, estimate.low, estimate.high))
+
+
+def percent(value: float) -> str:
+    """Return a share in whole percent, with a digit more near both ends.
+
+    >>> percent(0.714), percent(0.016), percent(0.996)
+    ('71%', '1.6%', '99.6%')
+    """
+    if isnan(value):
+        return str(share(value))
+    near_the_end = min(value, 1 - value) < 0.1
+    return f"{100 * value:.1f}%" if near_the_end and value not in (0, 1) else f"{100 * value:.0f}%"
+
+
+def promised(pocket: Pocket) -> str:
+    """Return the coverage that was promised."""
+    return str(coverage(pocket.target))
+
+
+def adjusted(pvalue: float) -> str:
+    """Return an adjusted p-value."""
+    return f"adjusted {p(pvalue)}"
+
+
+def _confirmed(pocket: Pocket) -> str:
+    return "; both halves of the data show it" if pocket.halves > 1 else ""
