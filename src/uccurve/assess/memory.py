@@ -5,8 +5,6 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite, log, nan
 
-import numpy as np
-
 from uccurve._areas import rounding_of_area, row_shares
 from uccurve._arrays import Flags
 from uccurve._distributions import order_statistic_ranks
