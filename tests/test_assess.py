@@ -19,7 +19,7 @@ from uccurve import _order, assess
 from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
-from uccurve.evidence.tests import holm
+from uccurve.evidence.inference import holm
 from uccurve.results import ModelRow
 
 COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from uccurve.evidence.tests import (
+from uccurve.evidence.inference import (
     coverage_interval,
     coverage_tail,
     effective_rows,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
-from uccurve.assess.models import curve_of, refuse_other_rows
+from uccurve.evidence.models import curve_of, refuse_other_rows
 
 Y = np.array([1.0, -2.0, 3.0, 0.5])
 

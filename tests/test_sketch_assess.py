@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from uccurve._paths import ScalePath
-from uccurve.evidence.tests import coverage_tail, holm
+from uccurve.evidence.inference import coverage_tail, holm
 from uccurve.evidence.units import Blocks
 
 pl = pytest.importorskip("polars")

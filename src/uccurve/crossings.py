@@ -14,8 +14,8 @@ import numpy as np
 
 from uccurve import _refusals as checks
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Unit, Vary
-from uccurve.assess.models import curve_of, refuse_other_rows
 from uccurve.curve import UCC
+from uccurve.evidence.models import curve_of, refuse_other_rows
 from uccurve.intervals import Intervals
 from uccurve.words.formats import short
 

@@ -13,14 +13,20 @@ from uccurve._saved import NUMBER, PROPORTION, SIZE, Growing, check
 from uccurve._vocabulary import Array
 from uccurve.assess.assemble import asked_settings
 from uccurve.assess.memory import RowsSource, score_degrees
-from uccurve.assess.models import curves_by_name
-from uccurve.assess.promise import Promised
+from uccurve.assess.rows import Promised
 from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
 from uccurve.estimate import Estimate
 from uccurve.evidence.contributions import weights
-from uccurve.evidence.intervals import checked_level, coverage_estimate, reach_of
-from uccurve.evidence.tests import coverage_tail, holm, one_sided_t_test
+from uccurve.evidence.inference import (
+    checked_level,
+    coverage_estimate,
+    coverage_tail,
+    holm,
+    one_sided_t_test,
+    reach_of,
+)
+from uccurve.evidence.models import curves_by_name
 from uccurve.evidence.units import Blocks, Spread
 from uccurve.intervals import Intervals
 from uccurve.results import Promise
@@ -319,7 +325,7 @@ def gate(
     >>> print(gate(old, new, coverage=0.8))
     Gate failed: 2 of 2 checks, all tested.
     FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001
-    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [2.38, 6.22], adjusted p < 0.001
+    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [1.68, 6.92], adjusted p = 0.0052
     False-alarm rate of the whole gate: 5%.
     """
     level = checked_level(level, "level")

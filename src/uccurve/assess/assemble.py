@@ -14,10 +14,16 @@ from uccurve import _refusals as checks
 from uccurve._progress import Progress, watched
 from uccurve._vocabulary import HEADLINE, Axes, Range, Side, Unit
 from uccurve.assess import cautions
-from uccurve.assess.choice import Decision, decide, ranking_values
+from uccurve.assess.choice import (
+    Decision,
+    NestedChoice,
+    decide,
+    nested_choice,
+    ranking_values,
+    t_of,
+    verdict_of,
+)
 from uccurve.assess.compare import Contender, compared, with_ranks
-from uccurve.assess.decided import t_of, verdict_of
-from uccurve.assess.folds import NestedChoice, nested_choice
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.missing import (
     CHOICES,
@@ -26,19 +32,20 @@ from uccurve.assess.missing import (
     aligned,
     kept_rows,
     lack_different_rows,
+    pairwise_comparisons,
+    pairwise_missing,
+    pairwise_values,
     vanished_segments,
 )
-from uccurve.assess.models import given_models, refuse_different
-from uccurve.assess.pairwise import pairwise_comparisons, pairwise_missing, pairwise_values
 from uccurve.assess.resampled import resampled_row
 from uccurve.assess.rows import model_row
 from uccurve.assess.segments import SegmentRows, assessed_segments, segment_rows
 from uccurve.assess.source import CRPS, SCORE, WIS_SCORE
 from uccurve.crossings import Crossings, Line, crossings_of_lines
 from uccurve.curve import UCC
-from uccurve.evidence.intervals import checked_level
-from uccurve.evidence.labels import generator, positive
-from uccurve.evidence.units import Blocks, Repeated
+from uccurve.evidence.inference import checked_level
+from uccurve.evidence.models import given_models, refuse_different
+from uccurve.evidence.units import Blocks, Repeated, generator, positive
 from uccurve.intervals import Intervals
 from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, Verdict
 from uccurve.words import notes as sentences
@@ -319,8 +326,9 @@ def known_model(name: str, model: str | None, curves: Mapping[str, Any]) -> str 
     if model is None or model in curves:
         return model
     listed = ", ".join(curves)
+    hint = checks.nearest(model, list(curves))
     raise ValueError(
-        f"`{name}` must be one of the models ({listed}); got {checks.shown(model)}.{checks.nearest(model, list(curves))}"
+        f"`{name}` must be one of the models ({listed}); got {checks.shown(model)}.{hint}"
     )
 
 

@@ -1,12 +1,138 @@
-"""Choice: which model ships, whether it may ship unchanged, and what was spent by choosing it."""
+"""Choice: which model ships, at what factor, and what choosing it among others on the same rows costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isnan, nan
+from fractions import Fraction
+from math import inf, isfinite, isnan, nan
+from typing import NamedTuple
 
+import numpy as np
+
+from uccurve._arrays import Indices
+from uccurve._paths import Path
+from uccurve._scoring import conformal_t, quantiles
+from uccurve._vocabulary import Array
 from uccurve.assess.compare import adjusted_pvalue
-from uccurve.assess.promise import Promised
-from uccurve.results import AssessmentSettings, Comparison, ModelRow
+from uccurve.assess.rows import Promised, half_width
+from uccurve.assess.source import DELIVERED_SCORE, SCORE, Source, estimate
+from uccurve.estimate import Estimate
+from uccurve.evidence.units import Blocks
+from uccurve.results import AssessmentSettings, Choice, Comparison, ModelRow, Verdict
+
+FOLDS = 10
+SEED = 0  # folds are the same in every call
+
+
+class Winner(NamedTuple):
+    """The model that is best without one fold, and its factor (or shift) there."""
+
+    place: int
+    t: float
+
+
+@dataclass(frozen=True, slots=True)
+class NestedChoice:
+    """What the choice among models does to new rows.
+
+    `multiplier` multiplies the factor of the model that is chosen (is added to its shift), `score` is what rows score
+    that neither the choice nor the factor has seen.
+    """
+
+    multiplier: float
+    score: float
+    folds: int
+
+
+def fold_of_rows(blocks: Blocks) -> Indices:
+    """Fold of each row: whole blocks, dealt at random into folds of equal size."""
+    folds = min(FOLDS, blocks.count)
+    dealt = np.arange(blocks.count) % folds
+    np.random.default_rng(SEED).shuffle(dealt)
+    of_row: Indices = dealt[blocks.of_row]
+    return of_row
+
+
+def nested_choice(paths: Sequence[Path], blocks: Blocks, alpha: Fraction) -> NestedChoice | None:
+    """Choose again without each fold, and see how the winner does on the fold; None where that is impossible.
+
+    Notes
+    -----
+    On nine of ten folds the winner and its conformal factor k are found; the rows of the tenth have critical scales
+    k_i. The conformal quantile of all ``k_i / k`` multiplies the factor of the model that is chosen on all rows, which
+    then covers new rows as promised although it was chosen. On shifts differences take the place of ratios.
+    """
+    if len({path.vary for path in paths}) > 1 or blocks.count < 2:
+        return None
+    fold = fold_of_rows(blocks)
+    winners = [_winner(paths, fold != number, alpha) for number in range(int(fold.max()) + 1)]
+    additive = paths[0].vary == "shift"
+    if not all(isfinite(winner.t) and (additive or winner.t > 0) for winner in winners):
+        return None
+    relative = _relative(paths, fold, winners, additive=additive)
+    multiplier = _conformal(paths[0], relative, 1 - alpha)
+    if not isfinite(multiplier):
+        return None
+    score = _held_out_score(paths, fold, winners, multiplier, alpha)
+    return NestedChoice(multiplier, score, len(winners))
+
+
+def moved(t: float, multiplier: float, *, additive: bool) -> float:
+    """Return a factor times the multiplier; a shift plus it."""
+    return t + multiplier if additive else t * multiplier
+
+
+def _winner(paths: Sequence[Path], chosen: np.ndarray, alpha: Fraction) -> Winner:
+    """Best model on some of the rows, by its score at its own conformal factor there."""
+    rows = np.flatnonzero(chosen)
+    best = Winner(0, inf)
+    smallest = inf
+    for place, path in enumerate(paths):
+        part = path.subset(rows)
+        t = conformal_t(part, alpha)
+        if not isfinite(t):
+            continue
+        score = part.mean(part.score_rows(t, float(alpha)))
+        if score < smallest:
+            smallest = score
+            best = Winner(place, t)
+    return best
+
+
+def _relative(
+    paths: Sequence[Path], fold: Indices, winners: Sequence[Winner], *, additive: bool
+) -> Array:
+    """Critical t of each row under the winner of its fold, relative to that winner's t."""
+    out = np.empty(len(fold))
+    for number, winner in enumerate(winners):
+        rows = np.flatnonzero(fold == number)
+        critical = paths[winner.place].critical[rows]
+        out[rows] = critical - winner.t if additive else critical / winner.t
+    return out
+
+
+def _conformal(path: Path, values: Array, q: Fraction) -> float:
+    """Conformal quantile of one value per row; with unequal weights the smallest that reaches q."""
+    n = len(values)
+    share = Fraction(-((-(n + 1) * q) // 1), n) if path.equally_weighted else q
+    return quantiles(values, path.weight, share)[0]
+
+
+def _held_out_score(
+    paths: Sequence[Path],
+    fold: Indices,
+    winners: Sequence[Winner],
+    multiplier: float,
+    alpha: Fraction,
+) -> float:
+    """Mean score of all rows, each under the winner of its fold at its factor times the multiplier."""
+    out = np.empty(len(fold))
+    for number, winner in enumerate(winners):
+        rows = np.flatnonzero(fold == number)
+        path = paths[winner.place]
+        t = moved(winner.t, multiplier, additive=path.vary == "shift")
+        out[rows] = path.subset(rows).score_rows(t, float(alpha))
+    return paths[0].mean(out)
+
 
 # Adjusted p-value of the best model against every other below which nothing is spent by choosing it.
 CLEAR = 1e-4
@@ -107,3 +233,102 @@ def ranking_value(row: ModelRow, settings: AssessmentSettings) -> float:
 def ranking_values(rows: Sequence[ModelRow], settings: AssessmentSettings) -> Mapping[str, float]:
     """What ranks each model, by its name."""
     return {row.name: ranking_value(row, settings) for row in rows}
+
+
+def verdict_of(
+    decision: Decision,
+    source: Source,
+    settings: AssessmentSettings,
+    *,
+    models: int,
+    nested: NestedChoice | None,
+) -> Verdict:
+    """Return the verdict without its words.
+
+    Parameters
+    ----------
+    decision : Decision
+    source : Source
+        Of the model that ships.
+    settings : AssessmentSettings
+    models : int
+        How many there were to choose from.
+    nested : NestedChoice or None
+        What the choice does to new rows; None where nothing is spent, or it could not be found out.
+    """
+    row = decision.model
+    additive = row.move.kind == "shift"
+    choice = _choice(decision, nested, models, additive=additive)
+    t = _t_that_ships(row, choice, unchanged=decision.unchanged, additive=additive)
+    each = 1 - (1 - settings.confidence_level) / models
+    return Verdict(
+        headline="",
+        text="",
+        reasons=(),
+        model=row.name,
+        scale=nan if additive else t,
+        shift=t if additive else nan,
+        level=row.level,
+        coverage=settings.shown_coverage,
+        half_width=_half_width(source, t, each, unchanged=decision.unchanged),
+        score=_score(source, nested, each, unchanged=decision.unchanged),
+        tied=decision.tied,
+        runner_up=decision.runner_up,
+        pvalue=decision.pvalue,
+        decided=not decision.tied,
+        reachable=row.move.is_reachable,
+        unchanged=decision.unchanged,
+        choice=choice,
+    )
+
+
+def t_of(verdict: Verdict) -> float:
+    """Factor, or shift, that a verdict names."""
+    return verdict.scale if verdict.scale >= 0 else verdict.shift
+
+
+def _choice(
+    decision: Decision, nested: NestedChoice | None, models: int, *, additive: bool
+) -> Choice:
+    """Return what choosing costs."""
+    neutral = 0.0 if additive else 1.0
+    own = decision.model.move.estimate
+    if not decision.spends:
+        return Choice(models, own, neutral, corrected=True)
+    if nested is None:
+        return Choice(models, own, neutral, corrected=False)
+    return Choice(models, own, nested.multiplier, corrected=True, folds=nested.folds)
+
+
+def _t_that_ships(row: ModelRow, choice: Choice, *, unchanged: bool, additive: bool) -> float:
+    if unchanged:
+        return 0.0 if additive else 1.0
+    return moved(row.move.estimate.value, choice.multiplier, additive=additive)
+
+
+def _half_width(source: Source, t: float, confidence_level: float, *, unchanged: bool) -> Estimate:
+    """Mean half-width at the factor that ships; its interval is as wide as that at the model's own factor."""
+    if not isfinite(t):
+        return Estimate(inf if t > 0 else nan)
+    place = source.target(confidence_level)
+    width = source.widths(place._replace(value=t)).value
+    own = half_width(source, confidence_level)
+    if unchanged or not (own.has_interval and own.value > 0):
+        return Estimate(width) if not unchanged else source.delivered_half_width(confidence_level)
+    return own.times(width / own.value)
+
+
+def _score(
+    source: Source, nested: NestedChoice | None, confidence_level: float, *, unchanged: bool
+) -> Estimate:
+    """Score of what ships; of rows that neither the choice nor the factor has seen, where the choice is paid for."""
+    if unchanged:
+        return estimate(source, DELIVERED_SCORE, confidence_level=confidence_level)
+    own = estimate(source, SCORE, confidence_level=confidence_level)
+    if nested is None or not own.value > 0:
+        return own
+    held_out = nested.score / source.unit
+    if not own.has_interval:
+        return Estimate(held_out)
+    middle = (own.low * own.high) ** 0.5
+    return Estimate(held_out, own.low * held_out / middle, own.high * held_out / middle)

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 from uccurve._vocabulary import Array
 from uccurve.assess.source import Evidence
 from uccurve.estimate import Estimate
-from uccurve.evidence.intervals import ROUNDING, Span, linear_estimate
-from uccurve.evidence.tests import holm, paired_t_test
+from uccurve.evidence.inference import ROUNDING, Span, holm, linear_estimate, paired_t_test
 from uccurve.evidence.units import UNKNOWN_SPREAD, Units
 from uccurve.results import Comparison, ModelRow
 

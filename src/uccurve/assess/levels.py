@@ -11,9 +11,9 @@ from uccurve._refusals import miss_rate_of
 from uccurve._rowscores import WISRows, wis
 from uccurve._scoring import conformal_t, quantiles
 from uccurve._vocabulary import Array
-from uccurve.assess.promise import Promised
+from uccurve.assess.rows import Promised
 from uccurve.estimate import Estimate
-from uccurve.evidence.intervals import coverage_estimate, effective_rows
+from uccurve.evidence.inference import coverage_estimate, effective_rows
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.results import PIT, AssessmentSettings, LevelRow

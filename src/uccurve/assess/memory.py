@@ -33,7 +33,7 @@ from uccurve.assess.source import (
 from uccurve.curve import UCC
 from uccurve.estimate import Estimate, MoveKind
 from uccurve.evidence import contributions
-from uccurve.evidence.intervals import (
+from uccurve.evidence.inference import (
     Span,
     WidthsAround,
     coverage_estimate,

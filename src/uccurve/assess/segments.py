@@ -14,10 +14,14 @@ from uccurve._scoring import conformal_t, saved_share
 from uccurve._vocabulary import Array
 from uccurve.assess.memory import RowsSource
 from uccurve.estimate import UNKNOWN, Estimate, Move
-from uccurve.evidence.intervals import effective_rows, share_estimate
-from uccurve.evidence.labels import codes, labels, positive
-from uccurve.evidence.tests import holm, segment_test, share_tail
-from uccurve.evidence.units import Blocks
+from uccurve.evidence.inference import (
+    effective_rows,
+    holm,
+    segment_test,
+    share_estimate,
+    share_tail,
+)
+from uccurve.evidence.units import Blocks, codes, labels, positive
 from uccurve.results import Segment
 
 MOST_LABELS = 50  # integers with at most so many different values are labels

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from uccurve._vocabulary import SUMMARY, Array, Axes, Side
 from uccurve.estimate import Estimate, MoveKind
-from uccurve.evidence.intervals import Span, WidthsAround, log_estimate, saved_estimate
+from uccurve.evidence.inference import Span, WidthsAround, log_estimate, saved_estimate
 from uccurve.evidence.units import Spread, Units
 from uccurve.points import Curve, Decomposition, OperatingPoint
 from uccurve.results import PIT, AssessmentSettings, LevelRow

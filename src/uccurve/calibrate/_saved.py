@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._saved import ANY, COUNT, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
-from uccurve.evidence.labels import labels as one_per_row
+from uccurve.evidence.units import labels as one_per_row
 
 Label = (
     str | int | tuple[str | int, ...]

@@ -41,7 +41,7 @@ def log_influence(path: Path, contributions: Array, *, degree: int = 1) -> Array
 
 
 def crps_contributions(path: Path, ramps: Ramps) -> Array:
-    """Each row's part of the potential CRPS, in the unit of the path: alpha h + d at the best t, integrated over alpha."""
+    """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha."""
     hull = ramps.lower_hull()
     t, corners, moment, length = hull.t, hull.corners, hull.alpha_moment, hull.alpha_length
     del hull  # it takes as much memory as all of these
@@ -148,9 +148,9 @@ def shipped_score(path: Path, t: float, alpha: float, sparsity: float, blocks: B
 
     Notes
     -----
-    With s_i the score of a row, D the weighted mean of its slope in t and g = dt/dq the sparsity, the influence of a row
-    is ``w_i (s_i - S + D g (1{t_i > t} - alpha))``. The offset is ``-g sum_b G_b M_b`` over blocks, with G_b and M_b the
-    sums of the centred ``w_i s_i'`` and ``w_i 1{t_i > t}``.
+    With s_i the score of a row, D the weighted mean of its slope in t and g = dt/dq the sparsity, the influence of a
+    row is ``w_i (s_i - S + D g (1{t_i > t} - alpha))``. The offset is ``-g sum_b G_b M_b`` over blocks, with G_b and
+    M_b the sums of the centred ``w_i s_i'`` and ``w_i 1{t_i > t}``.
     """
     share = weights(path)
     rows = path.score_rows(t, alpha)
@@ -199,7 +199,7 @@ def hall_sheather(q: float, effective: float) -> float:
     """Distance from q to the two shares between which a sparsity is read off (Hall and Sheather 1988).
 
     >>> round(hall_sheather(0.9, 1000), 4)
-    0.0345
+    0.0346
     """
     z = NORMAL.inv_cdf(q)
     wide = NORMAL.inv_cdf(0.975)

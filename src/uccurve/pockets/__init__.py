@@ -14,13 +14,12 @@ from uccurve import _refusals as checks
 from uccurve._arrays import Flags, Indices
 from uccurve._distributions import clopper_pearson
 from uccurve._vocabulary import Array
-from uccurve.assess.decided import t_of
+from uccurve.assess.choice import t_of
 from uccurve.assess.missing import kept_rows
-from uccurve.assess.models import curves_by_name
 from uccurve.curve import UCC
 from uccurve.estimate import UNKNOWN, Estimate, Move, MoveKind
-from uccurve.evidence.intervals import checked_level
-from uccurve.evidence.tests import holm
+from uccurve.evidence.inference import checked_level, holm
+from uccurve.evidence.models import curves_by_name
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.pockets.features import Feature, read_features, usable

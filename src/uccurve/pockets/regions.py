@@ -18,7 +18,7 @@ from uccurve._arrays import Flags, Indices, equal_weights
 from uccurve._distributions import binomial_tail, clopper_pearson, t_quantile, t_tail
 from uccurve._vocabulary import Array
 from uccurve.estimate import Estimate, Move
-from uccurve.evidence.tests import holm
+from uccurve.evidence.inference import holm
 from uccurve.pockets.features import Feature, Region
 from uccurve.pockets.trees import Ground, Node, Tree, grow, savage_scores, shuffled
 

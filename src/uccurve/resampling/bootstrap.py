@@ -11,10 +11,10 @@ from uccurve import _refusals as checks
 from uccurve._arrays import evenly
 from uccurve._progress import Progress, watched
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Range, Unit, Vary
-from uccurve.assess.models import curve_of
 from uccurve.curve import UCC
-from uccurve.evidence.intervals import checked_level
-from uccurve.evidence.labels import positive
+from uccurve.evidence.inference import checked_level
+from uccurve.evidence.models import curve_of
+from uccurve.evidence.units import positive
 from uccurve.intervals import Intervals
 from uccurve.resampling.draws import TIE, Seed, Units
 from uccurve.resampling.statistics import Asked, Statistic, called, knots_for, means, summed

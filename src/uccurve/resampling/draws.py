@@ -8,8 +8,7 @@ import numpy as np
 from uccurve._arrays import Indices, blocks
 from uccurve._progress import Tick
 from uccurve._vocabulary import Array
-from uccurve.evidence.labels import generator
-from uccurve.evidence.units import Blocks
+from uccurve.evidence.units import Blocks, generator
 from uccurve.intervals import Intervals
 
 Seed = int | np.random.Generator | None

@@ -12,9 +12,9 @@ from uccurve._areas import size_of_area
 from uccurve._paths import Path
 from uccurve._progress import Progress, watched
 from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
-from uccurve.assess.models import curve_of, refuse_other_rows
 from uccurve.curve import UCC
-from uccurve.evidence.labels import positive
+from uccurve.evidence.models import curve_of, refuse_other_rows
+from uccurve.evidence.units import positive
 from uccurve.intervals import Intervals, mean_half_width
 from uccurve.resampling.draws import TIE, Seed, Units, batches
 from uccurve.resampling.statistics import Asked, Statistic, Summed, called, summed

@@ -18,7 +18,7 @@ import numpy as np
 from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve._ramps import index_of_minimum
 from uccurve._vocabulary import Array
-from uccurve.evidence.tests import effective_count, interval
+from uccurve.evidence.inference import effective_count, interval
 from uccurve.evidence.units import Blocks
 
 from ._binned import Binned, Bracket

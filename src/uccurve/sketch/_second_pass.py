@@ -25,7 +25,7 @@ from uccurve._refusals import Rule, miss_rate_of, sentence
 from uccurve._vocabulary import Array
 from uccurve.assess.levels import PIT, LevelRow, pit_band
 from uccurve.assess.model import promise_of
-from uccurve.evidence.tests import one_sided_t_test
+from uccurve.evidence.inference import one_sided_t_test
 from uccurve.evidence.units import labelled
 
 from ._bins import mark, sums_by

@@ -12,7 +12,7 @@ from narwhals.typing import IntoFrame
 from uccurve import _refusals as checks
 from uccurve._vocabulary import HEADLINE, Axes, Range, Unit
 from uccurve.assess.assemble import adjusted_comparisons, asked_settings, common_notes, with_ranks
-from uccurve.evidence.tests import interval, paired_t_test
+from uccurve.evidence.inference import interval, paired_t_test
 from uccurve.intervals import Missing
 from uccurve.results import Assessment, Comparison, ModelRow, Segment
 from uccurve.words.columns import plain

@@ -9,7 +9,7 @@ import numpy as np
 
 from uccurve import _refusals as checks
 from uccurve._saved import sealed, unsealed
-from uccurve.evidence.labels import labels as one_per_row
+from uccurve.evidence.units import labels as one_per_row
 from uccurve.intervals import Intervals
 
 from .days import Day, Difference, Label, label_of, order_key

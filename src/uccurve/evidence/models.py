@@ -1,16 +1,17 @@
 """Models: what comparisons are given, as curves of the same rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from uccurve._arrays import Flags
+from uccurve._arrays import Flags, Indices
 from uccurve._refusals import shown
 from uccurve._vocabulary import Vary
 from uccurve.curve import UCC
-from uccurve.evidence.units import Repeated, repeated_rows
+from uccurve.evidence.units import Repeated, codes, is_text, labels
 from uccurve.intervals import Intervals
+from uccurve.words.formats import counted
 
 HINT = 'Hint: {"GBR": one, "Meta": other}.'
 
@@ -190,3 +191,59 @@ def rows_of(curve: UCC, rows: Flags) -> UCC:
         levels = curve.intervals_by_level()
         return UCC.from_levels({level: intervals[rows] for level, intervals in levels.items()})
     return UCC(curve.intervals[rows], vary=curve.vary)
+
+
+def repeated_rows(parts: Sequence[Intervals], rows: Any = None) -> Repeated | None:
+    """Return which rows of joined folds are repetitions; None where no row repeats.
+
+    Without `rows`, folds with the same ``y_true`` in the same order are treated as training runs over the same rows.
+    With `rows`, folds in which every row occurs once in each are runs too, and rows that overlap only partly are
+    refused: no variance could be computed from them.
+    """
+    lengths = [len(part) for part in parts]
+    if rows is None:
+        same = len(parts) > 1 and all(
+            np.array_equal(part.y_true, parts[0].y_true) for part in parts[1:]
+        )
+        if not same:
+            return None
+        row = np.tile(np.arange(lengths[0]), len(parts))
+        return Repeated(row, np.repeat(np.arange(len(parts)), lengths))
+    row = _row_numbers(lengths, rows)
+    times = np.bincount(row)
+    if times.max() == 1:
+        return None
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    distinct = np.unique(np.stack([row, run]), axis=1).shape[1]
+    if times.min() == times.max() == len(lengths) == distinct // len(times):
+        return Repeated(row, run)
+    if len(lengths) > 1:
+        repeats = int(np.count_nonzero(times > 1))
+        raise ValueError(
+            f"`rows` must all differ, or be the same in every run: {counted(repeats, 'row')} of {len(times)} "
+            "occur in some folds only. "
+            "Hint: join the folds of each repetition by Intervals.join, so that each item has all rows."
+        )
+    return Repeated(row, None)
+
+
+def _row_numbers(lengths: Sequence[int], rows: Any) -> Indices:
+    """Number of the row that each row of joined folds is."""
+    folds = list(rows) if isinstance(rows, np.ndarray) and rows.ndim == 2 else rows
+    nested = (
+        isinstance(folds, list | tuple)
+        and folds
+        and isinstance(folds[0], Sized)
+        and not is_text(folds[0])
+    )
+    if not nested:
+        return codes("rows", labels("rows", rows, sum(lengths)))[0]
+    if len(folds) != len(lengths):
+        raise ValueError(
+            f"`rows` must hold one array per fold: {counted(len(folds), 'array')} "
+            f"for {counted(len(lengths), 'fold')}. Hint: each holds one label per row of its fold."
+        )
+    found = [labels(f"rows[{i}]", fold, lengths[i]) for i, fold in enumerate(folds)]
+    if len({fold.dtype.kind for fold in found}) > 1:  # so that 1 is not "1"
+        found = [fold.astype(object) for fold in found]
+    return codes("rows", np.concatenate(found))[0]
