@@ -189,9 +189,9 @@ def judge(trials: list[Trial], parts: Mapping[str, list[Arrays]]) -> dict[str, A
     for method, found in models.items():
         seeds, row = list(map(measures, trials, parts[method], found)), pooled[method]
         skill = {
-            "skill_pooled": row.skill,
-            "skill_low": row.skill_low,
-            "skill_high": row.skill_high,
+            "skill_pooled": row.crps_skill.value,
+            "skill_low": row.crps_skill.low,
+            "skill_high": row.crps_skill.high,
         }
         results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]}
         results[method] |= {key: finite(round(value, DIGITS)) for key, value in skill.items()}
@@ -210,9 +210,9 @@ def measures(one: Trial, part: Arrays, iv: Intervals) -> dict[str, float]:
     fit_seconds, predict_seconds = part["seconds"]
     split = curve.decompose(coverage=COVERAGE)
     found = {
-        "score": interval_score(iv.y_true, *bounds, alpha=1 - COVERAGE) / unit,
-        "best_score": split.best_score / unit,
-        "constant_score": split.uncertainty / unit,
+        "score": interval_score(iv.y_true, *bounds, coverage=COVERAGE) / unit,
+        "best_score": split.best / unit,
+        "constant_score": split.constant / unit,
         "skill": curve.skill(),
         "gain_BM": curve.gain(axes=BM),
         "gain_BD": curve.gain(axes=("bandwidth", "deficit")),

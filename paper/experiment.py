@@ -26,8 +26,8 @@ FIRST, SECOND = "first", "second"
 COVERAGE = 0.95
 SCORES, DECOMPOSITION = "Proper scores", "Interval score as delivered"
 # Of the score as delivered, by the name of its field, with the sign of those that are not a score.
-CONTRIBUTIONS = ("score", "climatology", "- prediction", "- discrimination", "+ miscalibration")
-RANKED_BY = {"score": "interval score at 95%", "crps": "potential CRPS"}
+CONTRIBUTIONS = ("delivered", "climatology", "- prediction", "- bands", "+ rescaling")
+RANKED_BY = {"score": "interval score at 95% as shipped", "crps": "potential CRPS"}
 
 
 class Settings(dict[str, Any]):
@@ -94,12 +94,12 @@ def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
         model, parts = assessment[name], assessment[name].decomposition
         scores = {
             "rank": model.rank,
-            "score": model.score,
-            "half-width": model.half_width,
-            "skill, %": 100 * model.skill,
-            "BM gain, %": 100 * model.gain_bandwidth_miss_rate,
-            "coverage as delivered, %": 100 * model.coverage,
-            "factor": model.scale,
+            "score": float(model.score),
+            "half-width": float(model.half_width),
+            "skill, %": 100 * float(model.skill),
+            "BM gain, %": 100 * float(model.gains["bandwidth_miss_rate"]),
+            "coverage as delivered, %": 100 * float(model.coverage),
+            "factor": float(model.scale),
         }
         contributions = {label: getattr(parts, label.split()[-1]) for label in CONTRIBUTIONS}
         cells |= row(SCORES, name, scores) | row(DECOMPOSITION, name, contributions)
@@ -109,7 +109,8 @@ def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
         for key, text in texts.items()
     }
     for order, (score, words) in product(found.orders, RANKED_BY.items()):
-        rises = np.diff([getattr(assessment[name], score) for name in order]) > 0
+        values = [float(getattr(assessment[name], score)) for name in order]
+        rises = np.diff(values) > 0
         claims[f"The {words} ranks {', '.join(order)}", SCORES] = bool(rises.all())
     verdict = {
         name: getattr(assessment.verdict, name)

@@ -279,7 +279,7 @@ def test_claims_count_the_seeds_in_which_they_hold() -> None:
         {"reading": FIRST, "text": "B wins", "where": "Sec. 2", "holds": 3, "seeds": 3},
         {
             "reading": FIRST,
-            "text": "The interval score at 95% ranks B, A",
+            "text": "The interval score at 95% as shipped ranks B, A",
             "where": SCORES,
             "holds": 0,
             "seeds": 3,
@@ -458,25 +458,31 @@ def test_curves_cross_only_where_each_is_clearly_lower_somewhere() -> None:
     assert not crossing(follows, against, axes=ED)
 
 
+def forty_rows() -> Intervals:
+    """Enough rows for a conformal factor at 95%; the bands know which errors are large."""
+    size = np.linspace(0.2, 2.0, 40)
+    error = size * np.where(np.arange(40) % 3 == 0, -1.0, 1.3)
+    return Intervals.from_bands(error, np.zeros(40), size, 1.5 * size)
+
+
 def test_scores_of_today_are_those_of_assess_and_check_the_papers_ranking() -> None:
-    iv = three_rows()
+    iv = forty_rows()
     models = {"A": iv, "Constant": flat(iv)}
     found = scored(
         Findings({}, {}, models, unit=2.0, orders=(("A", "Constant"), ("Constant", "A"))), {}
     )
     row = assess(models, coverage=0.95, unit=2.0)["A"]
-    assert found.cells[SCORES, "A", "score"] == row.score
-    assert found.cells[SCORES, "A", "skill, %"] == 100 * UCC(iv).skill()
+    assert found.cells[SCORES, "A", "score"] == row.score.value
+    assert_allclose(found.cells[SCORES, "A", "skill, %"], 100 * UCC(iv).skill(coverage=0.95))
     parts = [
-        found.cells[DECOMPOSITION, "A", part]
-        for part in ("climatology", "- prediction", "- discrimination")
+        found.cells[DECOMPOSITION, "A", part] for part in ("climatology", "- prediction", "- bands")
     ]
-    whole = parts[0] - parts[1] - parts[2] + found.cells[DECOMPOSITION, "A", "+ miscalibration"]
-    assert_allclose(found.cells[DECOMPOSITION, "A", "score"], whole)
+    whole = parts[0] - parts[1] - parts[2] + found.cells[DECOMPOSITION, "A", "+ rescaling"]
+    assert_allclose(found.cells[DECOMPOSITION, "A", "delivered"], whole)
     assert found.claims == {
-        ("The interval score at 95% ranks A, Constant", SCORES): True,
+        ("The interval score at 95% as shipped ranks A, Constant", SCORES): True,
         ("The potential CRPS ranks A, Constant", SCORES): True,
-        ("The interval score at 95% ranks Constant, A", SCORES): False,
+        ("The interval score at 95% as shipped ranks Constant, A", SCORES): False,
         ("The potential CRPS ranks Constant, A", SCORES): False,
     }
     assert found.verdict["model"] == "A"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .watch.following import FollowingCalibrator as FollowingCalibrator
     from .watch.monitor import Monitor as Monitor, Step as Step
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 # Modules that are imported when one of their names is first used, so that the core alone is quick to import.
 _LATER = {
     "adapters": ("adapters",),
