@@ -35,7 +35,6 @@ BRIDGES = {
 
 EAGER = (
     "calibrate.estimators",
-    "train._boosting",
     "train._regressor",
 )
 """Edges that need an extra as a whole and import its libraries at their top; so does the command line."""

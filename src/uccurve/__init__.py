@@ -14,12 +14,10 @@ from .scores import *  # noqa: F403  # `scores.__all__` says what they are
 
 if TYPE_CHECKING:
     from . import adapters as adapters, plots as plots, train as train
-    from .calibrate.calibrator import (
-        Calibration as Calibration,
-        IntervalCalibrator as IntervalCalibrator,
-    )
+    from .adapters._libraries import make_interval_scorer as make_interval_scorer
+    from .calibrate import Calibration as Calibration, IntervalCalibrator as IntervalCalibrator
     from .calibrate.estimators import IntervalRegressor as IntervalRegressor
-    from .calibrate.scorers import make_interval_scorer as make_interval_scorer
+    from .calibrate.following import FollowingCalibrator as FollowingCalibrator
     from .assess.assemble import assess as assess
     from .resampling.bootstrap import BootstrapInterval as BootstrapInterval, bootstrap as bootstrap
     from .resampling.bootstrap import (
@@ -39,16 +37,16 @@ if TYPE_CHECKING:
     from .plots.display import UCCDisplay as UCCDisplay
     from .sketch.assess import assess_frame as assess_frame, assess_sketches as assess_sketches
     from .sketch.sketch import SketchUCC as SketchUCC, UCCSketch as UCCSketch
-    from .watch.following import FollowingCalibrator as FollowingCalibrator
-    from .watch.monitor import Monitor as Monitor, Step as Step
+    from .watch import Monitor as Monitor, Step as Step
 
 __version__ = "0.3.0"
 # Modules that are imported when one of their names is first used, so that the core alone is quick to import.
 _LATER = {
     "adapters": ("adapters",),
-    "calibrate.calibrator": ("Calibration", "IntervalCalibrator"),
+    "adapters._libraries": ("make_interval_scorer",),
+    "calibrate": ("Calibration", "IntervalCalibrator"),
     "calibrate.estimators": ("IntervalRegressor",),
-    "calibrate.scorers": ("make_interval_scorer",),
+    "calibrate.following": ("FollowingCalibrator",),
     "assess.assemble": ("assess",),
     "resampling.bootstrap": ("BootstrapInterval", "ConfidenceBand", "bootstrap", "confidence_band"),
     "crossings": ("Crossings", "crossings"),
@@ -63,8 +61,7 @@ _LATER = {
     "sketch.assess": ("assess_frame", "assess_sketches"),
     "sketch.sketch": ("SketchUCC", "UCCSketch"),
     "train": ("train",),
-    "watch.following": ("FollowingCalibrator",),
-    "watch.monitor": ("Monitor", "Step"),
+    "watch": ("Monitor", "Step"),
 }
 _ROOMS = ("adapters", "plots", "train")
 _MODULE = {name: module for module, names in _LATER.items() for name in names}

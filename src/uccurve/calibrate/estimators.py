@@ -33,7 +33,7 @@ from uccurve.adapters import from_estimator
 from uccurve.intervals import Intervals
 from uccurve.train import BandRegressor
 
-from .calibrator import IntervalCalibrator
+from . import IntervalCalibrator
 
 
 class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped

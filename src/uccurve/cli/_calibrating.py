@@ -13,7 +13,7 @@ import zstandard
 from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, Columns, model_columns
-from uccurve.calibrate.calibrator import IntervalCalibrator
+from uccurve.calibrate import IntervalCalibrator
 from uccurve.words.columns import Column
 from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
 from uccurve.words.tables import Table as Lines
@@ -256,7 +256,7 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
     move = "factor" if fitted[0][1].vary == "scale" else "shift"
     headings = ("model", "rows", move, "coverage here", "coverage of new rows (95% range)")
     columns = [
-        Column(one, one, Cell if i else words, "", value=itemgetter(i))
+        Column(one, one, Cell if i else words, "", read=itemgetter(i))
         for i, one in enumerate(headings)
     ]
     show([Lines(title, columns, lines[:LISTED]), "\n".join(promises)])

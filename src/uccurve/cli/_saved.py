@@ -7,7 +7,7 @@ from typing import Any, Self
 from uccurve._refusals import as_written
 from uccurve._saved import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
 from uccurve.adapters._names import Bounds, Columns
-from uccurve.calibrate.calibrator import IntervalCalibrator
+from uccurve.calibrate import IntervalCalibrator
 
 from ._sources import Source
 
