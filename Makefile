@@ -3,6 +3,8 @@
 #   make demo        the main job in seconds: a table in the terminal and a report beside it
 #   make test        the tests, some minutes         make test-fast   the core's tests only, under a minute
 #   make test-all    also those marked `ci`: clusters and regressors once more, at length (.ci/run)
+#   make coverage    the tests once more, with the share of lines that they run
+#   make trackers    the recipes for MLflow, W&B and DVC, with these libraries in build/trackers
 #   make check       tests, ruff and mypy --strict   make format      let ruff put the code in order
 #   make bench       the benchmarks                  make docs        the site, in site/
 #   make paper       every table and figure of the paper, in docs/paper/
@@ -26,7 +28,7 @@ CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast check lint types format bench docs paper study dist lock newest clean
+.PHONY: help demo test test-all test-fast coverage trackers check lint types format bench docs paper study dist lock newest clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -46,12 +48,27 @@ test-all: $(VENV)/.installed-dev
 test-fast: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "not slow" $(FAST) $(ARGS)
 
+# From Python 3.12 on the interpreter itself counts lines, at hardly any cost; before, tests take about twice as long.
+coverage: $(VENV)/.installed-dev
+	COVERAGE_CORE=$$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
+		$(BIN)/python -m coverage run -m pytest $(EACH_CORE) -m "not ci" $(ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+trackers:
+	$(MAKE) VENV=build/trackers CONSTRAINTS= build/trackers/.installed-cli
+	build/trackers/bin/python -m pip install --quiet --group test --group trackers pandas pyyaml utilsforecast
+	build/trackers/bin/python -m pytest tests/test_adoption.py
+
 check: lint types test
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy

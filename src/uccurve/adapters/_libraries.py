@@ -1,9 +1,10 @@
-"""Other libraries: fitted estimators with intervals of their own, and what searches among them maximise."""
+"""Other libraries: fitted estimators with intervals of their own, what searches maximise, what `evaluate` takes."""
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import nan
 from statistics import NormalDist
 from typing import Any, Self, Unpack
 
@@ -195,3 +196,125 @@ def make_interval_scorer(
         Intervals.from_bands(np.array([0.0, 1.0, 3.0]), np.zeros(3), np.array([1.0, 2.0, 2.0]))
     )
     return scorer
+
+
+def interval_score(
+    df: Any,
+    models: list[str],
+    level: int,
+    *,
+    id_col: str = "unique_id",
+    target_col: str = "y",
+    cutoff_col: str = "cutoff",
+) -> Any:
+    """Interval score of each model and series, for ``utilsforecast.evaluation.evaluate``; lower is better.
+
+    Parameters
+    ----------
+    df : data frame
+        With columns ``MODEL-lo-90`` and ``MODEL-hi-90`` for `level` 90, as Nixtla's libraries return them.
+    models : list of str
+    level : int
+        In percent.
+    id_col, target_col, cutoff_col : str
+        Columns of the series, of the observations, and of the forecast origin where there is one.
+
+    Returns
+    -------
+    data frame
+        One row per series (and origin), one column per model.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> df = pl.DataFrame({"unique_id": ["a", "a"], "y": [1.0, 5.0], "net": [0.0, 0.0]})
+    >>> df = df.with_columns(pl.lit(-1.0).alias("net-lo-50"), pl.lit(4.0).alias("net-hi-50"))
+    >>> interval_score(df, ["net"], level=50)["net"].item()  # width 5, and 4 times (0 + 1) / 2
+    7.0
+    """
+
+    def score(iv: Intervals) -> float:
+        return UCC(iv).interval_score(coverage=level / 100)
+
+    return _by_series(df, models, level, score, (id_col, target_col, cutoff_col))
+
+
+def half_width(
+    df: Any,
+    models: list[str],
+    level: int,
+    *,
+    id_col: str = "unique_id",
+    target_col: str = "y",
+    cutoff_col: str = "cutoff",
+) -> Any:
+    """Half the mean width of each model's intervals in each series; the arguments are those of `interval_score`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> df = pl.DataFrame({"unique_id": ["a"], "y": [1.0], "net": [0.0]})
+    >>> df = df.with_columns(pl.lit(-1.0).alias("net-lo-90"), pl.lit(4.0).alias("net-hi-90"))
+    >>> half_width(df, ["net"], level=90)["net"].item()
+    2.5
+    """
+
+    def width(iv: Intervals) -> float:
+        return UCC(iv).at(1.0).bandwidth
+
+    return _by_series(df, models, level, width, (id_col, target_col, cutoff_col))
+
+
+def factor(
+    df: Any,
+    models: list[str],
+    level: int,
+    *,
+    id_col: str = "unique_id",
+    target_col: str = "y",
+    cutoff_col: str = "cutoff",
+) -> Any:
+    """Factor that each series' bands need for `level`; nan where it has too few rows to promise that.
+
+    The arguments are those of `interval_score`. Bands are measured from the model's own prediction.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> df = pl.DataFrame({"unique_id": ["a"] * 4, "y": [1.0, 2.0, -3.0, 4.0], "net": [0.0] * 4})
+    >>> df = df.with_columns(pl.lit(-1.0).alias("net-lo-50"), pl.lit(2.0).alias("net-hi-50"))
+    >>> factor(df, ["net"], level=50)["net"].item()  # the third smallest of 1/2, 2/2, 3/1 and 4/2
+    2.0
+    """
+
+    def needed(iv: Intervals) -> float:
+        try:
+            return UCC(iv).find(coverage=level / 100, conformal=True).scale
+        except ValueError:  # too few rows, or errors beside a band of zero
+            return nan
+
+    return _by_series(df, models, level, needed, (id_col, target_col, cutoff_col))
+
+
+def _by_series(
+    df: Any,
+    models: list[str],
+    level: int,
+    statistic: Callable[[Intervals], float],
+    names: tuple[str, str, str],
+) -> Any:
+    """Return `statistic` of each model's intervals of a level, one row per series and origin, in a frame like `df`."""
+    import narwhals as nw
+
+    id_col, target_col, cutoff_col = names
+    frame = nw.from_native(df, eager_only=True)
+    keys = [name for name in (cutoff_col, id_col) if name in frame.columns]
+    rows: dict[str, list[Any]] = {name: [] for name in (*keys, *models)}
+    for labels, part in sorted(frame.group_by(*keys), key=lambda group: group[0]):
+        for name, label in zip(keys, labels, strict=True):
+            rows[name].append(label)
+        for model in models:
+            columns = (model, f"{model}-lo-{level}", f"{model}-hi-{level}")
+            values = (part[name].to_numpy() for name in (target_col, *columns))
+            rows[model].append(statistic(Intervals.from_bounds(*values)))
+    return nw.from_dict(rows, backend=frame.implementation).to_native()
