@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from uccurve._arrays import Indices
 from uccurve._vocabulary import Array
-from uccurve.plots._curves import knots
+from uccurve.view import knots
 
 
 def off(t: Array, values: Array, kept: Indices) -> float:

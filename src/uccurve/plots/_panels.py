@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve._vocabulary import Array, Axes
+from uccurve._vocabulary import Axes
 from uccurve.curve import UCC
+from uccurve.view import (
+    Step,
+    axis_end,
+    constant_curve,
+    delivered_at,
+    span,
+    waterfall,
+)
 from uccurve.words.columns import filled
-from uccurve.words.formats import change, coverage, is_reachable, share, short
+from uccurve.words.formats import Shipment, coverage, share, short
 
-from ._curves import constant_curve, delivered_at, reached
 from ._drawing import DASHED, GREY, PALETTE, mark_in_view, simplified, style, tidy, title, view
-from ._waterfall import Step, axis_end, waterfall
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -34,11 +40,11 @@ def half_widths(found: Assessment, ax: PlotAxes) -> None:
     """Half-width at the target with its interval, best model first, and what brings each model there."""
     rows, target = found.ranking[:LISTED], coverage(found.settings.shown_coverage)
     for y, row in enumerate(rows):
-        text = f"bands {change(row)}" if is_reachable(row) else f"nothing reaches {target}"
+        text = _move_in_words(row, target)
         _estimate(
             ax,
             y,
-            span(row, "half_width"),
+            span(row.half_width),
             PALETTE[0] if row.name == found.verdict.model else GREY,
             text,
         )
@@ -52,8 +58,8 @@ def calibration(found: Assessment, ax: PlotAxes) -> None:
     rows, asked = found.ranking[:LISTED], found.settings.coverage
     for y, row in enumerate(rows):
         color = GREY if row.promise is None else GOOD if row.promise == "kept" else BAD
-        text = f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}"
-        _estimate(ax, y, 100 * span(row, "coverage"), color, text)
+        text = f"{share(row.coverage.value)}{f', {row.promise}' if row.promise else ''}"
+        _estimate(ax, y, [100 * end for end in span(row.coverage)], color, text)
     if asked is not None:
         ax.axvline(100 * asked, color="black", linewidth=1.0, linestyle=DASHED, zorder=1)
     ax.set_xlabel("coverage as delivered, %")
@@ -71,7 +77,7 @@ def levels(found: Assessment, ax: PlotAxes) -> None:
     shown = [row for row in rows if row.levels or asked is not None]
     for index, (name, row) in enumerate(zip(distinct(shown), shown, strict=True)):
         promised = [100 * level.level for level in row.levels] or [100 * (asked or 0.0)]
-        seen, low, high = 100 * np.array([span(one, "coverage") for one in row.levels or (row,)]).T
+        seen, low, high = 100 * np.array([span(one.coverage) for one in row.levels or (row,)]).T
         reach = np.clip([seen - low, high - seen], 0, None)
         ax.errorbar(
             promised,
@@ -101,7 +107,8 @@ def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
         [ax] if ax else multiples(figure, len(rows)), rows, distinct(rows), strict=True
     ):
         pit: Any = row.pit
-        edges, tall, low, high = map(np.array, (pit.edges, pit.density, pit.low, pit.high))
+        edges = np.array(pit.edges)
+        tall, low, high = np.array([(bin.value, bin.low, bin.high) for bin in pit.density]).T
         color = np.where(
             (tall < low) | (tall > high), PALETTE[1], PALETTE[0]
         )  # the first where there is no band
@@ -199,15 +206,15 @@ def segments(found: Assessment, ax: PlotAxes) -> None:
     rows, asked = found.ranking[:LISTED], found.settings.coverage
     own = [one for one in found.segments if one.model == found.verdict.model]
     worst = {
-        one.title for one in sorted(own, key=lambda one: one.coverage)[:LINES]
+        one.title for one in sorted(own, key=lambda one: one.coverage.value)[:LINES]
     }  # covered least by what ships
     titles = [one.title for one in own if one.title in worst]
     spots = {(one.title, one.model): one for one in found.segments}
     cells = [[spots.get((title, row.name)) for row in rows] for title in titles]
     covered = 100 * np.array(
-        [[np.nan if one is None else one.coverage for one in line] for line in cells]
+        [[np.nan if one is None else one.coverage.value for one in line] for line in cells]
     )
-    far = covered - [100 * (row.coverage if asked is None else asked) for row in rows]
+    far = covered - [100 * (row.coverage.value if asked is None else asked) for row in rows]
     limit = float(np.nanmax(np.abs(far))) or 1.0
     ax.imshow(far, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
     for (y, x), value in np.ndenumerate(far if asked is None else covered):
@@ -239,9 +246,10 @@ def segments(found: Assessment, ax: PlotAxes) -> None:
     )
 
 
-def span(row: Any, field: str) -> Array:
-    """A number of a row with the ends of its interval."""
-    return np.array([getattr(row, f"{field}{end}") for end in ("", "_low", "_high")], dtype=float)
+def _move_in_words(row: ModelRow, target: object) -> str:
+    if not row.move.is_reachable:
+        return f"nothing reaches {target}"
+    return f"bands {Shipment(row.name, row.move, row.side).change}"
 
 
 def distinct(named: Sequence[Any]) -> list[str]:
@@ -267,7 +275,7 @@ def multiples(figure: Figure | SubFigure, count: int) -> list[PlotAxes]:
     return list(grid.flat[:count])
 
 
-def _estimate(ax: PlotAxes, y: int, ends: Array, color: str, text: str) -> None:
+def _estimate(ax: PlotAxes, y: int, ends: Sequence[float], color: str, text: str) -> None:
     """One estimate with its interval, and words to the right of the axes."""
     value, low, high = ends
     if isfinite(value):

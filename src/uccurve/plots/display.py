@@ -13,10 +13,10 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve, OperatingPoint
 from uccurve.resampling.bootstrap import ConfidenceBand
+from uccurve.view import constant_curve, delivered_at, knob
 from uccurve.words.formats import percent
 
 from . import _drawing as draw
-from ._curves import constant_curve, delivered_at, knob
 from ._drawing import GREY
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from uccurve._vocabulary import HEADLINE, Axes, Unit
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve
-from uccurve.words.formats import change, coverage, share, short
+from uccurve.words.formats import share
 
 from . import _panels as panels
 from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, tidy
@@ -101,9 +101,7 @@ def _overview(found: Assessment, axes: Axes) -> Figure:
     """Half-widths and calibration above, curves and decomposition below."""
     above, below = 0.95 + 0.26 * min(len(found), panels.LISTED), 4.0 if len(found) > 3 else 3.4
     figure = new_figure((WIDE, min(HIGH, above + below)))
-    best, target = found[found.verdict.model], coverage(found.settings.shown_coverage)
-    headline = f"Ship {short(best.name)} with bands {change(best)} for {target} coverage"
-    figure.suptitle(headline, x=0.01, ha="left", fontsize="large", fontweight="bold")
+    figure.suptitle(found.verdict.headline, x=0.01, ha="left", fontsize="large", fontweight="bold")
     rows: Any = figure.subfigures(2, 1, height_ratios=[above, below])
     left, right = rows[0].subplots(1, 2)
     panels.half_widths(found, left)

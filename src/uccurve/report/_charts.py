@@ -1,14 +1,39 @@
-"""Charts: pictures that need no script, as positions in percent of a track."""
+"""Charts: pictures that need no script, as positions in percent of a track, and the data of the explorer."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import ceil, floor, isfinite, log10
 from typing import Any, NamedTuple
 
-from uccurve.plots._waterfall import axis_end, waterfall
-from uccurve.results import Assessment, ModelRow
-from uccurve.words.formats import coverage, share
+import numpy as np
+
+from uccurve._arrays import evenly
+from uccurve.curve import UCC
+from uccurve.estimate import Estimate
+from uccurve.intervals import standard_deviation
+from uccurve.points import Curve
+from uccurve.results import PIT, Assessment, LevelRow, ModelRow
+from uccurve.view import (
+    FEWEST,
+    axis_end,
+    constant_curve,
+    curve_data,
+    delivered_at,
+    knob,
+    rounded,
+    shipped_at,
+    shipped_curve,
+    span,
+    waterfall,
+)
+from uccurve.words.formats import coverage, share, short
 
 WATERFALLS, DOTS = 8, 12  # models that are shown at once
+BUDGET, MOST = 12_000, 3_000  # vertices of all models together, and of one model at most
+FLAT = 0.25  # vertices of a constant band, which is smooth, for each of a model
+SAMPLE = 60  # rows whose intervals a page shows
+BROKEN = ("too narrow", "too wide")
+KINDS = {"kept": "good", "unclear": "unclear", None: ""}
 
 
 class Bar(NamedTuple):
@@ -76,88 +101,148 @@ class Axis(NamedTuple):
         return [(self.place(i * step), form.format(i * step + 0.0)) for i in range(first, last + 1)]
 
 
-def decomposition(found: Assessment) -> Chart:
-    """Waterfall of each model, best first: what predictions and bands save, what the wrong scale costs."""
-    axis, lines = Axis(0.0, axis_end(row.decomposition for row in found.ranking[:WATERFALLS])), []
-    for row in found.ranking:
-        steps = waterfall(row.decomposition)
-        lines.append(
-            Line(
-                row.name, [axis.bar(step.start, step.end, step.kind, step.label) for step in steps]
-            )
-        )
+def decomposition(assessment: Assessment) -> Chart:
+    """Waterfall of each model, best first: what predictions and bands save, and what scaling does."""
+    ranking = assessment.ranking
+    axis = Axis(0.0, axis_end(row.decomposition for row in ranking[:WATERFALLS]))
+    lines = [Line(row.name, _steps(row, axis)) for row in ranking]
     return Chart(lines, axis.ticks(), WATERFALLS)
 
 
-def calibration(found: Assessment) -> Chart:
+def _steps(row: ModelRow, axis: Axis) -> list[Bar]:
+    steps = waterfall(row.decomposition)
+    return [axis.bar(step.start, step.end, step.kind, step.label) for step in steps]
+
+
+def calibration(assessment: Assessment) -> Chart:
     """Coverage as delivered of each model, or of each of its levels, with its interval, and what was promised."""
-    asked, shown = (
-        found.settings.coverage,
-        [one for row in found.rows for one in row.levels or (row,)],
-    )
-    promised = {level.level for row in found.rows for level in row.levels} | (
-        {asked} if asked is not None else set()
-    )
-    ends = [end for one in shown for end in (one.coverage, one.coverage_low, one.coverage_high)]
-    values = [
-        100 * end for end in (*ends, *promised, found.settings.shown_coverage) if isfinite(end)
-    ]
+    settings = assessment.settings
+    shown = [covered for row in assessment.rows for covered in row.levels or (row,)]
+    promised = {level.level for row in assessment.rows for level in row.levels}
+    if settings.coverage is not None:
+        promised.add(settings.coverage)
+    ends = [end for covered in shown for end in span(covered.coverage)]
+    values = [100 * end for end in (*ends, *promised, settings.shown_coverage) if isfinite(end)]
     room = 0.05 * (max(values) - min(values)) or 1.0
     axis = Axis(max(0.0, min(values) - room), min(100.0, max(values) + room))
-    lines = [_covered(row, axis) for row in found.ranking]
-    return Chart(
-        lines, axis.ticks("{:g}%"), DOTS, [axis.place(100 * level) for level in sorted(promised)]
-    )
+    lines = [_covered(row, axis) for row in assessment.ranking]
+    marks = [axis.place(100 * level) for level in sorted(promised)]
+    return Chart(lines, axis.ticks("{:g}%"), DOTS, marks)
 
 
 def _covered(row: ModelRow, axis: Axis) -> Line:
     """Coverages of one model, with what is said of those that break their promise."""
-    bars, off = [], dict[str, list[str]]()
-    for one in row.levels or (row,):
-        kind = {"kept": "good", None: ""}.get(one.promise, "bad")
-        low, high = (
-            end if isfinite(end) else one.coverage for end in (one.coverage_low, one.coverage_high)
-        )
-        bars.append(axis.bar(100 * low, 100 * high, kind, dot=100 * one.coverage))
-        if kind == "bad":
-            off.setdefault(str(one.promise), []).append(str(coverage(one.level)))
-    kind = "bad" if off else bars[-1].kind
+    bars = [_covered_bar(covered, axis) for covered in row.levels or (row,)]
+    broken = [level for level in row.levels if level.promise in BROKEN]
+    kind = "bad" if broken else bars[-1].kind
     if not row.levels:
-        return Line(
-            row.name,
-            bars,
-            f"{share(row.coverage)}{f', {row.promise}' if row.promise else ''}",
-            kind,
-        )
-    said = "; ".join(f"{promise} at {', '.join(levels)}" for promise, levels in off.items())
-    return Line(row.name, bars, said or "kept at all levels", kind)
+        promise = f", {row.promise}" if row.promise else ""
+        return Line(row.name, bars, f"{share(row.coverage.value)}{promise}", kind)
+    return Line(row.name, bars, _broken_in_words(broken) or "kept at all levels", kind)
 
 
-def pit(found: Assessment) -> list[tuple[str, list[dict[str, Any]]]]:
+def _broken_in_words(levels: Sequence[LevelRow]) -> str:
+    parts = []
+    for promise in BROKEN:
+        named = [str(coverage(level.level)) for level in levels if level.promise == promise]
+        if named:
+            parts.append(f"{promise} at {', '.join(named)}")
+    return "; ".join(parts)
+
+
+def _covered_bar(covered: ModelRow | LevelRow, axis: Axis) -> Bar:
+    value, low, high = (100 * end for end in span(covered.coverage))
+    return axis.bar(low, high, KINDS.get(covered.promise, "bad"), dot=value)
+
+
+def pit(assessment: Assessment) -> list[tuple[str, list[dict[str, Any]]]]:
     """PIT histograms of the models that have several levels, best first, on one axis of densities.
 
     Each bar has its place, the band around its top, and whether it leaves it, in percent of the picture.
     """
-    shown = [(row.name, row.pit) for row in found.ranking if row.pit is not None][:DOTS]
-    unit, axis = (
-        Axis(0.0, 1.0),
-        Axis(0.0, 1.05 * max((max(*one.density, 1.2) for _, one in shown), default=1.0)),
-    )
-    drawn = []
-    for name, one in shown:
-        bins = []
-        for i, density in enumerate(one.density):
-            low, high = (end if isfinite(end) else 1.0 for end in (one.low[i], one.high[i]))
-            places = {
-                "left": unit.place(one.edges[i]),
-                "width": unit.place(one.edges[i + 1] - one.edges[i]),
+    shown = [(row.name, row.pit) for row in assessment.ranking if row.pit is not None][:DOTS]
+    tallest = max((bin.value for _, pit in shown for bin in pit.density), default=1.0)
+    axis = Axis(0.0, 1.05 * max(tallest, 1.2))
+    return [(name, _bins(pit, axis)) for name, pit in shown]
+
+
+def _bins(pit: PIT, axis: Axis) -> list[dict[str, Any]]:
+    unit = Axis(0.0, 1.0)
+    bins = []
+    for left, right, density in zip(pit.edges, pit.edges[1:], pit.density, strict=False):
+        band = density if density.has_interval else Estimate(density.value, 1.0, 1.0)
+        inside = not density.has_interval or density.low <= density.value <= density.high
+        bins.append(
+            {
+                "left": unit.place(left),
+                "width": unit.place(right - left),
+                "height": axis.place(density.value),
+                "low": axis.place(band.low),
+                "high": axis.place(band.high),
+                "kind": "" if inside else "bad",
             }
-            places |= {
-                "height": axis.place(density),
-                "low": axis.place(low),
-                "high": axis.place(high),
-            }
-            inside = low <= density <= high or not isfinite(one.low[i])
-            bins.append({**places, "kind": "" if inside else "bad"})
-        drawn.append((name, bins))
-    return drawn
+        )
+    return bins
+
+
+def explorer_data(assessment: Assessment) -> dict[str, Any]:
+    """All that the curve explorer needs: curves, constant bands, and some rows of every model, best model first."""
+    settings, ranking = assessment.settings, assessment.ranking
+    curves = [shipped_curve(assessment, row) for row in ranking]
+    with_constant = curves[:1] if assessment.comparable else curves
+    constants = [flat for flat in map(constant_curve, with_constant) if flat is not None]
+    most = int(np.clip(BUDGET / (len(curves) + FLAT * len(constants)), FEWEST, MOST))
+    chosen = [row.name for row in ranking].index(assessment.verdict.model)
+    places = [shipped_at(assessment, row) for row in ranking]
+    return {
+        "axes": list(settings.axes),
+        "cost": settings.c,
+        "coverage": settings.shown_coverage,
+        "comparable": assessment.comparable,
+        "chosen": chosen,
+        "rows": ranking[0].n,
+        "units": _units(curves[chosen], settings.unit),
+        "models": [
+            _model(row.name, curve, at, most)
+            for row, curve, at in zip(ranking, curves, places, strict=True)
+        ],
+        "references": [curve_data(flat, int(FLAT * most)) for flat in constants],
+    }
+
+
+def _model(name: str, curve: Curve, at: float, most: int) -> dict[str, Any]:
+    """One model: its curve, where it lies as delivered and as shipped, and some of its rows."""
+    known = [at] if isfinite(at) else []
+    delivered = delivered_at(curve)
+    return {
+        "name": short(name),
+        "knob": knob(curve),
+        "delivered": delivered,
+        "target": rounded(np.array(known))[0] if known else None,
+        "curve": curve_data(curve, most, [delivered, *known]),
+        "sample": sample_data(curve) if isinstance(curve, UCC) else None,
+    }
+
+
+def _units(curve: Curve, asked: str | float) -> dict[str, float]:
+    """Return what values in units of y may be divided by, the unit that was asked for first."""
+    known = {"that of y": 1.0}
+    if isinstance(curve, UCC):
+        with suppress(ValueError):  # where y_true does not vary
+            known["standard deviations of y"] = standard_deviation(
+                curve.intervals.y_true, curve.intervals.weight
+            )
+    if isinstance(asked, str):
+        return dict(reversed(known.items())) if asked == "std" else known
+    return {f"units of {asked:g}": float(asked)} | known
+
+
+def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
+    """Observations, predictions and bands of some rows, evenly chosen and ordered by prediction."""
+    intervals = curve.intervals
+    order = np.argsort(intervals.y_pred.ravel(), kind="stable")
+    rows = order[evenly(len(order), most)]
+    data: dict[str, Any] = {"row": rows.tolist()}
+    for name in ("y_true", "y_pred", "lower_band", "upper_band"):
+        data[name] = rounded(getattr(intervals, name).ravel()[rows])
+    return data

@@ -3,22 +3,23 @@
 import base64
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from uccurve._vocabulary import METRICS
+from uccurve.estimate import Estimate
 from uccurve.results import Assessment
+from uccurve.view import DARK, LIGHT, MODELS
 from uccurve.words.columns import LEVELS, TITLES, chosen, filled, model_columns
 from uccurve.words.formats import coverage, share, short
 from uccurve.words.tables import HOVER, Table
+from uccurve.words.verdict import how_sure
 
 from . import _charts as charts
 from . import _sections as sections
-from ._data import explorer_data
 
-COLOURED, BEST = 8, 5  # models that all get a colour; where there are more, so many of the best do
 SENTENCE = 400  # characters of a sentence, which may hold long names
 SCRIPTS = ("curve.js", "explorer.js", "page.js")
 POLICY = (
@@ -32,7 +33,7 @@ POLICY = (
 
 
 def page(
-    found: Assessment,
+    assessment: Assessment,
     *,
     title: str | None = None,
     files: Sequence[str] = (),
@@ -60,43 +61,66 @@ def page(
     >>> "Content-Security-Policy" in page(a, title="Small")
     True
     """
-    settings, ranking = found.settings, found.ranking
-    named = f"{len(found)} models" if len(found) > 1 else short(found.rows[0].name)
-    coloured = ranking if len(found) <= COLOURED else ranking[:BEST]
-    columns = {group: model_columns(group, found.rows, settings) for group in TITLES}
-    tables = {
-        group: Table(filled(TITLES[group], settings), some, ranking)
-        for group, some in columns.items()
-        if some
-    }
-    levels = [level for row in ranking for level in row.levels]
+    settings, ranking = assessment.settings, assessment.ranking
+    tables = _tables(assessment)
     return _rendered(
-        title=short(title, 200) if title else f"Prediction intervals: {named}",
-        found=found,
+        title=short(title, 200) if title else f"Prediction intervals: {_named(assessment)}",
+        assessment=assessment,
+        verdict=assessment.verdict,
         settings=settings,
         target=coverage(settings.shown_coverage),
         unit=filled("{unit}", settings),
-        colours={row.name: i for i, row in enumerate(coloured)},
-        headline=sections.headline(found),
-        facts=sections.facts(found),
-        promises=sections.promises(found),
-        commands=sections.commands(found, reading),
+        light=LIGHT,
+        dark=DARK,
+        colours={row.name: place for place, row in enumerate(ranking[: len(MODELS)])},
+        sure=how_sure(assessment),
+        aside=assessment.verdict.text.split("\n")[1:],
+        sentences=assessment.verdict.text.split("\n")[0].removeprefix(assessment.verdict.headline),
+        command=sections.command(assessment, reading),
         tables=tables,
-        why=charts.decomposition(found),
-        calibration=charts.calibration(found),
-        levels=levels
-        and Table("Coverage by level, as delivered", chosen(LEVELS, levels, settings), levels),
-        pit=charts.pit(found),
-        explorer={**explorer_data(found), "colours": len(coloured)},
+        why=charts.decomposition(assessment),
+        calibration=charts.calibration(assessment),
+        levels=_levels(assessment),
+        pit=charts.pit(assessment),
+        explorer={**charts.explorer_data(assessment), "colours": min(len(MODELS), len(ranking))},
         metrics=METRICS,
-        pairs=sections.pairs(found),
-        segments=sections.segments(found),
-        reading=dict.fromkeys(
-            (one.heading, one.help) for table in tables.values() for one in table.columns[1:]
-        ),
+        pairs=sections.pairs(assessment),
+        segments=sections.segments(assessment),
+        reading=_columns_explained(tables),
         files=files,
         version=version("uccurve"),
     )
+
+
+def _named(assessment: Assessment) -> str:
+    count = len(assessment)
+    return f"{count} models" if count > 1 else short(assessment.rows[0].name)
+
+
+def _tables(assessment: Assessment) -> dict[str, Table]:
+    """Tables of the models that have something to show, by their groups."""
+    settings = assessment.settings
+    tables = {}
+    for group, title in TITLES.items():
+        columns = model_columns(group, assessment.rows, settings)
+        if columns:
+            tables[group] = Table(filled(title, settings), columns, assessment.ranking)
+    return tables
+
+
+def _levels(assessment: Assessment) -> Table | None:
+    """Nominal against observed coverage; None where no model has several levels."""
+    levels = [level for row in assessment.ranking for level in row.levels]
+    if not levels:
+        return None
+    columns = chosen(LEVELS, levels, assessment.settings)
+    return Table("Coverage by level, as delivered", columns, levels)
+
+
+def _columns_explained(tables: Mapping[str, Table]) -> dict[tuple[str, str], None]:
+    """Headings and what they mean, each once."""
+    columns = [column for table in tables.values() for column in table.columns[1:]]
+    return dict.fromkeys((column.heading, column.help) for column in columns)
 
 
 def _rendered(**context: Any) -> str:
@@ -160,5 +184,5 @@ def sentence(text: str) -> str:
 
 def sortable(value: Any) -> float | None:
     """Return the number that a cell is sorted by; None for what is undefined or infinite."""
-    first = value[0] if isinstance(value, tuple) else value
-    return float(first) if isinstance(first, int | float) and isfinite(first) else None
+    number = float(value) if isinstance(value, int | float | Estimate) else inf
+    return number if isfinite(number) else None

@@ -1,94 +1,49 @@
 """Sections: what the page says of the model to ship, of pairs of models and of segments, in words and tables."""
 
 import shlex
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from uccurve.results import Assessment, Segment
-from uccurve.words.columns import PAIRS, SEGMENTS, chosen, filled
-from uccurve.words.formats import (
-    amount,
-    change,
-    coverage,
-    factor,
+from uccurve.results import Assessment
+from uccurve.view import SegmentMap, lowest_first, segment_map
+from uccurve.words.columns import PAIRS, SEGMENTS, chosen
+from uccurve.words.formats import Shipment, short
+from uccurve.words.tables import (
+    SEGMENTS_SHOWN,
+    Table,
     fixed,
-    is_reachable,
-    number,
-    p,
-    share,
-    short,
+    listed_segments,
+    pairs_of_best,
+    segments_title,
 )
-from uccurve.words.tables import SEGMENTS_SHOWN, Table, listed_segments, pairs_of_best
 
 PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
-MAPPED = 12  # models that the map of segments has room for
 
 
-def headline(found: Assessment) -> str:
-    """Return the decision, with which the verdict's text begins."""
-    best = found[found.verdict.model]
-    return f"Ship {short(best.name)} with bands {change(best)}"
+def command(assessment: Assessment, reading: Sequence[str] | None) -> str:
+    """Return what applies the verdict: on the command line or, where no command can read the file, in Python.
 
-
-def facts(found: Assessment) -> list[tuple[str, str, str]]:
-    """Return the numbers of the card: their names, texts, and intervals or remarks.
-
-    They are the factor, the coverage, the half-width and how sure the choice is.
+    `reading` are the file of the model to ship and the options that say how to read it. It is empty where nothing is
+    to be done, or nothing helps.
     """
-    verdict, settings = found.verdict, found.settings
-    best = found[verdict.model]
-    own = "its bands" if best.level is None else f"its {coverage(best.level)} bands"
-    shifted = isfinite(best.shift)
-    move = amount(best.shift) if shifted else factor(best.scale, best.scale_low, best.scale_high)
-    width = number(best.half_width, best.half_width_low, best.half_width_high)
-    sure = "As delivered", str(share(best.coverage)), str(best.promise or "")
-    if verdict.runner_up is not None:
-        shown = f"{'better' if verdict.decided else 'not shown to be better'} than {short(verdict.runner_up)}"
-        sure = (
-            "How sure",
-            shown,
-            f"adjusted {p(verdict.pvalue)}" if isfinite(verdict.pvalue) else "not tested",
-        )
-    example = "an example: none was asked for" if settings.coverage is None else "of new rows"
-    return [
-        (f"Add to {own}" if shifted else f"Multiply {own}", move.text, move.interval),
-        ("Coverage", str(coverage(settings.shown_coverage)), example),
-        ("Half-width", width.text, f"{width.interval} {filled('{unit}', settings)}".strip()),
-        sure,
-    ]
-
-
-def promises(found: Assessment) -> list[str]:
-    """Return one sentence for each model whose coverage as delivered is not the one promised."""
-    target, sentences = coverage(found.settings.shown_coverage), []
-    for row in (row for row in found.ranking if row.promise in ("too narrow", "too wide")):
-        covers = share(row.coverage, row.coverage_low, row.coverage_high)
-        remedy = f" Bands {change(row)} would keep the promise." if is_reachable(row) else ""
-        broken = f"{short(row.name)} covers {covers} as delivered, {row.promise} for the promised {target}."
-        sentences.append(f"{broken}{remedy}")
-    return sentences
-
-
-def commands(found: Assessment, reading: Sequence[str] | None) -> dict[str, str]:
-    """Return what applies the verdict, on the command line and in Python.
-
-    `reading` are the file of the model to ship and the options that say how to read it; None where no command can.
-    """
-    best = found[found.verdict.model]
-    if not is_reachable(best):
-        return {}
-    shifted = isfinite(best.shift)
-    own = "intervals" if best.level is None else f"curve.intervals_at(level={best.level:g})"
-    call = f"shift={best.shift:.6g}" if shifted else f"scale={best.scale:.6g}"
-    lines = {"In Python": f"{own}.calibrated({call})"}
+    verdict = assessment.verdict
+    if verdict.unchanged or not verdict.reachable:
+        return ""
     if reading is None:
-        return lines
-    line = ["uccurve", "calibrate", reading[0], "new.csv", "-o", "calibrated.csv", *reading[1:]]
-    if best.level is None:  # a file with several levels is calibrated to each of them
-        line += ["--coverage", str(coverage(found.settings.shown_coverage))]
-    line += ["--vary", "shift"] if shifted else []
-    return {"On the command line": shlex.join(line), **lines}
+        return python_command(assessment)
+    files = ["--from", "ASSESSMENT.json", "new.csv", "-o", "calibrated.csv"]
+    return shlex.join(["uccurve", "calibrate", *files, *reading[1:]])
+
+
+def python_command(assessment: Assessment) -> str:
+    """Return the call that moves the bands of intervals as the verdict says."""
+    verdict = assessment.verdict
+    intervals = (
+        "intervals" if verdict.level is None else f"curve.intervals_at(level={verdict.level:g})"
+    )
+    if assessment[verdict.model].move.kind == "shift":
+        return f"{intervals}.calibrated(shift={verdict.shift:.6g})"
+    return f"{intervals}.calibrated(scale={verdict.scale:.6g})"
 
 
 class Pairs(NamedTuple):
@@ -100,77 +55,93 @@ class Pairs(NamedTuple):
     crossings: Sequence[str]
 
 
-def pairs(found: Assessment) -> Pairs | None:
+def pairs(assessment: Assessment) -> Pairs | None:
     """Return which models differ significantly, the model to ship first; None for a single model."""
-    tested, best, settings = found.comparisons, found.verdict.model, found.settings
+    tested = assessment.comparisons
     if not tested:
         return None
-    own, rank = pairs_of_best(found), {row.name: row.rank for row in found.rows}
-    crossed = sorted(
-        found.crossings,
-        key=lambda one: (best not in one.names, sum(rank[name] for name in one.names)),
-    )
-    sure = sum(one.better is not None for one in tested)
-    differ = f"{sure} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
-    if len(tested) == 1:
-        differ = (
-            f"The two models {'differ' if sure else 'do not differ'} significantly (paired test)."
-        )
+    settings = assessment.settings
+    shipped = pairs_of_best(assessment)
     listed = tested[:PAIRS_LISTED]
-    every = Table(
-        f"{len(listed):,} of {len(tested):,} pairs", chosen(PAIRS, listed, settings), listed
-    )
-    others = f"{short(best)} vs. {'the others' if len(own) > 1 else 'the other'}"
+    title = f"{len(listed):,} of {len(tested):,} pairs"
+    others = "the others" if len(shipped) > 1 else "the other"
     return Pairs(
-        differ,
-        Table(others, chosen(PAIRS, own, settings), own),
-        every if len(tested) > len(own) else None,
-        [f"{' vs. '.join(map(short, one.names))}: {one.verdict}" for one in crossed[:CROSSINGS]],
+        _differ(assessment),
+        Table(
+            f"{short(assessment.verdict.model)} vs. {others}",
+            chosen(PAIRS, shipped, settings),
+            shipped,
+        ),
+        Table(title, chosen(PAIRS, listed, settings), listed)
+        if len(tested) > len(shipped)
+        else None,
+        _crossings(assessment),
     )
+
+
+def _differ(assessment: Assessment) -> str:
+    """How many pairs differ significantly."""
+    tested = assessment.comparisons
+    different = sum(pair.better is not None for pair in tested)
+    if len(tested) == 1:
+        differ = "differ" if different else "do not differ"
+        return f"The two models {differ} significantly (paired test)."
+    return f"{different} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
+
+
+def _crossings(assessment: Assessment) -> list[str]:
+    """Where curves cross, those of the model to ship first, then by rank."""
+    shipped = assessment.verdict.model
+    rank = {row.name: row.rank for row in assessment.rows}
+    ordered = sorted(
+        assessment.crossings,
+        key=lambda pair: (shipped not in pair.names, sum(rank[name] for name in pair.names)),
+    )
+    return [
+        f"{' vs. '.join(map(short, pair.names))}: {pair.verdict}" for pair in ordered[:CROSSINGS]
+    ]
 
 
 class Segments(NamedTuple):
-    """What the page says of segments; the map has one row per title, one column per model."""
+    """What the page says of segments: a headline, what the factor fixes, the worst, all of them, and the map."""
 
+    headline: str
     sentences: Sequence[str]
     worst: Table
     full: Table
-    titles: Sequence[str]
-    models: Sequence[str]
-    spots: Mapping[tuple[str, str], Segment]
+    map: SegmentMap
 
 
-def segments(found: Assessment) -> Segments | None:
-    """Return where models fail: how many, the worst first, and all; None where there are no segments."""
-    every, promised, failing = found.segments, found.settings.coverage, listed_segments(found)
+def segments(assessment: Assessment) -> Segments | None:
+    """Return where models fail, the worst first; None where there are no segments."""
+    every = assessment.segments
     if not every:
         return None
-    count = f"{len(failing)} of {len(every)}" if failing else f"None of the {len(every)}"
-    target = "the model's other rows" if promised is None else f"{coverage(promised)} as shipped"
-    falls = f"{'falls' if len(failing) < 2 else 'fall'} significantly short of {target}."
     return Segments(
-        [
-            f"{count} segments {falls}",
-            *(sentence for row in found.ranking for sentence in fixed(row, every)),
-        ],
-        _worst(found, failing),
-        Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, found.settings), every),
-        list(dict.fromkeys(one.title for one in every)),
-        [row.name for row in found.ranking[:MAPPED]],
-        {(one.title, one.model): one for one in every},
+        f"{segments_title(assessment)}.",
+        [sentence for row in assessment.ranking for sentence in fixed(row, assessment)],
+        _worst(assessment),
+        Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, assessment.settings), every),
+        segment_map(assessment),
     )
 
 
-def _worst(found: Assessment, failing: Sequence[Segment]) -> Table:
-    """Return the most significant failures with the factor each would need; where none fails, the lowest coverages."""
-    own = [one for one in found.segments if one.model == found.verdict.model]
-    listed = (failing or sorted(own, key=lambda one: one.coverage))[:SEGMENTS_SHOWN]
+def _worst(assessment: Assessment) -> Table:
+    """The most significant failures with the factor each would need; where none fails, the lowest coverages."""
+    failing = listed_segments(assessment)
+    listed = (failing or lowest_first(assessment))[:SEGMENTS_SHOWN]
     title = "Segments left short" if failing else "Lowest coverage"
     if len(failing) > len(listed):
         title = f"The worst {len(listed)} of {len(failing)}"
-    columns = chosen(SEGMENTS, listed, found.settings)
-    if len({one.model for one in listed}) == 1:
-        row = found[listed[0].model]
-        title = f"{title}: {short(row.name)}, which needs bands {change(row)} as a whole"
-        columns = [column for column in columns if column.field != "model"]
+    columns = chosen(SEGMENTS, listed, assessment.settings)
+    if len({segment.model for segment in listed}) == 1:
+        title = f"{title}: {_as_a_whole(assessment, listed[0].model)}"
+        columns = [column for column in columns if column.name != "model"]
     return Table(title, columns, listed)
+
+
+def _as_a_whole(assessment: Assessment, name: str) -> str:
+    """A model and what all its rows together need."""
+    row = assessment[name]
+    need = Shipment(name, row.move, row.side).change
+    return f"{short(name)}, which needs bands {need} as a whole"

@@ -20,8 +20,7 @@ from uccurve.words.columns import (
     level_columns,
     model_columns,
 )
-from uccurve.words.formats import columns_of, coverage, joined, padded, short
-from uccurve.words.phrases import Shipment
+from uccurve.words.formats import Shipment, columns_of, coverage, joined, padded, short
 
 if TYPE_CHECKING:
     from uccurve.results import Assessment, Comparison, ModelRow, Segment

@@ -9,10 +9,30 @@ from typing import Any
 
 from uccurve._refusals import as_written
 from uccurve.estimate import Move
-from uccurve.results import AssessmentSettings, Comparison, Missing, ModelRow, Segment, Verdict
+from uccurve.results import (
+    Assessment,
+    AssessmentSettings,
+    Comparison,
+    Missing,
+    ModelRow,
+    Segment,
+    Verdict,
+)
 from uccurve.words.columns import written
-from uccurve.words.formats import alike, counted, coverage, joined, number, p, percent, share, short
-from uccurve.words.phrases import Shipment, movers, percent_more
+from uccurve.words.formats import (
+    Shipment,
+    alike,
+    counted,
+    coverage,
+    joined,
+    movers,
+    number,
+    p,
+    percent,
+    percent_more,
+    share,
+    short,
+)
 
 BROKEN = ("too narrow", "too wide")
 NAMED = 3  # models or segments that are named before the rest are counted
@@ -117,6 +137,34 @@ def decided_move(decision: Verdict, row: ModelRow) -> Move:
     estimate = row.move.estimate
     value = decision.shift if row.move.kind == "shift" else decision.scale
     return Move(row.move.kind, replace(estimate, value=value))
+
+
+def how_sure(assessment: Assessment) -> str:
+    """Return in one sentence how sure the decision is: what it was tested against, and what it rests on."""
+    rows = assessment.rows
+    case = Case(
+        assessment.verdict,
+        rows,
+        assessment.settings,
+        assessment.comparisons,
+        assessment.segments,
+        assessment.missing,
+        assessment.not_tested,
+        assessment.pockets,
+    )
+    basis = f"on {counted(case.model.n, 'row')}"
+    if not case.others:
+        return f"One model {basis}; nothing to compare it with."
+    if case.alike:
+        return f"{_why_tied(case).rstrip('.')}, {basis}."
+    second = case.others[0]
+    compared = f"the next of {counted(len(rows), 'model')}" if len(rows) > 2 else "the other model"
+    return f"{case.name} is better than {short(second.name)}, {compared} ({_tested(case, second)}), {basis}."
+
+
+def _tested(case: Case, row: ModelRow) -> str:
+    pvalue = case.pvalue(row)
+    return f"adjusted {p(pvalue)}" if pvalue >= 0 else p(pvalue)
 
 
 # The headline

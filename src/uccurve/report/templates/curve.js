@@ -98,17 +98,9 @@ function percent(value) {
   return `${digits(100 * value)}%`;
 }
 
-// Bands of the sampled rows at t; those of a model with several levels run straight from one level to the next.
+// Bands of the sampled rows at t.
 function bandsAt(model, t) {
   const { sample, knob } = model;
-  const { knots } = sample;
-  const side = (bands) => {
-    if (!knots.length) return bands[0].map((band) => (knob === "shift" ? Math.max(0, band + t) : t * band));
-    const j = knots.findIndex((value) => t <= value);
-    if (j < 0) return bands[bands.length - 1].map((band) => t * band);
-    const start = j ? knots[j - 1] : 0;
-    const share = (t - start) / (knots[j] - start);
-    return bands[j].map((band, i) => { const inner = j ? bands[j - 1][i] : 0; return inner + share * (band - inner); });
-  };
+  const side = (bands) => bands.map((band) => (knob === "shift" ? Math.max(0, band + t) : t * band));
   return { below: side(sample.lower_band), above: side(sample.upper_band) };
 }

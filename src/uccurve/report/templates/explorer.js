@@ -9,7 +9,7 @@ function short(text) {
   return text.length <= most ? text : `${text.slice(0, most / 2)}…${text.slice(3 - most / 2)}`;
 }
 const coloured = (index) => index < data.colours || index === state.model;
-const colour = (index) => (index < data.colours ? css(`--model-${index}`) : index === state.model ? css("--chosen") : css("--other"));
+const colour = (index) => (index < data.colours ? css(`--model-${index}`) : index === state.model ? css("--accent") : css("--other"));
 
 function theme(size) {
   return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: css("--font"), size } };
@@ -150,7 +150,7 @@ function drawRows() {
     { x: place, y: sample.y_pred, mode: "markers", name: "interval", marker: { color: colour(state.model), size: 3, symbol: "square" }, hoverinfo: "skip",
       error_y: { type: "data", symmetric: false, array: above, arrayminus: below, width: 0, thickness: bars, color: colour(state.model) } },
     { ...rows(only(true)), name: "observed, inside", marker: { color: css("--ink"), size: 5 } },
-    { ...rows(only(false)), name: "observed, outside", marker: { color: css("--bad"), size: 9, symbol: "x" } },
+    { ...rows(only(false)), name: "observed, outside", marker: { color: css("--broken"), size: 9, symbol: "x" } },
   ];
   const both = {
     xaxis: { ...axis(`${sample.row.length} of ${data.rows.toLocaleString("en")} rows, by prediction`), showticklabels: false, range: [-1, place.length] },

@@ -44,10 +44,8 @@ function fillControls() {
     slider.setAttribute("aria-valuetext", digits(values[name]));
     find(`${name}-row`).dataset.driver = String(state.driver === name);
   }
-  const { widest } = active();
-  const level = widest === null ? "" : point.t <= 1 ? ` (its ${percent(point.t * widest)} level)` : ` (beyond its ${percent(widest)} level)`;
   const cost = state.cost === null ? "" : `, cost ${digits(price(point))}`;
-  find("where").textContent = `${active().name} at ${knob} ${digits(point.t)}${level}: coverage ${percent(1 - point.miss_rate)}, half-width ${digits(shown(point, "bandwidth"))}${cost}.`;
+  find("where").textContent = `${active().name} at ${knob} ${digits(point.t)}: coverage ${percent(1 - point.miss_rate)}, half-width ${digits(shown(point, "bandwidth"))}${cost}.`;
 }
 
 function limits() {

@@ -1,0 +1,335 @@
+"""View: what figures and pages both draw, computed once: curves in few vertices, and the waterfall of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from math import isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from uccurve._arrays import Indices, evenly
+from uccurve._refusals import as_written
+from uccurve._vocabulary import METRICS, Array, Unit
+from uccurve.curve import UCC
+from uccurve.estimate import Estimate
+from uccurve.points import Curve, Decomposition, OperatingPoint
+from uccurve.words.formats import alike
+
+if TYPE_CHECKING:
+    from uccurve.results import Assessment, ModelRow, Segment
+
+CANDIDATES = 20_000  # vertices among which those are chosen that a page carries
+FEWEST = 150  # vertices of a curve that a page carries at least
+MAPPED = 12  # models that a map of segments has room for
+CUT = 1.5  # bars that end beyond this multiple of the score of one interval for all rows are cut there
+Kind = Literal["total", "saves", "costs"]
+# Colours of models, the best first, which people with any colour vision tell apart; further models are grey.
+MODELS = ("#0072B2", "#CC8314", "#800D46", "#7F8F5A", "#9A3CF0", "#5E4B00", "#2E1066")
+MODELS_ON_DARK = ("#56B4E9", "#EB8C1E", "#C24B74", "#BECC85", "#A34DF5", "#857444", "#FFFFFF")
+# One language of figures and pages: what each colour means, on white paper and on a dark screen.
+LIGHT: Mapping[str, str] = {
+    "page": "#FFFFFF",
+    "card": "#F6F7F9",
+    "ink": "#1B1F24",
+    "muted": "#57606A",
+    "line": "#D8DDE3",
+    "shade": "rgb(0 0 0 / 22%)",
+    "accent": "#00696F",  # what is recommended, and nothing else
+    "kept": "#117733",
+    "broken": "#B3261E",
+    "wide": "#8A6100",
+    "unclear": "#5B6673",
+    "total": "#B9C2CC",
+    "saves": "#6DB3B1",
+    "costs": "#7D8794",
+    "below": "#D1553F",
+    "above": "#5C84B5",
+    "other": "#B4BCC5",
+    **{f"model-{place}": colour for place, colour in enumerate(MODELS)},
+}
+DARK: Mapping[str, str] = {
+    "page": "#14181D",
+    "card": "#1D2127",
+    "ink": "#E8EAED",
+    "muted": "#A8B0BA",
+    "line": "#3A414A",
+    "shade": "rgb(0 0 0 / 70%)",
+    "accent": "#5FD0CB",
+    "kept": "#62D39A",
+    "broken": "#FF8A80",
+    "wide": "#E3B341",
+    "unclear": "#A8B0BA",
+    "total": "#4B5563",
+    "saves": "#2F7F7D",
+    "costs": "#77818E",
+    "below": "#B0482F",
+    "above": "#3A6FA8",
+    "other": "#59626D",
+    **{f"model-{place}": colour for place, colour in enumerate(MODELS_ON_DARK)},
+}
+
+
+def knob(curve: Curve) -> Literal["scale", "shift"]:
+    """What moves the bands: levels are scales too."""
+    return "shift" if curve.vary == "shift" else "scale"
+
+
+def delivered_at(curve: Curve) -> float:
+    """Scale (or shift) of the intervals as delivered; of several levels, that of the widest."""
+    return 0.0 if curve.vary == "shift" else 1.0
+
+
+def shipped_curve(assessment: Assessment, row: ModelRow) -> Curve:
+    """Return the curve on which a model's own factor lies: of several levels, that of the interval that is scaled."""
+    curve: Curve = assessment.curves[row.name]
+    if isinstance(curve, UCC) and curve.levels:
+        return curve.delivered_curve(as_written(assessment.settings.shown_coverage))
+    return curve
+
+
+def shipped_at(assessment: Assessment, row: ModelRow) -> float:
+    """Return the factor (or shift) with which a model ships: the verdict's for its model, else its own."""
+    verdict = assessment.verdict
+    if row.name != verdict.model:
+        return row.move.estimate.value
+    return verdict.shift if row.move.kind == "shift" else verdict.scale
+
+
+def reached(curve: Curve, coverage: float, unit: Unit = "raw") -> OperatingPoint | None:
+    """Operating point at a coverage; None where the curve never reaches it."""
+    try:
+        return curve.find(coverage=coverage, unit=unit)
+    except ValueError:
+        return None
+
+
+def constant_curve(curve: Curve) -> UCC | None:
+    """Curve of the constant band around the same predictions; None for a sketch, which keeps no rows."""
+    return UCC(curve.intervals.constant(), vary=knob(curve)) if isinstance(curve, UCC) else None
+
+
+def knots(t: Array, values: Array, most: int) -> Indices:
+    """At most so many of two or more places in `t`, between which straight lines follow every row of `values`.
+
+    Places are added where the lines are furthest off, until none is off.
+
+    >>> t = np.arange(9.0)
+    >>> knots(t, np.abs(t - 3)[None], most=5)
+    array([0, 3, 8])
+    """
+    kept = np.array([0, len(t) - 1])
+    while len(kept) < most:
+        worst, off = _worst(t, values, kept)
+        furthest = np.argsort(-off, kind="stable")[: most - len(kept)]
+        new = worst[furthest[off[furthest] > 0]]
+        if not len(new):
+            break
+        kept = np.sort(np.concatenate([kept, new]))
+    return kept
+
+
+def _worst(t: Array, values: Array, kept: Indices) -> tuple[Indices, Array]:
+    """Between each two kept places, the one furthest from the straight line, and how far it is."""
+    off = np.max([np.abs(row - np.interp(t, t[kept], row[kept])) for row in values], axis=0)
+    off[kept] = 0.0  # also where two vertices share one t
+    largest = np.maximum.reduceat(off[:-1], kept[:-1])
+    segment = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
+    hits = np.flatnonzero(off[:-1] == largest[segment])
+    return hits[np.unique(segment[hits], return_index=True)[1]], largest
+
+
+def curve_data(curve: Curve, most: int = FEWEST, exactly: Sequence[float] = ()) -> dict[str, Any]:
+    """Columns t and the five metrics, whether they are all vertices, and the largest distance to lines between them.
+
+    The distance is relative: to 1 for the miss rate, and for the others to their value where 1% are missed. The
+    vertices on either side of the places in `exactly` are always carried.
+
+    Examples
+    --------
+    >>> from uccurve import Intervals
+    >>> data = curve_data(
+    ...     UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4]))
+    ... )
+    >>> data["t"], data["miss_rate"], data["exact"], data["off"]
+    ([0.0, 1.0, 2.0], [1.0, 0.333333, 0.0], True, 0.0)
+    """
+    table = copy(curve).table()  # what a curve sorts it keeps, and the page needs it once
+    t, columns = table[knob(curve)], np.stack([table[name] for name in METRICS])
+    whole = len(t) <= most
+    kept, off = (np.arange(len(t)), 0.0) if whole else _chosen(t, columns, most)
+    if not whole:
+        after = np.searchsorted(t, exactly)
+        kept = np.unique(
+            np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])
+        ).astype(np.intp)
+    facts = {
+        "exact": whole and isinstance(curve, UCC),
+        "off": off,
+        "vertices": len(t),
+        "end": float(t[-1]),
+    }
+    t, columns, delivered = t[kept], columns[:, kept], delivered_at(curve)
+    if t[-1] < delivered:  # the curve goes on as far as the model as delivered
+        point = curve.at(delivered)
+        t = np.append(t, delivered)
+        columns = np.column_stack([columns, [getattr(point, name) for name in METRICS]])
+    return {
+        "t": rounded(t),
+        **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)),
+        **facts,
+    }
+
+
+def rounded(values: Array) -> list[float]:
+    """Return numbers to six digits, which no screen tells from more."""
+    return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
+    """Vertices to carry, and the largest relative distance from any vertex to the lines between them."""
+    by_t = np.searchsorted(t, np.linspace(t[0], t[-1], CANDIDATES // 10)).clip(0, len(t) - 1)
+    some = np.unique(np.concatenate([evenly(len(t), CANDIDATES), by_t]))
+    miss = columns[METRICS.index("miss_rate")]
+    settled = columns[:, np.argmax(miss <= max(0.01, float(miss[-1])))]
+    sizes = np.where(settled > 0, settled, np.maximum(columns.max(axis=1), 1e-300))
+    falling = [METRICS.index("miss_rate"), METRICS.index("deficit")]
+    sizes[falling] = columns[falling, 0]
+    scaled = columns / sizes[:, None]
+    kept = some[knots(t[some], scaled[:, some], most)]
+    off = max(float(np.abs(row - np.interp(t, t[kept], row[kept])).max()) for row in scaled)
+    return kept, off
+
+
+def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
+    """Vertices to carry, and the largest relative distance from any vertex to the lines between them."""
+    by_t = np.searchsorted(t, np.linspace(t[0], t[-1], CANDIDATES // 10)).clip(0, len(t) - 1)
+    some = np.unique(np.concatenate([evenly(len(t), CANDIDATES), by_t]))
+    miss = columns[METRICS.index("miss_rate")]
+    settled = columns[:, np.argmax(miss <= max(0.01, float(miss[-1])))]
+    sizes = np.where(settled > 0, settled, np.maximum(columns.max(axis=1), 1e-300))
+    falling = [METRICS.index("miss_rate"), METRICS.index("deficit")]
+    sizes[falling] = columns[falling, 0]
+    scaled = columns / sizes[:, None]
+    kept = some[knots(t[some], scaled[:, some], most)]
+    off = max(float(np.abs(row - np.interp(t, t[kept], row[kept])).max()) for row in scaled)
+    return kept, off
+
+
+class Step(NamedTuple):
+    """One bar: its name, start and end, whether it is a total or what something changes, and its name with its size."""
+
+    name: str
+    start: float
+    end: float
+    kind: Kind
+    label: str = ""
+
+
+def waterfall(parts: Decomposition) -> list[Step]:
+    """Steps from one interval for all rows to the score as shipped, and the score as delivered below it.
+
+    What a step changes is written with no more decimals than the totals; a step that rounds to zero, or is undefined,
+    is left out.
+
+    >>> parts = Decomposition.of(
+    ...     delivered=9.0, shipped=7.0, constant=6.0, climatology=10.0, best=6.5
+    ... )
+    >>> [(step.label, step.start, step.end) for step in waterfall(parts)][1:4]
+    [('predictions save 4.00', 10.0, 6.0), ('bands cost 1.00', 6.0, 7.0), ('score as shipped 7.00', 0.0, 7.0)]
+    """
+    steps = (
+        Step("one interval for all rows", 0.0, parts.climatology, "total"),
+        _change("predictions", parts.climatology, parts.constant),
+        _change("bands", parts.constant, parts.shipped),
+        Step("score as shipped", 0.0, parts.shipped, "total"),
+        _rescaling(parts),
+    )
+    totals = (parts.climatology, parts.shipped)
+    smallest = min(filter(isfinite, totals), default=0.0)
+    return [step for step in map(lambda step: _labelled(step, smallest), steps) if step.label]
+
+
+def axis_end(models: Iterable[Decomposition]) -> float:
+    """Return where the axis of several waterfalls ends: a model of a far too small scale must not squeeze the others.
+
+    >>> axis_end([Decomposition.of(delivered=900, shipped=7, constant=8, climatology=10, best=7)])
+    15.0
+    """
+    given = list(models)
+    ends = [end for parts in given for step in waterfall(parts) for end in (step.start, step.end)]
+    limit = CUT * max((parts.climatology for parts in given if parts.climatology > 0), default=0.0)
+    last = max(ends, default=1.0)
+    return min(last, limit) if limit > 0 else last or 1.0
+
+
+def _change(what: str, start: float, end: float) -> Step:
+    if end <= start:
+        return Step(f"{what} save", start, end, "saves")
+    return Step(f"{what} cost", start, end, "costs")
+
+
+def _rescaling(parts: Decomposition) -> Step:
+    """What the intervals as delivered score more (or less) than as shipped."""
+    if parts.rescaling >= 0:
+        return Step("as delivered it costs", parts.shipped, parts.delivered, "costs")
+    return Step("as delivered it saves", parts.shipped, parts.delivered, "saves")
+
+
+def _labelled(step: Step, smallest: float) -> Step:
+    """Return a step with its name and size; without a label where it is undefined or rounds to zero."""
+    if not isfinite(step.start) or not isfinite(step.end):
+        return step
+    is_total = step.kind == "total"
+    size, _ = alike(abs(step.end - step.start), 0.0 if is_total else smallest)
+    if not is_total and not size.strip("0."):
+        return step
+    return step._replace(label=f"{step.name} {size}")
+
+
+class SegmentMap(NamedTuple):
+    """Segments by models: a row per segment, those first that matter most, and a column per model, best first."""
+
+    titles: Sequence[str]
+    models: Sequence[str]
+    cells: Mapping[tuple[str, str], Segment]
+    hidden: int = 0
+
+    def covered(self, title: str, model: str) -> float:
+        """Coverage of one cell, as shipped where anything ships; nan where there is no such segment."""
+        segment = self.cells.get((title, model))
+        return nan if segment is None else shown_coverage(segment).value
+
+
+def segment_map(assessment: Assessment, most: int | None = None) -> SegmentMap:
+    """Return the segments of the best models, those first that the model to ship covers least."""
+    first = [segment.title for segment in lowest_first(assessment)]
+    titles = list(dict.fromkeys([*first, *(segment.title for segment in assessment.segments)]))
+    shown = titles[:most]
+    models = [row.name for row in assessment.ranking[:MAPPED]]
+    cells = {(segment.title, segment.model): segment for segment in assessment.segments}
+    return SegmentMap(shown, models, cells, len(titles) - len(shown))
+
+
+def lowest_first(assessment: Assessment) -> list[Segment]:
+    """Return the segments of the model to ship, those that fall short first, then by coverage."""
+    own = [segment for segment in assessment.segments if segment.model == assessment.verdict.model]
+    return sorted(own, key=lambda segment: (not segment.short, shown_coverage(segment).value))
+
+
+def shown_coverage(segment: Segment) -> Estimate:
+    """Coverage of a segment as shipped, or as delivered where nothing ships as promised."""
+    as_shipped = segment.shipped_coverage
+    return segment.coverage if segment.target is None or isnan(as_shipped.value) else as_shipped
+
+
+def span(estimate: Estimate) -> tuple[float, float, float]:
+    """Return a value with the ends of its interval, which are the value itself where there is none.
+
+    >>> span(Estimate(0.5, 0.4, 0.6)), span(Estimate(0.5))
+    ((0.5, 0.4, 0.6), (0.5, 0.5, 0.5))
+    """
+    if not estimate.has_interval:
+        return estimate.value, estimate.value, estimate.value
+    return estimate.value, estimate.low, estimate.high
