@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from uccurve._vocabulary import FALLING, Array, Axes, Metric
 from uccurve.points import CurvePoints
+from uccurve.view import LIGHT, MODELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -15,15 +19,20 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 Point = tuple[float, float] | None
-# Okabe and Ito's colours, which people with any colour vision tell apart, the darker ones first.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+PALETTE = MODELS
 # Line styles once the colours are used up.
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 DASHED = (0, (4, 2))  # line style of what curves and estimates are compared with
-GREY = "#6E6E6E"
+GREY = LIGHT["muted"]
+INK = LIGHT["ink"]
 # How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
 # them; by them the next curve on the same axes finds its colour.
 CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurve-4"
+# What `style="uccurve"` sets: text that stays text in vector files, and sizes that suit a column and a slide.
+STYLE: dict[str, Any] = {"font.size": 9.5, "svg.fonttype": "none", "pdf.fonttype": 42}
+MARGIN = 0.775  # share of a subplot's width that is left for its axes before any layout
+CHARACTER = 0.56  # width of a character in a proportional font, as a share of its size
+Style = Literal["uccurve"] | None
 NEAR = 1.5  # how far beyond the curve, as a multiple, a point may lie and still widen the view
 
 
@@ -36,6 +45,62 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return plt.figure(figsize=size, layout="constrained")
 
 
+def root_figure(ax: PlotAxes) -> Figure:
+    """Return the figure of axes that may stand in a part of it."""
+    figure: Any = ax.figure
+    parent: Figure = getattr(figure, "figure", None) or figure
+    return parent
+
+
+@contextmanager
+def styled(style: Style) -> Iterator[None]:
+    """Draw with our sizes, or with the user's rcParams as they are where `style` is None."""
+    from matplotlib import rc_context
+
+    if style not in ("uccurve", None):
+        raise ValueError(f"`style` must be 'uccurve' or None; got {style!r}.")
+    settings: Any = STYLE if style else {}
+    with rc_context(settings):
+        yield
+
+
+def room(ax: PlotAxes) -> float:
+    """Inches across that axes have together with their labels."""
+    return float(ax.get_window_extent().width / root_figure(ax).dpi / MARGIN)
+
+
+def characters(inches: float, size: str = "small") -> int:
+    """How many characters of a font size fit into a width."""
+    return max(int(inches / inches_of(1, size)), 4)
+
+
+def inches_of(count: float, size: str = "small") -> float:
+    """Width of so many characters."""
+    from matplotlib.font_manager import FontProperties
+
+    return count * CHARACTER * FontProperties(size=size).get_size_in_points() / 72
+
+
+def head(ax: PlotAxes, text: str, inches: float) -> None:
+    """Title of axes, wrapped to a width."""
+    wrapped = fill(text, characters(inches, "medium"))
+    ax.set_title(wrapped, loc="left", fontsize="medium", parse_math=False)
+
+
+def cut_axis(ax: PlotAxes) -> None:
+    """Mark that the x axis does not start at 0."""
+    for x in (0.012, 0.024):
+        ax.plot(
+            [x - 0.006, x + 0.006],
+            [-0.022, 0.022],
+            transform=ax.transAxes,
+            color=INK,
+            linewidth=0.8,
+            clip_on=False,
+            gid="cut",
+        )
+
+
 def new_axes(ax: PlotAxes | None, *, size: tuple[float, float] = (6.4, 4.2)) -> PlotAxes:
     """`ax`, or the axes of a new figure."""
     return new_figure(size).add_subplot() if ax is None else ax
@@ -45,7 +110,7 @@ def style(index: int) -> dict[str, Any]:
     """Colour, and after the last colour also dashes, of the line number `index`.
 
     >>> style(1), style(8)
-    ({'color': '#D55E00', 'linestyle': '-'}, {'color': '#D55E00', 'linestyle': (0, (6, 1.5))})
+    ({'color': '#CC8314', 'linestyle': '-'}, {'color': '#CC8314', 'linestyle': (0, (6, 1.5))})
     """
     lap, place = divmod(index, len(PALETTE))
     return {"color": PALETTE[place], "linestyle": DASHES[lap % len(DASHES)]}
@@ -158,9 +223,14 @@ def legend(ax: PlotAxes) -> None:
         "bbox_to_anchor": (1, 1),
         "fontsize": "x-small",
     }  # many names need room
-    ax.legend(
-        handles, labels, frameon=False, **(beside if len(ordered) > 8 else {"loc": "upper right"})
-    )
+    place = beside if len(ordered) > 8 else {"loc": "upper right"}
+    plain(ax.legend(handles, labels, frameon=False, **place))
+
+
+def plain(legend: Any) -> None:
+    """Show names as they are: a dollar sign is no formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def title(name: Metric, unit: str | float) -> str:
@@ -178,6 +248,6 @@ def title(name: Metric, unit: str | float) -> str:
 
 def tidy(ax: PlotAxes) -> None:
     """Light grid, no box."""
-    ax.grid(True, color="#DDDDDD", linewidth=0.6, zorder=0)
+    ax.grid(True, color=LIGHT["line"], linewidth=0.6, zorder=0)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

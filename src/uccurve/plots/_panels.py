@@ -1,4 +1,4 @@
-"""Panels: the parts of an assessment's picture, each on axes of its own."""
+"""Panels: the parts of an assessment's picture, each on axes of its own, in the room that these have."""
 
 from __future__ import annotations
 
@@ -8,262 +8,301 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve._vocabulary import Axes
+from uccurve import view
+from uccurve._vocabulary import Axes, Unit
 from uccurve.curve import UCC
-from uccurve.view import (
-    Step,
-    axis_end,
-    constant_curve,
-    delivered_at,
-    span,
-    waterfall,
-)
+from uccurve.estimate import Estimate
+from uccurve.view import LIGHT, MODELS, SegmentMap, Step, span
 from uccurve.words.columns import filled
-from uccurve.words.formats import Shipment, coverage, share, short
+from uccurve.words.formats import Shipment, coverage, short
 
-from ._drawing import DASHED, GREY, PALETTE, mark_in_view, simplified, style, tidy, title, view
+from ._drawing import (
+    DASHED,
+    GREY,
+    INK,
+    characters,
+    cut_axis,
+    head,
+    inches_of,
+    mark_in_view,
+    plain,
+    room,
+    root_figure,
+    simplified,
+    tidy,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
     from matplotlib.figure import Figure, SubFigure
 
-    from uccurve.results import Assessment, ModelRow
+    from uccurve.results import PIT, Assessment, ModelRow, Segment
 
-NAME = 22  # characters of a model's name in a picture
 LISTED = 12  # models that a panel has room for
 MULTIPLES = 6  # models that get axes of their own
 LINES = 24  # segments that a panel has room for
-GOOD, BAD, TOTAL = PALETTE[2], PALETTE[1], "#9AA5B1"
+NARROW = 4.6  # inches of axes with labels below which names stand above their lines
+LINE, BLOCK = 0.24, 0.95  # inches that a line and a waterfall need
+ABOVE = 1.1  # inches of a title and an axis
+Estimates = Sequence[tuple[Estimate, str, str]]
 
 
-def half_widths(found: Assessment, ax: PlotAxes) -> None:
-    """Half-width at the target with its interval, best model first, and what brings each model there."""
-    rows, target = found.ranking[:LISTED], coverage(found.settings.shown_coverage)
-    for y, row in enumerate(rows):
-        text = _move_in_words(row, target)
-        _estimate(
-            ax,
-            y,
-            span(row.half_width),
-            PALETTE[0] if row.name == found.verdict.model else GREY,
-            text,
-        )
-    ax.set_xlim(left=0)
-    ax.set_xlabel(filled(f"half-width at {target}, {{unit}}", found.settings))
-    _titled(ax, f"Half-width at {target} coverage", rows, found)
+def half_widths(assessment: Assessment, ax: PlotAxes) -> None:
+    """Half-width as shipped with its interval, best model first, and what brings each model there."""
+    settings = assessment.settings
+    rows = _fitting(assessment, ax, LINE)
+    target = coverage(settings.shown_coverage)
+    lines = [_half_width(assessment, row, str(target)) for row in rows]
+    _estimates(ax, rows, lines, view.half_width_finding(assessment), assessment)
+    ax.set_xlabel(_wrapped(ax, filled(f"half-width for {target} coverage, {{unit}}", settings)))
 
 
-def calibration(found: Assessment, ax: PlotAxes) -> None:
+def _half_width(assessment: Assessment, row: ModelRow, target: str) -> tuple[Estimate, str, str]:
+    verdict = assessment.verdict
+    if not row.move.is_reachable:
+        return Estimate(np.inf), GREY, f"nothing reaches {target}"
+    move = view.shipped_move(assessment, row)
+    change = Shipment(row.name, move, row.side).change
+    if row.name == verdict.model:
+        return verdict.half_width, LIGHT["accent"], "unchanged" if verdict.unchanged else change
+    return row.half_width, GREY, change
+
+
+def calibration(assessment: Assessment, ax: PlotAxes) -> None:
     """Coverage as delivered with its interval, beside the coverage asked for."""
-    rows, asked = found.ranking[:LISTED], found.settings.coverage
-    for y, row in enumerate(rows):
-        color = GREY if row.promise is None else GOOD if row.promise == "kept" else BAD
-        text = f"{share(row.coverage.value)}{f', {row.promise}' if row.promise else ''}"
-        _estimate(ax, y, [100 * end for end in span(row.coverage)], color, text)
+    rows = _fitting(assessment, ax, LINE)
+    asked = assessment.settings.coverage
+    lines = [_covered(row) for row in rows]
     if asked is not None:
-        ax.axvline(100 * asked, color="black", linewidth=1.0, linestyle=DASHED, zorder=1)
-    ax.set_xlabel("coverage as delivered, %")
+        ax.axvline(100 * asked, color=INK, linewidth=1.0, linestyle=DASHED, zorder=1)
+    _estimates(ax, rows, lines, view.calibration_finding(assessment), assessment, most=100.0)
     promised = "" if asked is None else f" (dashed: {coverage(asked)} promised)"
-    _titled(ax, f"Calibration{promised}", rows, found)
+    ax.set_xlabel(_wrapped(ax, f"coverage as delivered, %{promised}"))
 
 
-def levels(found: Assessment, ax: PlotAxes) -> None:
-    """Coverage as delivered at each level, beside the diagonal; as `calibration` where no model has several."""
-    rows, asked = found.ranking[:LISTED], found.settings.coverage
-    if not any(row.levels for row in rows):
-        calibration(found, ax)
+def _covered(row: ModelRow) -> tuple[Estimate, str, str]:
+    state = view.STATES[row.promise]
+    return row.coverage.times(100), LIGHT[state.colour], view.promise_mark(row)
+
+
+def levels(assessment: Assessment, ax: PlotAxes) -> None:
+    """How far the coverage of each level lies from the level; as `calibration` where no model has several."""
+    rows = [row for row in assessment.ranking if len(row.levels) > 1][: len(MODELS)]
+    if not rows:
+        calibration(assessment, ax)
         return
-    ax.axline((100, 100), slope=1, color=GREY, linewidth=1.2, linestyle=DASHED, label="calibrated")
-    shown = [row for row in rows if row.levels or asked is not None]
-    for index, (name, row) in enumerate(zip(distinct(shown), shown, strict=True)):
-        promised = [100 * level.level for level in row.levels] or [100 * (asked or 0.0)]
-        seen, low, high = 100 * np.array([span(one.coverage) for one in row.levels or (row,)]).T
-        reach = np.clip([seen - low, high - seen], 0, None)
+    width = room(ax)
+    ax.axhline(0, color=GREY, linewidth=1.2, linestyle=DASHED, zorder=1)
+    names = distinct([row.name for row in rows], characters(min(0.6 * width, 2.6)))
+    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
+        nominal = np.array([level.level for level in row.levels])
+        covered, low, high = np.array([span(level.coverage) for level in row.levels]).T
+        reach = np.clip([covered - low, high - covered], 0, None)
         ax.errorbar(
-            promised,
-            seen,
-            yerr=reach,
+            100 * nominal + 0.35 * (place - (len(rows) - 1) / 2),
+            100 * (covered - nominal),
+            yerr=100 * reach,
             marker="o",
-            markersize=5,
-            capsize=3,
+            markersize=4.5,
+            capsize=2.5,
+            color=MODELS[place],
+            linewidth=1.4,
             label=name,
-            **style(index),
         )
-    ax.set(xlabel="level, %", ylabel="coverage as delivered, %")
+    ax.set(xlabel="level, %", ylabel="coverage minus level, %")
     tidy(ax)
-    outside: Any = {"bbox_to_anchor": (1.0, 1.0)} if len(shown) > 4 else {}
-    ax.legend(loc="upper left", frameon=False, fontsize="small", **outside)
-    ax.set_title(f"Calibration{best_of(rows, found)}", loc="left", fontsize="medium")
+    _legend(ax, len(rows))
+    head(ax, view.calibration_finding(assessment), 0.8 * width)
 
 
-def pit(found: Assessment, figure: Figure, ax: PlotAxes | None = None) -> None:
+def pit(assessment: Assessment, figure: Figure | SubFigure, ax: PlotAxes | None = None) -> None:
     """PIT histogram of each model of several levels, or of the best on `ax`; bins outside of the band are coloured."""
-    rows = [row for row in found.ranking if row.pit is not None][: 1 if ax else MULTIPLES]
+    rows = [row for row in assessment.ranking if row.pit is not None][: 1 if ax else MULTIPLES]
     if not rows:
         raise ValueError(
             "there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels."
         )
-    for one, row, name in zip(
-        [ax] if ax else multiples(figure, len(rows)), rows, distinct(rows), strict=True
-    ):
-        pit: Any = row.pit
-        edges = np.array(pit.edges)
-        tall, low, high = np.array([(bin.value, bin.low, bin.high) for bin in pit.density]).T
-        color = np.where(
-            (tall < low) | (tall > high), PALETTE[1], PALETTE[0]
-        )  # the first where there is no band
-        one.bar(
-            edges[:-1],
-            tall,
-            width=np.diff(edges),
-            align="edge",
-            color=color,
-            edgecolor="white",
-            alpha=0.85,
-        )
-        look: Any = {"step": "post", "color": GREY, "alpha": 0.3, "linewidth": 0, "zorder": 2.5}
-        one.fill_between(
-            edges,
-            np.append(low, low[-1]),
-            np.append(high, high[-1]),
-            label="band if calibrated",
-            **look,
-        )
-        one.axhline(1, color="black", linewidth=1.0, linestyle=DASHED, label="calibrated")
-        one.set(
-            xlim=(edges[0], edges[-1]), ylim=(0, max(1.25 * tall.max(), 1.25, one.get_ylim()[1]))
-        )
-        tidy(one)
-        one.legend(loc="upper center", frameon=False, fontsize="small", ncols=2)
-        one.set_title(name, loc="left", fontsize="small")
+    grid = [ax] if ax else multiples(figure, len(rows))
+    width = min(room(part) for part in grid)
+    names = distinct([row.name for row in rows], characters(0.7 * width))
+    for part, row, name in zip(grid, rows, names, strict=True):
+        if row.pit is not None:
+            _histogram(part, row.pit)
+        part.set_title(name, loc="left", fontsize="small", parse_math=False)
+    handles, labels = grid[0].get_legend_handles_labels()
     if ax:
         ax.set(xlabel="PIT", ylabel="density")
-    else:
-        figure.supxlabel("PIT", fontsize="medium")
-        figure.supylabel("density", fontsize="medium")
+        ax.legend(handles, labels, loc="upper center", frameon=False, fontsize="small")
+        return
+    figure.supxlabel("PIT (grey: band if calibrated; dashed: calibrated)", fontsize="small")
+    figure.supylabel("density", fontsize="small")
 
 
-def curves(found: Assessment, figure: Figure | SubFigure, axes: Axes) -> None:
-    """Curves of the best models, each on axes of its own among the others in grey; the axes are shared."""
-    rows, unit, target = (
-        found.ranking[:MULTIPLES],
-        found.settings.unit,
-        found.settings.shown_coverage,
+def _histogram(ax: PlotAxes, pit: PIT) -> None:
+    edges = np.array(pit.edges)
+    ends = [(density.value, density.low, density.high) for density in pit.density]
+    tall, low, high = np.array(ends).T
+    outside = (tall < low) | (tall > high)
+    color = np.where(outside, LIGHT["broken"], LIGHT["total"])
+    ax.bar(edges[:-1], tall, width=np.diff(edges), align="edge", color=color, edgecolor="white")
+    band: Any = {"step": "post", "color": GREY, "alpha": 0.3, "linewidth": 0, "zorder": 2.5}
+    ax.fill_between(
+        edges,
+        np.append(low, low[-1]),
+        np.append(high, high[-1]),
+        label="band if calibrated",
+        **band,
     )
-    curves = [found.curves[row.name] for row in rows]
-    points = [curve.points(axes=axes, unit=unit) for curve in curves]
-    right, top = np.max([view(one) for one in points], axis=0)
-    grid = multiples(figure, len(rows))
-    grid[0].set(xlim=(0, right or 1.0), ylim=(0, 1.04 * top or 1.0))
-    pairs = zip(points, curves, strict=True)
-    lines = [simplified(grid[0], one, exact=isinstance(curve, UCC)) for one, curve in pairs]
-    for index, (ax, row, own) in enumerate(zip(grid, rows, curves, strict=True)):
-        color = style(index)["color"]
-        for other in lines:
-            ax.plot(*other, color="#D0D4D9", linewidth=1.0, zorder=1.5)
-        ax.plot(*lines[index], color=color, linewidth=1.8, zorder=2.5)
-        if (flat := constant_curve(own)) is not None:
-            few = simplified(ax, flat.points(axes=axes, unit=unit))
-            ax.plot(*few, color=GREY, linewidth=1.0, linestyle=DASHED)
-        delivered = own.at(delivered_at(own, row.level), unit=unit)
-        for marker, point in (("o", delivered), ("D", reached(own, target, unit))):
-            if point is not None:
-                look: Any = {
-                    "marker": marker,
-                    "color": color,
-                    "markersize": 6.5,
-                    "markeredgecolor": "white",
-                }
-                mark_in_view(ax, getattr(point, axes[0]), getattr(point, axes[1]), **look)
-        ax.set_title(short(row.name, NAME), loc="left", fontsize="small", color=color)
-        tidy(ax)
-    # Sketches have no constant band to draw.
-    marks = f"dot: as delivered; diamond: {coverage(target)}{'; dashed: constant band' * isinstance(curves[0], UCC)}"
-    figure.suptitle(f"Curves{best_of(rows, found)}\n{marks}", x=0.01, ha="left", fontsize="medium")
-    figure.supxlabel(title(axes[0], unit), fontsize="medium")
-    figure.supylabel(title(axes[1], unit), fontsize="medium")
+    ax.axhline(1, color=INK, linewidth=1.0, linestyle=DASHED, label="calibrated")
+    top = max(1.25 * tall.max(), 1.25, ax.get_ylim()[1])
+    ax.set(xlim=(edges[0], edges[-1]), ylim=(0, top))
+    tidy(ax)
 
 
-def decomposition(found: Assessment, ax: PlotAxes, *, most: int = 5) -> None:
-    """Waterfall of each model: one interval for all rows, what is saved and lost, and the score as delivered."""
-    rows, target = found.ranking[:most], coverage(found.settings.shown_coverage)
-    right = axis_end(row.decomposition for row in rows)
+def curves(assessment: Assessment, ax: PlotAxes, axes: Axes) -> None:
+    """Curves of all models, cut where the choice is, with their points as delivered and as shipped."""
+    unit = assessment.settings.unit
+    ranking = assessment.ranking
+    shown = {row.name: view.shipped_curve(assessment, row) for row in ranking}
+    right, top = view.corner(list(shown.values()), axes, unit, view.widest(assessment))
+    ax.set(xlim=(0, right), ylim=(0, top))
+    width = room(ax)
+    names = distinct(
+        [row.name for row in ranking[: len(MODELS)]], characters(min(0.6 * width, 2.6))
+    )
+    for place in reversed(range(len(ranking))):
+        row = ranking[place]
+        curve = shown[row.name]
+        few = simplified(ax, curve.points(axes=axes, unit=unit), exact=isinstance(curve, UCC))
+        is_named = place < len(names)
+        look: Any = {"color": LIGHT["other"], "linewidth": 0.8, "zorder": 1.6}
+        if is_named:
+            look = {"color": MODELS[place], "linewidth": 1.8, "zorder": 2.6, "label": names[place]}
+        ax.plot(*few, **look)
+        if is_named:
+            _points(
+                ax,
+                curve,
+                view.shipped_at(assessment, row),
+                unit=unit,
+                axes=axes,
+                color=MODELS[place],
+            )
+        if row.name == assessment.verdict.model:
+            _shade(curve, ax, axes, unit, few)
+    ax.set(xlabel=_wrapped(ax, title(axes[0], unit)), ylabel=title(axes[1], unit))
+    tidy(ax)
+    _legend(ax, len(names), reverse=True)
+    target = coverage(assessment.settings.shown_coverage)
+    head(ax, f"Curves (dot: as delivered, diamond: for {target})", 0.8 * width)
+
+
+def _points(
+    ax: PlotAxes, curve: Any, shipped: float, *, unit: Unit, axes: Axes, color: str
+) -> None:
+    """Where a model lies as delivered and as shipped."""
+    places = {"o": view.delivered_at(curve), "D": shipped}
+    for marker, t in places.items():
+        if isfinite(t):
+            point = curve.at(t, unit=unit)
+            look: Any = {"marker": marker, "color": color, "markersize": 6}
+            x, y = getattr(point, axes[0]), getattr(point, axes[1])
+            mark_in_view(ax, x, y, markeredgecolor="white", **look)
+
+
+def _shade(curve: Any, ax: PlotAxes, axes: Axes, unit: Any, few: Any) -> None:
+    """The constant band of the model to ship, and what lies between both curves."""
+    flat = view.constant_curve(curve)
+    if flat is None:
+        return
+    x, y = simplified(ax, flat.points(axes=axes, unit=unit))
+    ax.plot(x, y, color=GREY, linewidth=1.1, linestyle=DASHED, label="its constant band")
+    outline = np.concatenate([np.column_stack(few), np.column_stack([x, y])[::-1]])
+    ax.fill(*outline.T, color=LIGHT["accent"], alpha=0.1, linewidth=0, zorder=1.2)
+
+
+def decomposition(assessment: Assessment, ax: PlotAxes) -> None:
+    """Waterfall of each model: one interval for all rows, what is saved, the score as shipped, and as delivered."""
+    rows = _fitting(assessment, ax, BLOCK)
+    settings = assessment.settings
+    target = coverage(settings.shown_coverage)
+    right = view.axis_end(row.decomposition for row in rows)
     for place, row in enumerate(rows):
-        steps = waterfall(row.decomposition)
-        for lane, step in enumerate(steps):
-            _bar(ax, step, place + (lane - (len(steps) - 1) / 2) * 0.18, right)
+        for lane, step in enumerate(view.waterfall(row.decomposition)):
+            _bar(ax, step, place + (lane - 2) * 0.165 + 0.06, right)
     ax.set_xlim(0, 1.02 * right)
-    ax.set_xlabel(filled(f"interval score at {target}, {{unit}} (lower is better)", found.settings))
-    _titled(ax, f"Where the score at {target} comes from", rows, found)
+    _named(ax, rows, "", [], lift=0.36)
+    head(ax, f"Where the score for {target} comes from{best_of(rows, assessment)}", _axes_width(ax))
+    label = filled(f"interval score for {target}, {{unit}} (lower is better)", settings)
+    ax.set_xlabel(_wrapped(ax, label))
 
 
-def segments(found: Assessment, ax: PlotAxes) -> None:
-    """Heat map of coverage as delivered, one row per segment, one column per model; frames mark what fails."""
+def segments(assessment: Assessment, ax: PlotAxes) -> None:
+    """Heat map of coverage, one row per segment, lowest first, one column per model; frames mark what falls short."""
+    if not assessment.segments:
+        raise ValueError("there are no segments to draw. Hint: assess(..., by=...).")
+    width = room(ax)
+    names_width = min(0.32 * width, 2.2)
+    height = ax.get_window_extent().height / root_figure(ax).dpi / 0.77
+    lines = min(LINES, max(3, int((height - ABOVE - 0.6) / 0.21)))
+    grid = view.segment_map(assessment, lines)
+    models = grid.models[: max(1, int((width - names_width - 0.2) / 0.36))]
+    _cells(ax, assessment, grid, models)
+    labels = distinct(models, 14 if width < NARROW else 22)
+    ax.set_xticks(range(len(models)), labels, fontsize="small", rotation=90, parse_math=False)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
+    titles = distinct(grid.titles, characters(names_width))
+    ax.set_yticks(range(len(titles)), titles, fontsize="small", parse_math=False)
+    ax.spines[:].set_visible(False)
+    asked = assessment.settings.coverage
+    what = "coverage minus that of all rows, %" if asked is None else "coverage as shipped, %"
+    ax.set_xlabel(_wrapped(ax, f"{what}; framed: falls short", 0.6))
+    total = len(titles) + grid.hidden
+    rest = f", the lowest {len(titles)} of {total}" if grid.hidden else ""
+    finding = view.segments_finding(assessment)
+    head(ax, f"{finding}{rest}", width - names_width - 0.2)
+
+
+def _cells(ax: PlotAxes, assessment: Assessment, grid: SegmentMap, models: Sequence[str]) -> None:
+    """The coverages in their colours, which tell how far each is from what was promised."""
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
-    if not found.segments:
-        raise ValueError("there are no segments to draw. Hint: assess(..., by=...).")
-    rows, asked = found.ranking[:LISTED], found.settings.coverage
-    own = [one for one in found.segments if one.model == found.verdict.model]
-    worst = {
-        one.title for one in sorted(own, key=lambda one: one.coverage.value)[:LINES]
-    }  # covered least by what ships
-    titles = [one.title for one in own if one.title in worst]
-    spots = {(one.title, one.model): one for one in found.segments}
-    cells = [[spots.get((title, row.name)) for row in rows] for title in titles]
+    asked = assessment.settings.coverage
     covered = 100 * np.array(
-        [[np.nan if one is None else one.coverage.value for one in line] for line in cells]
+        [[grid.covered(name, model) for model in models] for name in grid.titles]
     )
-    far = covered - [100 * (row.coverage.value if asked is None else asked) for row in rows]
-    limit = float(np.nanmax(np.abs(far))) or 1.0
-    ax.imshow(far, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
+    whole = [assessment[model].coverage.value if asked is None else asked for model in models]
+    far = covered - 100 * np.array(whole)
+    limit = float(np.nanmax(np.abs(far), initial=0.0)) or 1.0
+    colours = [LIGHT["below"], LIGHT["page"], LIGHT["above"]]
+    mapped = LinearSegmentedColormap.from_list("uccurve", colours)
+    ax.imshow(far, cmap=mapped, vmin=-limit, vmax=limit, aspect="auto")
     for (y, x), value in np.ndenumerate(far if asked is None else covered):
-        text = (
-            f"{round(value) + 0.0:{'+.0f' if asked is None else '.0f'}}" if isfinite(value) else "–"
-        )
-        color = "white" if abs(far[y, x]) > 0.6 * limit else "black"
-        ax.text(x, y, text, ha="center", va="center", color=color, fontsize="small")
-        if (one := cells[y][x]) is not None and one.fails:
-            ax.add_patch(
-                Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6)
-            )
-    names = distinct(rows)
-    slanted: Any = (
-        {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
-        if max(map(len, names)) > 8
-        else {}
-    )
-    ax.set_xticks(range(len(rows)), names, fontsize="small", **slanted)
-    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
-    ax.set_yticks(range(len(titles)), distinct(titles), fontsize="small")
-    ax.spines[:].set_visible(False)
-    ax.set_xlabel(
-        "coverage minus that of all rows, %" if asked is None else "coverage as delivered, %"
-    )
-    rest = f", the worst {LINES} of {len(own)}" if len(own) > LINES else ""
-    ax.set_title(
-        f"Coverage by segment{rest}; frames mark what fails", loc="left", fontsize="medium"
-    )
+        form = "+.0f" if asked is None else ".0f"
+        text = f"{round(value) + 0.0:{form}}" if isfinite(value) else "–"
+        ax.text(x, y, text, ha="center", va="center", color=INK, fontsize="small")
+        segment: Segment | None = grid.cells.get((grid.titles[y], models[x]))
+        if segment is not None and segment.short:
+            box = Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor=INK, linewidth=1.4)
+            ax.add_patch(box)
 
 
-def _move_in_words(row: ModelRow, target: object) -> str:
-    if not row.move.is_reachable:
-        return f"nothing reaches {target}"
-    return f"bands {Shipment(row.name, row.move, row.side).change}"
-
-
-def distinct(named: Sequence[Any]) -> list[str]:
-    """Short names of models, segments or texts, numbered where several look the same."""
-    labels = [short(one if isinstance(one, str) else one.name, NAME) for one in named]
-    return [
-        label if labels.count(label) == 1 else f"{label} ({labels[: i + 1].count(label)})"
-        for i, label in enumerate(labels)
-    ]
+def distinct(names: Sequence[str], width: int) -> list[str]:
+    """Short names, numbered where several look the same."""
+    labels = [short(name, max(width, 6)) for name in names]
+    numbered = []
+    for place, label in enumerate(labels):
+        same = labels[: place + 1].count(label)
+        numbered.append(label if labels.count(label) == 1 else f"{label} ({same})")
+    return numbered
 
 
 def multiples(figure: Figure | SubFigure, count: int) -> list[PlotAxes]:
-    """Axes of one scale for so many models, at most three in a row, with numbers at the outer edges only."""
-    columns = min(count, 3)
+    """Axes of one scale for so many models, with numbers at the outer edges only."""
+    wide = figure.bbox.width / figure.dpi
+    columns = min(count, 3, max(1, int(wide / 1.6)))
     grid: Any = figure.subplots(
         -(-count // columns), columns, sharex=True, sharey=True, squeeze=False
     )
@@ -275,47 +314,158 @@ def multiples(figure: Figure | SubFigure, count: int) -> list[PlotAxes]:
     return list(grid.flat[:count])
 
 
-def _estimate(ax: PlotAxes, y: int, ends: Sequence[float], color: str, text: str) -> None:
-    """One estimate with its interval, and words to the right of the axes."""
-    value, low, high = ends
-    if isfinite(value):
-        ax.plot([low, high], [y, y], color=color, linewidth=2.2, solid_capstyle="butt", zorder=2)
-        ax.plot([value], [y], marker="o", color=color, markersize=6, zorder=3)
-    look: Any = {
-        "textcoords": "offset points",
-        "annotation_clip": False,
-        "va": "center",
-        "fontsize": "small",
-    }
-    ax.annotate(text, (1, y), (6, 0), xycoords=("axes fraction", "data"), color="#333333", **look)
+def best_of(rows: Sequence[ModelRow], assessment: Assessment) -> str:
+    """How many of the models are shown; nothing where all are."""
+    count = len(assessment)
+    return f", best {len(rows)} of {count}" if len(rows) < count else ""
+
+
+def _fitting(assessment: Assessment, ax: PlotAxes, each: float) -> tuple[ModelRow, ...]:
+    """The best models, as many as there is room for."""
+    height = ax.get_window_extent().height / root_figure(ax).dpi / 0.77
+    lines = int((height - ABOVE) / (each if room(ax) >= NARROW or each == BLOCK else 1.6 * each))
+    return assessment.ranking[: min(max(lines, 1), LISTED)]
+
+
+def _estimates(
+    ax: PlotAxes,
+    rows: Sequence[ModelRow],
+    lines: Estimates,
+    finding: str,
+    assessment: Assessment,
+    *,
+    most: float = np.inf,
+) -> None:
+    """One estimate with its interval per model, and words to the right of it; axes start where the data do."""
+    ends = [end for estimate, _, _ in lines for end in span(estimate) if isfinite(end)]
+    marks: Any = [line.get_xdata() for line in ax.get_lines()]
+    ends += [places[0] for places in marks]
+    pad = 0.06 * (max(ends, default=1.0) - min(ends, default=0.0)) or 0.5
+    low = max(min(ends, default=0.0) - pad, 0.0)
+    high = min(max(ends, default=1.0) + pad, most + 0.2 * pad)
+    ax.set_xlim(low, high)
+    for place, (estimate, color, _) in enumerate(lines):
+        value, start, end = (min(max(x, low), high) for x in span(estimate))
+        if isfinite(estimate.value):
+            ax.plot([start, end], [place, place], color=color, linewidth=2.2, zorder=2)
+            ax.plot([value], [place], marker="o", color=color, markersize=5.5, zorder=3)
+    _named(ax, rows, f"{finding}{best_of(rows, assessment)}", [text for _, _, text in lines])
+    if low > 0:
+        cut_axis(ax)
+
+
+def _named(
+    ax: PlotAxes,
+    rows: Sequence[ModelRow],
+    finding: str,
+    texts: Sequence[str],
+    *,
+    lift: float = 0.0,
+) -> None:
+    """Names of the models, one below the other, with what is said of each; above their lines where it is narrow."""
+    tidy(ax)
+    ax.grid(False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    width = room(ax)
+    beside = max(map(len, texts), default=0)
+    if width < NARROW:
+        ax.set_yticks([])
+        ax.set_ylim(len(rows) - 0.6, -0.75)
+        names = distinct([row.name for row in rows], characters(width - 0.7) - beside - 2)
+        for place, name in enumerate(names):
+            _above(ax, place - lift, name, 0)
+        for place, text in enumerate(texts):
+            _above(ax, place, text, 1)
+    else:
+        names = distinct([row.name for row in rows], characters(min(0.3 * width, 2.6)))
+        ax.set_yticks(range(len(rows)), names, fontsize="small", parse_math=False)
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        for place, text in enumerate(texts):
+            _beside(ax, place, text)
+    if finding:
+        longest = max(map(len, names), default=0) if width >= NARROW else 0
+        taken = inches_of(longest + beside) if width >= NARROW else 0.0
+        head(ax, finding, max(width - taken - 0.4, 1.6))
+
+
+def _above(ax: PlotAxes, place: float, text: str, side: int) -> None:
+    """Words above a line, at its left (0) or right (1) end."""
+    ax.annotate(
+        text,
+        (side, place),
+        (0, 4),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right" if side else "left",
+        va="bottom",
+        fontsize="small",
+        color=INK,
+        parse_math=False,
+    )
+
+
+def _beside(ax: PlotAxes, place: int, text: str) -> None:
+    """Words to the right of the axes."""
+    ax.annotate(
+        text,
+        (1, place),
+        (6, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        annotation_clip=False,
+        va="center",
+        fontsize="small",
+        color=INK,
+        parse_math=False,
+    )
+
+
+def _axes_width(ax: PlotAxes) -> float:
+    """Inches across that axes keep beside the names of models."""
+    width = room(ax)
+    if width < NARROW:
+        return width - 0.4
+    longest = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0)
+    return max(width - inches_of(longest) - 0.4, 1.6)
+
+
+def _wrapped(ax: PlotAxes, text: str, share: float = 0.75) -> str:
+    """Text of an axis in lines that its axes have room for."""
+    from textwrap import fill
+
+    return fill(text, characters(share * room(ax), "medium"))
+
+
+def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
+    """Legend of the models, below narrow axes and to the right of others."""
+    handles, labels = ax.get_legend_handles_labels()
+    if reverse:
+        handles, labels = handles[::-1], labels[::-1]
+    narrow = room(ax) < NARROW
+    inside = not narrow and names <= 4
+    place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    if narrow:
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.24)}
+    if inside:
+        place = {"loc": "upper right"}
+    plain(ax.legend(handles, labels, frameon=False, fontsize="small", **place))
 
 
 def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
     """One step of a waterfall with its name and size, on the side that has room."""
-    color = {"total": TOTAL, "saves": GOOD, "costs": BAD}[step.kind]
     low, high = sorted((min(step.start, right), min(step.end, right)))
-    ax.barh(y, high - low, left=low, height=0.16, color=color, zorder=2)
-    inside = step.kind == "total" or high - low > 0.45 * right
+    ax.barh(y, high - low, left=low, height=0.15, color=LIGHT[step.kind], zorder=2)
+    needed = inches_of(len(step.label) + 1, "x-small") / (0.7 * room(ax)) * right
+    inside = step.kind == "total" or high - low > needed
     before = not inside and low > right - high
-    look: Any = {
-        "xytext": (-4 if before else 4, 0),
-        "ha": "right" if before else "left",
-        "va": "center",
-    }
-    look |= {"textcoords": "offset points", "fontsize": 7.5, "zorder": 3}
-    ax.annotate(step.label, (low if inside or before else high, y), **look)
-
-
-def _titled(ax: PlotAxes, title: str, rows: Sequence[ModelRow], found: Assessment) -> None:
-    """Name the panel and the models, one below the other."""
-    tidy(ax)
-    ax.set_yticks(range(len(rows)), distinct(rows), fontsize="small")
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.grid(False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    ax.set_title(f"{title}{best_of(rows, found)}", loc="left", fontsize="medium")
-
-
-def best_of(rows: Sequence[ModelRow], found: Assessment) -> str:
-    """How many of the models are shown; nothing where all are."""
-    return f", best {len(rows)} of {len(found)}" if len(rows) < len(found) else ""
+    ax.annotate(
+        step.label,
+        (low if inside or before else high, y),
+        (-3 if before else 3, 0),
+        textcoords="offset points",
+        ha="right" if before else "left",
+        va="center",
+        fontsize="x-small",
+        color=INK,
+        zorder=3,
+    )

@@ -157,7 +157,7 @@ class UCCDisplay:
             Passed on to matplotlib's Line2D.
         """
         self.ax_ = ax = draw.new_axes(ax)
-        self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]  # axes without a figure cannot be drawn on
+        self.figure_ = draw.root_figure(ax)
         if reference:
             self._draw_reference(ax)
         gain = self.ucc.gain(axes=self.axes, unit=self.unit)

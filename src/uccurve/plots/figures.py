@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,26 +16,40 @@ from uccurve._vocabulary import HEADLINE, Axes, Unit
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Curve
+from uccurve.view import LIGHT, MODELS
 from uccurve.words.formats import share
 
 from . import _panels as panels
-from ._drawing import GREY, PALETTE, SHARED, mark, new_axes, new_figure, tidy
+from ._drawing import (
+    GREY,
+    SHARED,
+    Style,
+    characters,
+    mark,
+    new_axes,
+    new_figure,
+    root_figure,
+    styled,
+    tidy,
+)
 from .display import UCCDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from uccurve.results import Assessment
 
 Panel = Literal["half_width", "calibration", "curves", "decomposition", "segments", "pit"]
-DRAWN: Mapping[Panel, Callable[[Assessment, PlotAxes], None]] = {
+Drawn = Callable[["Assessment", "PlotAxes"], None]
+DRAWN: Mapping[Panel, Drawn] = {
     "half_width": panels.half_widths,
     "calibration": panels.levels,
     "decomposition": panels.decomposition,
     "segments": panels.segments,
 }
 WIDE, HIGH = 12.0, 8.0  # inches of the largest picture
+COLUMN = 6.5  # inches below which panels stand one below the other
 
 
 def assessment(
@@ -43,6 +58,9 @@ def assessment(
     *,
     axes: Axes | None = None,
     ax: PlotAxes | None = None,
+    width: float | None = None,
+    height: float | None = None,
+    style: Style = "uccurve",
 ) -> Figure:
     """Draw an assessment in one figure of at most 12 x 8 inches, or one of its panels alone.
 
@@ -54,7 +72,12 @@ def assessment(
     axes : tuple of str, optional
         Of the curves; by default those of the assessment.
     ax : matplotlib Axes, optional
-        Where to draw a panel other than the curves; of PIT histograms that of the best model.
+        Where to draw one panel; of PIT histograms that of the best model.
+    width, height : float, optional
+        Inches of the figure, such as a width of 3.4 for a paper's column, or 12 x 7 for a slide. What there is no room
+        for is left out, and the titles say so.
+    style : "uccurve" or None
+        None leaves the sizes and fonts of matplotlib's rcParams as they are.
 
     Examples
     --------
@@ -62,53 +85,87 @@ def assessment(
     >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
     >>> figure = assessment(assess({"A": iv, "B": iv.constant()}, coverage=0.5), "calibration")
     >>> figure.axes[0].get_xlabel()
-    'coverage as delivered, %'
+    'coverage as delivered, % (dashed: 50% promised)'
     """
     chosen = checks.axes(found.settings.axes if axes is None else axes)
-    if ax is not None and panel in (None, "curves"):
+    if ax is not None and panel is None:
         raise ValueError(
             '`ax` takes one panel of an assessment, such as "calibration"; this picture needs several.'
         )
-    if panel is None:
-        return _overview(found, chosen)
-    checks.choice("panel", panel, get_args(Panel))
-    figure: Figure = new_figure(_size(found, panel)) if ax is None else ax.get_figure(root=True)  # type: ignore[assignment]
+    if panel is not None:
+        checks.choice("panel", panel, get_args(Panel))
+    with styled(style):
+        if panel is None:
+            return _overview(found, chosen, width, height)
+        if ax is not None:
+            _draw(found, panel, chosen, ax, None)
+            return root_figure(ax)
+        size = _size(found, panel, width)
+        figure = new_figure((size[0], height or size[1]))
+        _draw(found, panel, chosen, None, figure)
+        return figure
+
+
+def _draw(
+    found: Assessment,
+    panel: Panel,
+    axes: Axes,
+    ax: PlotAxes | None,
+    figure: Figure | SubFigure | None,
+) -> None:
+    """Draw one panel on axes, or on a figure of its own."""
+    if panel == "pit":
+        panels.pit(found, cast("Figure", figure), ax)
+        return
+    ax = ax or cast("Figure", figure).add_subplot()
     if panel == "curves":
-        panels.curves(found, figure, chosen)
-    elif panel == "pit":
-        panels.pit(found, figure, ax)
+        panels.curves(found, ax, axes)
     else:
-        DRAWN[panel](found, ax or figure.add_subplot())
-    return figure
+        DRAWN[panel](found, ax)
 
 
-def _size(found: Assessment, panel: Panel) -> tuple[float, float]:
+def _size(found: Assessment, panel: Panel, width: float | None) -> tuple[float, float]:
     """Inches of a panel alone."""
     listed = min(len(found), panels.LISTED)
-    if panel in ("curves", "pit"):
+    narrow = width is not None and width < panels.NARROW
+    if panel == "pit":
         count = min(len(found), panels.MULTIPLES)
-        return 1.2 + 3.4 * min(count, 3), 3.4 * ceil(count / 3)
+        columns = min(count, 3, max(1, int((width or WIDE) / 1.6)))
+        return width or 1.2 + 3.4 * columns, min(HIGH, 0.8 + 2.4 * ceil(count / columns))
     if panel == "segments":
-        return min(WIDE, 3.6 + 0.7 * listed), min(
-            HIGH, 2.0 + 0.28 * len({one.title for one in found.segments})
-        )
-    if panel == "calibration" and any(row.levels for row in found.rows):
-        return 6.4, 4.8
-    return 7.0, min(HIGH, 1.3 + (1.0 if panel == "decomposition" else 0.42) * listed)
+        titles = len({segment.title for segment in found.segments})
+        lines = min(titles, panels.LINES)
+        return width or min(WIDE, 4.6 + 0.6 * listed), min(HIGH, 2.6 + 0.25 * lines)
+    if panel == "curves":
+        named = min(len(found), len(MODELS))
+        return width or 7.0, 2.9 + 0.2 * named if narrow else 4.6
+    if panel == "calibration" and any(len(row.levels) > 1 for row in found.rows):
+        return width or 7.0, 2.9 + 0.2 * min(listed, len(MODELS)) if narrow else 4.4
+    if panel == "decomposition":
+        return width or 7.0, min(HIGH, 1.5 + panels.BLOCK * listed)
+    return width or 7.0, min(HIGH, 1.7 + (0.42 if narrow else 0.3) * listed)
 
 
-def _overview(found: Assessment, axes: Axes) -> Figure:
-    """Half-widths and calibration above, curves and decomposition below."""
-    above, below = 0.95 + 0.26 * min(len(found), panels.LISTED), 4.0 if len(found) > 3 else 3.4
-    figure = new_figure((WIDE, min(HIGH, above + below)))
-    figure.suptitle(found.verdict.headline, x=0.01, ha="left", fontsize="large", fontweight="bold")
-    rows: Any = figure.subfigures(2, 1, height_ratios=[above, below])
-    left, right = rows[0].subplots(1, 2)
-    panels.half_widths(found, left)
-    panels.calibration(found, right)
-    beside, under = rows[1].subfigures(1, 2)
-    panels.curves(found, beside, axes)
-    panels.decomposition(found, under.subplots(), most=4)
+def _overview(found: Assessment, axes: Axes, width: float | None, height: float | None) -> Figure:
+    """Half-widths and calibration above, curves and decomposition below; one below the other in a column."""
+    wide = width or WIDE
+    drawn: list[Panel] = ["half_width", "calibration", "curves", "decomposition"]
+    columns = 1 if wide < COLUMN else 2
+    each = wide / columns
+    heights = [_size(found, panel, each)[1] for panel in drawn]
+    heights[3] = min(heights[3], 4.0)
+    rows = [max(heights[place : place + columns]) for place in range(0, 4, columns)]
+    natural = sum(rows) + 0.5
+    figure = new_figure((wide, height or (min(HIGH, natural) if columns > 1 else natural)))
+    headline = fill(found.verdict.headline, characters(wide - 0.2, "large"))
+    text = figure.suptitle(headline, x=0.01, ha="left", fontsize="large", fontweight="bold")
+    text.set_parse_math(False)
+    grid = figure.subfigures(len(rows), columns, height_ratios=rows, squeeze=False)
+    for part, panel in zip(grid.flat, drawn, strict=True):
+        if panel == "calibration":
+            panels.calibration(found, part.add_subplot())
+        else:
+            _draw(found, panel, axes, None, part)
     return figure
 
 
@@ -190,8 +247,10 @@ def intervals(
     place = np.arange(len(rows)) if x is None else where.ravel()[rows]
     ax = new_axes(ax, size=(8.0, 4.2))
     room = 0.72 * ax.get_window_extent().width * 72 / ax.figure.dpi / len(rows)
-    bars = [("as delivered", before, PALETTE[5], max(room, 1.5))]
-    bars += [("calibrated", after, PALETTE[0], max(0.4 * room, 0.8))] if after is not None else []
+    bars = [("as delivered", before, LIGHT["other"], max(room, 1.5))]
+    bars += (
+        [("calibrated", after, LIGHT["accent"], max(0.4 * room, 0.8))] if after is not None else []
+    )
     for label, iv, color, width in bars:
         text = f"{label}: covers {share(1 - UCC(iv).at(1.0).miss_rate)}"
         look: Any = {"color": color, "linewidth": width, "alpha": 0.55, "zorder": 2, "label": text}
@@ -216,7 +275,7 @@ def intervals(
         place[~inside],
         y[~inside],
         marker="X",
-        color=PALETTE[1],
+        color=LIGHT["broken"],
         markersize=6,
         label="observed, outside",
         **dots,

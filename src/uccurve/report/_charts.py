@@ -15,25 +15,26 @@ from uccurve.points import Curve
 from uccurve.results import PIT, Assessment, LevelRow, ModelRow
 from uccurve.view import (
     FEWEST,
+    STATES,
     axis_end,
     constant_curve,
     curve_data,
     delivered_at,
     knob,
+    promise_mark,
     rounded,
     shipped_at,
     shipped_curve,
     span,
     waterfall,
 )
-from uccurve.words.formats import coverage, share, short
+from uccurve.words.formats import coverage, short
 
 WATERFALLS, DOTS = 8, 12  # models that are shown at once
 BUDGET, MOST = 12_000, 3_000  # vertices of all models together, and of one model at most
 FLAT = 0.25  # vertices of a constant band, which is smooth, for each of a model
 SAMPLE = 60  # rows whose intervals a page shows
 BROKEN = ("too narrow", "too wide")
-KINDS = {"kept": "good", "unclear": "unclear", None: ""}
 
 
 class Bar(NamedTuple):
@@ -134,10 +135,9 @@ def _covered(row: ModelRow, axis: Axis) -> Line:
     """Coverages of one model, with what is said of those that break their promise."""
     bars = [_covered_bar(covered, axis) for covered in row.levels or (row,)]
     broken = [level for level in row.levels if level.promise in BROKEN]
-    kind = "bad" if broken else bars[-1].kind
+    kind = "broken" if broken else bars[-1].kind
     if not row.levels:
-        promise = f", {row.promise}" if row.promise else ""
-        return Line(row.name, bars, f"{share(row.coverage.value)}{promise}", kind)
+        return Line(row.name, bars, promise_mark(row), kind)
     return Line(row.name, bars, _broken_in_words(broken) or "kept at all levels", kind)
 
 
@@ -152,7 +152,7 @@ def _broken_in_words(levels: Sequence[LevelRow]) -> str:
 
 def _covered_bar(covered: ModelRow | LevelRow, axis: Axis) -> Bar:
     value, low, high = (100 * end for end in span(covered.coverage))
-    return axis.bar(low, high, KINDS.get(covered.promise, "bad"), dot=value)
+    return axis.bar(low, high, STATES[covered.promise].colour, dot=value)
 
 
 def pit(assessment: Assessment) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -161,7 +161,7 @@ def pit(assessment: Assessment) -> list[tuple[str, list[dict[str, Any]]]]:
     Each bar has its place, the band around its top, and whether it leaves it, in percent of the picture.
     """
     shown = [(row.name, row.pit) for row in assessment.ranking if row.pit is not None][:DOTS]
-    tallest = max((bin.value for _, pit in shown for bin in pit.density), default=1.0)
+    tallest = max((density.value for _, pit in shown for density in pit.density), default=1.0)
     axis = Axis(0.0, 1.05 * max(tallest, 1.2))
     return [(name, _bins(pit, axis)) for name, pit in shown]
 
@@ -179,7 +179,7 @@ def _bins(pit: PIT, axis: Axis) -> list[dict[str, Any]]:
                 "height": axis.place(density.value),
                 "low": axis.place(band.low),
                 "high": axis.place(band.high),
-                "kind": "" if inside else "bad",
+                "kind": "" if inside else "broken",
             }
         )
     return bins

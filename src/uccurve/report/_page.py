@@ -100,7 +100,7 @@ def _named(assessment: Assessment) -> str:
 def _tables(assessment: Assessment) -> dict[str, Table]:
     """Tables of the models that have something to show, by their groups."""
     settings = assessment.settings
-    tables = {}
+    tables: dict[str, Table] = {}
     for group, title in TITLES.items():
         columns = model_columns(group, assessment.rows, settings)
         if columns:

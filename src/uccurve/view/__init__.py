@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -11,17 +12,23 @@ import numpy as np
 
 from uccurve._arrays import Indices, evenly
 from uccurve._refusals import as_written
-from uccurve._vocabulary import METRICS, Array, Unit
+from uccurve._vocabulary import METRICS, Array, Axes, Unit
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate
-from uccurve.points import Curve, Decomposition, OperatingPoint
-from uccurve.words.formats import alike
+from uccurve.estimate import Estimate, Move
+from uccurve.points import Curve, Decomposition
+from uccurve.words.formats import alike, coverage, share, short
 
 if TYPE_CHECKING:
-    from uccurve.results import Assessment, ModelRow, Segment
+    from uccurve.results import Assessment, LevelRow, ModelRow, Segment
 
 CANDIDATES = 20_000  # vertices among which those are chosen that a page carries
 FEWEST = 150  # vertices of a curve that a page carries at least
+PROMISED = {
+    "kept": "kept",
+    "too narrow": "not reached",
+    "too wide": "exceeded",
+    "unclear": "unclear",
+}
 MAPPED = 12  # models that a map of segments has room for
 CUT = 1.5  # bars that end beyond this multiple of the score of one interval for all rows are cut there
 Kind = Literal["total", "saves", "costs"]
@@ -71,6 +78,33 @@ DARK: Mapping[str, str] = {
 }
 
 
+class State(NamedTuple):
+    """How a promise stands: a colour, and the sign that goes with the word."""
+
+    colour: str
+    sign: str
+
+
+STATES: Mapping[str | None, State] = {
+    "kept": State("kept", "✓"),
+    "too narrow": State("broken", "✗"),
+    "too wide": State("wide", "↔"),
+    "unclear": State("unclear", "?"),
+    None: State("muted", ""),
+}
+
+
+def promise_mark(row: ModelRow | LevelRow) -> str:
+    """Return a coverage with the sign and the word of its promise.
+
+    >>> from uccurve.results import LevelRow
+    >>> promise_mark(LevelRow("net", 0.9, Estimate(0.904), "kept", 0.0, 0.1, Estimate(1), 2.0))
+    '90.4% ✓ kept'
+    """
+    sign = STATES[row.promise].sign
+    return " ".join(filter(None, (share(row.coverage.value).text, sign, row.promise)))
+
+
 def knob(curve: Curve) -> Literal["scale", "shift"]:
     """What moves the bands: levels are scales too."""
     return "shift" if curve.vary == "shift" else "scale"
@@ -97,12 +131,36 @@ def shipped_at(assessment: Assessment, row: ModelRow) -> float:
     return verdict.shift if row.move.kind == "shift" else verdict.scale
 
 
-def reached(curve: Curve, coverage: float, unit: Unit = "raw") -> OperatingPoint | None:
-    """Operating point at a coverage; None where the curve never reaches it."""
-    try:
-        return curve.find(coverage=coverage, unit=unit)
-    except ValueError:
-        return None
+def shipped_move(assessment: Assessment, row: ModelRow) -> Move:
+    """Return what moves the bands of a model when it ships, in the interval of its own factor (or shift)."""
+    estimate = replace(row.move.estimate, value=shipped_at(assessment, row))
+    return Move(row.move.kind, estimate)
+
+
+def widest(assessment: Assessment) -> float:
+    """Return the half-width up to which curves are drawn: twice the largest that ships."""
+    shipped = [row.half_width.value for row in assessment.rows]
+    return 2 * max(filter(isfinite, shipped), default=nan)
+
+
+def corner(
+    curves: Sequence[Curve], axes: Axes, unit: Unit, half_width: float
+) -> tuple[float, float]:
+    """Return how far curves are drawn on each axis: metrics that rise, up to a half-width."""
+    ends = np.array([_corner(curve, axes, unit, half_width) for curve in curves])
+    right, top = 1.04 * ends.max(axis=0)
+    return float(right) or 1.0, float(top) or 1.0
+
+
+def _corner(curve: Curve, axes: Axes, unit: Unit, half_width: float) -> list[float]:
+    table = curve.table(unit=unit)
+    last = int(np.searchsorted(table["bandwidth"], half_width)) if isfinite(half_width) else -1
+    reach = slice(max(last + 1, 2) if last >= 0 else None)
+    values = {name: table[name][reach] for name in axes}
+    limits = {name: float(values[name].max()) for name in axes}
+    if isfinite(half_width) and "bandwidth" in limits:
+        limits["bandwidth"] = min(half_width, float(table["bandwidth"][-1]))
+    return [limits[name] for name in axes]
 
 
 def constant_curve(curve: Curve) -> UCC | None:
@@ -202,21 +260,6 @@ def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
     return kept, off
 
 
-def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
-    """Vertices to carry, and the largest relative distance from any vertex to the lines between them."""
-    by_t = np.searchsorted(t, np.linspace(t[0], t[-1], CANDIDATES // 10)).clip(0, len(t) - 1)
-    some = np.unique(np.concatenate([evenly(len(t), CANDIDATES), by_t]))
-    miss = columns[METRICS.index("miss_rate")]
-    settled = columns[:, np.argmax(miss <= max(0.01, float(miss[-1])))]
-    sizes = np.where(settled > 0, settled, np.maximum(columns.max(axis=1), 1e-300))
-    falling = [METRICS.index("miss_rate"), METRICS.index("deficit")]
-    sizes[falling] = columns[falling, 0]
-    scaled = columns / sizes[:, None]
-    kept = some[knots(t[some], scaled[:, some], most)]
-    off = max(float(np.abs(row - np.interp(t, t[kept], row[kept])).max()) for row in scaled)
-    return kept, off
-
-
 class Step(NamedTuple):
     """One bar: its name, start and end, whether it is a total or what something changes, and its name with its size."""
 
@@ -248,7 +291,7 @@ def waterfall(parts: Decomposition) -> list[Step]:
     )
     totals = (parts.climatology, parts.shipped)
     smallest = min(filter(isfinite, totals), default=0.0)
-    return [step for step in map(lambda step: _labelled(step, smallest), steps) if step.label]
+    return [step for step in (_labelled(step, smallest) for step in steps) if step.label]
 
 
 def axis_end(models: Iterable[Decomposition]) -> float:
@@ -333,3 +376,42 @@ def span(estimate: Estimate) -> tuple[float, float, float]:
     if not estimate.has_interval:
         return estimate.value, estimate.value, estimate.value
     return estimate.value, estimate.low, estimate.high
+
+
+def half_width_finding(assessment: Assessment) -> str:
+    """Return which model needs the narrowest bands."""
+    target = coverage(assessment.settings.shown_coverage)
+    reaching = [row for row in assessment.rows if row.move.is_reachable]
+    if len(reaching) < 2:
+        return f"Half-width for {target} coverage"
+    narrowest = min(reaching, key=lambda row: row.half_width.value)
+    return f"{short(narrowest.name, 24)} is narrowest at {target} coverage"
+
+
+def calibration_finding(assessment: Assessment) -> str:
+    """Return how many models keep their promise as delivered."""
+    rows = [row for row in assessment.rows if row.promise]
+    if not rows:
+        return "Coverage as delivered"
+    kept = sum(row.promise == "kept" for row in rows)
+    target = coverage(assessment.settings.shown_coverage)
+    if len(rows) == 1:
+        return f"As delivered, {target} is {PROMISED[str(rows[0].promise)]}"
+    if kept == len(rows):
+        return f"As delivered, all {len(rows)} models keep {target}"
+    return f"As delivered, {kept or 'none'} of {len(rows)} models keep{'s' * (kept < 2)} {target}"
+
+
+def segments_finding(assessment: Assessment) -> str:
+    """Return which segment falls short for every model, or how many fall short."""
+    every = assessment.segments
+    failing = [segment for segment in every if segment.short]
+    count = len(assessment)
+    titles = [segment.title for segment in failing]
+    everywhere = [title for title in dict.fromkeys(titles) if titles.count(title) == count]
+    if count > 1 and len(everywhere) == 1:
+        return f"{short(everywhere[0], 30)} falls short for every model"
+    what = "segments" if count == 1 else "model-segment pairs"
+    if not failing:
+        return f"No segment is shown to fall short ({len(every)} {what})"
+    return f"{len(failing)} of {len(every)} {what} fall{'s' * (len(failing) == 1)} short"
