@@ -227,6 +227,7 @@ def assess(
             missing=lost,
             not_tested=untested,
             pockets=pockets,
+            weighted=not evidence.sources[0].path.equally_weighted,
         ),
         curves={entry.name: entry.curve for entry in entries},
         comparable=evidence.comparable,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import inf, isfinite, isnan, nan
+from math import expm1, inf, isfinite, isnan, nan
 from typing import Literal, NamedTuple, Protocol
 
 from uccurve._vocabulary import Array
@@ -30,7 +30,7 @@ class Contender(NamedTuple):
     @property
     def offset(self) -> float:
         """What the fit of a factor hides, in units of the value."""
-        return self.value * self.evidence.offset
+        return self.value * expm1(self.evidence.offset)
 
     @property
     def hidden(self) -> float:

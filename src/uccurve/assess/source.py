@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, nan
+from math import expm1, inf, nan
 from typing import NamedTuple, Protocol
 
 from uccurve._vocabulary import SUMMARY, Array, Axes, Side
@@ -175,7 +175,7 @@ def estimate_of(
     level = confidence_level or source.settings.confidence_level
     if statistic.saved:
         return saved_estimate(evidence.span, spread, level, offset=evidence.offset)
-    shifted = evidence.span.value * evidence.offset
+    shifted = evidence.span.value * expm1(evidence.offset)
     return log_estimate(evidence.span, spread, level, offset=shifted)
 
 

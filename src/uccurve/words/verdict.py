@@ -56,6 +56,7 @@ class Case:
     missing: Missing | None
     not_tested: Sequence[str]
     pockets: Any
+    weighted: bool
 
     @property
     def model(self) -> ModelRow:
@@ -120,10 +121,19 @@ def worded(
     missing: Missing | None = None,
     not_tested: Sequence[str] = (),
     pockets: Any = None,
+    weighted: bool = False,
 ) -> Verdict:
-    """Return the decision with its headline, text and reasons."""
+    """Return the decision with its headline, text and reasons; rows of unequal weight have no conformal rank."""
     case = Case(
-        decision, tuple(rows), settings, comparisons, segments, missing, not_tested, pockets
+        decision,
+        tuple(rows),
+        settings,
+        comparisons,
+        segments,
+        missing,
+        not_tested,
+        pockets,
+        weighted,
     )
     headline = _headline(case)
     sentences = list(_sentences(case))[:SENTENCES]
@@ -293,7 +303,7 @@ def _why_out_of_reach(case: Case) -> str:
         asked / (1 - asked)
     )  # the conformal rank of fewer rows lies beyond the last of them
     mover = movers([row.move])
-    if row.n < needed:
+    if row.n < needed and not case.weighted:
         return f"With {counted(row.n, 'row')} no {mover} is sure to reach it; at least {needed:,} are needed."
     return f"Too many errors of {case.name} lie on the side of a zero band; raise such bands with min_band."
 
