@@ -21,7 +21,6 @@ from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve.evidence.inference import holm
-from uccurve.results import ModelRow
 
 COLUMNS = ("y_true", "y_pred", "lower_band", "upper_band")
 AXES: list[Any] = [("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")]
@@ -81,9 +80,7 @@ def test_each_row_holds_scale_half_width_scores_and_skill_of_the_curve() -> None
     for name, iv in given.items():
         row, curve = found[name], ucc.UCC(iv)
         target = curve.find(coverage=0.8, conformal=True, unit="std")
-        assert_allclose(
-            [row.scale.value, row.half_width.value], [target.scale, target.bandwidth]
-        )
+        assert_allclose([row.scale.value, row.half_width.value], [target.scale, target.bandwidth])
         parts = curve.decompose(coverage=0.8, unit="std")
         assert_allclose(row.score.value, parts.shipped)
         assert_allclose(row.best_score.value, parts.best)
@@ -404,9 +401,7 @@ def test_verdict_and_notes_count_the_rows_that_the_target_is_a_rank_of() -> None
     y = np.arange(1.0, 21.0)
     unweighted = ucc.Intervals.from_bands(y, 0 * y, y + 1, weight=1.0 * (y <= 5))
     found = assess(unweighted, coverage=0.9)
-    assert (
-        "With 5 rows no factor is sure to reach it; at least 9 are needed." in found.verdict.text
-    )
+    assert "With 5 rows no factor is sure to reach it; at least 9 are needed." in found.verdict.text
     assert any(
         note.startswith("5 rows are too few to promise 90% coverage") for note in found.notes
     )
@@ -615,9 +610,7 @@ def test_folds_pool_into_their_rows() -> None:
     pooled = assess({name: split(iv, order, 5) for name, iv in given.items()})
     for one, two in zip(whole.rows, pooled.rows, strict=True):
         assert_allclose(two.areas["excess_deficit"].value, one.areas["excess_deficit"].value)
-        assert_allclose(
-            [two.crps.value, two.crps_skill.low], [one.crps.value, one.crps_skill.low]
-        )
+        assert_allclose([two.crps.value, two.crps_skill.low], [one.crps.value, one.crps_skill.low])
         assert one.n == two.n == 120
     assert_array_equal(pooled.curves["good"].intervals.y_true, given["good"].y_true[order])
 
@@ -633,9 +626,7 @@ def test_runs_that_agree_tell_as_much_as_one_and_have_few_degrees_of_freedom(nam
         assert three.n == 180
         for field in ("crps", "crps_skill"):
             estimate, expected = getattr(three, field), getattr(one, field)
-            assert_allclose(
-                (estimate.low, estimate.high), (expected.low, expected.high), rtol=1e-9
-            )
+            assert_allclose((estimate.low, estimate.high), (expected.low, expected.high), rtol=1e-9)
         assert_allclose(three.coverage.low, one.coverage.low, rtol=0.01)
     assert_allclose(
         [pair.pvalue for pair in thrice.comparisons], [pair.pvalue for pair in once.comparisons]

@@ -14,7 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from refusal import refused
-from uccurve.evidence.units import Blocks, codes, generator, labels, positive, row_ids
+from uccurve.evidence.inference import paired_t_test
+from uccurve.evidence.models import repeated_rows
+from uccurve.evidence.units import Blocks, Repeated, codes, generator, labels, positive
 
 OWN = "Hint: give such rows a label of their own."
 POSITION = (
@@ -47,7 +49,7 @@ def test_the_outputs_of_a_row_are_a_block() -> None:
     blocks = Blocks.of(outputs(3, 2))
     assert_array_equal(blocks.of_row, [0, 0, 1, 1, 2, 2])
     assert_array_equal(blocks.row, [0, 0, 1, 1, 2, 2])
-    assert (blocks.count, blocks.independent, blocks.rows) == (3, False, 3)
+    assert (blocks.count, blocks.independent, blocks.rows, blocks.given) == (3, False, 6, 3)
 
 
 def test_an_integer_makes_consecutive_blocks_of_which_the_last_may_be_shorter() -> None:
@@ -61,7 +63,7 @@ def test_rows_of_weight_0_are_in_no_block() -> None:
     blocks = Blocks.of(rows(5, weight=[1, 0, 2, 0, 3]), ["a", "b", "a", "c", "d"])
     assert_array_equal(blocks.of_row, [0, 0, 1])
     assert_array_equal(blocks.row, [0, 2, 4])
-    assert (blocks.count, blocks.rows) == (2, 5)
+    assert (blocks.count, blocks.rows, blocks.given) == (2, 3, 5)
     flattened = Blocks.of(outputs(3, 2, weight=[[1, 0], [0, 0], [2, 1]]))
     assert_array_equal(flattened.of_row, [0, 1, 1])
     assert_array_equal(flattened.row, [0, 2, 2])
@@ -111,7 +113,7 @@ def test_a_subset_of_several_outputs_keeps_their_blocks() -> None:
     subset = blocks.subset(np.array([True, False, True, True])[blocks.row])
     assert_array_equal(subset.of_row, [0, 0, 1, 1, 1])
     assert_array_equal(subset.row, [0, 0, 2, 3, 3])
-    assert (subset.count, subset.rows) == (2, 4)
+    assert (subset.count, subset.rows, subset.given) == (2, 5, 4)
 
 
 def test_an_empty_subset_has_no_blocks() -> None:
@@ -284,61 +286,125 @@ def test_one_block_is_refused_by_what_needs_two() -> None:
 
 def test_runs_over_the_same_rows_are_recognised() -> None:
     one, other = rows(4), rows(4, min_band=2)
-    assert_array_equal(row_ids([one, other]), [0, 1, 2, 3, 0, 1, 2, 3])
-    assert row_ids([one, rows(5)]) is None
-    assert row_ids([one]) is None
+    repeated = repeated_rows([one, other])
+    assert repeated is not None
+    assert_array_equal(repeated.row, [0, 1, 2, 3, 0, 1, 2, 3])
+    assert_array_equal(repeated.run, [0, 0, 0, 0, 1, 1, 1, 1])
+    assert repeated_rows([one, rows(5)]) is None
+    assert repeated_rows([one]) is None
 
 
-def test_labels_tell_which_rows_of_the_folds_are_the_same() -> None:
-    folds = [rows(2), rows(3)]
+def repetitions(parts: list[ucc.Intervals], named: Any) -> list[int]:
+    """Which row each row of the folds is."""
+    repeated = repeated_rows(parts, named)
+    assert repeated is not None
+    return repeated.row.tolist()
+
+
+def test_labels_tell_which_rows_of_the_runs_are_the_same_in_whatever_order() -> None:
+    runs = [rows(3), rows(3)]
     for named in (
-        [["a", "b"], ["b", "c", "a"]],
-        (np.array(["a", "b"]), np.array(["b", "c", "a"], object)),
-        ["a", "b", "b", "c", "a"],
+        [["a", "b", "c"], ["b", "c", "a"]],
+        (np.array(["a", "b", "c"]), np.array(["b", "c", "a"], object)),
+        ["a", "b", "c", "b", "c", "a"],
     ):
-        assert_array_equal(row_ids(folds, named), [0, 1, 1, 2, 0])
-    assert_array_equal(row_ids(folds[:1], [[7, 7]]), [0, 0])
-    assert_array_equal(row_ids(folds[:1], np.array([8, 7])), [1, 0])
-    assert_array_equal(row_ids([rows(2), rows(2)], np.array([[1, 2], [2, 1]])), [0, 1, 1, 0])
-    assert_array_equal(row_ids(folds, [[1, 2], ["1", "2", "3"]]), [0, 1, 2, 3, 4])
+        assert repetitions(runs, named) == [0, 1, 2, 1, 2, 0]
+    assert repetitions([rows(2)], [[7, 7]]) == [0, 0]
+    assert repetitions([rows(2), rows(2)], np.array([[1, 2], [2, 1]])) == [0, 1, 1, 0]
+    assert repeated_rows([rows(2), rows(3)], [[1, 2], ["1", "2", "3"]]) is None
+    assert repeated_rows([rows(2)], np.array([8, 7])) is None
+
+
+def test_folds_that_overlap_in_part_are_refused() -> None:
+    refused(
+        "`rows` must all differ, or be the same in every run: 2 rows of 3 occur in some folds only. "
+        "Hint: join the folds of each repetition by Intervals.join, so that each item has all rows.",
+        repeated_rows,
+        [rows(2), rows(3)],
+        [["a", "b"], ["b", "c", "a"]],
+    )
 
 
 def test_repetitions_of_a_row_are_a_block_and_consecutive_blocks_count_different_rows() -> None:
     whole, ids = rows(6), np.array([0, 1, 2, 0, 1, 2])
-    assert_array_equal(Blocks.of(whole, row_ids=ids).of_row, ids)
-    blocks = Blocks.of(whole, 2, row_ids=ids)
+    repeated = Repeated(ids, np.array([0, 0, 0, 1, 1, 1]))
+    assert_array_equal(Blocks.of(whole, repeated=repeated).of_row, ids)
+    blocks = Blocks.of(whole, 2, repeated=repeated)
     assert_array_equal(blocks.of_row, [0, 0, 1, 0, 0, 1])
     refused(
         "`block` must not be longer than the data: 4 for 3 rows. Hint: pass a shorter block.",
         Blocks.of,
         whole,
         4,
-        row_ids=ids,
+        repeated=repeated,
     )
+    both = Blocks.of(whole, list("aabaab"), repeated=repeated)
+    assert_array_equal(both.of_row, [0, 0, 1, 0, 0, 1])
+    assert (both.count, both.runs) == (2, 2)
     refused(
-        "give `rows` (or repeated runs over the same rows) or labels in `block`, not both. "
-        "Hint: give the repetitions of a row the same label in `block`, and leave `rows` out.",
+        "`block` must be the same for all repetitions of a row, in every run. "
+        "Hint: give one label per row of the first run, repeated for each of the others.",
         Blocks.of,
         whole,
         list("aabbcc"),
-        row_ids=ids,
+        repeated=repeated,
     )
+
+
+def test_two_equal_algorithms_with_three_runs_differ_as_rarely_as_promised() -> None:
+    """Their runs share the rows' difficulty and have luck of their own; rows alone call most of them different."""
+    rng = np.random.default_rng(20_246)
+    n, runs = 60, 3
+    one = rows(n)
+    blocks = Blocks.of(ucc.Intervals.join([one] * runs), repeated=repeated_rows([one] * runs))
+    by_rows = Blocks.of(ucc.Intervals.join([one] * runs), np.tile(np.arange(n), runs))
+    rates = {"two-way": 0, "rows": 0}
+    for _ in range(400):
+        luck = rng.normal(size=(2, runs, 1))
+        scores = rng.normal(size=n) + luck + rng.normal(size=(2, runs, n))
+        difference = (scores[0] - scores[1]).ravel()
+        influence = (difference - difference.mean()) / difference.size
+        for name, units in (("two-way", blocks), ("rows", by_rows)):
+            spread = units.spread(influence)
+            rates[name] += paired_t_test(difference.mean(), spread, size=1.0) <= 0.05
+    assert rates["two-way"] / 400 <= 0.09
+    assert rates["rows"] / 400 > 0.4
+
+
+def test_the_two_way_variance_is_that_of_loops() -> None:
+    rng = np.random.default_rng(3)
+    n, runs = 7, 4
+    values = rng.normal(size=(runs, n)) + rng.normal(size=n) + 2 * rng.normal(size=(runs, 1))
+    one = rows(n)
+    blocks = Blocks.of(ucc.Intervals.join([one] * runs), repeated=repeated_rows([one] * runs))
+    spread = blocks.spread((values - values.mean()).ravel() / values.size)
+    of_rows, of_runs = values.mean(axis=0), values.mean(axis=1)
+    rest = values - of_rows - of_runs[:, None] + values.mean()
+    row = of_rows.var(ddof=1) / n
+    run = of_runs.var(ddof=1) / runs
+    interaction = np.sum(rest**2) / ((n - 1) * (runs - 1) * n * runs)
+    total = max(row + run - interaction, row)
+    assert_allclose(spread.error**2, total, rtol=1e-12)
+    degrees = total**2 / (
+        row**2 / (n - 1) + run**2 / (runs - 1) + interaction**2 / ((n - 1) * (runs - 1))
+    )
+    assert_allclose(spread.degrees, degrees, rtol=1e-12)
 
 
 def test_bad_labels_of_folds_are_refused_in_one_sentence() -> None:
     folds = [rows(2), rows(3)]
     sentence = f"`rows[1]` must hold one label per row: 2 labels for 3 rows. {POSITION}"
-    refused(sentence, row_ids, folds, [[1, 2], [3, 4]])
+    refused(sentence, repeated_rows, folds, [[1, 2], [3, 4]])
     hint = "Hint: each holds one label per row of its fold."
     refused(
         f"`rows` must hold one array per fold: 3 arrays for 2 folds. {hint}",
-        row_ids,
+        repeated_rows,
         folds,
         [[1], [2], [3]],
     )
     refused(
         f"`rows` must hold one label per row: 4 labels for 5 rows. {POSITION}",
-        row_ids,
+        repeated_rows,
         folds,
         [1, 2, 3, 4],
     )
@@ -347,7 +413,7 @@ def test_bad_labels_of_folds_are_refused_in_one_sentence() -> None:
 def test_a_huge_string_is_refused_at_once() -> None:
     start = time.process_time()
     sentence = f"`rows` must hold one label per row; got a single string. {LIST}"
-    refused(sentence, row_ids, [rows(3)], "x" * 10**7, error=TypeError)
+    refused(sentence, repeated_rows, [rows(3)], "x" * 10**7, error=TypeError)
     refused(sentence.replace("rows", "block", 1), Blocks.of, rows(3), "x" * 10**7, error=TypeError)
     assert time.process_time() - start < 1
 

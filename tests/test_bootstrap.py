@@ -60,7 +60,7 @@ def by_hand(drawn: ucc.Intervals, *, statistic: Any, **options: Any) -> float:
         "gain": lambda: curve.gain(**options),
         "crps": lambda: curve.potential_crps(unit=unit),
         "skill": curve.skill,
-        "score": lambda: curve.decompose(coverage=coverage, unit=unit).best_score,
+        "score": lambda: curve.decompose(coverage=coverage, unit=unit).best,
         "scale": lambda: curve.find(coverage=coverage).scale,
         "half_width": lambda: curve.find(coverage=coverage, unit=unit).bandwidth,
     }

@@ -16,14 +16,15 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from uccurve.evidence.inference import (
-    coverage_interval,
+    Span,
+    coverage_estimate,
     coverage_tail,
     effective_rows,
     holm,
-    interval,
+    linear_estimate,
+    log_estimate,
     paired_t_test,
     segment_test,
-    standard_error,
 )
 from uccurve.evidence.units import Blocks
 
@@ -36,6 +37,29 @@ def blocks_of(n: int, block: Any = None, **options: Any) -> Blocks:
     return Blocks.of(
         ucc.Intervals.from_bands(np.linspace(-1, 2, n), np.zeros(n), np.ones(n), **options), block
     )
+
+
+def interval(
+    value: float, influence: Array, blocks: Blocks, level: float, *, log: bool = False
+) -> tuple[float, float]:
+    """Ends of the t interval of a statistic with this influence."""
+    estimate = (log_estimate if log else linear_estimate)(
+        Span.exact(value), blocks.spread(influence), level
+    )
+    return estimate.low, estimate.high
+
+
+def coverage_interval(
+    covered: Flags, weight: Array | None, blocks: Blocks, level: float
+) -> tuple[float, float]:
+    """Ends of the interval of a coverage."""
+    estimate = coverage_estimate(covered, weight, blocks, level)
+    return estimate.low, estimate.high
+
+
+def t_test(influence: Array, difference: float, blocks: Blocks, size: float) -> float:
+    """P-value of a difference with this influence."""
+    return paired_t_test(difference, blocks.spread(influence), size=size)
 
 
 def skewed(n: int, seed: int = 0) -> Array:
@@ -62,7 +86,7 @@ def test_the_standard_error_sums_the_influence_within_blocks_first() -> None:
     label = np.array([0, 2, 2, 0, 1, 2, 1])
     influence = influence_of_mean(skewed(7), np.array([1, 2, 0.5, 3, 1, 1, 4.0]))
     by_hand = sum(influence[label == one].sum() ** 2 for one in range(3)) * 3 / 2
-    assert_allclose(standard_error(influence, blocks_of(7, label)), sqrt(by_hand), rtol=1e-13)
+    assert_allclose(blocks_of(7, label).spread(influence).error, sqrt(by_hand), rtol=1e-13)
 
 
 def test_an_interval_on_the_log_scale_is_positive_and_even_in_ratio() -> None:
@@ -90,8 +114,8 @@ def test_an_infinite_influence_gives_no_interval() -> None:
 
 def test_one_block_says_nothing_about_chance() -> None:
     one, influence = blocks_of(3, 3), np.array([-0.1, 0.0, 0.1])
-    assert isnan(standard_error(influence, one))
-    assert isnan(paired_t_test(influence, 1.0, one, size=1))
+    assert isnan(one.spread(influence).error)
+    assert isnan(t_test(influence, 1.0, one, size=1))
     assert np.isnan(interval(1.0, influence, one, 0.95)).all()
     covered = np.array([True, False, True])
     assert np.isnan(coverage_interval(covered, None, one, 0.95)).all()
@@ -106,7 +130,7 @@ def test_the_paired_t_test_of_means_is_that_of_scipy() -> None:
     influence = influence_of_mean(first) - influence_of_mean(second)
     expected = scipy.stats.ttest_rel(first, second).pvalue
     assert_allclose(
-        paired_t_test(influence, first.mean() - second.mean(), blocks_of(17), size=second.mean()),
+        t_test(influence, first.mean() - second.mean(), blocks_of(17), size=second.mean()),
         expected,
         rtol=1e-11,
     )
@@ -115,9 +139,7 @@ def test_the_paired_t_test_of_means_is_that_of_scipy() -> None:
 def test_equal_blocks_are_tested_by_their_means() -> None:
     difference = skewed(20, 2) - 0.4
     expected = scipy.stats.ttest_1samp(difference.reshape(5, 4).mean(axis=1), 0).pvalue
-    pvalue = paired_t_test(
-        influence_of_mean(difference), difference.mean(), blocks_of(20, 4), size=1
-    )
+    pvalue = t_test(influence_of_mean(difference), difference.mean(), blocks_of(20, 4), size=1)
     assert_allclose(pvalue, expected, rtol=1e-11)
 
 
@@ -130,18 +152,18 @@ def test_models_that_differ_by_rounding_have_a_p_value_of_1(size: float) -> None
         influence_of_mean(scores) - influence_of_mean(again),
         scores.mean() - again.mean(),
     )
-    assert paired_t_test(influence, difference, blocks_of(50), size=scores.mean()) == 1
-    assert paired_t_test(np.zeros(50), 0.0, blocks_of(50), size=scores.mean()) == 1
+    assert t_test(influence, difference, blocks_of(50), size=scores.mean()) == 1
+    assert t_test(np.zeros(50), 0.0, blocks_of(50), size=scores.mean()) == 1
 
 
 def test_the_same_difference_in_every_block_is_certain() -> None:
     rounding = 1e-17 * np.random.default_rng(0).normal(size=9)
-    assert paired_t_test(rounding, -0.25, blocks_of(9), size=1) == 0
+    assert t_test(rounding, -0.25, blocks_of(9), size=1) == 0
 
 
 def test_a_difference_that_is_not_finite_has_no_p_value() -> None:
-    assert isnan(paired_t_test(np.array([-1.0, 1.0]), inf, blocks_of(2), size=1))
-    assert isnan(paired_t_test(np.array([inf, 1.0]), 0.5, blocks_of(2), size=1))
+    assert isnan(t_test(np.array([-1.0, 1.0]), inf, blocks_of(2), size=1))
+    assert isnan(t_test(np.array([inf, 1.0]), 0.5, blocks_of(2), size=1))
 
 
 # Coverage
@@ -161,7 +183,7 @@ def test_independent_rows_of_equal_weight_have_the_exact_binomial_interval(
     for weight, block in ((None, None), (np.full(n, 0.3), None), (None, np.arange(n)[::-1])):
         given = flags(n, misses), weight, blocks_of(n, block), 0.9
         assert_allclose(coverage_interval(*given), expected, rtol=1e-10)
-        assert effective_rows(*given)[1] == n
+        assert effective_rows(*given) == n
 
 
 def korn_graubard(covered: Flags, weight: Array, label: Any, level: float) -> tuple[float, float]:
@@ -187,7 +209,7 @@ def test_dependent_or_weighted_rows_count_as_korn_and_graubard_say(
         label[-1] = label[-2]  # otherwise independent
     share, rows = korn_graubard(covered, weight, label.tolist(), 0.9)
     given = covered, weight if weighted else None, blocks_of(60, label), 0.9
-    assert_allclose(effective_rows(*given)[1], rows, rtol=1e-11)
+    assert_allclose(effective_rows(*given), rows, rtol=1e-11)
     beta, (low, high) = scipy.stats.beta, coverage_interval(*given)
     assert_allclose(low, beta.ppf(0.05, share * rows, (1 - share) * rows + 1), rtol=1e-9)
     assert_allclose(high, beta.ppf(0.95, share * rows + 1, (1 - share) * rows), rtol=1e-9)
@@ -207,21 +229,21 @@ def test_where_all_rows_agree_blocks_are_counted(covered: bool) -> None:
     given = np.full(30, covered), None, blocks_of(30, 4), 0.95
     expected = scipy.stats.binomtest(8 if covered else 0, 8).proportion_ci(0.95, "exact")
     assert_allclose(coverage_interval(*given), expected, rtol=1e-10)
-    assert effective_rows(*given)[1] == 8
+    assert effective_rows(*given) == 8
 
 
 def test_copies_of_rows_say_no_more_than_the_rows() -> None:
     covered = flags(25, 4)
     low, high = coverage_interval(covered, None, blocks_of(25), 0.95)
     tenfold = np.repeat(covered, 10), None, blocks_of(250, 10), 0.95
-    assert effective_rows(*tenfold)[1] < 25
+    assert effective_rows(*tenfold) < 25
     assert coverage_interval(*tenfold)[0] < low < high < coverage_interval(*tenfold)[1]
 
 
 def test_blocks_never_make_more_of_the_rows_than_there_are() -> None:
     """Every block misses one row of five: less variable than chance."""
     covered = np.tile([True, True, False, True, True], 12)
-    assert effective_rows(covered, None, blocks_of(60, 5), 0.95)[1] == 60
+    assert effective_rows(covered, None, blocks_of(60, 5), 0.95) == 60
 
 
 def test_a_broken_promise_is_a_binomial_tail() -> None:
@@ -400,7 +422,7 @@ def test_the_paired_t_test_keeps_its_size() -> None:
     rates = {}
     for name, blocks in (("blocks", blocks_of(150, 6)), ("rows", blocks_of(150))):
         rejected = [
-            paired_t_test(influence_of_mean(x), float(x.mean()), blocks, size=2) <= level
+            t_test(influence_of_mean(x), float(x.mean()), blocks, size=2) <= level
             for x in trials.reshape(3000, 150)
         ]
         rates[name] = np.mean(rejected)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import uccurve as ucc
-from uccurve.evidence.units import row_ids
+from uccurve.evidence.models import repeated_rows
 
 joined = ucc.Intervals.join
 
@@ -51,16 +51,19 @@ def test_raised_and_dropped_rows_are_counted_together() -> None:
 def test_runs_over_the_same_rows_are_recognised() -> None:
     one = fold(0, 4)
     other = ucc.Intervals.from_bands(one.y_true, one.y_pred + 1, one.lower_band)
-    assert_array_equal(row_ids([one, other], None), [0, 1, 2, 3, 0, 1, 2, 3])
-    assert row_ids([one, fold(1, 4)], None) is None
-    assert row_ids([one], None) is None
+    repeated = repeated_rows([one, other])
+    assert repeated is not None
+    assert_array_equal(repeated.row, [0, 1, 2, 3, 0, 1, 2, 3])
+    assert repeated_rows([one, fold(1, 4)]) is None
+    assert repeated_rows([one]) is None
 
 
 def test_names_tell_which_rows_are_the_same() -> None:
-    folds = [fold(0, 2), fold(1, 3)]
-    assert_array_equal(row_ids(folds, [["a", "b"], ["b", "c", "a"]]), [0, 1, 1, 2, 0])
-    assert_array_equal(row_ids(folds[:1], [[7, 7]]), [0, 0])
-    assert_array_equal(row_ids(folds[:1], np.array([7, 8])), [0, 1])
+    runs = [fold(0, 3), fold(1, 3)]
+    repeated = repeated_rows(runs, [["a", "b", "c"], ["b", "c", "a"]])
+    assert repeated is not None
+    assert_array_equal(repeated.row, [0, 1, 2, 1, 2, 0])
+    assert_array_equal(repeated.run, [0, 0, 0, 1, 1, 1])
 
 
 def test_bad_folds_are_refused_in_a_sentence() -> None:
@@ -78,7 +81,7 @@ def test_bad_folds_are_refused_in_a_sentence() -> None:
     with pytest.raises(
         ValueError, match=r"`rows\[1\]` must hold one label per row: 2 labels for 3 rows"
     ):
-        row_ids([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])
+        repeated_rows([fold(0, 2), fold(1, 3)], [[1, 2], [3, 4]])
 
 
 def test_resampling_draws_the_repetitions_of_a_row_together() -> None:
@@ -89,8 +92,8 @@ def test_resampling_draws_the_repetitions_of_a_row_together() -> None:
     repeated = ucc.assess({"runs": runs}, coverage=0.9, n_resamples=99).rows[0]
     labelled = ucc.assess({"runs": joined(runs)}, coverage=0.9, n_resamples=99, block=label).rows[0]
     apart = ucc.assess({"runs": joined(runs)}, coverage=0.9, n_resamples=99).rows[0]
-    assert (repeated.score_low, repeated.skill_high) == (labelled.score_low, labelled.skill_high)
-    assert repeated.score_low != apart.score_low
+    assert repeated.crps_skill == labelled.crps_skill
+    assert repeated.crps_skill != apart.crps_skill
 
 
 def test_folds_may_be_curves_of_one_kind() -> None:

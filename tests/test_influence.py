@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.testing import assert_allclose
-from uccurve.assess.model import Model
 
 import uccurve as ucc
 from model_rows import SETTINGS
 from uccurve._ramps import Ramps
+from uccurve._scoring import conformal_t
 from uccurve._vocabulary import SUMMARY, Axes
+from uccurve.assess.memory import RowsSource
 from uccurve.evidence import contributions as influence
 from uccurve.evidence.units import Blocks
 
@@ -88,11 +93,12 @@ def test_a_row_s_part_of_the_potential_crps_is_its_derivative(kind: Kind) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_s_own_score_at_the_common_best_scale_is_its_derivative(kind: Kind) -> None:
     settings = replace(SETTINGS, coverage=0.8, shown_coverage=0.8)
-    model = Model("m", curve(kind), settings, Blocks.of(curve(kind).intervals))
-    rows, value = model.score_rows(model.best_t), curve(kind).decompose(coverage=0.8).best_score
-    assert_allclose(model.path.mean(rows), value, rtol=1e-12)
+    source = RowsSource("m", curve(kind), settings, Blocks.of(curve(kind).intervals))
+    rows = source.path.score_rows(source.best_t, ALPHA)
+    value = curve(kind).decompose(coverage=0.8).best
+    assert_allclose(source.path.mean(rows), value, rtol=1e-12)
     for row in (3, 21, 55):
-        slope = derivative(kind, lambda c: c.decompose(coverage=0.8).best_score, row)
+        slope = derivative(kind, lambda c: c.decompose(coverage=0.8).best, row)
         assert_allclose(rows[row] - value, slope, rtol=2e-5, atol=1e-7)
 
 
@@ -135,24 +141,100 @@ def test_the_interval_of_a_half_width_moves_with_the_unit_of_y(kind: Kind, size:
     iv = given.intervals
     columns = (size * column for column in (iv.y_true, iv.y_pred, iv.lower_band, iv.upper_band))
     resized = ucc.UCC(ucc.Intervals.from_bands(*columns), vary=given.vary)
-    mine, other = (ucc.assess(one, coverage=0.8).rows[0] for one in (given, resized))
-    ends = [(row.half_width_low, row.half_width_high) for row in (mine, other)]
-    assert_allclose(np.array(ends[1]) / size, ends[0], rtol=1e-9)
+    mine, other = (ucc.assess(one, coverage=0.8).rows[0].half_width for one in (given, resized))
+    assert_allclose(np.array([other.low, other.high]) / size, (mine.low, mine.high), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [asymmetric, symmetric, shifted])
-@pytest.mark.parametrize("t", [-1.3, 0.1, 0.7, 2.0])
-def test_a_half_width_moves_with_its_quantile_at_the_slope_of_the_curve(
-    kind: Kind, t: float
-) -> None:
-    path = curve(kind).path()
-    t = t if path.vary == "shift" else abs(t)
-    width, slope = (
-        path.at(t)["bandwidth"],
-        (path.at(t + 1e-7)["bandwidth"] - path.at(t)["bandwidth"]) / 1e-7,
+@pytest.mark.parametrize("kind", [asymmetric, symmetric, shifted, levels])
+@pytest.mark.parametrize("t", [0.1, 0.7, 2.0])
+def test_the_slope_of_a_row_s_score_is_that_of_its_score(kind: Kind, t: float) -> None:
+    path = curve(kind).delivered_curve(Fraction(4, 5)).path()
+    step = 1e-7
+    slopes = path.score_slopes(t, ALPHA)
+    expected = (path.score_rows(t + step, ALPHA) - path.score_rows(t, ALPHA)) / step
+    crosses = (path.critical > t) & (path.critical <= t + step)
+    assert_allclose(slopes[~crosses], expected[~crosses], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [asymmetric, symmetric, shifted, levels])
+def test_the_influence_of_the_score_as_shipped_moves_with_its_factor(kind: Kind) -> None:
+    """Its two parts by themselves: that at a fixed factor, and the slope times what a row does to the factor."""
+    path = curve(kind).delivered_curve(Fraction(4, 5)).path()
+    units = Blocks.of(curve(kind).intervals)
+    t = conformal_t(path, Fraction(1, 5))
+    share = path.weight / path.weight.sum()
+    missed = path.critical > t
+    slope = float(share @ path.score_slopes(t, ALPHA))
+    scores = path.score_rows(t, ALPHA)
+    fixed = share * (scores - share @ scores)
+    for sparsity in (0.0, 3.0):
+        shipped = influence.shipped_score(path, t, ALPHA, sparsity, units)
+        assert shipped.influence is not None
+        moves = share * slope * sparsity * (missed - share @ missed)
+        assert_allclose(shipped.influence, fixed + moves, rtol=1e-9, atol=1e-12)
+        assert_allclose(shipped.influence.sum(), 0, atol=1e-12)
+
+
+def test_blocks_hide_the_fit_of_a_factor_by_their_sums() -> None:
+    path = curve(asymmetric).path()
+    label = np.arange(N) // 5
+    units = Blocks.of(curve(asymmetric).intervals, label)
+    t = conformal_t(path, Fraction(1, 5))
+    share = path.weight / path.weight.sum()
+    slopes = path.score_slopes(t, ALPHA)
+    missed = (path.critical > t).astype(float)
+    hidden = 0.0
+    for block in range(N // 5):
+        inside = label == block
+        slopes_of_block = share[inside] @ (slopes[inside] - share @ slopes)
+        misses_of_block = share[inside] @ (missed[inside] - share @ missed)
+        hidden -= 2.5 * slopes_of_block * misses_of_block
+    found = influence.shipped_score(path, t, ALPHA, 2.5, units)
+    assert_allclose(found.offset, hidden, rtol=1e-10)
+
+
+def test_independent_rows_hide_as_much_as_their_means_say() -> None:
+    given = symmetric(np.ones(N))
+    path = given.path()
+    units = Blocks.of(given.intervals)
+    t = conformal_t(path, Fraction(1, 5))
+    missed = path.critical > t
+    alpha = missed.mean()
+    band = path.active
+    slopes_share = (1 - alpha) * band[missed].mean() / ALPHA * alpha
+    widths_share = alpha * (band[missed].mean() - band.mean())
+    expected = 2 * 1.7 / N * (slopes_share - widths_share)
+    assert_allclose(influence.shipped_score(path, t, ALPHA, 1.7, units).offset, expected, rtol=1e-9)
+
+
+def test_the_sparsity_is_read_off_two_order_statistics_on_the_log_scale() -> None:
+    rng = np.random.default_rng(9)
+    y = rng.lognormal(0, 1, 1000)
+    path = ucc.UCC(ucc.Intervals.from_bands(y, 0 * y, np.ones(1000))).path()
+    exact = scipy.stats.lognorm(1)
+    expected = 1 / exact.pdf(exact.ppf(0.9))
+    assert_allclose(influence.sparsity_of(path, 0.9, 1000), expected, rtol=0.2)
+    ordered = np.sort(y)
+    reach = influence.hall_sheather(0.9, 1000)
+    first, last = ceil((0.9 - reach) * 1000), ceil((0.9 + reach) * 1000)
+    by_hand = ordered[899] * np.log(ordered[last - 1] / ordered[first - 1])
+    by_hand /= (last - first) / 1000
+    assert_allclose(influence.sparsity_of(path, 0.9, 1000), by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+def test_the_interval_of_a_half_width_is_by_mover(vary: Any) -> None:
+    given = ucc.UCC(symmetric(np.ones(N)).intervals, vary=vary)
+    row = ucc.assess(given, coverage=0.8).rows[0]
+    low, value, high = row.move.estimate.low, row.move.estimate.value, row.move.estimate.high
+    band = given.intervals.lower_band
+    half = [np.maximum(band + t, 0) if vary == "shift" else t * band for t in (low, value, high)]
+    mean = half[1].mean()
+    reach = scipy.stats.t.ppf(0.975, N - 1) * half[1].std(ddof=1) / np.sqrt(N) / mean
+    below = np.hypot(reach, np.log(mean / half[0].mean()))
+    above = np.hypot(reach, np.log(half[2].mean() / mean))
+    assert_allclose(
+        (row.half_width.low, row.half_width.high),
+        (mean * np.exp(-below), mean * np.exp(above)),
+        rtol=1e-9,
     )
-    none, some = (influence.half_width_influence(path, t, 0.8, sparsity) for sparsity in (0.0, 1.0))
-    assert none is not None
-    assert some is not None
-    expected = (0.8 - (path.critical <= t)) * slope / width * influence.weights(path)
-    assert_allclose(some - none, expected, rtol=1e-6, atol=1e-12)

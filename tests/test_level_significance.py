@@ -120,7 +120,7 @@ def test_a_coverage_asks_for_the_interval_of_that_level(statistic: Any) -> None:
         )
     assert_allclose(
         bootstrap(curve, statistic="score", coverage=0.6, n_resamples=9, seed=0).estimate,
-        curve.decompose(coverage=0.6).best_score,
+        curve.decompose(coverage=0.6).best,
     )
 
 

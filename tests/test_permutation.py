@@ -233,7 +233,7 @@ def swapped_halves(
 CURVE_STATISTICS: dict[str, tuple[dict[str, Any], Callable[[ucc.UCC], float]]] = {
     "crps": ({}, lambda curve: curve.potential_crps()),
     "skill": ({}, lambda curve: curve.skill()),
-    "score": ({"coverage": 0.7}, lambda curve: curve.decompose(coverage=0.7).best_score),
+    "score": ({"coverage": 0.7}, lambda curve: curve.decompose(coverage=0.7).best),
     "half_width": ({"coverage": 0.7}, lambda curve: curve.find(coverage=0.7).bandwidth),
     "scale": ({"coverage": 0.7}, lambda curve: curve.find(coverage=0.7).scale),
 }

@@ -58,13 +58,19 @@ def test_numbers_are_cut_into_bins_of_equal_count() -> None:
     }
 
 
+def test_few_different_integers_are_labels_and_many_are_numbers() -> None:
+    """Hours, weekdays and codes of sites are not cut."""
+    assert len(segments(list(range(24)) * 2, 48, 4)) == 24
+    assert len(segments(list(range(51)), 51, 4)) == 4
+
+
 def test_ties_stay_in_one_bin() -> None:
     values = [0.0] * 70 + list(np.arange(1.0, 31.0))
     assert sizes(values, 100) == {"segment 0": 70, "segment 1 to 5": 5, "segment 6 to 30": 25}
 
 
-@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 6))
-def test_every_row_is_in_one_bin_and_bins_are_in_order(values: list[int], bins: int) -> None:
+@given(st.lists(st.integers(0, 30).map(float), min_size=1, max_size=60), st.integers(1, 6))
+def test_every_row_is_in_one_bin_and_bins_are_in_order(values: list[float], bins: int) -> None:
     found = segments(values, len(values), bins)
     assert_array_equal(
         np.sort(np.concatenate([part.rows for part in found])), np.arange(len(values))

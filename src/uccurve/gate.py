@@ -312,7 +312,8 @@ def gate(
     -----
     Coverage as delivered, of all rows and of each segment: one-sided binomial tail with the effective number of rows.
     Interval score as delivered: one-sided paired t test of the rows' differences, with one degree of freedom less than
-    there are units with a miss. Holm's method within all rows, and within the segments.
+    there are units that the baseline misses: what it happened not to miss would make it look too good, what the proposed
+    intervals happened not to miss makes them look no worse. Holm's method within all rows, and within the segments.
 
     A gate that always compares with the last accepted model lets small losses add up: freeze the baseline.
 
@@ -416,16 +417,15 @@ def _score_check(
     own = path.score_rows(path.delivered, float(source.alpha))
     value = path.mean(own)
     allowed = 1 + margin[1]
-    degrees = score_degrees(path, path.delivered, source.units)
     if isinstance(baseline, SavedScore):
         reference = baseline.score
-        spread = _spread(own, source).limited(degrees)
+        spread = _spread(own, source)
         error = hypot(spread.error, allowed * baseline.spread.error)
         spread = Spread(error, min(spread.degrees, baseline.spread.degrees))
     else:
         theirs = baseline.path.score_rows(path.delivered, float(source.alpha))
         reference = path.mean(theirs)
-        degrees = min(degrees, score_degrees(baseline.path, path.delivered, source.units))
+        degrees = score_degrees(baseline.path, path.delivered, source.units)
         spread = _spread(own - allowed * theirs, source).limited(degrees)
     excess = value - allowed * reference - margin[0]
     pvalue = one_sided_t_test(excess, spread, size=max(value, reference))
@@ -472,4 +472,4 @@ def _notes(found: Sequence[Check], saved: SavedScore | None) -> Iterator[str]:
         )
         yield f"{len(untested)} {what} and could not be tested, first {short(untested[0])}"
     if any(item.statistic == "score" and not item.is_tested for item in found):
-        yield "the score could not be tested: fewer than two units have a miss"
+        yield "the score could not be tested: the baseline misses fewer than two rows (or blocks)"
