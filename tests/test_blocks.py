@@ -298,7 +298,7 @@ def repetitions(parts: list[ucc.Intervals], named: Any) -> list[int]:
     """Which row each row of the folds is."""
     repeated = repeated_rows(parts, named)
     assert repeated is not None
-    return repeated.row.tolist()
+    return [int(row) for row in repeated.row]
 
 
 def test_labels_tell_which_rows_of_the_runs_are_the_same_in_whatever_order() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -12,11 +14,11 @@ from uccurve.evidence.models import repeated_rows
 joined = ucc.Intervals.join
 
 
-def fold(seed: int, n: int, **options: object) -> ucc.Intervals:
+def fold(seed: int, n: int, **options: Any) -> ucc.Intervals:
     rng = np.random.default_rng(seed)
     return ucc.Intervals.from_bands(
         rng.normal(size=n), np.zeros(n), rng.gamma(2, size=n), **options
-    )  # type: ignore[arg-type]
+    )
 
 
 def test_joined_folds_are_all_rows_in_order() -> None:

@@ -160,6 +160,7 @@ def test_the_slope_of_a_row_s_score_is_that_of_its_score(kind: Kind, t: float) -
 def test_the_influence_of_the_score_as_shipped_moves_with_its_factor(kind: Kind) -> None:
     """Its two parts by themselves: that at a fixed factor, and the slope times what a row does to the factor."""
     path = curve(kind).delivered_curve(Fraction(4, 5)).path()
+    assert path.weight is not None
     units = Blocks.of(curve(kind).intervals)
     t = conformal_t(path, Fraction(1, 5))
     share = path.weight / path.weight.sum()
@@ -177,6 +178,7 @@ def test_the_influence_of_the_score_as_shipped_moves_with_its_factor(kind: Kind)
 
 def test_blocks_hide_the_fit_of_a_factor_by_their_sums() -> None:
     path = curve(asymmetric).path()
+    assert path.weight is not None
     label = np.arange(N) // 5
     units = Blocks.of(curve(asymmetric).intervals, label)
     t = conformal_t(path, Fraction(1, 5))

@@ -312,8 +312,9 @@ def gate(
     -----
     Coverage as delivered, of all rows and of each segment: one-sided binomial tail with the effective number of rows.
     Interval score as delivered: one-sided paired t test of the rows' differences, with one degree of freedom less than
-    there are units that the baseline misses: what it happened not to miss would make it look too good, what the proposed
-    intervals happened not to miss makes them look no worse. Holm's method within all rows, and within the segments.
+    there are rows (or blocks) that the baseline misses: what it happened not to miss makes it look too good, what the
+    proposed intervals happened not to miss makes them look no worse. Holm's method within all rows, and within the
+    segments.
 
     A gate that always compares with the last accepted model lets small losses add up: freeze the baseline.
 

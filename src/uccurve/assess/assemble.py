@@ -47,7 +47,15 @@ from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import given_models, refuse_different
 from uccurve.evidence.units import Blocks, Repeated, generator, positive
 from uccurve.intervals import Intervals
-from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment, Verdict
+from uccurve.results import (
+    Assessment,
+    AssessmentSettings,
+    Comparison,
+    Missing,
+    ModelRow,
+    Segment,
+    Verdict,
+)
 from uccurve.words import notes as sentences
 from uccurve.words.formats import counted
 from uccurve.words.verdict import worded
@@ -173,7 +181,7 @@ def assess(
     checks.choice("missing", missing, CHOICES)
     if missing == "pairwise" and lack_different_rows(given.curves):
         entries = _own_rows(given.curves, block, by, bins)
-        lost = pairwise_missing(given.curves)
+        lost: Missing | None = pairwise_missing(given.curves)
     else:
         on_rows = aligned(given.curves, missing=missing)
         refuse_different(on_rows.curves)

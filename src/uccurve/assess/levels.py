@@ -6,8 +6,9 @@ from math import isnan, nan
 import numpy as np
 
 from uccurve._distributions import order_statistic_ranks
-from uccurve._paths import ALL, ScalePath
+from uccurve._paths import ScalePath
 from uccurve._refusals import miss_rate_of
+from uccurve._rows import ALL
 from uccurve._rowscores import WISRows, wis
 from uccurve._scoring import conformal_t, quantiles
 from uccurve._vocabulary import Array

@@ -350,11 +350,16 @@ class RowsSource:
         if not self.curve.levels:
             return None
         rows = self.wis_rows
-        parts = [
-            self.path.mean(part) / self.unit
-            for part in (rows.dispersion, rows.underprediction, rows.overprediction)
-        ]
-        return WISParts(*parts, level_rows.potential_wis(self.intervals_by_level) / self.unit)
+
+        def mean(part: Array) -> float:
+            return self.path.mean(part) / self.unit
+
+        return WISParts(
+            dispersion=mean(rows.dispersion),
+            underprediction=mean(rows.underprediction),
+            overprediction=mean(rows.overprediction),
+            potential=level_rows.potential_wis(self.intervals_by_level) / self.unit,
+        )
 
     def levels(self) -> Sequence[LevelRow]:
         """The model's own levels, narrowest first."""

@@ -172,14 +172,14 @@ def _pair(first: RowsSource, second: RowsSource, settings: AssessmentSettings) -
             f"`models` must share rows pair by pair: {first.name!r} and {second.name!r} have none in common. "
             "Hint: leave one of them out."
         )
-    left = _restricted(first, shared[masks[0]])
-    right = _restricted(second, shared[masks[1]], left.units)
+    left = _source_on(first, shared[masks[0]])
+    right = _source_on(second, shared[masks[1]], left.units)
     statistic = SCORE if settings.ranked_by == "score" else CRPS
     contenders = [Contender(source.name, source.evidence(statistic)) for source in (left, right)]
     return compared(contenders, left.units, settings.ranked_by, settings.confidence_level)[0]
 
 
-def _restricted(source: RowsSource, rows: Flags, units: Blocks | None = None) -> RowsSource:
+def _source_on(source: RowsSource, rows: Flags, units: Blocks | None = None) -> RowsSource:
     """Return a model on some of its rows."""
     own = units or source.units.subset(rows[source.units.row])
     return RowsSource(source.name, rows_of(source.curve, rows), source.settings, own)

@@ -14,7 +14,7 @@ from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Range, Unit, Var
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import curve_of
-from uccurve.evidence.units import positive
+from uccurve.evidence.units import Blocks, positive
 from uccurve.intervals import Intervals
 from uccurve.resampling.draws import TIE, Seed, Units
 from uccurve.resampling.statistics import Asked, Statistic, called, knots_for, means, summed
@@ -98,7 +98,7 @@ def bootstrap(
     method: Method = "BCa",
     n_resamples: int = 1999,
     seed: Seed = None,
-    block: int | npt.ArrayLike | None = None,
+    block: int | npt.ArrayLike | Blocks | None = None,
     progress: Progress = None,
 ) -> BootstrapInterval:
     """Confidence interval of a statistic, by resampling the rows with replacement.
@@ -225,7 +225,7 @@ def confidence_band(
     n_points: int = 201,
     n_resamples: int = 999,
     seed: Seed = None,
-    block: int | npt.ArrayLike | None = None,
+    block: int | npt.ArrayLike | Blocks | None = None,
     progress: Progress = None,
 ) -> ConfidenceBand:
     """Confidence band of the curve, by resampling the rows with replacement.
