@@ -56,7 +56,7 @@ class Case:
     missing: Missing | None
     not_tested: Sequence[str]
     pockets: Any
-    weighted: bool
+    weighted: bool = False  # whether rows have unequal weights
 
     @property
     def model(self) -> ModelRow:
