@@ -170,7 +170,7 @@ def test_an_area_that_never_ends_in_one_output_is_infinite() -> None:
 def test_large_weights_do_not_take_a_large_score_out_of_float64() -> None:
     y, lower, upper = [1e250, 0], [0, 0], [3e250, 1e250]
     found = [
-        ucc.interval_score(y, lower, upper, alpha=0.1, sample_weight=weight)
+        ucc.interval_score(y, lower, upper, coverage=0.9, sample_weight=weight)
         for weight in ([2, 2], [1e100, 1e100])
     ]
     np.testing.assert_allclose(found, 2e250, rtol=1e-14)

@@ -22,6 +22,8 @@ class Piece(NamedTuple):
 def closed_axes(path: Path, axes: Axes) -> frozenset[Metric] | None:
     """Metrics of the closed form of an area over the scale; None where there is none."""
     names = frozenset(axes)
+    if path.limited or (path.side != "both" and axes == ("deficit", "excess")):
+        return None
     if (
         names == {"excess", "deficit"}
         and isinstance(path, ScalePath)

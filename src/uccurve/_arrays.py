@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,14 @@ CONTAINED = Rule(
         f"check that predictions and bounds belong to the same model, or {checks.FLOOR_HINT.text}",
         checks.FLOOR_HINT.arguments,
     ),
+)
+
+
+POSITIVE = Rule(
+    "unit",
+    "be above 0",
+    ("is not", "are not"),
+    "leave such rows out, or give them a unit of their own",
 )
 
 
@@ -102,18 +110,47 @@ def not_negative(name: str) -> Rule:
     return Rule(name, "not be negative", ("is", "are"), "leave such rows out or give them weight 0")
 
 
+class Columns(NamedTuple):
+    """Columns of one shape without missing values, what rows weigh and are divided by, and which given rows they are."""
+
+    data: dict[str, Array]
+    weight: Array | None
+    unit: Array | None
+    kept: Flags | None  # None: all of them
+
+
 def columns(
     data: Mapping[str, Any],
     weight: Any,
     missing: str,
     *,
+    unit: Any = None,
     weight_name: str = "weight",
     hint: str | Hint = DROP_HINT,
-) -> tuple[list[Array], Array | None, int]:
-    """Columns of one shape without missing values, their raw weights, and how many rows were dropped."""
+) -> Columns:
+    """Return columns of one shape without missing values, with raw weights and units."""
     checks.choice("missing", missing, ("raise", "drop"))
     arrays = {name: numbers(name, value) for name, value in data.items()}
     first = next(iter(arrays))
+    shape = arrays[first].shape
+    _refuse_other_shapes(arrays, first)
+    for name, given in ((weight_name, weight), ("unit", unit)):
+        if given is not None:
+            arrays[name] = _per_row(name, given, first, shape)
+    kept = _without_missing(arrays, drop=missing == "drop", hint=hint)
+    shape = arrays[first].shape
+    raw_weight = arrays.pop(weight_name, None)
+    raw_unit = arrays.pop("unit", None)
+    return Columns(
+        arrays,
+        None if raw_weight is None else _weights(weight_name, raw_weight, shape),
+        None if raw_unit is None else _units(raw_unit, shape),
+        kept,
+    )
+
+
+def _refuse_other_shapes(arrays: Mapping[str, Array], first: str) -> None:
+    """Refuse columns that differ in shape from the `first`, and columns without rows."""
     shape = arrays[first].shape
     for name, array in arrays.items():
         if array.shape != shape:
@@ -127,20 +164,18 @@ def columns(
         raise ValueError(
             f"`{first}` must hold at least one row: its shape is {shape}. Hint: check earlier filters."
         )
-    if weight is not None:
-        arrays[weight_name] = numbers(weight_name, weight)
-        if (given := arrays[weight_name].shape) not in (shape, shape[:1]):
-            raise ValueError(
-                f"`{weight_name}` must have one value per row: its shape is {given} where `{first}` has {shape}. "
-                f"Hint: leave `{weight_name}` out to weight rows equally."
-            )
-    dropped = _without_missing(arrays, drop=missing == "drop", hint=hint)
-    raw = arrays.pop(weight_name, None)
-    return (
-        list(arrays.values()),
-        None if raw is None else _weights(weight_name, raw, arrays[first].shape),
-        dropped,
-    )
+
+
+def _per_row(name: str, value: Any, first: str, shape: tuple[int, ...]) -> Array:
+    """Return weights or units: one value per row, or per row and output."""
+    array = numbers(name, value)
+    if array.shape not in (shape, shape[:1]):
+        what = {"unit": "measure all rows in one unit"}.get(name, "weight rows equally")
+        raise ValueError(
+            f"`{name}` must have one value per row: its shape is {array.shape} where `{first}` has {shape}. "
+            f"Hint: leave `{name}` out to {what}."
+        )
+    return array
 
 
 def numbers(name: str, value: Any) -> Array:
@@ -221,12 +256,12 @@ def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
     return out
 
 
-def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) -> int:
-    """Refuse rows with NaN or infinity, or take them out of all arrays and return how many they were."""
+def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) -> Flags | None:
+    """Refuse rows with NaN or infinity, or take them out of all arrays; return which stay, None where all do."""
     good = {name: np.isfinite(array) for name, array in arrays.items()}
     bad = [name for name, flags in good.items() if not flags.all()]
     if not bad:
-        return 0
+        return None
     if not drop:
         checks.rows(~good[bad[0]], finite(bad[0], hint), arrays[bad[0]].__getitem__)
     whole = np.logical_and.reduce(
@@ -242,7 +277,7 @@ def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) 
         arrays[key] = array[whole]
     message = f"dropped {dropped} of {total} rows: a value is missing or infinite, first in row {np.argmin(whole)}"
     warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
-    return dropped
+    return np.asarray(whole)
 
 
 def outside() -> int:
@@ -266,6 +301,13 @@ def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
         )
     refuse_extreme(weight, of_common_size(name, "all weights"))
     return weight if weight.shape == shape else np.broadcast_to(weight[:, None], shape)
+
+
+def _units(unit: Array, shape: tuple[int, ...]) -> Array:
+    """Checked units in the shape of the data."""
+    checks.rows(unit <= 0, POSITIVE, unit.__getitem__)
+    refuse_extreme(unit, of_common_size("unit", "all units"))
+    return unit if unit.shape == shape else np.broadcast_to(unit[:, None], shape)
 
 
 def first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> Draws:

@@ -15,7 +15,7 @@ import numpy as np
 from ._arrays import Flags, Indices, blocks
 from ._rows import ALL, Part, Rows, Source, select
 from ._vocabulary import METRICS, Array, Metric, Side, Vary
-from .intervals import Intervals
+from .intervals import NO_PREDICTION, Intervals
 
 # Smallest mean error, as a share of the largest band, that a curve over shifts or levels resolves to nine digits.
 RESOLUTION = 2.0**-53 / 1e-9
@@ -27,6 +27,12 @@ INCOMPARABLE = "bands and errors must be of comparable size: {}. Hint: {}."
 RAISE_HINT = "raise such bands with `min_band`"
 SIDE_HINT = (
     "if such a bound stands for none, judge one side: from_bounds(..., lower=None) or upper=None"
+)
+
+
+PAST_PREDICTION = (
+    '`vary="scale"` needs bounds on their own side of `y_pred`; a shift has moved some past it. '
+    'Hint: pass vary="shift".'
 )
 
 
@@ -137,6 +143,21 @@ class Path(ABC):
         """Values times the weights as given; the values themselves without weights."""
         return self.rows.weighted(values, part)
 
+    @property
+    def limited(self) -> bool:
+        """Whether bands end where the support does."""
+        return self.rows.limited
+
+    @property
+    def bends(self) -> bool:
+        """Whether single rows bend the curve of the half-width."""
+        return self.limited
+
+    @property
+    def linear_width(self) -> tuple[float, float] | None:
+        """Mean half-width at t = 0 and its slope, where it is a straight line before rows reach a limit."""
+        return None
+
     # ---- the critical t
 
     @property
@@ -205,7 +226,7 @@ class Path(ABC):
         under *= ~covered
         width = excess = active
         if self.symmetric:
-            excess = over
+            excess = over if self.rows.offset is None else over + self._beyond(part) * covered
         else:
             width = active / 2 + other / 2
             excess = np.minimum(over, np.where(covered, other + error, 0))
@@ -216,6 +237,10 @@ class Path(ABC):
             "deficit": under,
             "overshoot": over,
         }
+
+    def _beyond(self, part: Part) -> Array:
+        """How far observations lie on the side of the prediction that a single bound does not judge."""
+        return np.maximum(self.rows.offset[part], 0)
 
     @np.errstate(over="ignore")
     def at(self, t: float) -> dict[Metric, float]:
@@ -238,11 +263,19 @@ class Path(ABC):
     def score(self, t: float, alpha: float) -> float:
         """Mean interval score at t for a miss rate of alpha. O(n)."""
         point = self.at(t)
-        return self.sides * (point["bandwidth"] + point["deficit"] / alpha)
+        return self.sides * (point["bandwidth"] + point["deficit"] / alpha) + self.mean_offset
+
+    @property
+    def mean_offset(self) -> float:
+        """Part of the score that no t changes: the mean of prediction less observation, towards a single bound."""
+        return 0.0 if self.rows.offset is None else self.mean(self.rows.offset)
 
     def score_rows(self, t: float, alpha: float) -> Array:
         """Each row's interval score at t for a miss rate of alpha; their mean is the score of the curve there."""
-        return self.contributions(t, {"bandwidth": self.sides, "deficit": self.sides / alpha})
+        rows = self.contributions(t, {"bandwidth": self.sides, "deficit": self.sides / alpha})
+        if self.rows.offset is not None:
+            rows += self.rows.offset
+        return rows
 
     def score_slopes(self, t: float, alpha: float) -> Array:
         """How fast each row's interval score grows at t, where no row is about to be covered."""
@@ -260,7 +293,7 @@ class Path(ABC):
 
     # ---- other paths
 
-    def constant(self) -> "ScalePath":
+    def constant(self) -> "Path":
         """The reference: the same errors in bands of 1."""
         return ScalePath(self.rows.in_bands_of_one(), self.error, 0.0)
 
@@ -279,27 +312,39 @@ class ScalePath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> Self:
         """Critical scales of all rows. O(n), no sort."""
+        if not intervals.has_prediction:
+            raise ValueError(NO_PREDICTION.format('`vary="scale"`'))
         source = Source(intervals)
         rows = source.rows()
-        path = cls(rows, source.critical(rows, _quotients, cls.delivered), 0.0)
+        if rows.side != "both" and rows.active.min() < 0:
+            raise ValueError(PAST_PREDICTION)
+        critical = source.critical(rows, _quotients, cls.delivered)
+        path = cls(rows.divided_by(source.unit), critical, 0.0)
         path.refuse_incomparable()
         return path
+
+    @property
+    def linear_width(self) -> tuple[float, float] | None:
+        """Mean half-width at t = 0 and its slope."""
+        return None if self.limited else (0.0, self.mean_half_width)
 
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
         active = t * self.active[part]
-        if self.above is None:
-            return active, active
-        other = select(self.above[part], self.lower_band[part], self.upper_band[part])
-        return active, t * other
+        other = active
+        if self.above is not None:
+            other = t * select(self.above[part], self.lower_band[part], self.upper_band[part])
+        return self.rows.within_limits(active, other, part)
 
     def slopes(self, t: float) -> tuple[Array, Array]:
         """How fast the active and the other band grow: they are what they grow by."""
-        del t
-        return self.active, self.other
+        if not self.limited:
+            return self.active, self.other
+        grows, other_grows = self.rows.below_limits(t * self.active, t * self.other)
+        return self.active * grows, self.other * other_grows
 
     def events(self) -> Iterator[Events]:
-        """Coverage of a row, and where its other bound becomes the nearer one."""
+        """Coverage of a row, where its other bound becomes the nearer one, and where bounds reach the support's end."""
         rows = self.coverable
         mass = self.weighted(self.active[rows], rows)
         yield Events(self.critical[rows], {"overshoot": mass, "deficit": mass, "excess": mass})
@@ -307,6 +352,47 @@ class ScalePath(Path):
         active = self.weighted(self.active[rows], rows)
         other = self.weighted(self.other[rows], rows)
         yield Events(position, {"excess": (-active, other)})
+        if self.limited:
+            yield from self._events_at_limits(rows)
+
+    def _events_at_limits(self, crossing: Indices) -> Iterator[Events]:
+        """Growth of the bands from t = 0, and its end where bounds reach the end of the support."""
+        count = 1 if self.symmetric else 2
+        crosses = np.zeros(len(self), np.bool_)
+        crosses[crossing] = True
+        active_limit, other_limit = self.rows.active_limit, self.rows.other_limit
+        assert active_limit is not None
+        mass = self.weighted(self.active)
+        yield Events(np.zeros(len(self)), {"bandwidth": mass / count})
+        yield self._end_of(mass, active_limit / _or_nan(self.active), "overshoot", mass / count)
+        nearest = self.rows.largest_excess
+        if not self.symmetric:
+            assert other_limit is not None
+            other_mass = self.weighted(self.other)
+            yield Events(np.zeros(len(self)), {"bandwidth": other_mass / count})
+            position = other_limit / _or_nan(self.other)
+            yield self._end_of(None, position, "excess", other_mass / count)
+            mass = np.where(crosses, other_mass, mass)
+        with np.errstate(invalid="ignore"):
+            position = np.where(
+                crosses,
+                (nearest - self.error) / _or_nan(self.other),
+                (nearest + self.error) / _or_nan(self.active),
+            )
+        yield self._end_of(mass, position, "excess", None)
+
+    def _end_of(
+        self, mass: Array | None, position: Array, metric: Metric, width: Array | None
+    ) -> Events:
+        """Where on the curve a metric, and a half-width, stop growing."""
+        rows = np.flatnonzero(position < self.largest)
+        changes: dict[Metric, Array] = {}
+        if mass is not None:
+            changes[metric] = -mass[rows]
+            position = np.maximum(position, self.critical)
+        if width is not None:
+            changes["bandwidth"] = -width[rows]
+        return Events(position[rows], changes)
 
     def crossovers(self) -> tuple[Indices, Array]:
         """Rows whose other bound becomes the nearer one on the curve, and the t from which it is."""
@@ -315,12 +401,29 @@ class ScalePath(Path):
         gap = self.active - self.other
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             position = 2 * self.error / gap
-        rows = np.flatnonzero((gap > 0) & (position < self.largest))
+        on_curve = (gap > 0) & (position < self.largest)
+        if self.limited:
+            on_curve &= position * self.active < self.rows.largest_excess + self.error
+        rows = np.flatnonzero(on_curve)
         return rows, position[rows]
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
-        return self.half_widths * float(np.sum(mass * t))
+        if not self.limited:
+            return self.half_widths * float(np.sum(mass * t))
+        count, moment = cumulative(mass), cumulative(mass * t)
+
+        def integral_of(band: Array, limit: Array) -> Array:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                place = np.searchsorted(t, np.where(band > 0, limit / band, np.inf))
+            beyond = count[-1] - count[place]
+            out: Array = band * moment[place] + np.where(beyond != 0, limit, 0.0) * beyond
+            return out
+
+        active = integral_of(self.active, self.rows.active_limit)
+        if self.symmetric:
+            return active
+        return (active + integral_of(self.other, self.rows.other_limit)) / 2
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit."""
@@ -369,6 +472,9 @@ class ShiftPath(Path):
         source = Source(intervals)
         rows = source.rows()
         critical = source.critical(rows, np.subtract, cls.delivered)
+        if source.unit is not None:
+            critical = critical / source.unit
+            rows = rows.divided_by(source.unit)
         largest = float(max(rows.lower_band.max(), rows.upper_band.max()))
         start = 0.0 - largest
         missed = rows.error > 0
@@ -383,17 +489,21 @@ class ShiftPath(Path):
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
         active = np.maximum(self.active[part] + t, 0)
-        if self.above is None:
-            return active, active
-        other = select(self.above[part], self.lower_band[part], self.upper_band[part])
-        return active, np.maximum(other + t, 0)
+        other = active
+        if self.above is not None:
+            other = select(self.above[part], self.lower_band[part], self.upper_band[part])
+            other = np.maximum(other + t, 0)
+        return self.rows.within_limits(active, other, part)
 
     def slopes(self, t: float) -> tuple[Array, Array]:
         """How fast the active and the other band grow: by 1 where they are not held at 0."""
-        active = (self.active + t >= 0).astype(np.float64)
-        if self.symmetric:
-            return active, active
-        return active, (self.other + t >= 0).astype(np.float64)
+        active = self.active + t
+        other = active if self.symmetric else self.other + t
+        grows, other_grows = self.rows.below_limits(active, other)
+        return (
+            ((active >= 0) & grows).astype(np.float64),
+            ((other >= 0) & other_grows).astype(np.float64),
+        )
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""
@@ -411,17 +521,50 @@ class ShiftPath(Path):
         yield Events(0.0 - self.active, leaves_zero)
         crossover = np.maximum(2 * error - self.active, self.critical)
         crosses = self.active - other > 2 * error
+        if self.limited:
+            crosses &= self.rows.largest_excess > error
         yield Events(0.0 - other, {"bandwidth": one / 2, "excess": one * crosses})
         yield Events(crossover[crosses], {"excess": -one[crosses]})
+        if self.limited:
+            yield from self._events_at_limits(one, crosses)
+
+    def _events_at_limits(self, one: Array, crosses: Flags) -> Iterator[Events]:
+        """Where bounds reach the end of the support."""
+        nearest = self.rows.largest_excess
+        ends: list[tuple[Array, Metric, float]] = [
+            (self.rows.active_limit - self.active, "overshoot", 1.0),
+            (self.rows.active_limit - self.active, "bandwidth", 0.5),
+            (self.rows.other_limit - self.other, "bandwidth", 0.5),
+            (
+                np.where(
+                    crosses, nearest - self.error - self.other, nearest + self.error - self.active
+                ),
+                "excess",
+                1.0,
+            ),
+        ]
+        for position, metric, share in ends:
+            rows = np.flatnonzero(np.isfinite(position))
+            place = position[rows]
+            if metric != "bandwidth":
+                place = np.maximum(place, self.critical[rows])
+            yield Events(place, {metric: -share * one[rows]})
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
         count = cumulative(mass)
         moment = cumulative(mass * t)
         widths = np.zeros(len(self))
-        for band in (self.lower_band, self.upper_band):
+        limits = (self.rows.active_limit, self.rows.other_limit)
+        for band, limit in zip((self.active, self.other), limits, strict=True):
             first = np.searchsorted(t, 0.0 - band)
-            widths += band * (count[-1] - count[first]) + (moment[-1] - moment[first])
+            if limit is None:
+                widths += band * (count[-1] - count[first]) + (moment[-1] - moment[first])
+                continue
+            last = np.searchsorted(t, limit - band)
+            beyond = count[-1] - count[last]
+            widths += band * (count[last] - count[first]) + (moment[last] - moment[first])
+            widths += np.where(beyond != 0, limit, 0.0) * beyond
         return widths / 2
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
@@ -437,6 +580,11 @@ class ShiftPath(Path):
         return short
 
 
+def _or_nan(values: Array) -> Array:
+    """Values to divide by; nan for 0."""
+    return np.where(values > 0, values, np.nan)
+
+
 def _quotients(error: Array, active: Array) -> Array:
     """Critical scales ``error / active``; 0 where both are 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -448,7 +596,11 @@ def _quotients(error: Array, active: Array) -> Array:
 
 def refuse_unresolved(path: Path, who: str, largest: float, steepest: float) -> None:
     """Refuse bands so wide that t, moved by one rounding, changes them by more than nine digits of the mean error."""
-    error = path.mean(path.error)
+    refuse_too_wide(who, largest, path.mean(path.error), steepest)
+
+
+def refuse_too_wide(who: str, largest: float, error: float, steepest: float) -> None:
+    """Refuse bands beside a mean error that float64 cannot add to them to nine digits."""
     if 0 < error < RESOLUTION * steepest:
         raise ValueError(
             f"{who} bands and errors of comparable size: the largest band is {largest:.3g}, the mean error "

@@ -77,11 +77,16 @@ class Ramps:
         self._uncoverable_error = (
             float(np.sum(path.weighted(path.error[uncoverable], uncoverable))) / path.total
         )
-        self._width = path.mean_half_width if isinstance(path, ScalePath) else None
+        self._line = path.linear_width
+        self._offset = path.mean_offset
+        self._excess_at_start = path.at(path.start)["excess"] if path.side != "both" else 0.0
+        self._sides = path.sides
+        self._convex = self._line is not None and not path.bends
         # Over the scale, events after those of the critical t are other bounds that become the nearer ones.
-        self._excess_is_overshoot = path.symmetric or (
-            isinstance(path, ScalePath) and len(groups) == 1
+        self._excess_is_overshoot = isinstance(path, ScalePath) and (
+            path.symmetric or len(groups) == 1
         )
+        self._excess_is_overshoot |= path.symmetric and path.side == "both"
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath):
             self._values["bandwidth"] = path.half_width(self.t)
@@ -90,12 +95,18 @@ class Ramps:
     def values(self, name: Metric) -> Array:
         """Metric at each vertex; the miss rate after its step."""
         if name == "excess" and self._excess_is_overshoot:
-            name = "overshoot"
+            if not self._excess_at_start:
+                return self.values("overshoot")
+            if name not in self._values:
+                self._values[name] = self.values("overshoot") + self._excess_at_start
         if name not in self._values:
-            if name == "bandwidth" and self._width is not None:
-                self._values[name] = self._width * self.t
+            if name == "bandwidth" and self._line is not None and self._convex:
+                at_zero, slope = self._line
+                self._values[name] = slope * self.t + at_zero if at_zero else slope * self.t
             else:
                 values = self._miss_rate() if name == "miss_rate" else self._sum_of_ramps(name)
+                if name == "bandwidth" and self._line is not None:
+                    values += self._line[0]
                 self._values[name] = values[self._distinct]
         return self._values[name]
 
@@ -158,11 +169,11 @@ class Ramps:
         """Vertices on the lower convex hull of (bandwidth, deficit), and the costs for which each is the best."""
         curve, corners = slice(self.end + 1), None
         t = self.t[curve]
-        if self._width is not None:  # convex already, and the slopes are known without subtracting
+        if self._convex and self._line is not None:  # and the slopes are known without subtracting
             slopes = np.zeros(len(self._order) + 1)
             self._slope_changes("deficit", slopes[:-1])
             slopes = running_sum(slopes[::-1])[::-1][self._distinct][curve]
-            slopes /= self._total * (self._width or 1.0)
+            slopes /= self._total * (self._line[1] or 1.0)
         else:
             x, y = self.values("bandwidth")[curve], self.values("deficit")[curve]
             corners = _hull_corners(x, y)
@@ -177,7 +188,8 @@ class Ramps:
         x, y = (self.values(name)[: self.end + 1] for name in ("bandwidth", "deficit"))
         if hull.corners is not None:
             x, y = x[hull.corners], y[hull.corners]
-        return float(np.sum(hull.alpha_length * y + hull.alpha_moment * x))
+        whole = float(np.sum(hull.alpha_length * y + hull.alpha_moment * x))
+        return whole if self._sides == 2 else 2 * whole + self._offset
 
     def _slope_changes(self, name: Metric, out: Array) -> Array | None:
         """Write the slope changes of a metric in order; return the second halves of those that are pairs."""

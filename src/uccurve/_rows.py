@@ -1,7 +1,7 @@
 """Rows: errors and bands of the rows that carry weight, as every path needs them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
@@ -22,7 +22,9 @@ class Rows:
     """Errors and bands, flattened.
 
     `active` is the band on the side of the error, `above` whether `y_true` is not below `y_pred` (None: both bands are
-    one array).
+    one array). Of a single bound, all bands are the one that is judged, and the error is 0 where the observation lies on
+    the other side of the prediction; `offset` is how far it lies there, less the error. Where there is a support, bands end
+    at `active_limit` and `other_limit`; of a single bound the latter is how far it may move past the prediction.
     """
 
     error: Array
@@ -32,6 +34,9 @@ class Rows:
     above: Flags | None = None
     weight: Array | None = None
     side: Side = "both"
+    offset: Array | None = None
+    active_limit: Array | None = None
+    other_limit: Array | None = None
 
     def __len__(self) -> int:
         return len(self.error)
@@ -49,8 +54,48 @@ class Rows:
         return select(self.above, self.lower_band, self.upper_band)
 
     @property
+    def limited(self) -> bool:
+        """Whether bands end where the support does."""
+        return self.active_limit is not None
+
+    @property
+    def largest_excess(self) -> Array:
+        """Largest distance to the nearer bound that the support leaves room for."""
+        assert self.active_limit is not None
+        room = self.active_limit - self.error
+        if self.symmetric:
+            return room
+        assert self.other_limit is not None
+        return np.minimum(room, self.other_limit + self.error)
+
+    def within_limits(self, active: Array, other: Array, part: Part) -> tuple[Array, Array]:
+        """Bands of some rows, which end where the support does."""
+        if self.active_limit is None:
+            return active, other
+        limited = np.minimum(active, self.active_limit[part])
+        if self.symmetric:
+            return limited, limited
+        assert self.other_limit is not None
+        return limited, np.minimum(other, self.other_limit[part])
+
+    def below_limits(self, active: Array, other: Array) -> tuple[Flags, Flags]:
+        """Which bands have not reached the end of the support."""
+        if self.active_limit is None:
+            every = np.ones(len(self), np.bool_)
+            return every, every
+        first = active < self.active_limit
+        if self.symmetric:
+            return first, first
+        return first, other < self.other_limit
+
+    @property
     def half_widths(self) -> Array:
         """Half-width of each row as delivered."""
+        if self.limited:
+            active = np.minimum(self.active, self.active_limit)
+            if self.symmetric:
+                return active
+            return active / 2 + np.minimum(self.other, self.other_limit) / 2
         if self.symmetric:
             return self.active
         return self.lower_band / 2 + self.upper_band / 2
@@ -68,6 +113,8 @@ class Rows:
     @property
     def mean_half_width(self) -> float:
         """Mean half-width as delivered."""
+        if self.limited:
+            return self.mean(self.half_widths)
         lower = self.mean(self.lower_band)
         if self.symmetric:
             return lower
@@ -83,20 +130,34 @@ class Rows:
 
     def subset(self, rows: Part) -> Self:
         """Some of the rows."""
-        return replace(
-            self,
-            error=self.error[rows],
-            active=self.active[rows],
-            lower_band=self.lower_band[rows],
-            upper_band=self.upper_band[rows],
-            above=None if self.above is None else self.above[rows],
-            weight=None if self.weight is None else self.weight[rows],
+        columns = {column.name: getattr(self, column.name) for column in fields(self)}
+        chosen = {
+            name: values[rows] for name, values in columns.items() if isinstance(values, np.ndarray)
+        }
+        return replace(self, **chosen)
+
+    def divided_by(self, unit: Array | None) -> Self:
+        """The same rows in other units."""
+        if unit is None:
+            return self
+        measured = (
+            "error",
+            "active",
+            "lower_band",
+            "upper_band",
+            "offset",
+            "active_limit",
+            "other_limit",
         )
+        columns = {name: getattr(self, name) for name in measured}
+        divided = {id(column): column / unit for column in columns.values() if column is not None}
+        return replace(self, **{name: divided.get(id(column)) for name, column in columns.items()})
 
     def in_bands_of_one(self) -> Self:
         """Return the same errors in bands of 1: the reference."""
         one = np.broadcast_to(1.0, self.error.shape)
-        return replace(self, active=one, lower_band=one, upper_band=one, above=None)
+        above = self.above if self.limited else None
+        return replace(self, active=one, lower_band=one, upper_band=one, above=above)
 
 
 class Source:
@@ -110,17 +171,58 @@ class Source:
         self._kept: Part = ALL if every_row else np.flatnonzero(self._weight)
 
     def rows(self) -> Rows:
-        """Errors and bands as delivered."""
+        """Errors and bands as delivered, in units of y_true."""
         error = (self._intervals.y_true - self._intervals.y_pred).ravel()[self._kept]
+        if self._intervals.side != "both":
+            return self._single_bound(error)
         lower = self._column("lower_band")
-        if self._intervals.symmetric:
+        limits = self._limits()
+        if self._intervals.symmetric and limits is None:
             np.abs(error, out=error)
             return Rows(error, lower, lower, lower, None, self._weights())
         upper = self._column("upper_band")
         above = error >= 0
         np.abs(error, out=error)
         active = select(above, upper, lower)
-        return Rows(error, active, lower, upper, above, self._weights())
+        rows = Rows(error, active, lower, upper, above, self._weights())
+        if limits is None:
+            return rows
+        return replace(
+            rows,
+            active_limit=np.where(above, limits[1], limits[0]),
+            other_limit=np.where(above, limits[0], limits[1]),
+        )
+
+    def _single_bound(self, error: Array) -> Rows:
+        """Rows of which one bound is judged: errors and bands towards it."""
+        side = self._intervals.side
+        if side == "lower":
+            np.negative(error, out=error)
+        band = self._column(f"{side}_band")
+        limits: list[Array | None] = [None, None]
+        for place, limit in enumerate(self._limits() or ()):
+            if np.isfinite(limit[0]):
+                limits[place] = limit
+        if side == "upper":
+            limits.reverse()
+        beyond = np.negative(error)
+        error = np.maximum(error, 0)
+        weights = self._weights()
+        return Rows(error, band, band, band, None, weights, side, beyond, limits[0], limits[1])
+
+    def _limits(self) -> tuple[Array, Array] | None:
+        """How far lower and upper bands can reach; None where there is no support."""
+        low, high = self._intervals.support
+        if np.isinf(low) and np.isinf(high):
+            return None
+        predicted = self._column("y_pred")
+        return predicted - low, high - predicted
+
+    @property
+    def unit(self) -> Array | None:
+        """What each row is divided by."""
+        unit = self._intervals.unit
+        return None if unit is None else unit.ravel()[self._kept]
 
     def critical(
         self, rows: Rows, critical_t: Callable[[Array, Array], Array], delivered: float

@@ -35,10 +35,8 @@ def data_columns(
     sample_weight: npt.ArrayLike | None, **data: npt.ArrayLike
 ) -> tuple[list[Array], Array | None]:
     """Columns of one shape, and their weights."""
-    arrays, weight, _ = columns(
-        data, sample_weight, "raise", weight_name="sample_weight", hint=LEAVE_OUT
-    )
-    return arrays, weight
+    read = columns(data, sample_weight, "raise", weight_name="sample_weight", hint=LEAVE_OUT)
+    return [*read.data.values()], read.weight
 
 
 def distances(

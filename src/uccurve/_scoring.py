@@ -93,9 +93,16 @@ def decomposition(
 
 
 def climatology(intervals: Intervals, alpha: Fraction) -> float:
-    """Smallest interval score of one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of y_true."""
-    y = intervals.y_true.ravel()
+    """Smallest interval score of one interval for all rows, between the quantiles alpha/2 and 1 - alpha/2 of y_true.
+
+    Of a single bound that of one bound for all rows, the quantile 1 - alpha (or alpha) of y_true.
+    """
+    y = intervals.in_units(intervals.y_true).ravel()
     weight = None if intervals._weight is None else intervals._weight.ravel()
+    if intervals.side != "both":
+        y = y if intervals.side == "upper" else -y
+        bound = quantiles(y, weight, 1 - alpha)[0]
+        return average(bound - y, weight) + average(np.maximum(y - bound, 0), weight) / float(alpha)
     lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
     outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
     return penalised(upper - lower, average(outside, weight), float(alpha))

@@ -21,7 +21,9 @@ from ._areas import (
     row_shares,
     t_reaching,
 )
+from ._bounds import BoundPath
 from ._distributions import conformal_rank
+from ._door import standard_deviation
 from ._levels import LevelsPath, checked_levels
 from ._paths import Path, ScalePath, ShiftPath
 from ._ramps import Ramps
@@ -29,7 +31,6 @@ from ._scoring import (
     ROUNDING,
     conformal_t,
     decomposition,
-    penalised,
     rows_carrying,
     saved_share,
     shipped_score,
@@ -47,7 +48,7 @@ from ._vocabulary import (
     Unit,
     Vary,
 )
-from .intervals import Intervals, standard_deviation
+from .intervals import Intervals
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 
 if TYPE_CHECKING:
@@ -329,8 +330,8 @@ class UCC:
         """
         alpha = checks.miss_rate_of(coverage)
         curve = self.delivered_curve(1 - alpha) if at is None else self
-        point = curve.at(self._delivered if at is None else at, unit=unit)
-        return penalised(2 * point.bandwidth, point.deficit, float(alpha))
+        t = curve._asked(curve._delivered if at is None else at, None)
+        return curve.path().score(t, float(alpha)) / curve.unit_size(unit)
 
     def decompose(self, *, coverage: float, unit: Unit = "raw") -> Decomposition:
         """Split the interval score at a coverage into predictions, bands and rescaling. O(n log n).
@@ -437,12 +438,7 @@ class UCC:
         if i == 0:
             return outer.calibrated(scale=float(share))
         inner = self._levels[i - 1]
-        below = above = inner.lower_band + share * (outer.lower_band - inner.lower_band)
-        if not (inner.symmetric and outer.symmetric):
-            above = inner.upper_band + share * (outer.upper_band - inner.upper_band)
-        return Intervals._from_checked(
-            outer.y_true, outer.y_pred, below, above, weight=outer._weight
-        )
+        return inner.towards(outer, share)
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -532,11 +528,11 @@ class UCC:
         """Rows of this curve; made anew each time, because keeping them would double the memory of a table."""
         if self.vary == "scale":
             return ScalePath.of(self.intervals)
-        return (
-            ShiftPath.of(self.intervals)
-            if self.vary == "shift"
-            else LevelsPath.of(self._levels, self._knots())
-        )
+        if self.vary == "levels":
+            return LevelsPath.of(self._levels, self._knots())
+        if self.intervals.side == "both":
+            return ShiftPath.of(self.intervals)
+        return BoundPath.of(self.intervals)
 
     def ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
@@ -590,7 +586,9 @@ class UCC:
 
     def unit_size(self, unit: Unit) -> float:
         """Size of the caller's unit in units of y_true."""
-        return checks.unit(unit) or standard_deviation(self.intervals.y_true, self.intervals.weight)
+        intervals = self.intervals
+        observed = intervals.in_units(intervals.y_true)
+        return checks.unit(unit) or standard_deviation(observed, intervals.weight)
 
     def _sizes(self, unit: Unit) -> dict[Metric, float]:
         """Return the factors that turn metrics into the caller's unit."""

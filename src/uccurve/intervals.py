@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
@@ -11,24 +11,28 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays as arrays
+from . import _door as door
 from . import _refusals as checks
 from ._arrays import Flags
-from ._vocabulary import Array, Side
+from ._door import ENDLESS, Facts
+from ._vocabulary import Array, Centre, Side, Support
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 Missing = Literal["raise", "drop"]
 COLUMNS = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
-GIVEN = ("y_true", "y_pred", "lower_band", "upper_band")
 
 
 class Options(TypedDict, total=False):
-    """What every way to build `Intervals` from arrays takes."""
+    """What every way to build `Intervals` from arrays takes; see `Intervals.from_bounds`."""
 
+    side: Side | None
     weight: npt.ArrayLike | None
     min_band: float | str | None
     missing: Missing
+    support: tuple[float | None, float | None] | None
+    unit: float | str | npt.ArrayLike | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -41,9 +45,18 @@ class Intervals:
     Attributes
     ----------
     y_true, y_pred, lower, upper : read-only arrays of float64
-        In the shape given; bounds whose band ``min_band`` raised are moved with it.
+        In the shape given and in units of `y_true`; bounds whose band ``min_band`` raised are moved with it, and bounds
+        beyond the `support` lie on its end. A bound that is not judged is infinite.
     lower_band, upper_band : read-only arrays
-        Distances from ``y_pred`` to the bounds, never negative.
+        Distances from ``y_pred`` to the bounds as given, infinite where there is no bound.
+    side : {"both", "upper", "lower"}
+        Which bounds are judged.
+    support : tuple of float
+        What `y_true` can be.
+    unit : array or None
+        What each row is divided by before anything is averaged; None where all rows are measured alike.
+    kept : read-only array of bool
+        Which of the given rows are in; after ``missing="drop"`` some are not.
     raised : int
         How many bands ``min_band`` raised.
     dropped : int
@@ -64,47 +77,40 @@ class Intervals:
     upper: Array
     lower_band: Array
     upper_band: Array
-    raised: int
-    dropped: int
-    _weight: Array | None
+    _facts: Facts
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
-            "build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples or from_frame."
+            "build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples, from_quantile or from_frame."
         )
 
-    @classmethod
-    def _of(cls, weight: Array | None, raised: int = 0, dropped: int = 0, **columns: Array) -> Self:
-        """Intervals from checked columns, which are frozen; without an `upper_band` they are symmetric."""
-        self = object.__new__(cls)
-        for name, array in (
-            {"upper_band": columns["lower_band"], "_weight": weight} | columns
-        ).items():
-            if array is not None:
-                array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "raised", raised)
-        object.__setattr__(self, "dropped", dropped)
-        return self
+    # ---- ways to build them
 
     @classmethod
     def from_bounds(
         cls,
         y_true: npt.ArrayLike,
-        y_pred: npt.ArrayLike,
-        lower: npt.ArrayLike,
-        upper: npt.ArrayLike,
+        y_pred: npt.ArrayLike | None = None,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
         *,
+        side: Side | None = None,
         weight: npt.ArrayLike | None = None,
         min_band: float | str | None = None,
         missing: Missing = "raise",
+        support: tuple[float | None, float | None] | None = None,
+        unit: float | str | npt.ArrayLike | None = None,
     ) -> Self:
         """Intervals from their bounds, in units of `y_true`.
 
         Parameters
         ----------
         y_true, y_pred, lower, upper : array_like
-            Observed, predicted, and the two bounds; all of one shape, matched by position.
+            Observed, predicted, and the two bounds; all of one shape, matched by position. Two bounds without `y_pred`
+            are judged around their middle. With one bound alone (the other left out, or infinite in every row) that
+            bound is judged; without `y_pred` only a shift can move it.
+        side : {"both", "upper", "lower"}, optional
+            Judge only one of two given bounds.
         weight : array_like, optional
             One weight per row, not negative; they are divided by their sum.
         min_band : float or str, optional
@@ -112,6 +118,11 @@ class Intervals:
             the mean half-width such as ``"5%"``. Without it a `y_pred` outside its interval is refused.
         missing : {"raise", "drop"}
             Refuse rows with NaN or infinity, or drop them with a `DroppedRowsWarning`.
+        support : tuple, optional
+            What `y_true` can be, such as ``(0, None)``: bounds end there, whatever moves them.
+        unit : {"raw", "std"}, float or array_like, optional
+            What rows are divided by before anything is averaged: one number, or one per row such as the size of its
+            series. Factors do not change, averages do; shifts are in units of the row.
 
         Examples
         --------
@@ -120,53 +131,47 @@ class Intervals:
         ... )
         >>> iv.upper_band.tolist(), iv.upper.tolist(), iv.raised
         ([1.0, 0.5], [2.0, 5.5], 1)
+        >>> Intervals.from_bounds([1, 2], y_pred=[1, 1], upper=[3, 4])
+        Intervals(2 rows, upper bound, miss_rate 0, bandwidth 2.5)
         """
-        columns = {"y_true": y_true, "y_pred": y_pred, "lower": lower, "upper": upper}
-        (y, p, lo, up), w, dropped = arrays.columns(columns, weight, missing)
-        arrays.ascending(lo, up)
-        for name, column in zip(columns, (y, p, lo, up), strict=True):
-            arrays.refuse_extreme(column, arrays.of_common_size(name))
-        below, above = p - lo, up - p
-        for name, band in (("lower", below), ("upper", above)):
+        judged, given = door.judged_side({"lower": lower, "upper": upper}, side)
+        if missing != "drop":
+            door.refuse_mixture(given)
+        columns = {"y_true": y_true, "y_pred": y_pred} | given
+        if y_pred is None:
+            del columns["y_pred"]
+        single, per_row = door.unit_of(unit)
+        read = arrays.columns(columns, weight, missing, unit=per_row)
+        data = read.data
+        if judged == "both":
+            arrays.ascending(data["lower"], data["upper"])
+        facts = cls._facts_of(read, judged, support, single)
+        if y_pred is None:
+            centre: Centre = "middle" if judged == "both" else "bound"
+            facts = replace(facts, centre=centre)
+            data["y_pred"] = _centre_of(data, facts)
+        y, p = data["y_true"], data["y_pred"]
+        door.refuse_unfit(facts.unit, **data)
+        checked = {"y_true": y} if facts.centre == "bound" else {"y_true": y, "y_pred": p}
+        door.refuse_outside(facts.support, **checked)
+        bands = {name: p - data[name] if name == "lower" else data[name] - p for name in given}
+        for name, band in bands.items():
             arrays.refuse_extreme(band, arrays.apart(name))
-        raised = 0
-        if min_band is None:
-            outside = (below < 0) | (above < 0)
-            checks.rows(
-                outside, arrays.CONTAINED, lambda at: f"{p[at]!s} outside [{lo[at]!s}, {up[at]!s}]"
-            )
-        else:
-            minimum = checks.floor(min_band, mean_half_width(below, above, w))
-            for side, bound, band in ((-1, lo, below), (1, up, above)):
-                small = band < minimum
-                band[small] = minimum
-                bound[small] = _bounds(side, y[small], p[small], band[small])
-                arrays.kept_in_range("min_band", bound)
-                raised += int(np.count_nonzero(small))
-        return cls._of(
-            w,
-            raised,
-            dropped,
-            y_true=y,
-            y_pred=p,
-            lower=lo,
-            upper=up,
-            lower_band=below,
-            upper_band=above,
-        )
+        facts = _raised_bounds(data, bands, min_band, facts)
+        return cls._of(facts, y, p, data, bands)
 
     @classmethod
     def from_bands(
         cls,
         y_true: npt.ArrayLike,
         y_pred: npt.ArrayLike,
-        lower_band: npt.ArrayLike,
+        lower_band: npt.ArrayLike | None,
         upper_band: npt.ArrayLike | None = None,
         **options: Unpack[Options],
     ) -> Self:
         """Intervals from the distances between `y_pred` and the bounds; one array makes symmetric bands.
 
-        The options are those of `from_bounds`: weight, min_band, missing.
+        With ``lower_band=None`` the upper bound alone is judged. The options are those of `from_bounds`.
 
         Examples
         --------
@@ -175,52 +180,10 @@ class Intervals:
         ... ).upper.tolist()
         [4.0, 9.0]
         """
-        columns = {"y_true": y_true, "y_pred": y_pred, "lower_band": lower_band}
-        if upper_band is not None:
-            columns["upper_band"] = upper_band
-        return cls._from_columns(columns, **options)
-
-    @classmethod
-    def _from_columns(
-        cls,
-        columns: dict[str, Any],
-        weight: Any = None,
-        min_band: Any = None,
-        missing: Missing = "raise",
-    ) -> Self:
-        """Intervals from observations, predictions and one or two bands, under the names their caller uses."""
-        (y, p, below, *second), w, dropped = arrays.columns(columns, weight, missing)
-        above, names, raised = second[0] if second else below, [*columns], 0
-        if min_band is not None:
-            minimum = checks.floor(min_band, mean_half_width(below, above, w))
-            for band in (below, *second):
-                raised += int(np.count_nonzero(band < minimum)) * (1 if second else 2)
-                np.maximum(band, minimum, out=band)
-        for name, band in zip(names[2:], (below, *second), strict=True):
-            rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
-            checks.rows(band < 0, rule, band.__getitem__)
-        names += [] if second else names[-1:]
-        return cls._from_checked(
-            y, p, below, above, names, weight=w, raised=raised, dropped=dropped
-        )
-
-    @classmethod
-    def _from_checked(
-        cls,
-        y: Array,
-        p: Array,
-        below: Array,
-        above: Array,
-        names: Sequence[str] = GIVEN,
-        **facts: Any,
-    ) -> Self:
-        """Intervals from bands that are not negative; `names` are the caller's for the four arrays."""
-        for name, column in zip(names, (y, p, below, above), strict=True):
-            arrays.refuse_extreme(column, arrays.of_common_size(name))
-        lo, up = _bounds(-1, y, p, below), _bounds(1, y, p, above)
-        return cls._of(
-            **facts, y_true=y, y_pred=p, lower=lo, upper=up, lower_band=below, upper_band=above
-        )
+        bands = {"lower_band": lower_band, "upper_band": upper_band}
+        if lower_band is not None and upper_band is None:
+            del bands["upper_band"]
+        return cls._from_columns({"y_true": y_true, "y_pred": y_pred}, bands, **options)
 
     @classmethod
     def from_std(
@@ -232,14 +195,14 @@ class Intervals:
     ) -> Self:
         """Symmetric intervals of one predicted standard deviation around the predicted mean.
 
-        The options are those of `from_bounds`: weight, min_band, missing.
+        The options are those of `from_bounds`.
 
         Examples
         --------
         >>> Intervals.from_std([1, 2], mean=[1, 5], std=[0.5, 2]).lower.tolist()
         [0.5, 3.0]
         """
-        return cls._from_columns({"y_true": y_true, "mean": mean, "std": std}, **options)
+        return cls._from_columns({"y_true": y_true, "mean": mean}, {"std": std}, **options)
 
     @classmethod
     def from_samples(
@@ -257,9 +220,9 @@ class Intervals:
         samples : array_like
             Draws on the first axis, then the shape of `y_true`.
         level : float
-            Probability between the two quantiles.
+            Probability between the two quantiles; with ``side="upper"`` that below the upper bound.
         **options
-            Those of `from_bounds`: weight, min_band, missing.
+            Those of `from_bounds`.
 
         Examples
         --------
@@ -269,9 +232,53 @@ class Intervals:
         """
         level = checks.real("level", level, 0, 1)
         draws = arrays.first_axis("draws", samples, arrays.numbers("y_true", y_true).shape)
-        points = [(1 - level) / 2, 0.5, (1 + level) / 2]
-        lower, middle, upper = draw_quantiles(draws, points, options.get("missing"))
+        side = options.get("side")
+        outside = (1 - level) / 2 if side in (None, "both") else 1 - max(level, 0.5)
+        points = [outside, 0.5, 1 - outside]
+        lower, middle, upper = door.draw_quantiles(draws, points, options.get("missing"))
         return cls.from_bounds(y_true, middle, lower, upper, **options)
+
+    @classmethod
+    def from_quantile(
+        cls,
+        y_true: npt.ArrayLike,
+        quantile: npt.ArrayLike,
+        *,
+        level: float = 0.95,
+        y_pred: npt.ArrayLike | None = None,
+        side: Literal["upper", "lower"] = "upper",
+        **options: Any,
+    ) -> Self:
+        """One predicted quantile as a bound: what `y_true` should stay below (or above) with probability `level`.
+
+        Parameters
+        ----------
+        quantile : array_like
+            The predicted bound.
+        level : float
+            Share of the observations that the bound promises to cover, at least 0.5: an upper bound is its `level`
+            quantile, a lower bound the quantile at ``1 - level`` (P10 is ``level=0.9, side="lower"``).
+        y_pred : array_like, optional
+            Prediction on the other side of the bound. Without one the bound can be shifted, but not scaled.
+        side : {"upper", "lower"}
+        **options
+            Those of `from_bounds`.
+
+        Examples
+        --------
+        >>> Intervals.from_quantile([1, 5], [4, 4], level=0.9)
+        Intervals(2 rows, upper bound without a prediction, miss_rate 0.5)
+        """
+        checks.choice("side", side, door.SIDES[1:])
+        coverage = float(checks.proportion("level", level))
+        if coverage < 0.5:
+            raise ValueError(
+                f"`level` must be at least 0.5, the share of observations that a bound covers; got {level:g}. "
+                f'Hint: the {level:g} quantile as a lower bound is level={1 - level:g}, side="lower".'
+            )
+        bound = {"lower" if side == "lower" else "upper": quantile}
+        made = cls.from_bounds(y_true, y_pred, **bound, **options)
+        return made._with(replace(made._facts, level=coverage))
 
     @classmethod
     def from_frame(
@@ -279,14 +286,17 @@ class Intervals:
         frame: IntoFrame,
         *,
         y_true: str = "y_true",
-        y_pred: str = "y_pred",
-        lower: str = "lower",
-        upper: str = "upper",
+        y_pred: str | None = "y_pred",
+        lower: str | None = "lower",
+        upper: str | None = "upper",
         weight: str | None = None,
-        min_band: float | str | None = None,
-        missing: Missing = "raise",
+        unit: str | float | None = None,
+        **options: Any,
     ) -> Self:
         """Intervals from the named columns of any data frame that narwhals supports; lazy ones are collected.
+
+        Pass None for what the frame lacks: a prediction, or one of the bounds. A `unit` in text names a column, or is
+        ``"raw"`` or ``"std"``. The other options are those of `from_bounds`.
 
         Examples
         --------
@@ -297,51 +307,204 @@ class Intervals:
         """
         from ._frames import columns
 
-        names = {
+        names: dict[str, Any] = {
             "y_true": y_true,
             "y_pred": y_pred,
             "lower": lower,
             "upper": upper,
             "weight": weight,
         }
+        if isinstance(unit, str) and unit not in ("raw", "std"):
+            names["unit"] = unit
+        else:
+            options["unit"] = unit
         data = columns(frame, {role: name for role, name in names.items() if name is not None})
-        return cls.from_bounds(**data, min_band=min_band, missing=missing)
+        return cls.from_bounds(**data, **options)
+
+    @classmethod
+    def _from_columns(
+        cls,
+        middle: Mapping[str, Any],
+        bands: Mapping[str, Any],
+        *,
+        side: Side | None = None,
+        weight: Any = None,
+        min_band: Any = None,
+        missing: Missing = "raise",
+        support: Any = None,
+        unit: Any = None,
+    ) -> Self:
+        """Intervals from observations and predictions and one or two bands, under the names their caller uses."""
+        if len(bands) == 2:
+            judged, given = door.judged_side(bands, side)
+        else:
+            checks.choice("side", side or "both", door.SIDES)
+            judged, given = side or "both", dict(bands)
+        single, per_row = door.unit_of(unit)
+        read = arrays.columns({**middle, **given}, weight, missing, unit=per_row)
+        facts = cls._facts_of(read, judged, support, single)
+        y, p = (read.data[name] for name in middle)
+        widths = {name: read.data[name] for name in given}
+        if min_band is not None:
+            masks = door.raise_bands(min_band, [*widths.values()], facts.weight, facts.unit)
+            counts = sum(int(np.count_nonzero(mask)) for mask in masks)
+            twice = judged == "both" and len(widths) == 1
+            facts = replace(facts, raised=counts * (1 + twice))
+        for name, band in widths.items():
+            rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
+            checks.rows(band < 0, rule, band.__getitem__)
+        door.refuse_unfit(facts.unit, **read.data)
+        door.refuse_outside(facts.support, **{name: read.data[name] for name in middle})
+        return cls._from_bands(facts, y, p, *_below_and_above(judged, [*widths.values()]))
+
+    @classmethod
+    def _facts_of(
+        cls, read: arrays.Columns, side: Side, support: Any, single: float | None
+    ) -> Facts:
+        y = next(iter(read.data.values()))
+        return Facts(
+            weight=read.weight,
+            unit=door.units_per_row(single, read.unit, y, read.weight),
+            dropped=0 if read.kept is None else int(np.count_nonzero(~read.kept)),
+            kept=read.kept,
+            side=side,
+            support=door.support_of(support),
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        facts: Facts,
+        y: Array,
+        p: Array,
+        bounds: Mapping[str, Array],
+        bands: Mapping[str, Array],
+    ) -> Self:
+        """Intervals from checked columns; bounds end where the support does, and one that is not judged is infinite."""
+        ends: dict[str, Array] = {}
+        for sign, name in ((-1, "lower"), (1, "upper")):
+            infinite = np.broadcast_to(sign * np.inf, y.shape)
+            bound = bounds.get(name, infinite) if name in bands else infinite
+            if facts.support != ENDLESS and name in bands:
+                bound = np.clip(bound, *facts.support)
+            ends[name] = bound
+            ends[f"{name}_band"] = bands.get(name, np.broadcast_to(np.inf, y.shape))
+        return cls._frozen(facts, y_true=y, y_pred=p, **ends)
+
+    @classmethod
+    def _from_bands(
+        cls, facts: Facts, y: Array, p: Array, below: Array | None, above: Array | None
+    ) -> Self:
+        """Intervals from checked bands, None on the side that is not judged."""
+        bands = {"lower": below, "upper": above}
+        given = {name: band for name, band in bands.items() if band is not None}
+        bounds = {
+            name: door.bounds(-1 if name == "lower" else 1, y, p, band)
+            for name, band in given.items()
+        }
+        return cls._of(facts, y, p, bounds, given)
+
+    @classmethod
+    def _frozen(cls, facts: Facts, **columns: Array) -> Self:
+        self = object.__new__(cls)
+        for array in (*columns.values(), facts.weight, facts.unit, facts.kept):
+            if array is not None:
+                array.setflags(write=False)
+        for name, value in {**columns, "_facts": facts}.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def _with(self, facts: Facts) -> Self:
+        """The same columns, of which other facts are known."""
+        return self._frozen(facts, **{name: getattr(self, name) for name in COLUMNS})
+
+    # ---- rows
 
     def __len__(self) -> int:
         return len(self.y_true)
 
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
-        chosen: Any = rows
-        if not isinstance(rows, slice):
-            chosen = np.asarray(rows, None if np.size(rows) else np.intp)
-            if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
-                what = "a slice, a mask or a list of row numbers"
-                raise TypeError(f"rows are chosen by {what}; got {checks.shown(rows)}.")
-        parts = {name: getattr(self, name)[chosen] for name in _columns(self)}
+        chosen = _chosen_rows(rows)
+        parts = {name: getattr(self, name)[chosen] for name in self._column_names()}
         if not len(parts["y_true"]):
             raise ValueError(
                 f"at least one row must be chosen: {checks.shown(rows)} chooses none of {len(self)}."
             )
-        weight = None if self._weight is None else self._weight[chosen]
+        facts = self._facts
+        weight = None if facts.weight is None else facts.weight[chosen]
         if weight is not None and not weight.any():
             raise ValueError("`weight` must not be zero in every row that is chosen.")
-        return self._of(weight, self.raised, self.dropped, **parts)
+        unit = None if facts.unit is None else facts.unit[chosen]
+        parts.setdefault("upper_band", parts["lower_band"])
+        return self._frozen(replace(facts, weight=weight, unit=unit, kept=None), **parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are frozen too."""
-        columns = {name: getattr(self, name) for name in _columns(self)}
-        return partial(self._of, self._weight, self.raised, self.dropped, **columns), ()
+        columns = {name: getattr(self, name) for name in self._column_names()}
+        return partial(_restored, type(self), self._facts, **columns), ()
+
+    def _column_names(self) -> tuple[str, ...]:
+        """Names of the columns that make up these intervals: where they are symmetric, one band is enough."""
+        return COLUMNS[:-1] if self.symmetric else COLUMNS
+
+    # ---- facts
 
     @property
     def side(self) -> Side:
         """Which bounds are judged."""
-        return "both"
+        return self._facts.side
+
+    @property
+    def support(self) -> Support:
+        """What `y_true` can be: the smallest and the largest value, infinite where there is none."""
+        return self._facts.support
+
+    @property
+    def unit(self) -> Array | None:
+        """What each row is divided by before anything is averaged; None where all rows are measured alike."""
+        return self._facts.unit
+
+    @property
+    def kept(self) -> Flags:
+        """Which of the given rows are in."""
+        kept = self._facts.kept
+        return np.broadcast_to(True, len(self)) if kept is None else kept
+
+    @property
+    def raised(self) -> int:
+        """How many bands `min_band` raised."""
+        return self._facts.raised
+
+    @property
+    def dropped(self) -> int:
+        """How many rows ``missing="drop"`` left out."""
+        return self._facts.dropped
+
+    @property
+    def level(self) -> float | None:
+        """Coverage that the bounds were made for, where it was said."""
+        return self._facts.level
+
+    @property
+    def from_middle(self) -> bool:
+        """Whether there was no prediction, so that two bounds are judged around their middle."""
+        return self._facts.centre == "middle"
+
+    @property
+    def has_prediction(self) -> bool:
+        """Whether bands have a length that can be scaled: a single bound without a prediction has none."""
+        return self._facts.centre != "bound"
 
     @property
     def symmetric(self) -> bool:
         """Whether both bands are one array; equal bounds given apart may differ in their last digits."""
         return self.lower_band is self.upper_band
+
+    @property
+    def _weight(self) -> Array | None:
+        """Raw weights; None where rows count alike."""
+        return self._facts.weight
 
     @property
     def weight(self) -> Array:
@@ -352,10 +515,28 @@ class Intervals:
         weight.setflags(write=False)
         return weight
 
+    @property
+    def half_width(self) -> float:
+        """Mean half-width as delivered, in units of the rows; of a single bound its mean distance from `y_pred`."""
+        parts = []
+        if self.side != "upper":
+            parts.append(np.minimum(self.lower_band, self.y_pred - self.support[0]))
+        if self.side != "lower":
+            parts.append(np.minimum(self.upper_band, self.support[1] - self.y_pred))
+        widths = parts[0] if len(parts) == 1 else parts[0] / 2 + parts[1] / 2
+        return arrays.average(self.in_units(widths), self._weight)
+
+    def in_units(self, values: Array) -> Array:
+        """Values of the rows in the units of the rows."""
+        return values if self.unit is None else values / self.unit
+
+    # ---- other intervals
+
     def constant(self, *, symmetric: bool = True) -> Self:
         """Return the reference: same observations and predictions, equal bands as wide as these are on average.
 
-        Not `symmetric`, the lower and the upper bands keep their own means.
+        Not `symmetric`, the lower and the upper bands keep their own means. Where rows have units, bands are equal in
+        these.
 
         Examples
         --------
@@ -364,24 +545,30 @@ class Intervals:
         (array([2.5, 2.5]), array([1.5, 1.5]))
         """
         both = checks.flag("symmetric", symmetric)
-        sides = (
-            ((self.lower_band, self.upper_band),)
-            if both
-            else ((self.lower_band,) * 2, (self.upper_band,) * 2)
+        bands = [self.in_units(band) for band in self._judged_bands()]
+        if both and len(bands) == 2:
+            bands = [bands[0] / 2 + bands[1] / 2]
+        means = [arrays.average(band, self._weight) for band in bands]
+        if not any(means):
+            means = [1.0] * len(means)
+        size = np.broadcast_to(1.0, self.y_true.shape) if self.unit is None else self.unit
+        equal = [np.broadcast_to(mean, size.shape) * size for mean in means]
+        facts = replace(self._facts, raised=0)
+        return self._from_bands(
+            facts, self.y_true, self.y_pred, *_below_and_above(self.side, equal)
         )
-        widths = [mean_half_width(*side, self._weight) for side in sides]
-        given = [
-            np.broadcast_to(width if any(widths) else 1.0, self.y_true.shape) for width in widths
-        ]
-        return self._from_checked(
-            self.y_true, self.y_pred, given[0], given[-1], weight=self._weight
-        )
+
+    def _judged_bands(self) -> list[Array]:
+        """Bands of the bounds that are judged."""
+        if self.side == "both":
+            return [self.lower_band, self.upper_band]
+        return [self.upper_band if self.side == "upper" else self.lower_band]
 
     def calibrated(self, *, scale: float = 1.0, shift: float = 0.0) -> Self:
         """Intervals with both bands multiplied by `scale`, then widened by `shift`, at least 0.
 
         An observation that the scale or shift covers by its rank lies within the bounds that come out,
-        whatever rounding did to the product.
+        whatever rounding did to the product. Shifts are in units of the row; a single bound may move past `y_pred`.
 
         Examples
         --------
@@ -398,11 +585,27 @@ class Intervals:
         self, scale: tuple[Any, Any] = (1.0, 1.0), shift: tuple[Any, Any] = (0.0, 0.0)
     ) -> Self:
         """Intervals with the lower and the upper bands moved by their own scale and shift, of all rows or of each."""
-        below = _moved_bands(self, -1, self.lower_band, scale[0], shift[0])
-        above = _moved_bands(self, 1, self.upper_band, scale[1], shift[1])
-        above = below if self.symmetric and np.array_equal(below, above) else above
-        facts: Any = {"weight": self._weight, "raised": self.raised, "dropped": self.dropped}
-        return self._from_checked(self.y_true, self.y_pred, below, above, **facts)
+        if not self.has_prediction and np.any(np.asarray(scale) != 1):
+            raise ValueError(NO_PREDICTION.format("`scale`"))
+        below = above = None
+        if self.side != "upper":
+            below = _moved_bands(self, -1, self.lower_band, scale[0], shift[0])
+        if self.side != "lower":
+            above = _moved_bands(self, 1, self.upper_band, scale[1], shift[1])
+        if self.symmetric and below is not None and np.array_equal(below, above):
+            above = below
+        return self._from_bands(self._facts, self.y_true, self.y_pred, below, above)
+
+    def towards(self, outer: Self, share: float) -> Self:
+        """Intervals between these and wider ones of the same rows, by a share of the way."""
+        bands = [
+            band + share * (wider - band)
+            for band, wider in zip(self._judged_bands(), outer._judged_bands(), strict=True)
+        ]
+        if self.symmetric and outer.symmetric:
+            del bands[1]
+        ends = _below_and_above(self.side, bands)
+        return self._from_bands(outer._facts, outer.y_true, outer.y_pred, *ends)
 
     @classmethod
     def join(cls, parts: Sequence[Intervals]) -> Intervals:
@@ -414,107 +617,160 @@ class Intervals:
         >>> Intervals.join([one, one])
         Intervals(4 rows, miss_rate 0.5, bandwidth 1.5)
         """
-        if not parts:
-            raise ValueError("a list of folds must hold at least one Intervals; it is empty.")
-        for i, part in enumerate(parts):
-            if not isinstance(part, Intervals):
-                raise TypeError(
-                    f"a list of folds must hold Intervals; item {i} is {type(part).__name__}."
-                )
-            if part.y_true.shape[1:] != parts[0].y_true.shape[1:]:
-                raise ValueError(
-                    f"a list of folds must have the same outputs: fold {i} differs from fold 0."
-                )
+        _refuse_unlike(parts)
         if len(parts) == 1:
             return parts[0]
-        weights = None
-        if any(part._weight is not None for part in parts):
-            weights = [
-                np.ones(part.y_true.shape) if part._weight is None else part._weight
-                for part in parts
-            ]
-        return cls._of(
-            None if weights is None else np.concatenate(weights),
-            sum(part.raised for part in parts),
-            sum(part.dropped for part in parts),
-            **{
-                name: np.concatenate([getattr(part, name) for part in parts])
-                for name in _columns(*parts)
-            },
+        first = parts[0]._facts
+        facts = replace(
+            first,
+            weight=_joined([part._weight for part in parts], parts),
+            unit=_joined([part.unit for part in parts], parts),
+            raised=sum(part.raised for part in parts),
+            dropped=sum(part.dropped for part in parts),
+            kept=np.concatenate([part.kept for part in parts]),
         )
+        names = COLUMNS[:-1] if all(part.symmetric for part in parts) else COLUMNS
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        columns.setdefault("upper_band", columns["lower_band"])
+        return cls._frozen(facts, **columns)
 
     def __repr__(self) -> str:
         outside = (self.y_true < self.lower) | (self.y_true > self.upper)
-        miss_rate = arrays.average(outside, self._weight)
-        half_width = mean_half_width(self.lower_band, self.upper_band, self._weight)
         outputs = f" x {self.y_true.shape[1]} outputs" if self.y_true.ndim == 2 else ""
-        raised = f", {checks.counted(self.raised, 'band')} raised" if self.raised else ""
-        dropped = f", {checks.counted(self.dropped, 'row')} dropped" if self.dropped else ""
-        rows = checks.counted(len(self), "row") + outputs
-        return f"Intervals({rows}, miss_rate {miss_rate:.4g}, bandwidth {half_width:.4g}{raised}{dropped})"
+        words = [checks.counted(len(self), "row") + outputs]
+        if self.side != "both":
+            alone = "" if self.has_prediction else " without a prediction"
+            words.append(f"{self.side} bound{alone}")
+        words.append(f"miss_rate {arrays.average(outside, self._weight):.4g}")
+        if self.has_prediction:
+            words.append(f"bandwidth {self.half_width:.4g}")
+        if self.raised:
+            words.append(f"{checks.counted(self.raised, 'band')} raised")
+        if self.dropped:
+            words.append(f"{checks.counted(self.dropped, 'row')} dropped")
+        return f"Intervals({', '.join(words)})"
 
 
-def _columns(*parts: Intervals) -> tuple[str, ...]:
-    """Names of the columns that make up intervals: where all are symmetric, one band is enough."""
-    return COLUMNS[:-1] if all(part.symmetric for part in parts) else COLUMNS
+NO_PREDICTION = (
+    "{} needs a prediction to measure the bound from, and these intervals have none. "
+    'Hint: pass `y_pred`, or move the bound by vary="shift".'
+)
 
 
-def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str | None) -> Array:
-    """Ascending quantiles of draws; NaN in rows with a draw that is not finite, where such rows are to be dropped."""
-    draws = np.array(samples, np.float64)
-    bad: Flags = np.asarray(~np.isfinite(draws).all(axis=0))
-    if missing != "drop":
-        arrays.refuse_missing(arrays.finite("samples")._replace(verbs=arrays.DRAW), draws)
-    draws[:, bad] = np.nan
-    draws /= 2  # so that the distance between two draws fits float64
-    found: Array = np.maximum.accumulate(2 * np.quantile(draws, points, axis=0))
-    return found
+def _restored(cls: type[Intervals], facts: Facts, **columns: Array) -> Intervals:
+    """Intervals from a copy or a pickle."""
+    columns.setdefault("upper_band", columns["lower_band"])
+    return cls._frozen(facts, **columns)
 
 
-def mean_half_width(below: Array, above: Array, weight: Array | None) -> float:
-    """Mean of (below + above) / 2, formed so that huge bands do not overflow."""
-    return arrays.average(below / 2 + above / 2, weight)
+def _centre_of(data: Mapping[str, Array], facts: Facts) -> Array:
+    """The middle of two bounds, within the support; a single bound itself."""
+    if facts.centre == "bound":
+        return data[facts.side].copy()
+    middle = data["lower"] / 2 + data["upper"] / 2
+    return middle if facts.support == ENDLESS else np.clip(middle, *facts.support)
 
 
-def standard_deviation(y: Array, weight: Array) -> float:
-    """Weighted population standard deviation of y_true, formed so that huge values do not overflow."""
-    seen = y[weight > 0]
-    if seen.min() == seen.max():
-        raise ValueError('`unit="std"` needs a y_true that varies; all values are equal.')
-    exponent = int(np.frexp(np.abs(seen).max())[1])
-    y = np.ldexp(y, -exponent)
-    return float(np.ldexp(np.sqrt(np.sum(weight * (y - np.sum(weight * y)) ** 2)), exponent))
+def _raised_bounds(
+    data: dict[str, Array], bands: Mapping[str, Array], min_band: Any, facts: Facts
+) -> Facts:
+    """Raise bands and move their bounds in place; without a minimum refuse predictions outside their interval."""
+    y, p = data["y_true"], data["y_pred"]
+    if min_band is None:
+        outside = np.logical_or.reduce([band < 0 for band in bands.values()])
+        ends = [data.get(name) for name in ("lower", "upper")]
+        checks.rows(outside, arrays.CONTAINED, lambda at: _place(p[at], at, ends))
+        return facts
+    raised = 0
+    masks = door.raise_bands(min_band, [*bands.values()], facts.weight, facts.unit)
+    for (name, band), small in zip(bands.items(), masks, strict=True):
+        side = -1 if name == "lower" else 1
+        data[name][small] = door.bounds(side, y[small], p[small], band[small])
+        arrays.kept_in_range("min_band", data[name])
+        raised += int(np.count_nonzero(small))
+    return replace(facts, raised=raised)
 
 
-def _bounds(side: int, y: Array, p: Array, band: Array) -> Array:
-    """Lower (-1) or upper (1) bounds; one step of float64 away where rounding would cover another row than the band."""
-    bound: Array = p + band if side > 0 else p - band
-    true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
-    for part in arrays.blocks(true.size):
-        error = side * (true[part] - pred[part])
-        covered = error <= width[part]
-        wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
-        if wrong.any():
-            observed = true[part][wrong]
-            edge[part][wrong] = np.where(
-                covered[wrong], observed, np.nextafter(observed, -side * np.inf)
+def _place(predicted: float, at: Any, ends: Sequence[Array | None]) -> str:
+    """Say where a prediction lies."""
+    low, high = ("-inf" if i == 0 else "inf" for i in range(2))
+    if ends[0] is not None:
+        low = str(ends[0][at])
+    if ends[1] is not None:
+        high = str(ends[1][at])
+    return f"{predicted!s} outside [{low}, {high}]"
+
+
+def _below_and_above(side: Side, bands: Sequence[Array]) -> tuple[Array | None, Array | None]:
+    """Return the lower and the upper bands of one or two given ones."""
+    if side == "both":
+        return bands[0], bands[-1]
+    return (None, bands[-1]) if side == "upper" else (bands[0], None)
+
+
+def _chosen_rows(rows: Any) -> Any:
+    """Return a slice, a mask or row numbers as numpy takes them."""
+    if isinstance(rows, slice):
+        return rows
+    chosen = np.asarray(rows, None if np.size(rows) else np.intp)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
+        what = "a slice, a mask or a list of row numbers"
+        raise TypeError(f"rows are chosen by {what}; got {checks.shown(rows)}.")
+    return chosen
+
+
+def _refuse_unlike(parts: Sequence[Intervals]) -> None:
+    """Refuse folds that cannot be one set of intervals."""
+    if not parts:
+        raise ValueError("a list of folds must hold at least one Intervals; it is empty.")
+    for i, part in enumerate(parts):
+        if not isinstance(part, Intervals):
+            raise TypeError(
+                f"a list of folds must hold Intervals; item {i} is {type(part).__name__}."
             )
-    return bound
+        if part.y_true.shape[1:] != parts[0].y_true.shape[1:]:
+            raise ValueError(
+                f"a list of folds must have the same outputs: fold {i} differs from fold 0."
+            )
+        for name in ("side", "support", "level", "has_prediction"):
+            if getattr(part, name) != getattr(parts[0], name):
+                raise ValueError(
+                    f"a list of folds must have the same {name}: fold {i} differs from fold 0."
+                )
+
+
+def _joined(columns: Sequence[Array | None], parts: Sequence[Intervals]) -> Array | None:
+    """Weights or units of all parts, 1 where a part has none; None where no part has any."""
+    if all(column is None for column in columns):
+        return None
+    filled = [
+        np.ones(part.y_true.shape) if column is None else column
+        for column, part in zip(columns, parts, strict=True)
+    ]
+    return np.concatenate(filled)
 
 
 def _moved_bands(
     intervals: Intervals, side: int, band: Array, scale: Array | float, shift: Array | float
 ) -> Array:
     """Bands of one side after calibration; those at an observation cover it if and only if its rank says so."""
-    p, shifted = intervals.y_pred, np.any(shift)
+    p = intervals.y_pred
+    shifted = bool(np.any(shift))
     error = side * (intervals.y_true - p)
+    amount = shift if intervals.unit is None else shift * intervals.unit
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scaled = scale * band
-        covered = error - scaled <= shift if shifted else ~(error / band > scale)
-        out = np.maximum(scaled + shift, 0)
+        if shifted:
+            covered = intervals.in_units(error - scaled) <= shift
+        else:
+            covered = ~(error / band > scale)
+        out = scaled + amount
+        if intervals.side == "both":
+            out = np.maximum(out, 0)
         arrays.kept_in_range("shift" if shifted else "scale", p + side * out)
-    active = error > 0
-    out[active & covered] = np.maximum(out, error)[active & covered]
-    missed = active & ~covered
-    out[missed] = np.minimum(out, np.nextafter(error, 0))[missed]
+    held = np.ones(error.shape, np.bool_) if intervals.side != "both" and shifted else error > 0
+    covers = held & covered
+    out[covers] = np.maximum(out, error)[covers]
+    misses = held & ~covered
+    out[misses] = np.minimum(out, np.nextafter(error, -np.inf))[misses]
     return out

@@ -257,10 +257,10 @@ def interval_score(
     lower: ArrayLike,
     upper: ArrayLike,
     *,
-    alpha: float,
+    coverage: float,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean of width + (2 / alpha) x distance outside, for intervals meant to miss a share `alpha`. O(n).
+    """Mean of width + (2 / alpha) × distance outside, for intervals meant to miss a share alpha = 1 - coverage. O(n).
 
     Smaller is better. It is ``2 * bandwidth + (2 / alpha) * deficit``, a proper score of the quantiles alpha/2 and
     1 - alpha/2.
@@ -272,18 +272,14 @@ def interval_score(
     Examples
     --------
     >>> interval_score(
-    ...     [1, 5], lower=[-1, -2], upper=[4, 4], alpha=0.5
+    ...     [1, 5], lower=[-1, -2], upper=[4, 4], coverage=0.5
     ... )  # widths 5 and 6, and 4 times 1 / 2
     7.5
     """
-    alpha = checks.real("alpha", alpha, 0, 1)
-    if alpha == 0:
-        raise ValueError(
-            "`alpha` must be above 0: it is the share of observations that the intervals may miss."
-        )
+    alpha = float(checks.miss_rate_of(coverage))
     (y, low, high), weight = _bounds(y_true, lower, upper, sample_weight)
     width, below, above = rows.distances(y, low, high)
-    with np.errstate(over="ignore"):  # a tiny `alpha` may take the score out of float64
+    with np.errstate(over="ignore"):  # a tiny alpha may take the score out of float64
         return average(penalised(width, below + above, alpha), weight)
 
 

@@ -13,7 +13,8 @@ from uccurve._arrays import Flags, first_axis, floats, outside
 from uccurve._refusals import as_written
 from uccurve._rowscores import refuse_crossing
 from uccurve._vocabulary import Array
-from uccurve.intervals import Intervals, Options, draw_quantiles
+from uccurve._door import draw_quantiles
+from uccurve.intervals import Intervals, Options
 
 from ._names import told_quantile
 

@@ -15,7 +15,7 @@ from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.evidence.models import curve_of, refuse_other_rows
 from uccurve.evidence.units import positive
-from uccurve.intervals import Intervals, mean_half_width
+from uccurve.intervals import Intervals
 from uccurve.resampling.draws import TIE, Seed, Units, batches
 from uccurve.resampling.statistics import Asked, Statistic, Summed, called, summed
 
@@ -221,9 +221,7 @@ def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
     """
     one, two = a.intervals, b.intervals
     if same_pace:
-        first, second = (
-            mean_half_width(iv.lower_band, iv.upper_band, iv._weight) for iv in (one, two)
-        )
+        first, second = one.half_width, two.half_width
         if a.vary == "shift":
             one, two = (
                 one.calibrated(shift=max(second - first, 0)),

@@ -1,0 +1,176 @@
+"""Bounds: the path that shifts a single bound, which may pass the prediction and starts nowhere."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from ._arrays import Indices
+from ._paths import Events, ShiftPath, cumulative, refuse_too_wide
+from ._rows import ALL, Part, Rows, Source
+from ._vocabulary import Array, Metric
+from .intervals import Intervals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundPath(ShiftPath):
+    """An amount t added to a single bound: the critical t is the distance from the bound to the observation.
+
+    The curve starts just before the first critical t, where no row is covered but those that a bound at the end of the
+    support covers. Areas over it are not defined.
+    """
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> Self:
+        """Critical shifts of all rows. O(n), no sort."""
+        source = Source(intervals)
+        rows = source.rows()
+        critical = source.critical(rows, _distances(rows), cls.delivered)
+        if source.unit is not None:
+            critical = critical / source.unit
+            rows = rows.divided_by(source.unit)
+        path = cls._starting(rows, critical)
+        largest = float(np.abs(rows.active).max())
+        away = path.mean(np.abs(path.signed - rows.active))
+        refuse_too_wide('`vary="shift"` needs', largest, away, largest)
+        return path
+
+    @classmethod
+    def _starting(cls, rows: Rows, critical: Array) -> Self:
+        """The path from just before its first vertex."""
+        floor = None if rows.other_limit is None else 0.0 - rows.other_limit
+        first = float(critical.min())
+        if floor is not None:
+            first = min(first, float((floor - rows.active).min()))
+        start = float(np.nextafter(first, -np.inf))
+        path = cls(rows, critical, start)
+        if floor is None:
+            return path
+        return replace(path, critical=np.where(floor >= path.signed, start, critical))
+
+    @property
+    def signed(self) -> Array:
+        """Distance from the prediction to the observation, towards the bound; negative on the other side."""
+        assert self.rows.offset is not None
+        signed: Array = 0.0 - self.rows.offset
+        return signed
+
+    @property
+    def floor(self) -> Array | None:
+        """How far from the prediction the support ends on the other side, which no bound passes."""
+        return None if self.rows.other_limit is None else 0.0 - self.rows.other_limit
+
+    @property
+    def linear_width(self) -> tuple[float, float] | None:
+        """Mean distance of the bound from the prediction at t = 0 and its slope, until rows reach an end."""
+        if self.floor is not None:
+            return self.mean(self.floor), 0.0
+        return self.mean(self.active), 1.0
+
+    @property
+    def bends(self) -> bool:
+        """Whether the mean distance of the bound is no straight line."""
+        return self.limited or self.floor is not None
+
+    def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
+        """Distance of the bound from the prediction at t, twice."""
+        band = self.active[part] + t
+        if self.floor is not None:
+            band = np.maximum(band, self.floor[part])
+        if self.rows.active_limit is not None:
+            band = np.minimum(band, self.rows.active_limit[part])
+        return band, band
+
+    def slopes(self, t: float) -> tuple[Array, Array]:
+        """How fast the bound moves: by 1 where it is not held at an end of the support."""
+        band = self.active + t
+        moves = np.ones(len(self), np.bool_)
+        if self.floor is not None:
+            moves &= band >= self.floor
+        if self.rows.active_limit is not None:
+            moves &= band < self.rows.active_limit
+        slopes = moves.astype(np.float64)
+        return slopes, slopes
+
+    def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
+        """Every metric of each row at t."""
+        band, _ = self.bands(t, part)
+        covered = self.is_covered(t, part)
+        room = band - self.signed[part]
+        return {
+            "bandwidth": band,
+            "miss_rate": (~covered).astype(np.float64),
+            "excess": np.maximum(room, 0) * covered,
+            "deficit": np.maximum(-room, 0) * ~covered,
+            "overshoot": np.maximum(band - self.error[part], 0) * covered,
+        }
+
+    def events(self) -> Iterator[Events]:
+        """Coverage of a row, and where its bound passes the prediction or an end of the support."""
+        one = self.weighted(np.ones(len(self)))
+        floor = self.floor
+        band = self.active
+        held = np.zeros(len(self), np.bool_) if floor is None else self.critical == self.start
+        missed = one * ~held
+        yield Events(self.critical, {"deficit": missed, "excess": missed})
+        yield Events(np.maximum(self.error - band, self.critical), {"overshoot": one})
+        if floor is not None:
+            leaves: dict[Metric, Array] = {
+                "bandwidth": one,
+                "deficit": -missed,
+                "excess": one * held,
+            }
+            yield Events(np.maximum(floor - band, self.start), leaves)
+        limit = self.rows.active_limit
+        if limit is not None:
+            yield Events(np.maximum(limit - band, self.start), {"bandwidth": -one})
+            yield Events(np.maximum(limit - band, self.critical), {"excess": -one})
+            position = np.maximum(np.maximum(limit, self.error) - band, self.critical)
+            yield Events(position, {"overshoot": -one})
+
+    def width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's distance of the bound."""
+        count = cumulative(mass)
+        moment = cumulative(mass * t)
+        band, floor, limit = self.active, self.floor, self.rows.active_limit
+        first: Indices = np.zeros(len(self), np.intp)
+        last: Indices = np.full(len(self), len(t), np.intp)
+        if floor is not None:
+            first = np.searchsorted(t, floor - band)
+        if limit is not None:
+            last = np.searchsorted(t, limit - band)
+        out: Array = band * (count[last] - count[first]) + (moment[last] - moment[first])
+        if floor is not None:
+            out += floor * count[first]
+        if limit is not None:
+            out += limit * (count[-1] - count[last])
+        return out
+
+    def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
+        """Integral of each row's deficit."""
+        count = cumulative(mass)
+        moment = cumulative(mass * t)
+        short: Array = (self.signed - self.active) * count[place] - moment[place]
+        if self.floor is not None:
+            first = np.minimum(np.searchsorted(t, self.floor - self.active), place)
+            short -= (self.floor - self.active) * count[first] - moment[first]
+        return short
+
+    def constant(self) -> "BoundPath":
+        """The reference: the same errors and one distance for all rows."""
+        nothing = np.zeros(len(self))
+        rows = replace(self.rows, active=nothing, lower_band=nothing, upper_band=nothing)
+        return self._starting(rows, self.signed)
+
+
+def _distances(rows: Rows) -> Callable[[Array, Array], Array]:
+    """How far an observation lies beyond its bound."""
+
+    def distance(error: Array, active: Array) -> Array:
+        assert rows.offset is not None
+        del error
+        beyond: Array = -rows.offset - active
+        return beyond
+
+    return distance
