@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from uccurve import _refusals as checks
 from uccurve._arrays import Flags, first_axis, floats, outside
+from uccurve._door import draw_quantiles
 from uccurve._refusals import as_written
 from uccurve._rowscores import refuse_crossing
 from uccurve._vocabulary import Array
-from uccurve._door import draw_quantiles
 from uccurve.intervals import Intervals, Options
 
 from ._names import told_quantile

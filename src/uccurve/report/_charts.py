@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uccurve._arrays import evenly
+from uccurve._door import standard_deviation
 from uccurve.curve import UCC
 from uccurve.estimate import Estimate
-from uccurve._door import standard_deviation
 from uccurve.points import Curve
 from uccurve.results import PIT, Assessment, LevelRow, ModelRow
 from uccurve.view import (
