@@ -56,7 +56,7 @@ def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path
         (line,) = (
             line.split() for line in found.stdout.splitlines() if line.startswith(f"{name} ")
         )
-        assert line[1:4] == ["200", "x", f"{calibrator.scale_:.2f}"]
+        assert line[1:4] == ["200", "×", f"{calibrator.scale_:.2f}"]
         assert line[-3:] == [f"{100 * low:.1f}%", "to", f"{100 * high:.1f}%"]
     assert "Promise: 95% of new rows like these will be covered, on average." in found.stdout
 
@@ -159,7 +159,7 @@ def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: P
     for role, bound in zip(("lower", "upper"), bounds, strict=True):
         assert_array_equal(pl.read_csv(tmp_path / "later.csv")[f"b_{role}"].to_numpy(), bound)
     assert "b, south, 3" in found.stdout
-    assert " below, x " in found.stdout
+    assert " below, × " in found.stdout
     refused(run("apply", "cal.json", "new.csv", "-o", "later.csv"), "later.csv exists already")
 
 
@@ -419,8 +419,8 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
         (saved().replace('n"', 'x"', 1), "`kind` must be 'uccurve.calibration'; got"),
         (saved().replace("3", "2"), "`version` must be 3; got 2"),
         (saved(models="[]"), "`models` must be a list that is not empty"),
-        (saved(models="[1]"), "`models` must be an object; got 1"),
-        (saved(models=f"[{MODEL.replace(LEVEL, '1')}]"), "`levels` must be an object"),
+        (saved(models="[1]"), r"`models\[0\]` must be an object; got 1"),
+        (saved(models=f"[{MODEL.replace(LEVEL, '1')}]"), r"in `models\[0\]`, `levels\[0\]` must be an object"),
         (
             saved(models=f"[{MODEL.replace(LEVEL, LEVEL.replace('0.9', 'true'))}]"),
             "`level` must be a finite number",
