@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from time import monotonic, sleep
 from typing import BinaryIO
 
 try:
@@ -15,6 +16,7 @@ except ImportError:  # not a Unix
     fcntl = None  # type: ignore[assignment]
 
 UNFINISHED = ".uccurve-unfinished-"  # what the name of a temporary file contains
+WAIT = 0.05  # seconds until a lock is tried again
 SHOWN = 200  # characters of a path that are shown
 
 
@@ -51,6 +53,24 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def held(path: str | Path, *, seconds: float = 60.0) -> Iterator[None]:
+    """Let one process at a time read a file and write it anew; the others wait, and give up after some `seconds`.
+
+    The lock is on a hidden file beside it, which stays: the file itself is replaced. It ends with the process.
+    """
+    target = Path(path)
+    check_target(target, force=True)
+    beside = target.with_name(f".{target.name}.lock")
+    deadline = monotonic() + seconds
+    with beside.open("ab") as stream:
+        while not _is_locked(stream):
+            if monotonic() > deadline:
+                raise OSError(f"another process has been using {shown_path(path)} for {seconds:g} seconds.")
+            sleep(WAIT)
+        yield
 
 
 def check_target(path: str | Path, *, force: bool) -> None:
@@ -120,6 +140,17 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
         with suppress(OSError), path.open("r+b") as stream:
             _lock(stream)
             path.unlink()
+
+
+def _is_locked(stream: BinaryIO) -> bool:
+    """Whether an open file is ours now; False where another process has it."""
+    try:
+        _lock(stream)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def _lock(stream: BinaryIO) -> None:

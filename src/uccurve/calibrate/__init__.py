@@ -115,6 +115,21 @@ class IntervalCalibrator:
         self._learnt: Calibrations = {}
         self._keys: Keys = None
 
+    @classmethod
+    def of_calibration(
+        cls, calibration: Calibration, *, coverage: float, vary: Vary = "scale"
+    ) -> Self:
+        """Return a calibrator that moves bands by what was learnt elsewhere; it promises nothing for new rows.
+
+        Examples
+        --------
+        >>> IntervalCalibrator.of_calibration(Calibration(200, 1.2, 1.2, 0.1), coverage=0.9).scale_
+        1.2
+        """
+        self = cls(coverage=coverage, conformal=False, vary=vary)
+        self._learnt = {None: calibration}
+        return self
+
     @property
     def calibrations_(self) -> Mapping[Label | None, Calibration]:
         """What `fit` found, by group; None is all rows: the one key without groups, or the fallback beside them."""

@@ -9,10 +9,23 @@ import numpy.typing as npt
 
 from uccurve import _refusals as checks
 from uccurve._paths import ScalePath
-from uccurve._saved import NUMBER, Growing, Kind, exactly, list_of, sealed, unsealed, version
+from uccurve._saved import (
+    NUMBER,
+    SHARE,
+    WHOLE,
+    Growing,
+    Kind,
+    exactly,
+    list_of,
+    sealed,
+    unsealed,
+    version,
+)
 from uccurve._vocabulary import Array
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
+
+from . import Calibration, IntervalCalibrator
 
 RATES = np.array(
     [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
@@ -40,6 +53,8 @@ SHAPE = Growing(
         "days": Kind("an integer of at least 0", lambda value: type(value) is int and value >= 0),
         "logs": EXPERTS,
         "losses": EXPERTS,
+        "rows": WHOLE,
+        "miss_rate": SHARE,
     }
 )
 
@@ -76,7 +91,7 @@ class FollowingCalibrator:
     ([7.0], [13.0])
     """
 
-    __slots__ = ("_alpha", "_coverage", "_days", "_logs", "_losses")
+    __slots__ = ("_alpha", "_coverage", "_days", "_logs", "_losses", "_miss_rate", "_rows")
 
     def __init__(self, *, coverage: float) -> None:
         self._alpha = float(checks.miss_rate_of(coverage))
@@ -84,6 +99,8 @@ class FollowingCalibrator:
         self._days = 0
         self._logs = np.zeros(len(RATES))
         self._losses = np.zeros(len(RATES))
+        self._rows = 0
+        self._miss_rate = 0.0
 
     @property
     def coverage(self) -> float:
@@ -103,10 +120,12 @@ class FollowingCalibrator:
 
     def fit(self, intervals: Intervals) -> Self:
         """Start from the conformal factor of a reference period; without it, from that of the first day."""
-        start = UCC(intervals).find(coverage=self.coverage, conformal=True).scale
-        self._logs = np.full(len(RATES), np.log(max(start, np.exp(-FURTHEST))))
+        start = UCC(intervals).find(coverage=self.coverage, conformal=True)
+        self._logs = np.full(len(RATES), np.log(max(start.scale, np.exp(-FURTHEST))))
         self._losses = np.zeros(len(RATES))
         self._days = 1
+        self._rows = len(intervals)
+        self._miss_rate = start.miss_rate
         return self
 
     def update(self, intervals: Intervals) -> float:
@@ -120,9 +139,12 @@ class FollowingCalibrator:
         path = ScalePath.of(intervals)
         if not self._days:
             self._start(path.critical)
-        else:
+        shipped = self.factor
+        if self._days:
             self._move(path)
         self._days += 1
+        self._rows = len(intervals)
+        self._miss_rate = path.mean(path.critical > shipped)
         return self.factor
 
     def apply(
@@ -133,6 +155,25 @@ class FollowingCalibrator:
         calibrated = rows.calibrated(scale=self.factor)
         return calibrated.lower, calibrated.upper
 
+    def calibrator(self) -> IntervalCalibrator:
+        """Return a calibration of today's factor, such as `uccurve apply` takes; its rows are those of the last day.
+
+        Examples
+        --------
+        >>> follow = FollowingCalibrator(coverage=0.75)
+        >>> factor = follow.update(
+        ...     Intervals.from_bands([1.0, -2.0, 0.5, 3.0], [0.0] * 4, [1.0] * 4)
+        ... )
+        >>> follow.calibrator()
+        IntervalCalibrator(coverage=0.75, conformal=False; scale 3 from 4 rows)
+        """
+        if not self._days:
+            raise ValueError(
+                "this FollowingCalibrator has followed no day. Hint: call update(intervals) first."
+            )
+        learnt = Calibration(self._rows, self.factor, self.factor, self._miss_rate)
+        return IntervalCalibrator.of_calibration(learnt, coverage=self.coverage)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON has it."""
         return {
@@ -142,7 +183,13 @@ class FollowingCalibrator:
             "days": self.days,
             "logs": self._logs.tolist(),
             "losses": self._losses.tolist(),
+            "rows": self._rows,
+            "miss_rate": self._miss_rate,
         }
+
+    def copy(self) -> Self:
+        """Return another one of the same state."""
+        return self.from_dict(self.to_dict())
 
     def to_json(self) -> str:
         """Write the state.
@@ -172,6 +219,8 @@ class FollowingCalibrator:
         self._days = data["days"]
         self._logs = np.array(data["logs"], np.float64)
         self._losses = np.array(data["losses"], np.float64)
+        self._rows = data["rows"]
+        self._miss_rate = float(data["miss_rate"])
         return self
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ FLAGS = (  # hints of the library in the words of the command line
     ('pass min_band="5%"', "--min-band 5%"),
     ('pass missing="drop"', "--missing drop"),
     ('min_band="5%"', "--min-band 5%"),
+    ("replace=True", "--replace"),
     ('pass crossing="sort"', "--sort-crossing"),
     ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
     (

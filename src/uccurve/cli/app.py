@@ -1,4 +1,4 @@
-"""Command line: assess, gate, calibrate, apply and demo, from files to a verdict, a page or a new file.
+"""Command line: assess, gate, calibrate, apply, watch and demo, from files to a verdict, a page or a new file.
 
 What a command needs is imported when it runs, so that help is there at once.
 """
@@ -29,7 +29,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line: exit code 0 is fine, 1 refused data or files, 2 a usage error, 3 a gate that says no."""
+    """Run the command line: exit code 0 fine, 1 refused data, 2 usage, 3 a check that fails, 4 a watch that rings."""
     try:
         with plain_warnings():
             app(prog_name="uccurve")
@@ -263,3 +263,78 @@ def apply_command(
     from ._calibrating import apply_file
 
     apply_file(saved, new, request, Outputs({"--out": out}, force))
+
+
+@app.command("watch")
+@reads_files("y", "model", "weight", "by", "min_band", "missing", "sort_crossing", "decimal", "na")
+def watch_command(
+    state: Annotated[
+        Path, argument("STATE.json", "What is known so far; created where it is not there.")
+    ],
+    files: Annotated[
+        list[str] | None, argument("FILE", "Rows with outcomes; days are taken once.")
+    ] = None,
+    *,
+    request: Request,
+    coverage: options.Coverage = None,
+    day: Annotated[
+        str | None, option("--day", "Column of the day; default: a date, or the path's.", "COL")
+    ] = None,
+    false_alarm_every: Annotated[
+        float | None,
+        option("--false-alarm-every", "Days to a false alarm, on average [1000].", "N", min=1),
+    ] = None,
+    side: Annotated[
+        Literal["both", "narrow", "wide"] | None,
+        option("--ring-for", "Too little coverage, too much, or both (default)."),
+    ] = None,
+    tolerance: Annotated[
+        Any, option("--tolerance", "How much coverage may differ, 0.01 or 1%.", "T", options.share)
+    ] = None,
+    calibrated_on: Annotated[
+        int | None, option("--calibrated-on", "Rows that the factor was learnt on.", "N", min=1)
+    ] = None,
+    period: Annotated[
+        int | None, option("--period", "Length of a pattern, 7 for weekdays.", "N", min=2)
+    ] = None,
+    challenger: Annotated[
+        str | None, option("--challenger", "Model to compare with the first.", "NAME")
+    ] = None,
+    late: Annotated[
+        bool, option("--replace", "Take late rows: days again, with all their rows.")
+    ] = False,
+    acknowledge: Annotated[
+        bool, option("--acknowledge", "Start anew after the last day: it was repaired.")
+    ] = False,
+    follow: Annotated[
+        bool, option("--follow", "Follow the factor; FILEs hold the model's own bounds.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        option("--out", "The next day's factor, for `uccurve apply`.", "NEXT.json", short="-o"),
+    ] = None,
+    json: options.Json = None,
+    markdown: Annotated[
+        str | None, option("--markdown", "Write a Markdown table; - is stdout.", "OUT.md")
+    ] = None,
+    report: Annotated[Path | None, option("--report", "Write the history.", "OUT.html")] = None,
+    force: options.Force = False,
+) -> None:
+    """Take the new days of FILEs into STATE.json, and say whether the promise still holds: exit code 4 if not."""
+    from ._watching import Wish, watch_files
+
+    if follow != (out is not None):
+        raise typer.BadParameter("give --follow and --out together.")
+    settings = {
+        "coverage": coverage,
+        "false_alarm_every": false_alarm_every,
+        "side": side,
+        "tolerance": tolerance,
+        "calibrated_on": calibrated_on,
+        "period": period,
+        "challenger": challenger,
+    }
+    wish = Wish(settings=settings, day=day, replace=late, acknowledge=acknowledge, follow=follow)
+    paths = {"--json": json, "--markdown": markdown, "--report": report, "--out": out}
+    if watch_files(state, files or [], request, Outputs(paths, force), wish):
+        raise typer.Exit(4)

@@ -133,6 +133,11 @@ class Monitor:
         return self._watch.challenger
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What the monitor was made with, by name."""
+        return self._watch.settings()
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """The last step of each model and group."""
         return tuple(series.last(*name) for name, series in self._series.items())

@@ -1,4 +1,4 @@
-"""Days: what a monitor keeps of the rows of one day, the factor that several days ask for, and what it says after each."""
+"""Days: what a monitor keeps of the rows of one day, what it says after it, and the factor that several ask for."""
 
 from __future__ import annotations
 

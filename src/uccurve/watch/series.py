@@ -158,13 +158,15 @@ class Track(Generic[ItemT, StateT]):
         if replace:
             return
         if self.find(day.label) is not None:
-            raise ValueError(
-                f"each day is taken once, and {day.label} was taken already. "
-                "Hint: for late rows, give all rows of the day with replace=True."
+            raise checks.Refusal(
+                f"each day is taken once, and {day.label} was taken already.",
+                checks.Hint(
+                    "for late rows, give all rows of the day with {replace}", {"replace": True}
+                ),
             )
-        raise ValueError(
-            f"days must come in order: {day.label} is before {self.days[-1].label}, the last one taken. "
-            "Hint: replace=True puts it in its place."
+        raise checks.Refusal(
+            f"days must come in order: {day.label} is before {self.days[-1].label}, the last one taken.",
+            checks.Hint("{replace} puts it in its place", {"replace": True}),
         )
 
 
