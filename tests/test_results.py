@@ -1,21 +1,31 @@
 """Results are data: they pickle, copy and become JSON, frames, text and HTML without losing or inventing anything."""
 
 import copy
-import importlib
 import json
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 from html.parser import HTMLParser
-from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 
 import uccurve as ucc
-from model_rows import OPEN, SETTINGS, assessment, crossing, mean8, pair, row, segment
-from uccurve.results import Assessment, Comparison, ModelRow, Segment, Verdict
+from model_rows import (
+    OPEN,
+    SETTINGS,
+    assessment,
+    crossing,
+    lost,
+    mean8,
+    pair,
+    row,
+    scaled,
+    segment,
+)
+from uccurve.estimate import Estimate
+from uccurve.results import WIS, Assessment, Comparison, Cost, ModelRow, Segment, Verdict
 
 HOSTILE = '<script>alert("1")</script> & <b>'
 SECTIONS = [
@@ -23,10 +33,16 @@ SECTIONS = [
     "verdict",
     "models",
     "comparisons",
+    "wis_comparisons",
     "crossings",
     "segments",
+    "pockets",
+    "missing",
     "notes",
+    "not_tested",
     "settings",
+    "engine",
+    "brackets",
 ]
 
 
@@ -39,7 +55,7 @@ def whole(**given: Any) -> Assessment:
         segments=[
             segment("14"),
             segment("15", fails=False),
-            segment("16", "Mean8", pvalue_holm=1e-5),
+            segment("16", "Mean8", pvalue=1e-5),
         ],
         notes=["OLS: 3 bands were raised by min_band"],
         **given,
@@ -105,12 +121,15 @@ def test_failing_segments_come_surest_first() -> None:
 def test_json_has_the_sections_of_the_schema_and_models_by_name() -> None:
     found = json.loads(whole().to_json())
     assert list(found) == SECTIONS
-    assert found["schema"] == 1
-    assert set(found["models"]["OLS"]) == {field.name for field in fields(ModelRow)}
+    assert found["schema"] == 2
+    names = {field.name for field in fields(ModelRow)}
+    assert set(found["models"]["OLS"]) == names - {"move"} | {"scale", "shift"}
+    assert found["models"]["OLS"]["score"] == {"value": 1710.0, "low": 1641.6, "high": 1778.4}
     assert found["models"]["OLS"]["decomposition"]["prediction"] == 1900
     assert set(found["verdict"]) == {field.name for field in fields(Verdict)}
     assert set(found["comparisons"][0]) == {field.name for field in fields(Comparison)}
-    assert set(found["segments"][0]) == {field.name for field in fields(Segment)}
+    names = {field.name for field in fields(Segment)}
+    assert set(found["segments"][0]) == names - {"move"} | {"scale", "shift"}
     assert found["settings"]["axes"] == ["bandwidth", "miss_rate"]
     assert found["crossings"][0]["dominant"] is None
 
@@ -123,12 +142,13 @@ def test_json_begins_with_the_same_verdict_as_text_and_html() -> None:
 
 
 def test_what_is_not_finite_is_null_in_json() -> None:
-    found = json.loads(assessment([row(scale=inf, half_width=inf, skill=-inf)]).to_json())
+    found = json.loads(assessment([lost("OLS", 1)]).to_json())
     model = found["models"]["OLS"]
-    assert [
-        model[name] for name in ("scale", "half_width", "skill", "pvalue", "shift", "cost")
-    ] == [None] * 6
-    assert [found["verdict"][name] for name in ("scale", "half_width", "pvalue")] == [None] * 3
+    nothing = {"value": None, "low": None, "high": None}
+    assert [model[name] for name in ("scale", "half_width", "skill", "shift")] == [nothing] * 4
+    assert [model[name] for name in ("pvalue", "cost")] == [None] * 2
+    assert [found["verdict"][name] for name in ("scale", "pvalue")] == [None] * 2
+    assert found["verdict"]["half_width"] == nothing
 
 
 def test_json_survives_names_that_no_file_can_encode() -> None:
@@ -140,16 +160,39 @@ def test_json_survives_names_that_no_file_can_encode() -> None:
 def test_a_frame_has_a_row_per_model_and_every_number_in_a_column(backend: str) -> None:
     frame = whole().to_frame(backend)
     columns = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    expected = {field.name for field in fields(ModelRow)} - {"decomposition", "levels", "pit"}
-    assert expected < set(columns)
-    assert {"decomposition_score", "decomposition_climatology"} <= set(columns)
+    assert {"name", "rank", "score", "score_low", "score_high", "scale", "scale_low"} < set(columns)
+    assert len(columns) < 40
     assert len(frame) == 2
+    full = whole().to_frame(backend, full=True)
+    columns = full.column_names if backend == "pyarrow" else list(full.columns)
+    assert {"decomposition_shipped", "delivered_miss_rate", "gains_excess_deficit_low"} < set(
+        columns
+    )
+    assert "levels" not in columns
+
+
+def test_a_frame_is_in_rank_order_and_has_few_columns_whatever_was_asked_for() -> None:
+    wis = WIS(Estimate(3.0, 2.0, 4.0), 1.0, 1.0, 1.0, 2.5)
+    rows = [mean8(), row(wis=wis, cost=Cost(7.0, 6.0, 0.8), partial_gain=Estimate(0.2, 0.1, 0.3))]
+    frame = assessment(rows).to_frame("polars")
+    assert frame["name"].to_list() == ["OLS", "Mean8"]
+    assert len(frame.columns) < 40
+    assert frame["wis_high"].to_list() == [4.0, None]
+
+
+def test_metrics_are_flat_and_finite() -> None:
+    logged = assessment([row(), lost("Q", 2)]).metrics()
+    assert logged["OLS/score"] == 1710.0
+    assert logged["OLS/scale"] == 0.966
+    assert "OLS/shift" not in logged
+    assert "Q/score" not in logged
+    assert all(isinstance(value, float) for value in logged.values())
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_segments_become_a_frame_as_they_are(library: str) -> None:
-    frame = importlib.import_module(library).DataFrame(whole().segments)
-    assert list(frame.columns) == [field.name for field in fields(Segment)]
+    frame = whole().segments_frame(library)
+    assert {"feature", "label", "model", "shipped_coverage_low", "at_most"} < set(frame.columns)
     assert list(frame["label"]) == ["14", "15", "16"]
 
 
@@ -161,8 +204,8 @@ def test_text_shows_the_models_in_rank_order_below_the_verdict() -> None:
 
 def test_text_aligns_its_columns() -> None:
     lines = repr(whole()).splitlines()[2:5]
-    assert len({line.index("x ") for line in lines[1:]}) == 1
-    assert len({line.index("[8") for line in lines[1:]}) == 1
+    assert len({line.index("× ") for line in lines[1:]}) == 1
+    assert len({line.index("[6") for line in lines[1:]}) == 1
     assert lines[1].index("kept") == lines[2].index("too narrow") == lines[0].index("promise")
 
 
@@ -196,7 +239,7 @@ def test_text_of_many_models_shows_the_five_next_best_pairs_of_the_one_to_ship()
 def test_full_text_adds_the_reasons_and_the_paper() -> None:
     full = whole().to_text(full=True)
     for text in (
-        "- At 90% the score of OLS is 140 lower",
+        "- As shipped, the score of OLS is 140 lower",
         "Where the score at 90% comes from, in units of y",
         "Over all scales: potential CRPS and areas under the curve",
         "Gains over the constant band",
@@ -209,20 +252,20 @@ def test_full_text_adds_the_reasons_and_the_paper() -> None:
 def test_costs_and_partial_gains_are_shown_only_where_they_were_asked_for() -> None:
     assert "Cost" not in whole().to_text(full=True)
     asked = replace(SETTINGS, c=0.1, partial=(0.0, 0.5))
-    one = row(cost=7.0, cheapest_cost=6.0, cheapest_scale=0.8, partial_gain=0.2)
+    one = row(cost=Cost(7.0, 6.0, 0.8), partial_gain=Estimate(0.2, 0.192, 0.208))
     text = assessment([one], settings=asked).to_text(full=True)
-    assert "Cost 0.1 x bandwidth + 0.9 x miss rate" in text
+    assert "Cost 0.1 × bandwidth + 0.9 × miss rate" in text
     assert "partial (miss rate 0 to 0.5)" in text
     assert "20.0% [19.2, 20.8]" in text
 
 
 def test_segments_of_the_model_to_ship_come_first_and_at_most_ten_are_shown() -> None:
-    segments = [segment(str(i), pvalue_holm=0.04, fails=i < 8) for i in range(16)]
-    segments += [segment(str(i), "Mean8", pvalue_holm=0.01, fails=i < 8) for i in range(16)]
+    segments = [segment(str(i), shipped_pvalue=0.04, fails=i < 8) for i in range(16)]
+    segments += [segment(str(i), "Mean8", shipped_pvalue=0.01, fails=i < 8) for i in range(16)]
     found = assessment([row(), mean8()], segments=segments)
     lines = [line.split()[:3] for line in repr(found).splitlines() if line.startswith("hour")]
     assert [line[2] for line in lines] == ["OLS"] * 8 + ["Mean8"] * 2
-    assert "16 of 32 segments of all models stay short of 90% as shipped; the first 10" in repr(
+    assert "16 of 32 model-segment pairs cover significantly less than 90%; the first 10" in repr(
         found
     )
     assert found.to_text(full=True).count("\nhour") == 16
@@ -232,11 +275,11 @@ def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
     segments = [
         segment("1"),
         segment("2", fails=False),
-        *(segment(str(i), "Mean8", short=False) for i in range(48)),
+        *(segment(str(i), "Mean8", short=False, shipped_coverage=Estimate(0.9)) for i in range(48)),
     ]
     text = repr(assessment([row(), mean8()], segments=segments))
-    assert "Bands x 1.36 fix all 48 failing segments of Mean8." in text
-    assert "1 of 50 segments of all models stays short of 90% as shipped\n" in text
+    assert "Bands × 1.36 fix all 48 failing segments of Mean8." in text
+    assert "1 of 50 model-segment pairs covers significantly less than 90%\n" in text
 
 
 def test_notes_and_what_brackets_mean_end_the_text() -> None:
@@ -262,20 +305,20 @@ def test_brackets_are_explained_only_where_some_are_shown() -> None:
 
 
 def test_a_table_of_text_without_an_interval_chooses_its_digits_without_it() -> None:
-    found = assessment([row(score=2.0312, score_low=0.001, score_high=4000.0)])
-    assert " 2.03 " in repr(found)
+    found = assessment([row(skill=Estimate(0.0312, -5.0, 4000.0))])
+    assert " 3.1%" in repr(found)
 
 
 def test_segments_that_the_factor_for_all_rows_fixes_are_counted() -> None:
-    segments = [segment(str(i), short=False) for i in range(20)] + [
+    segments = [segment(str(i), short=False, shipped_coverage=Estimate(0.9)) for i in range(20)] + [
         segment(str(i), fails=False) for i in range(20, 24)
     ]
-    narrow = row(promise="too narrow", scale=1.3)
+    narrow = row(promise="too narrow", move=scaled(1.3))
     found = assessment([narrow], segments=segments)
-    assert "Bands x 1.30 fix all 20 failing segments of OLS." in repr(found)
+    assert "Bands × 1.30 fix all 20 failing segments of OLS." in repr(found)
     assert "Worst segment" not in found.verdict.text
-    left = segment("30", scale=1.9, shipped_coverage=0.81, shipped_pvalue=0.002)
-    assert "Bands x 1.30 fix 20 of the 21 failing segments of OLS." in repr(
+    left = segment("30", move=scaled(1.9), shipped_coverage=Estimate(0.81), shipped_pvalue=0.002)
+    assert "Bands × 1.30 fix 20 of the 21 failing segments of OLS." in repr(
         assessment([narrow], segments=[*segments, left])
     )
 
@@ -357,10 +400,10 @@ def test_html_shows_the_same_numbers_as_the_text() -> None:
     texts = " ".join(read(whole()._repr_html_()).texts)
     for number in (
         "90.4% ",
-        "x 1.36",
+        "× 1.36",
         "686  [659, 714]",
         "1,850",
-        "12.3%  [11.8, 12.8]",
+        "14.5%  [13.9, 15.1]",
         "hour 14",
     ):
         assert number in texts

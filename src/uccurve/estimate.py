@@ -1,8 +1,11 @@
-"""Estimate: a number together with its confidence interval, and the move that a calibration makes."""
+"""Estimate: a number with its confidence interval, the move that a calibration makes, and results as plain data."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite, nan
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 MoveKind = Literal["scale", "shift"]
 
@@ -81,3 +84,35 @@ class Move:
     def is_reachable(self) -> bool:
         """Whether some finite factor or amount reaches the target."""
         return self.estimate.is_finite
+
+
+def record(result: Any) -> dict[str, Any]:
+    """Return a result as a plain dict; a move is its scale and its shift, of which one is None."""
+    out: dict[str, Any] = {}
+    for item in fields(result):
+        value = getattr(result, item.name)
+        if isinstance(value, Move):
+            out["scale"] = plain(value.scale)
+            out["shift"] = plain(value.shift)
+        else:
+            out[item.name] = plain(value)
+    return out
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold; what is infinite or undefined is None.
+
+    >>> plain({"scale": float("inf"), "axes": ("bandwidth", "miss_rate")})
+    {'scale': None, 'axes': ['bandwidth', 'miss_rate']}
+    """
+    if is_dataclass(value):
+        return record(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value

@@ -16,7 +16,7 @@ from uccurve.assess.memory import RowsSource, score_degrees
 from uccurve.assess.rows import Promised
 from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate
+from uccurve.estimate import Estimate, plain
 from uccurve.evidence.contributions import weights
 from uccurve.evidence.inference import (
     checked_level,
@@ -32,7 +32,6 @@ from uccurve.intervals import Intervals
 from uccurve.results import Promise
 from uccurve.words.formats import amount, counted, number, p, share, short
 from uccurve.words.formats import coverage as percentage
-from uccurve.words.records import plain
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
 SCHEMA = 2  # version of what `Gate.to_dict` returns

@@ -13,7 +13,7 @@ from uccurve._refusals import nearest
 from uccurve._vocabulary import Axes, Range, Side, Unit
 from uccurve.estimate import Estimate, Move
 from uccurve.points import Decomposition, OperatingPoint
-from uccurve.words import records, tables
+from uccurve.words import tables
 from uccurve.words.formats import listed, short
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ class PIT:
         """Whether all bins lie inside the band, so that the histogram shows no miscalibration."""
         slack = 1 + 1e-12
         return all(
-            bin.low <= bin.value * slack and bin.value <= bin.high * slack for bin in self.density
+            density.low <= density.value * slack and density.value <= density.high * slack
+            for density in self.density
         )
 
 
@@ -207,8 +208,9 @@ class ModelRow:
 class Comparison:
     """Paired test of two models on what ranks them, or on their WIS.
 
-    `difference` is the first model's value minus the second's, `ratio` the first over the second. `pvalue_holm` is adjusted for all pairs; both are nan
-    where no test was possible. `better` is None where it exceeds 1 - confidence_level.
+    `difference` is the first model's value minus the second's, `ratio` the first over the second. `pvalue_holm` is
+    adjusted for all pairs; both are nan where no test was possible. `better` is None where it exceeds
+    1 - confidence_level.
     """
 
     first: str
@@ -499,7 +501,7 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; models by name. What is infinite or undefined is None."""
-        return records.assessment(self, schema=SCHEMA)
+        return tables.as_data(self, schema=SCHEMA)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return `to_dict` as JSON text."""
@@ -509,19 +511,19 @@ class Assessment:
         )  # lone surrogates, as JSON escapes them
 
     def metrics(self) -> dict[str, float]:
-        """Return the finite numbers of each model by flat names such as ``"GBR/score"``, as experiment trackers log them."""
-        return records.metrics(self)
+        """Return the finite numbers of each model by flat names such as ``"GBR/score"``, as trackers log them."""
+        return tables.metrics(self)
 
     def to_frame(self, backend: Any = None, *, full: bool = False) -> Any:
         """Data frame with one row per model in rank order; `full` adds the paper's numbers.
 
         It is a pandas or Polars frame, whichever is installed, or that of a `backend` of narwhals.
         """
-        return tables.frame(records.columns(self.ranking, full=full), backend)
+        return tables.frame(tables.frame_columns(self.ranking, full=full), backend)
 
     def segments_frame(self, backend: Any = None) -> Any:
         """Data frame with one row per segment and model."""
-        return tables.frame(records.columns(self.segments, full=True), backend)
+        return tables.frame(tables.frame_columns(self.segments, full=True), backend)
 
     def to_text(self, *, full: bool = False) -> str:
         """Return the verdict and tables as text; `full` adds reasons, decomposition, the paper's numbers, all pairs."""

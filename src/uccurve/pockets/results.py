@@ -11,10 +11,9 @@ import numpy as np
 
 from uccurve._arrays import Indices
 from uccurve._vocabulary import Array
-from uccurve.estimate import UNKNOWN, Estimate, Move
+from uccurve.estimate import UNKNOWN, Estimate, Move, record
 from uccurve.pockets.features import Feature, FeatureKind, Region
 from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
-from uccurve.words import records
 from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ class Pockets:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists."""
-        return records.record(self)
+        return record(self)
 
     def plot(self, name: str | None = None) -> Figure:
         """Draw the regions of a model on its two strongest features."""

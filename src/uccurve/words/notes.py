@@ -124,8 +124,8 @@ def too_few_rows(rows: int, target: float) -> str:
     >>> too_few_rows(5, 0.9)
     '5 rows are too few to promise 90% coverage for new rows; no factor is sure to reach it'
     """
-    number_of_rows = counted(rows, "row is", "rows are")
-    return f"{number_of_rows} too few to promise {coverage(target)} coverage for new rows; no factor is sure to reach it"
+    few = counted(rows, "row is", "rows are")
+    return f"{few} too few to promise {coverage(target)} coverage for new rows; no factor is sure to reach it"
 
 
 # One model

@@ -1,14 +1,16 @@
-"""Tables: an assessment as text, as HTML for notebooks, and as data frames."""
+"""Tables: an assessment as text, as HTML for notebooks, as data frames, and as plain data for files and trackers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
 from importlib.util import find_spec
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from uccurve._arrays import evenly
+from uccurve.estimate import Estimate, Move, plain, record
 from uccurve.words.columns import (
     LEVELS,
     PAIRS,
@@ -30,6 +32,32 @@ PAIRS_SHOWN = 5
 SEGMENTS_SHOWN = 10
 LEVELS_SHOWN = 6
 HOVER = 400  # characters of a name that are shown on hover
+# Fields of a model's row that a data frame leaves out unless all were asked for; tables of their own are never in it.
+DETAILS = (
+    "degrees",
+    "best_score",
+    "crps_skill",
+    "partial_gain",
+    "missed_above",
+    "missed_below",
+    "decomposition",
+    "delivered",
+    "areas",
+    "gains",
+    "concentration",
+)
+OWN_TABLES = ("levels", "pit")
+METRIC_FIELDS = (
+    "score",
+    "skill",
+    "crps",
+    "crps_skill",
+    "coverage",
+    "scale",
+    "shift",
+    "half_width",
+    "wis",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,3 +355,79 @@ def _words_cell(full: str, shown: str) -> str:
     hover_text = short(full, HOVER)
     hover = f' title="{escape(hover_text)}"' if hover_text != shown else ""
     return f'<td style="text-align: left"{hover}>{escape(shown)}</td>'
+
+
+# Plain data
+
+
+def as_data(assessment: Assessment, *, schema: int) -> dict[str, Any]:
+    """Return an assessment as plain dicts and lists, models by name; what is infinite or undefined is None."""
+    crossings = [record(pair) | {"dominant": pair.dominant} for pair in assessment.crossings]
+    return {
+        "schema": schema,
+        "verdict": record(assessment.verdict),
+        "models": {row.name: record(row) for row in assessment.rows},
+        "comparisons": plain(assessment.comparisons),
+        "wis_comparisons": plain(assessment.wis_comparisons),
+        "crossings": plain(crossings),
+        "segments": plain(assessment.segments),
+        "pockets": plain(assessment.pockets),
+        "missing": plain(assessment.missing),
+        "notes": plain(assessment.notes),
+        "not_tested": plain(assessment.not_tested),
+        "settings": record(assessment.settings),
+        "engine": assessment.engine,
+        "brackets": plain(assessment.brackets),
+    }
+
+
+def metrics(assessment: Assessment) -> dict[str, float]:
+    """Return the finite numbers of each model by flat names."""
+    out: dict[str, float] = {}
+    for row in assessment.rows:
+        for name in METRIC_FIELDS:
+            value = getattr(row, name)
+            if value is not None and isfinite(float(value)):
+                out[f"{row.name}/{name}"] = float(value)
+    return out
+
+
+def frame_columns(rows: Sequence[Any], *, full: bool = False) -> dict[str, list[Any]]:
+    """Return the fields of results as columns: an estimate becomes three, such as score, score_low and score_high."""
+    flat = [_flat(row, full=full) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    return {name: [row.get(name) for row in flat] for name in names}
+
+
+def _flat(row: ModelRow | Any, *, full: bool) -> dict[str, Any]:
+    """Return the fields of one result under flat names."""
+    out: dict[str, Any] = {}
+    for item in fields(row):
+        if item.name in OWN_TABLES or (not full and item.name in DETAILS):
+            continue
+        value = getattr(row, item.name)
+        if item.name == "wis" and value is not None and not full:
+            value = value.score
+        if isinstance(value, Move):
+            _put(out, "scale", value.scale)
+            _put(out, "shift", value.shift)
+        else:
+            _put(out, item.name, value)
+    return out
+
+
+def _put(out: dict[str, Any], name: str, value: Any) -> None:
+    """Add a value under its name, and the parts of what has parts under names of their own."""
+    if isinstance(value, Estimate):
+        out[name] = value.value
+        out[f"{name}_low"] = value.low
+        out[f"{name}_high"] = value.high
+    elif is_dataclass(value):
+        for item in fields(value):
+            part = name if name == "wis" and item.name == "score" else f"{name}_{item.name}"
+            _put(out, part, getattr(value, item.name))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            _put(out, f"{name}_{key}", item)
+    else:
+        out[name] = value

@@ -161,6 +161,7 @@ def how_sure(assessment: Assessment) -> str:
         assessment.missing,
         assessment.not_tested,
         assessment.pockets,
+        weighted=False,
     )
     basis = f"on {counted(case.model.n, 'row')}"
     if not case.others:
