@@ -119,7 +119,7 @@ def mean8(**given: Any) -> ModelRow:
         "skill": estimate(0.121),
         "decomposition": decomposition(prediction=1780.0, bands=270.0, rescaling=150.0),
     }
-    return row("Mean8", 2, **(values | given))
+    return row("Mean8", **({"rank": 2} | values | given))
 
 
 def lost(name: str, rank: int, **given: Any) -> ModelRow:
@@ -177,7 +177,7 @@ def decision(
     model: str | None = None,
     tied: Sequence[str] = (),
     unchanged: bool = False,
-    multiplier: float = 1.0,
+    multiplier: float | None = None,
     corrected: bool = True,
     coverage: float = 0.9,
 ) -> Verdict:
@@ -186,6 +186,8 @@ def decision(
     chosen = next((item for item in ranking if item.name == model), ranking[0])
     own = chosen.move.estimate
     is_shift = chosen.move.kind == "shift"
+    if multiplier is None:
+        multiplier = 0.0 if is_shift else 1.0
     calibrated = own.value + multiplier if is_shift else own.value * multiplier
     as_delivered = 0.0 if is_shift else 1.0
     moved = as_delivered if unchanged else calibrated

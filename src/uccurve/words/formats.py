@@ -13,6 +13,7 @@ from uccurve.estimate import Estimate, Move
 UNCHANGED = "unchanged"
 DASH = "–"  # what stands where there is nothing to show
 DIGITS = 6  # digits that a number shows at most
+SPELLED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 WIDE = ("W", "F")  # East Asian widths of signs that take two columns of a terminal
 
 
@@ -166,6 +167,15 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     ('1 row', '2,000 rows have')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def spelled(count: int) -> str:
+    """Return a small number as a word.
+
+    >>> spelled(2), spelled(12)
+    ('two', '12')
+    """
+    return SPELLED[count] if count < len(SPELLED) else f"{count:,}"
 
 
 def p(value: float) -> str:

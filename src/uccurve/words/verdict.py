@@ -32,6 +32,7 @@ from uccurve.words.formats import (
     percent_more,
     share,
     short,
+    spelled,
 )
 
 BROKEN = ("too narrow", "too wide")
@@ -108,7 +109,19 @@ class Case:
         if row.name == self.decision.model:
             move = decided_move(self.decision, row)
             return Shipment(row.name, move, row.side, moved_level, self.decision.unchanged)
-        return Shipment(row.name, row.move, row.side, moved_level)
+        return Shipment(row.name, row.move, row.side, moved_level, self.meets_target(row))
+
+    def meets_target(self, row: ModelRow) -> bool:
+        """Whether a model keeps its promise as delivered, and is seen to, so that it needs no factor."""
+        target = self.settings.coverage
+        if target is None or row.promise != "kept":
+            return False
+        return row.coverage.value >= target - self.tolerance - ROUNDING
+
+    @property
+    def tolerance(self) -> float:
+        """How far a coverage may lie from the promised one."""
+        return self.settings.tolerance if self.settings.tolerance >= 0 else 0.0
 
 
 def worded(
@@ -246,7 +259,9 @@ def _sentences(case: Case) -> Iterator[str]:
     yield from _what_ships(case)
     yield from _rivals(case)
     yield _as_delivered(case)
-    yield from _first_of(_worst_segment(case), _disagreement(case), _broken_levels(case))
+    yield from _first_of(
+        _worst_segment(case), _worst_pocket(case), _disagreement(case), _broken_levels(case)
+    )
 
 
 def _first_of(*sentences: Iterator[str]) -> Iterator[str]:
@@ -270,11 +285,18 @@ def _what_ships(case: Case) -> Iterator[str]:
     if case.settings.coverage is None:
         yield f"No coverage was asked for; {case.target}, for example, needs {shipped}: half-width {half_width}."
     elif decision.unchanged:
-        yield f"It already meets the target, so you can ship it unchanged: half-width {half_width}."
+        yield f"{_why_unchanged(case)}: half-width {half_width}."
     elif decision.model == case.settings.incumbent:
         yield f"Ship {shipped} for {case.target} coverage: half-width {half_width}{_cost_of_choice(case)}."
     else:
         yield f"Half-width {half_width}{_cost_of_choice(case)}."
+
+
+def _why_unchanged(case: Case) -> str:
+    """That the intervals as delivered will do."""
+    if case.model.coverage.value > case.decision.coverage + case.tolerance:
+        return "Slightly above target; no rescaling needed"
+    return "It already meets the target, so you can ship it unchanged"
 
 
 def _cost_of_choice(case: Case) -> str:
@@ -326,10 +348,9 @@ def _runner_up(case: Case) -> str:
         return _lost(case)
     second = reachable[0]
     shipment = case.shipment(second)
-    half_width = number(second.half_width.value)
-    return (
-        f"Runner-up: {shipment.named}, half-width {half_width} (adjusted {p(case.pvalue(second))})."
-    )
+    name = f"{short(second.name)}, unchanged" if shipment.unchanged else shipment.named
+    width = second.delivered.bandwidth if shipment.unchanged else second.half_width.value
+    return f"Runner-up: {name}, half-width {number(width)} ({_tested(case, second)})."
 
 
 def _lost(case: Case) -> str:
@@ -364,8 +385,8 @@ def _as_delivered(case: Case) -> str:
     others = case.others
     named = others if len(others) < NAMED else others[:1]
     listed = "".join(f", {short(row.name)} {_covers(row)}" for row in named)
-    rest = [row for row in others[len(named) :] if row.promise]
-    return f"As delivered, {case.name} covers {_covers(case.model)}{listed}.{_rest_in_words(rest)}"
+    rest = _rest_in_words([case.model, *named], others[len(named) :])
+    return f"As delivered, {case.name} covers {_covers(case.model)}{listed}.{rest}"
 
 
 def _covers(row: ModelRow) -> str:
@@ -378,17 +399,20 @@ def _covers(row: ModelRow) -> str:
     return f"{text} ({row.promise})"
 
 
-def _rest_in_words(rest: Sequence[ModelRow]) -> str:
+def _rest_in_words(named: Sequence[ModelRow], rest: Sequence[ModelRow]) -> str:
     """How many of the models that are not named miss the target."""
-    if not rest:
+    judged = [row for row in rest if row.promise]
+    if not judged:
         return ""
-    missing = sum(row.promise in BROKEN for row in rest)
-    total = counted(len(rest), "other model", "other models")
-    if missing == len(rest):
-        return f" The {total} {'misses' if missing == 1 else 'miss'} the target as well."
+    missing = sum(row.promise in BROKEN for row in judged)
+    single = len(judged) == 1
+    others = "The other model" if single else f"The other {spelled(len(judged))} models"
+    if missing == len(judged):
+        too = " as well" if all(row.promise in BROKEN for row in named) else ""
+        return f" {others} {'misses' if single else 'miss'} the target{too}."
     if not missing:
-        return f" The {total} {'does' if len(rest) == 1 else 'do'} not miss the target."
-    return f" Of the {total}, {missing} {'misses' if missing == 1 else 'miss'} the target."
+        return f" {others} {'does' if single else 'do'} not miss the target."
+    return f" Of the other {spelled(len(judged))} models, {spelled(missing)} {'misses' if missing == 1 else 'miss'} it."
 
 
 def _worst_segment(case: Case) -> Iterator[str]:
@@ -408,6 +432,15 @@ def _worst_segment(case: Case) -> Iterator[str]:
         change = Shipment(case.model.name, worst.move, case.model.side).change
         need = f"; it would need bands {change}"
     yield f"Worst segment: {short(worst.title)} covers {covered}{bound} as shipped{need}."
+
+
+def _worst_pocket(case: Case) -> Iterator[str]:
+    """Where the model to ship fails by the features, if that was looked for."""
+    if case.pockets is None:
+        return
+    for pockets in case.pockets.models:
+        if pockets.model == case.decision.model and pockets.pockets:
+            yield pockets.headline
 
 
 def _disagreement(case: Case) -> Iterator[str]:
