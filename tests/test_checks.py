@@ -345,7 +345,7 @@ def test_a_confidence_without_a_conformal_target_is_refused() -> None:
     refused(sentence, c.find, coverage=0.5, conformal=True, confidence="90%", error=TypeError)
     sentence = (
         "`conformal` at miss_rate=0.5 with confidence 0.95 needs at least 5 rows; there are 3. "
-        "Hint: use more calibration rows or a larger miss_rate."
+        "Hint: use more calibration rows or a larger `miss_rate`."
     )
     refused(sentence, c.find, coverage=0.5, conformal=True, confidence=0.95)
 
@@ -364,7 +364,7 @@ def test_a_target_that_no_scale_reaches_is_refused() -> None:
 
 def test_too_few_rows_for_a_conformal_rank_are_refused() -> None:
     c = ucc.UCC(bounds())
-    hint = "Hint: use more calibration rows or a larger miss_rate."
+    hint = "Hint: use more calibration rows or a larger `miss_rate`."
     sentence = f"`conformal` at miss_rate=0.05 needs at least 19 rows; there are 3. {hint}"
     refused(sentence, c.find, miss_rate=0.05, conformal=True)
     refused(sentence, c.find, miss_rate=Fraction(1, 20), conformal=True)

@@ -67,7 +67,7 @@ def test_two_pipes_are_two_models(csv: Path) -> None:
     numbers = json.loads(found.stdout)["models"]
     assert list(numbers) == ["model 1", "model 2"]
     assert_allclose(
-        numbers["model 2"]["bandwidth"], ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth
+        numbers["model 2"]["delivered"]["bandwidth"], ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth
     )
 
 
@@ -144,7 +144,7 @@ def test_decimal_commas_and_other_signs_of_missing_numbers(run: Run, tmp_path: P
     streamed = json.loads(
         run(*asked, "--missing", "drop", "--engine", "polars", "--json", "-").stdout
     )
-    assert_allclose(streamed["models"]["a"]["bandwidth"], expected["a"].bandwidth)
+    assert_allclose(streamed["models"]["a"]["delivered"]["bandwidth"], expected["a"].delivered.bandwidth)
     refused(run(*asked, "--engine", "duckdb"), "duckdb reads CSV with commas, decimal points")
 
 
@@ -163,14 +163,14 @@ def test_levels_in_the_columns_are_one_model(run: Run, tmp_path: Path) -> None:
     inner = intervals(frame, "a")
     outer = ucc.Intervals.from_bounds(inner.y_true, inner.y_pred, inner.lower - 1, inner.upper + 1)
     expected = ucc.assess({"ETS": {0.8: inner, 0.95: outer}})
-    assert_allclose(json.loads(found.stdout)["models"]["ETS"]["crps"], expected["ETS"].crps)
+    assert_allclose(json.loads(found.stdout)["models"]["ETS"]["crps"]["value"], expected["ETS"].crps.value)
 
 
 def test_the_coverage_is_read_from_the_names_and_said(run: Run, tmp_path: Path) -> None:
     models().select("y", yhat="a_pred", q10="a_lower", q90="a_upper").write_csv(tmp_path / "m.csv")
     found = run("assess", "m.csv")
     assert "coverage 80%, as the column names say" in found.stderr
-    assert found.stdout.startswith("Ship m with bands x ")
+    assert found.stdout.startswith("Ship m with bands × ")
     assert "for 80% coverage" in found.stdout.splitlines()[0]
     assert "for 95% coverage" in run("assess", "m.csv", "--coverage", "95%").stdout.splitlines()[0]
 
@@ -184,9 +184,9 @@ def test_crossing_bounds_are_sorted_on_request_only(run: Run, tmp_path: Path) ->
     frame.write_csv(tmp_path / "m.csv")
     refused(
         run("assess", "m.csv"),
-        "`lower` must not exceed `upper`: 2 of 60 rows do.* Hint: --sort-crossing",
+        "`lower` must not exceed `upper`: 2 of 60 rows do.* Hint: pass --sort-crossing",
     )
-    sentence = "`lower` must not exceed `upper`: 60 of 60 rows do.* Hint: the bounds are swapped: --model NAME=PRED"
+    sentence = "`lower` must not exceed `upper`: 60 of 60 rows do.* Hint: swap LOWER and UPPER in --model NAME=PRED"
     models().rename({"a_lower": "a_upper", "a_upper": "a_lower"}).write_csv(
         tmp_path / "swapped.csv"
     )

@@ -99,7 +99,7 @@ def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_p
         "base.csv must have its rows in the order of .* Hint: --on id",
     )
     shuffled.drop("id").write_csv(tmp_path / "nameless.csv")
-    sentence = "must have the same y_true: .* or match them with --on"
+    sentence = "must have the same observations: .* or --on KEYS matches them"
     refused(run("gate", "base.csv", "nameless.csv", *ASKED), sentence)
     found = run("gate", "base.csv", "new.csv", *ASKED, "--on", "id")
     assert found.returncode == 0, found.stderr
@@ -170,7 +170,7 @@ def test_a_saved_assessment_is_a_baseline(run: Run, tmp_path: Path) -> None:
     )
     refused(
         run("gate", "two.json", "new.csv", *ASKED),
-        r"several models \(base, new\).* Hint: --baseline NAME",
+        r"several models \(base, new\).* Hint: pass --baseline NAME",
     )
     assert run("gate", "two.json", "base.csv", *ASKED, "--baseline", "base").returncode == 0
     (tmp_path / "odd.json").write_text('{"a": 1}')

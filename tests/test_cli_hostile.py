@@ -61,10 +61,10 @@ HEADER = b"y,pred,lower,upper\n"
             HEADER + b"1,2,3,0\n",
             r"`lower` must not exceed `upper`: 1 of 1 row does, first row 0 \(3.0 > 0.0\)",
         ),
-        (HEADER + b"1,9,0,3\n1,2,0,3\n", r"`y_pred` must lie between .* Hint: --min-band 5%"),
+        (HEADER + b"1,9,0,3\n1,2,0,3\n", r"`y_pred` must lie between .* Hint: pass --min-band 5%"),
         (
             HEADER + b"1,9,0,3\n",
-            r"1 of 1 row .* Hint: check that predictions and bounds belong .*, or --min-band 5%",
+            r"1 of 1 row .* Hint: check that predictions and bounds belong .*, or pass --min-band 5%",
         ),
         (b"a,b\n1,2\n", "bad.csv has no column for the observation"),
         (

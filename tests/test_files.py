@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from uccurve.cli import _sources as sources
-from uccurve.cli._reading import HEADER_LIMIT, Table
+from uccurve.cli import _files as sources
+from uccurve.cli._files import HEADER_LIMIT, Table
 from uccurve.words.formats import listed
 
 

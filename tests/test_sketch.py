@@ -237,7 +237,7 @@ WRONG: list[tuple[Any, str]] = [
         lambda c: c.find(miss_rate=0.05, conformal=True),
         (
             "`conformal` at miss_rate=0.05 needs at least 19 rows; there are 4. "
-            "Hint: use more calibration rows or a larger miss_rate."
+            "Hint: use more calibration rows or a larger `miss_rate`."
         ),
     ),
     (

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from test_cli import Run, intervals, models, refused, run
-from uccurve.cli import _sources as memory
-from uccurve.cli import _streaming as scans
+from uccurve.cli import _assessing as scans
+from uccurve.cli import _files as memory
 from uccurve.cli._loading import parts
 from uccurve.cli._options import Request
 

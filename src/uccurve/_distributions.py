@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 
-from ._refusals import proportion
+from ._refusals import Hint, Refusal, proportion
 
 TINY, EPS = 1e-300, 1e-16
 LARGE = 1e120  # A t statistic that is treated as infinite
@@ -105,10 +105,10 @@ def conformal_rank(
         rank = _rank(n, float(1 - alpha), 1 - confidence)
         needed = ceil(log1p(-confidence) / log(float(1 - alpha))) if alpha < 1 else 1
     if rank > n:
-        raise ValueError(
-            f"`{name}` at miss_rate={float(alpha):g}{how} needs at least {needed} rows; there are {n}. "
-            "Hint: use more calibration rows or a larger miss_rate."
-        )
+        what = f"{{{name}}} at {{miss_rate}}{how} needs at least {needed} rows; there are {n}."
+        asked = {name: None, "miss_rate": float(alpha)}
+        larger = Hint("use more calibration rows or a larger {miss_rate}", {"miss_rate": None})
+        raise Refusal(Hint(what, asked), larger)
     return rank
 
 

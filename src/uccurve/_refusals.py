@@ -24,7 +24,9 @@ def keyword(name: str, value: Any) -> str:
     """
     if value is None:
         return f"`{name}`"
-    return f'{name}="{value}"' if isinstance(value, str) else f"{name}={value!r}"
+    if isinstance(value, str):
+        return f'{name}="{value}"'
+    return f"{name}={value:g}" if isinstance(value, float) else f"{name}={value!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,19 @@ class Hint:
 
 
 class Refusal(ValueError):
-    """Data or arguments that cannot be used: what is wrong, and a hint as data."""
+    """Data or arguments that cannot be used: what is wrong, which may name arguments too, and a hint as data."""
 
-    def __init__(self, what: str, hint: Hint) -> None:
+    def __init__(self, what: str | Hint, hint: Hint) -> None:
         super().__init__(what, hint)
-        self.what = what
+        self.what = what if isinstance(what, Hint) else Hint(escaped(what))
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.what} Hint: {self.hint}."
+        return self.written(keyword)
+
+    def written(self, form: Callable[[str, Any], str]) -> str:
+        """Return the sentence and its hint with their arguments as `form` writes them."""
+        return f"{self.what.written(form)} Hint: {self.hint.written(form)}."
 
 
 FLOOR_HINT = Hint(
@@ -113,7 +119,7 @@ def prefixed(prefix: str, error: Exception) -> Exception:
     'GBR: too few rows'
     """
     if isinstance(error, Refusal):
-        return Refusal(f"{prefix}{error.what}", error.hint)
+        return Refusal(Hint(escaped(prefix) + error.what.text, error.what.arguments), error.hint)
     return type(error)(f"{prefix}{error}")
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _refusals as checks
 from ._arrays import DRAW, Draws, blocks, columns, finite, refuse_missing, within_range
-from ._refusals import Rule
+from ._refusals import Hint, Rule
 from ._vocabulary import Array
 
 LEAVE_OUT = "leave such rows out first"
@@ -120,7 +120,7 @@ def _refuse_overflow(scores: Array, y: Array, samples: Draws) -> None:
 
 
 def refuse_crossing(
-    names: str, quantiles: Sequence[Array], hint: str = "sort the quantiles of each row first"
+    names: str, quantiles: Sequence[Array], hint: str | Hint = "sort the quantiles of each row first"
 ) -> None:
     """Refuse rows whose quantiles are not in the order of their levels."""
 

@@ -196,7 +196,7 @@ class UCC:
                 self.ramps(path), path, name, float(target) / size, beyond_the_curve=True
             )
         if np.isinf(t):
-            raise ValueError(self._out_of_reach(path, name, f"{float(target):g}{how}", unit))
+            raise self._out_of_reach(path, name, target, unit, how)
         return self.point_at(path, t, unit)
 
     def points(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> CurvePoints:
@@ -412,7 +412,7 @@ class UCC:
             conformal_rank(len(path), alpha, name="coverage")
         t = conformal_t(path, alpha)
         if np.isinf(t):
-            raise ValueError(self._out_of_reach(path, "miss_rate", f"{float(alpha):g}", "raw"))
+            raise self._out_of_reach(path, "miss_rate", alpha, "raw")
         return t
 
     def intervals_at(self, value: float | None = None, *, level: float | None = None) -> Intervals:
@@ -606,14 +606,17 @@ class UCC:
         between = t * self.levels[-1] if t < 1 else None
         return next((level for level in self.levels if level / self.levels[-1] == t), between)
 
-    def _out_of_reach(self, path: Path, name: Metric, target: str, unit: Unit) -> str:
+    def _out_of_reach(
+        self, path: Path, name: Metric, target: Any, unit: Unit, how: str = ""
+    ) -> checks.Refusal:
         word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
         if name in FALLING:
             word, limit = "smallest", self.ramps(path).values(name)[-1]
-        return (
-            f"no {self._t_name} reaches {name}={target}: the {word} is {limit * self._sizes(unit)[name]:.4g}. "
-            "Hint: raise zero bands with `min_band`."
-        )
+        size = limit * self._sizes(unit)[name]
+        what = f"no {self._t_name} reaches {{{name}}}{how}: the {word} is {size:.4g}."
+        asked = {name: float(target)}
+        raised = checks.Hint("raise zero bands with {min_band}", {"min_band": None})
+        return checks.Refusal(checks.Hint(what, asked), raised)
 
 
 def _cost(point: OperatingPoint, c: float, axes: Axes) -> float:

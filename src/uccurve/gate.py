@@ -62,8 +62,9 @@ class SavedScore:
         if not isinstance(models, Mapping) or not models:
             raise ValueError("the saved assessment holds no models.")
         if name is None and len(models) > 1:
-            raise ValueError(
-                f"the saved assessment has several models ({', '.join(models)}): which is the baseline?"
+            raise checks.Refusal(
+                f"the saved assessment has several models ({', '.join(models)}): which is the baseline?",
+                checks.Hint("pass {name}", {"name": None}),
             )
         name = next(iter(models)) if name is None else name
         if name not in models:

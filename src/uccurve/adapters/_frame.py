@@ -9,13 +9,16 @@ import numpy as np
 
 from uccurve._arrays import floats
 from uccurve._frames import opened
+from uccurve._refusals import prefixed
+from uccurve._rowscores import refuse_crossing
+from uccurve._vocabulary import Array
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
 from uccurve.words.formats import short
 
 from ._long import widened
 from ._names import Columns, long_columns, model_columns, observed_column
-from ._quantiles import Crossing, QuantileOptions, bounded, levels_from_posterior, missing_in
+from ._quantiles import SORT, Crossing, QuantileOptions, bounded, levels_from_posterior, missing_in
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -121,11 +124,20 @@ def models_of(
         try:
             levels = levels_of(y_true, columns, values, who=f"{short(name)}: ", **options)
             if len(levels) > 1:
-                UCC.from_levels(levels)  # refuses levels that are not nested
+                refuse_crossing("quantiles", _edges(levels), SORT)
+                UCC.from_levels(levels)  # refuses levels of other rows
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{short(name)}: {error}") from None
+            raise prefixed(f"{short(name)}: ", error) from None
         found[name] = levels if len(levels) > 1 else next(iter(levels.values()))
     return found
+
+
+def _edges(levels: Mapping[float, Intervals]) -> list[Array]:
+    """Return the bounds of all levels from the lowest to the highest."""
+    inner = [levels[level] for level in sorted(levels)]
+    lower = [intervals.lower for intervals in reversed(inner)]
+    upper = [intervals.upper for intervals in inner]
+    return [*lower, *upper]
 
 
 def levels_of(

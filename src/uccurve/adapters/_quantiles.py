@@ -3,15 +3,16 @@
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve import _refusals as checks
-from uccurve._arrays import Flags, first_axis, floats, outside
+from uccurve._arrays import SWAP, Flags, first_axis, floats, outside
 from uccurve._door import draw_quantiles
-from uccurve._refusals import as_written
+from uccurve._refusals import Hint, Rule, as_written
 from uccurve._rowscores import refuse_crossing
 from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals, Options
@@ -26,6 +27,10 @@ DRAWS = ("chain", "draw", "sample")  # dimensions of xarray that number draws
 
 class SortedQuantilesWarning(UserWarning):
     """Crossing quantiles were put in ascending order because ``crossing="sort"`` asked for it."""
+
+
+SORT = Hint("pass {crossing} to put them in order", {"crossing": "sort"})
+CROSSED = Rule("lower", "not exceed `upper`", ("does", "do"), SORT, SWAP)
 
 
 class QuantileOptions(Options, total=False):
@@ -206,7 +211,9 @@ def bounded(
             lower, upper = quantiles[len(levels) - 1 :: -1], quantiles[-len(levels) :]
             point = quantiles[len(levels)] if median else point
         elif median and options.get("min_band") is None:
-            refuse_crossing("quantiles", quantiles, 'pass crossing="sort" to put them in order')
+            refuse_crossing("quantiles", quantiles, SORT)
+        else:
+            _refuse_swapped(lower, upper)
         if options.get("missing") == "drop":  # a row that lacks one level is left out of all
             point = np.where(missing_in(quantiles), np.nan, point)
     ends = zip(levels, lower, upper, strict=True)
@@ -214,6 +221,18 @@ def bounded(
         level: Intervals.from_bounds(y_true, point, low, high, **options)
         for level, low, high in ends
     }
+
+
+def _refuse_swapped(lower: Sequence[Array], upper: Sequence[Array]) -> None:
+    """Refuse bounds in the wrong order, level by level."""
+    for low, high in zip(lower, upper, strict=True):
+        if low.shape == high.shape:
+            first = partial(_both, low, high)
+            checks.rows(low > high, CROSSED, first)
+
+
+def _both(low: Array, high: Array, at: Any) -> str:
+    return f"{low[at]!s} > {high[at]!s}"
 
 
 def missing_in(columns: Sequence[Array]) -> Flags:

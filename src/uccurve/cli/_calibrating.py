@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import zstandard
 
-from uccurve._refusals import as_written
+from uccurve._refusals import as_written, prefixed
 from uccurve._saved import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
 from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
@@ -22,12 +22,11 @@ from uccurve.words.columns import Column
 from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
 from uccurve.words.tables import Table as Lines
 
+from ._files import Source, Table
 from ._loading import Part, load, part_of, parts
 from ._options import Request
 from ._output import Outputs, say, show
-from ._reading import Table
 from ._rows import complete_rows, group_labels
-from ._sources import Source
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most
@@ -206,7 +205,7 @@ def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[p
             bounds = _moved(numbers[rows], columns, one, learnt)
             _refuse_crossing_others(table, columns, rows, bounds)
         except ValueError as error:
-            raise ValueError(f"{table.label}, {short(one.name)}: {error}") from None
+            raise prefixed(f"{table.label}, {short(one.name)}: ", error) from None
         for name, bound in bounds.items():
             texts = [repr(value).replace(".", table.decimal) for value in bound.tolist()]
             values = pl.Series(name, texts if table.kind == "csv" else bound)

@@ -18,11 +18,10 @@ from uccurve.intervals import Intervals
 from uccurve.watch.days import Label, order_key
 from uccurve.words.formats import counted, coverage, joined, listed, short
 
+from ._files import Source, Table
 from ._loading import Part, part_of
 from ._options import Request
-from ._reading import Table
 from ._rows import complete_rows
-from ._sources import Source
 
 USUAL_COVERAGE = 0.9  # of models with several levels, the one nearest to this is watched
 NAMELESS = "model"  # what the only model of a file is called, whatever the file

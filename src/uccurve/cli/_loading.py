@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from uccurve._refusals import prefixed
 from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._long import widened
 from uccurve.adapters._names import (
@@ -19,11 +20,10 @@ from uccurve.adapters._names import (
 from uccurve.words.formats import coverage as percent
 from uccurve.words.formats import listed, short
 
+from ._files import Source, Table
 from ._options import Request
 from ._output import say
-from ._reading import Table
 from ._rows import complete_rows, hint_at_blocks, matched_rows, refuse_other_rows, segment_labels
-from ._sources import Source
 
 LISTED = 5  # models whose columns are told
 
@@ -116,7 +116,7 @@ def part_of(table: Table, request: Request) -> Part:
             nw.from_native(frame), long, constant=constant, nameless=table.source.name
         )
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{table.label}: {error}") from None
+        raise prefixed(f"{table.label}: ", error) from None
     return Part(table.holding(wide.to_native()), y, models)
 
 
@@ -182,6 +182,7 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
         frames = matched_rows(frames, titles, keys, drop=request.missing == "drop")
     else:
         refuse_other_rows(frames, titles, shared)
+        _refuse_other_observations(found, frames, shared)
     if request.missing == "drop":
         whole = complete_rows(frames, numbers)  # so that models are compared on the same rows
         frames = [frame.filter(whole) for frame in frames]
@@ -196,6 +197,25 @@ def load(found: Sequence[Part], request: Request) -> tuple[dict[str, Model], pl.
         weight = frame[request.weight] if request.weight and part.models else None
         models |= models_of(part.models, y, frame, weight=weight, **options)
     return models, frames[holder]
+
+
+def _refuse_other_observations(
+    found: Sequence[Part], frames: Sequence[pl.DataFrame], keys: Sequence[str]
+) -> None:
+    """Refuse files whose rows have other observations: they are not the same rows, or not in the same order."""
+    observed = [
+        (part.table.label, frame[part.y])
+        for part, frame in zip(found, frames, strict=True)
+        if part.y is not None
+    ]
+    first, *others = observed
+    for label, values in others:
+        differ = (values != first[1]).sum()
+        if differ:
+            raise ValueError(
+                f"{first[0]} and {label} must have the same observations: {differ} of {len(values)} rows differ. "
+                f"Hint: put the rows of both in the same order, or --on {','.join(keys) or 'KEYS'} matches them."
+            )
 
 
 def _shared_keys(found: Sequence[Part]) -> list[str]:

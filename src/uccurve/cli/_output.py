@@ -1,6 +1,5 @@
 """Output: files that a command writes, tables for a terminal or a pipe, and one sentence for what went wrong."""
 
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,37 +7,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TextIO
+from typing import Any, TextIO
 
 from uccurve._outputs import check_apart, check_target, shown_path, written
+from uccurve._refusals import Refusal
 from uccurve.words.formats import coverage, short
 from uccurve.words.tables import Table, aligned
 
 ROOMY = 100  # columns of a terminal from which tables are spaced
 WORD = 7  # columns that words need at least
 STDIN = ("-", "/dev/stdin", "/dev/fd/0")
-FLAGS = (  # hints of the library in the words of the command line
-    ('pass min_band="5%"', "--min-band 5%"),
-    ('pass missing="drop"', "--missing drop"),
-    ('min_band="5%"', "--min-band 5%"),
-    ("replace=True", "--replace"),
-    ('pass crossing="sort"', "--sort-crossing"),
-    ("sort crossing quantiles first", "--sort-crossing puts crossing bounds in order"),
-    (
-        "swap `lower` and `upper`",
-        "the bounds are swapped: --model NAME=PRED,LOWER,UPPER names them in order",
-    ),
-    (
-        "put the rows of both in the same order",
-        "put the rows of both in the same order, or match them with --on",
-    ),
-    ("raise zero bands with `min_band`", "--min-band raises zero bands"),
-    ("which is the baseline?", "which is the baseline? Hint: --baseline NAME."),
-    ("pass coverage=0.9", "--coverage 90%"),
-    ("cut them into bins first", "--engine memory cuts them into bins"),
-    ("or a larger miss_rate", "or promise a lower --coverage"),
-)
-MISS_RATE = re.compile(r"(?:`conformal` at )?(miss_rate=|the smallest is )([\d.e-]*\d)")
+WORDS = {  # arguments that the command line calls otherwise
+    "lower": "LOWER",
+    "upper": "UPPER in --model NAME=PRED,LOWER,UPPER",
+    "crossing": "--sort-crossing",
+    "conformal": "calibrating",
+    "name": "--baseline NAME",
+    "miss_rate": "--miss-rate",
+}
 _asides: list[str] = []  # what is said beside the output, which comes first
 
 
@@ -139,7 +125,7 @@ def printable(text: str) -> str:
 
 
 def refusal(error: BaseException) -> str:
-    """One sentence for an error: what was refused, and what to do on the command line."""
+    """Return one sentence for an error: what was refused, and what to do on the command line."""
     if isinstance(error, MemoryError) and not str(error):
         return "there is not enough memory for this. Hint: --engine polars streams the file."
     if isinstance(error, OSError) and error.strerror:
@@ -151,11 +137,24 @@ def refusal(error: BaseException) -> str:
         return f"{what}: {error.strerror}."
     if isinstance(error, ModuleNotFoundError):
         return f'the command line needs {error.name}: pip install "uccurve[cli]"'
-    text = " ".join(str(error).split()) or type(error).__name__
-    for call, flag in FLAGS:
-        text = text.replace(call, flag)
-    said = {"miss_rate=": "a coverage of", "the smallest is ": "the largest is"}
-    return MISS_RATE.sub(lambda found: f"{said[found[1]]} {coverage(1 - float(found[2]))}", text)
+    text = error.written(as_option) if isinstance(error, Refusal) else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def as_option(name: str, value: Any) -> str:
+    """Return an argument of the library as a person writes it on the command line.
+
+    >>> as_option("min_band", "5%"), as_option("missing", None), as_option("miss_rate", 0.1)
+    ('--min-band 5%', '--missing', 'a miss rate of 10%')
+    """
+    if name == "miss_rate" and value is not None:
+        return f"a miss rate of {coverage(value)}"
+    if name in WORDS:
+        return WORDS[name]
+    flag = f"--{name.replace('_', '-')}"
+    if value is None or value is True:
+        return flag
+    return f"{flag} {coverage(value) if name == 'coverage' else value}"
 
 
 def show(parts: Iterable[str | Table]) -> None:

@@ -14,7 +14,7 @@ from uccurve._vocabulary import DroppedRowsWarning
 from uccurve.adapters._names import SERIES, TIMES, plain_name
 from uccurve.words.formats import listed, short
 
-from ._reading import Table
+from ._files import Table
 
 LABELS = 60  # an integer with at most so many different values is a label, not a number to be cut into bins
 LOOKED_AT = 10_000  # rows that are looked at for a sorted time

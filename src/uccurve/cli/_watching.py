@@ -39,9 +39,9 @@ from uccurve.words.formats import counted, coverage, listed
 
 from ._calibrating import SavedCalibration, SavedModel
 from ._days import Rows, days_of, intervals_of, is_later, watched_level
+from ._files import Source
 from ._options import Request
 from ._output import Outputs, output, say
-from ._sources import Source
 
 COMMAND = "command"  # what the state holds beside the monitor
 NAMES = list_of(TEXT, "a list of names")
