@@ -319,7 +319,7 @@ def test_files_of_different_rows_are_refused(run: Run, tmp_path: Path) -> None:
     models(seed=1).select("y", "b_pred", "b_lower", "b_upper").write_csv(tmp_path / "two.csv")
     refused(
         run("assess", "one.csv", "two.csv"),
-        "`models` 'a' and 'b' must have the same y_true: 60 of 60 rows differ",
+        "one.csv and two.csv must have the same observations: 60 of 60 rows differ",
     )
 
 
@@ -331,7 +331,8 @@ def test_columns_weights_and_bands_can_be_named(run: Run, csv: Path) -> None:
     columns = [frame[name].to_numpy() for name in ("y", "a_pred", "b_lower", "a_upper")]
     iv = ucc.Intervals.from_bounds(*columns, weight=frame["w"].to_numpy(), min_band="5%")
     assert_allclose(
-        json.loads(found.stdout)["models"]["B"]["delivered"]["bandwidth"], ucc.UCC(iv).at(1.0).bandwidth
+        json.loads(found.stdout)["models"]["B"]["delivered"]["bandwidth"],
+        ucc.UCC(iv).at(1.0).bandwidth,
     )
 
 
@@ -362,9 +363,7 @@ def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(
         b_upper=pl.when(pl.col("id") == "007").then(None).otherwise("b_upper")
     )
     frame.write_csv(tmp_path / "gap.csv")
-    sentence = (
-        r"b: `upper` must be finite: 1 of 60 rows is not, first row 7 \(nan\). Hint: pass --missing drop"
-    )
+    sentence = r"b: `upper` must be finite: 1 of 60 rows is not, first row 7 \(nan\). Hint: pass --missing drop"
     refused(run("assess", "gap.csv"), sentence)
     found = run("assess", "gap.csv", "--missing", "drop", "--json", "-")
     assert "uccurve: dropped 1 of 60 rows: they have a missing or infinite value" in found.stderr

@@ -67,7 +67,8 @@ def test_two_pipes_are_two_models(csv: Path) -> None:
     numbers = json.loads(found.stdout)["models"]
     assert list(numbers) == ["model 1", "model 2"]
     assert_allclose(
-        numbers["model 2"]["delivered"]["bandwidth"], ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth
+        numbers["model 2"]["delivered"]["bandwidth"],
+        ucc.UCC(intervals(models(), "b")).at(1.0).bandwidth,
     )
 
 
@@ -144,7 +145,9 @@ def test_decimal_commas_and_other_signs_of_missing_numbers(run: Run, tmp_path: P
     streamed = json.loads(
         run(*asked, "--missing", "drop", "--engine", "polars", "--json", "-").stdout
     )
-    assert_allclose(streamed["models"]["a"]["delivered"]["bandwidth"], expected["a"].delivered.bandwidth)
+    assert_allclose(
+        streamed["models"]["a"]["delivered"]["bandwidth"], expected["a"].delivered.bandwidth
+    )
     refused(run(*asked, "--engine", "duckdb"), "duckdb reads CSV with commas, decimal points")
 
 
@@ -163,7 +166,9 @@ def test_levels_in_the_columns_are_one_model(run: Run, tmp_path: Path) -> None:
     inner = intervals(frame, "a")
     outer = ucc.Intervals.from_bounds(inner.y_true, inner.y_pred, inner.lower - 1, inner.upper + 1)
     expected = ucc.assess({"ETS": {0.8: inner, 0.95: outer}})
-    assert_allclose(json.loads(found.stdout)["models"]["ETS"]["crps"]["value"], expected["ETS"].crps.value)
+    assert_allclose(
+        json.loads(found.stdout)["models"]["ETS"]["crps"]["value"], expected["ETS"].crps.value
+    )
 
 
 def test_the_coverage_is_read_from_the_names_and_said(run: Run, tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ def test_calibrate_knows_parquet_groups_and_shifts(run: Run, tmp_path: Path) -> 
 def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     out = ("-o", "out.csv", "--coverage")
     models(5).write_csv(tmp_path / "few.csv")
-    sentence = "a coverage of 95%{} needs at least {} rows; there are 5. Hint: .* or promise a lower --coverage"
+    sentence = (
+        "a miss rate of 5%{} needs at least {} rows; there are 5. Hint: .* or a larger --miss-rate"
+    )
     refused(run("calibrate", "few.csv", "new.csv", *out, "0.95"), sentence.format("", 19))
     refused(
         run("calibrate", "few.csv", "new.csv", *out, "0.95", "--confidence", "90%"),
@@ -99,7 +101,7 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     models(200).with_columns(a_lower="a_pred", a_upper="a_pred").write_csv(tmp_path / "flat.csv")
     refused(
         run("calibrate", "flat.csv", "new.csv", *out, "0.9"),
-        "no scale reaches a coverage of 90% with conformal rank 181 of 200: the largest is 0%. Hint: --min-band raises",
+        "no scale reaches a miss rate of 10% with conformal rank 181 of 200: the smallest is 1. Hint: raise zero bands with --min-band",
     )
     pl.read_csv(tmp_path / "new.csv").drop("b_pred").write_csv(tmp_path / "part.csv")
     refused(
@@ -346,7 +348,7 @@ def test_new_rows_that_lack_a_number_are_refused_or_left_as_they_are(
         "--coverage",
         "0.9",
     )
-    sentence = "gap.csv, a: `lower` must be finite: 1 of 50 rows is not, first row 7 .* Hint: --missing drop"
+    sentence = "gap.csv, a: `lower` must be finite: 1 of 50 rows is not, first row 7 .* Hint: pass --missing drop"
     refused(run(*asked), sentence)
     assert not (tmp_path / "cal.json").exists()
     found = run(*asked, "--missing", "drop")

@@ -133,7 +133,7 @@ def test_the_wheel_answers_in_an_empty_environment(wheel: Path, tmp_path: Path) 
         "print(uccurve.assess(iv, coverage=0.5).verdict.text)"
     )
     done = _run(python, "-c", code, cwd=tmp_path)
-    assert done.stdout.startswith("Ship model with bands x "), done.stderr
+    assert done.stdout.startswith("Ship model with bands × "), done.stderr
 
 
 def test_the_constraints_pin_every_direct_dependency_and_hold_no_address() -> None:
