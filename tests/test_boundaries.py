@@ -26,12 +26,12 @@ FRAME_DOOR = "from_frame"
 """Function of the core that takes data frames, by a module that knows narwhals."""
 
 BRIDGES = {
-    "_progress": "rich",
-    "pockets.features": "narwhals",
-    "pockets.trees": "sklearn",
-    "words.tables": "narwhals",
+    "_progress": ("rich",),
+    "pockets.features": ("narwhals",),
+    "pockets.trees": ("sklearn", "threadpoolctl"),
+    "words.tables": ("narwhals",),
 }
-"""Modules of the core that bring one library for progress, frames, boosted trees, `to_frame`."""
+"""Modules of the core that bring a library for progress, frames, boosted trees, `to_frame`."""
 
 EAGER = (
     "calibrate.estimators",
@@ -189,7 +189,7 @@ def test_a_core_module_imports_numpy_and_the_standard_library_only(module: str) 
         one for one in imports_of(module) if one.top != "uccurve" and not is_standard(one.top)
     }
     assert {one.top for one in outside if one.on_load} <= {"numpy"}
-    assert {one.top for one in outside if not one.on_load} <= {"numpy", BRIDGES.get(module)}
+    assert {one.top for one in outside if not one.on_load} <= {"numpy", *BRIDGES.get(module, ())}
 
 
 def test_the_core_knows_the_rooms_of_the_assessment_only() -> None:

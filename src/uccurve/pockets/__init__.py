@@ -40,7 +40,7 @@ from uccurve.pockets.regions import (
     tested_regions,
 )
 from uccurve.pockets.results import ModelPockets, Pocket, Pockets, feature_map
-from uccurve.pockets.trees import FEWEST_BLOCKS, FEWEST_ROWS, RiskTest, test_of_risk
+from uccurve.pockets.trees import FEWEST_BLOCKS, FEWEST_ROWS, RiskTest, risk_test
 
 if TYPE_CHECKING:
     from uccurve.assess.memory import RowsSource
@@ -265,7 +265,7 @@ def _unshippable(model: ShippedRows) -> str:
 def _risk_test(model: ShippedRows, data: Surroundings, reason: str) -> RiskTest:
     if reason:
         return RiskTest(nan, 0, nan)
-    return test_of_risk(model, data)
+    return risk_test(model, data)
 
 
 def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPockets:

@@ -12,7 +12,7 @@ import numpy as np
 from uccurve._arrays import Indices
 from uccurve._vocabulary import Array
 from uccurve.estimate import UNKNOWN, Estimate, Move, record
-from uccurve.pockets.features import Feature, FeatureKind, Region
+from uccurve.pockets.features import Feature, FeatureKind, Region, labels_of_rows, read_features
 from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
 from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
 
@@ -139,6 +139,16 @@ class ModelPockets:
         """The rules of all pockets, the surest first, as calibration by pocket applies them."""
         both = sorted([*self.pockets, *self.wide], key=lambda pocket: pocket.pvalue)
         return tuple(pocket.region for pocket in both)
+
+    def labels(self, features: Any) -> list[str]:
+        """Return the pocket of each row in words, the surest first, or "elsewhere": groups of an `IntervalCalibrator`.
+
+        Parameters
+        ----------
+        features : data frame or mapping from name to array
+            Of any rows, also new ones.
+        """
+        return labels_of_rows(self.regions, read_features(features))
 
     @property
     def headline(self) -> str:

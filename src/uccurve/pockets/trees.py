@@ -13,6 +13,7 @@ at a level of 5%.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from math import floor, log10, nan, sqrt
@@ -372,6 +373,7 @@ def _pair(ground: Ground, rows: Indices, first: int, second: int) -> Groups:
 
 PARTS = (0.4, 0.6, 0.8, 1.0)  # shares of the rows at which one part ends and the next begins
 FEWEST_ROWS = 100
+MANY_ROWS = 50_000  # from which several threads learn faster than one
 FEWEST_BLOCKS = 20
 NEEDS = 'find_pockets needs scikit-learn: pip install "uccurve[sklearn]"'
 
@@ -402,7 +404,7 @@ def shuffled(data: Surroundings, seed: int) -> tuple[Indices, Array]:
     return order, last / len(order)
 
 
-def test_of_risk(model: ShippedRows, data: Surroundings) -> RiskTest:
+def risk_test(model: ShippedRows, data: Surroundings) -> RiskTest:
     """Test whether features predict which rows a model misses."""
     order, reached = shuffled(data, data.asked.seed)
     score = savage_scores(model.critical)
@@ -421,8 +423,11 @@ def predicted(matrix: Array, score: Array, weights: Array, parts: tuple[Indices,
     """Return what boosted trees that learnt on some rows predict for others, in mean 0 and variance 1."""
     learnt, tested = parts
     boosting = _boosting(len(learnt))
-    boosting.fit(matrix[learnt], score[learnt], sample_weight=weights[learnt])
-    risk: Array = boosting.predict(matrix[tested])
+    is_weighted = bool(np.ptp(weights) > 0)  # scikit-learn cuts weighted rows ten times as slowly
+    sample_weight = weights[learnt] if is_weighted else None
+    with _threads_for(len(learnt)):
+        boosting.fit(matrix[learnt], score[learnt], sample_weight=sample_weight)
+        risk: Array = boosting.predict(matrix[tested])
     risk = risk - np.average(risk, weights=weights[tested])
     size = float(np.sqrt(np.average(risk**2, weights=weights[tested])))
     return risk / size if size > 1e-9 else np.zeros(len(risk))
@@ -443,6 +448,16 @@ def _boosting(rows: int) -> Any:
         early_stopping=False,
         random_state=0,
     )
+
+
+def _threads_for(rows: int) -> AbstractContextManager[Any]:
+    """Let few rows be learnt from by one thread: on a busy machine several would wait for each other."""
+    from threadpoolctl import threadpool_limits  # which comes with scikit-learn
+
+    if rows >= MANY_ROWS:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="openmp")
+    return limits
 
 
 def _column(feature: Feature, score: Array, learnt: Indices) -> Array:
