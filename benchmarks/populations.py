@@ -7,138 +7,199 @@ times a number that only the distribution of eps decides. That is how pairs with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.signal
+import scipy.stats
 
 from uccurve import Intervals
 from uccurve._vocabulary import Array
 
 Generator = np.random.Generator
-MEMORY = 0.9
-"""Correlation of neighbouring rows of a series."""
+Drawn = tuple[Intervals, Any]  # rows, and the block of each where they are dependent
 TWO_POINTS = {"area": 1.666089, "crps": 1.668578, "score": 1.606431}
 """Factor c for which noise of c or 1/c in the bands costs as much as lognormal(0.5) noise, where errors are normal.
 
-``cosh(log c) = exp(1/8)`` for areas of miss_rate or deficit vs. bandwidth; potential CRPS and score (at a coverage of
-0.9) by quadrature.
+``cosh(log c) = exp(1/8)`` for areas of miss_rate or deficit vs. bandwidth; potential CRPS by quadrature. The score is
+that at the best scale; see `shapes`.
 """
-NARROW = 0.715715
-"""Share of bands of 0.01 among bands of 1 that triples the score (at 0.9) of normal errors; by the same quadrature."""
+SERIES_BLOCKS = 12
+PANEL_SERIES = 20
 
 
 class Population(NamedTuple):
     """A population: one model whose rows can be drawn as often as needed."""
 
     name: str
-    draw: Callable[[Generator, int], Intervals]
-    gain_bandwidth_deficit: float | None = None
-    """Where bands are the noise: ``var(sigma) / E[sigma^2]``, and the gain of miss_rate vs. bandwidth is 0."""
+    draw: Callable[[Generator, int], Drawn]
+    sizes: tuple[int, ...] = (50, 200, 1000, 5000)
 
 
-def light(rng: Generator, n: int) -> Intervals:
+def normal_quantile(share: float) -> float:
+    """Return a quantile of the standard normal distribution."""
+    return NormalDist().inv_cdf(share)
+
+
+def light(rng: Generator, n: int) -> Drawn:
     """Normal errors, bands between 0.5 and 1.5 that are their standard deviation."""
     sigma = rng.uniform(0.5, 1.5, n)
-    return around_zero(sigma * rng.normal(size=n), sigma)
+    return around_zero(sigma * rng.normal(size=n), sigma), None
 
 
-def heavy(rng: Generator, n: int) -> Intervals:
-    """Errors of Student's t with 5 degrees of freedom, times lognormal(0.7) bands."""
-    sigma = rng.lognormal(0, 0.7, n)
-    return around_zero(sigma * rng.standard_t(5, size=n), sigma)
+def heavy(rng: Generator, n: int) -> Drawn:
+    """Errors of Student's t with 3 degrees of freedom, times lognormal(0.5) bands."""
+    sigma = rng.lognormal(0, 0.5, n)
+    return around_zero(sigma * rng.standard_t(3, size=n), sigma), None
 
 
-def asymmetric(rng: Generator, n: int) -> Intervals:
+def asymmetric(rng: Generator, n: int) -> Drawn:
     """Skewed errors (gamma of shape 4), lognormal bands that differ between the sides and know the noise roughly."""
     sigma = rng.lognormal(0, 0.5, n)
-    lower, upper = (sigma * rng.lognormal(0, 0.3, n) for _ in range(2))
-    return Intervals.from_bands(
-        sigma * (rng.gamma(4, size=n) - 4) / 2, np.zeros(n), lower, 1.5 * upper
-    )
+    lower = sigma * rng.lognormal(0, 0.3, n)
+    upper = 1.5 * sigma * rng.lognormal(0, 0.3, n)
+    error = sigma * (rng.gamma(4, size=n) - 4) / 2
+    return Intervals.from_bands(error, np.zeros(n), lower, upper), None
 
 
-def series(rng: Generator, n: int) -> Intervals:
-    """A series whose errors, and the logarithms of whose bands, have an autocorrelation of 0.9."""
-    sigma = np.exp(0.5 * autoregressive(rng, n))
-    return around_zero(sigma * autoregressive(rng, n), sigma)
+def counts(rng: Generator, n: int) -> Drawn:
+    """Poisson counts around whole predictions, bands in steps of a quarter: many rows are tied."""
+    rate = rng.choice([2.0, 5.0, 10.0, 20.0], n)
+    bands = np.ceil(4 * np.sqrt(rate)) / 4
+    return Intervals.from_bands(rng.poisson(rate).astype(float), rate, bands), None
 
 
-LIGHT = Population("light tails", light, 1 / 13)
-HEAVY = Population("heavy tails", heavy, 1 - float(np.exp(-0.49)))
-ASYMMETRIC = Population("asymmetric bands", asymmetric)
-SERIES = Population("AR(0.9) series", series)
+def weighted(rng: Generator, n: int) -> Drawn:
+    """Light tails, rows of gamma(1) weight."""
+    sigma = rng.uniform(0.5, 1.5, n)
+    error = sigma * rng.normal(size=n)
+    weight = rng.gamma(1, size=n) + 1e-3
+    return Intervals.from_bands(error, np.zeros(n), sigma, weight=weight), None
+
+
+def series(rng: Generator, n: int, memory: float) -> Drawn:
+    """A series whose errors, and the logarithms of whose bands, remember their past; 12 blocks."""
+    sigma = np.exp(0.3 * autoregressive(rng, n, memory))
+    return around_zero(sigma * autoregressive(rng, n, memory), sigma), _long_blocks(n)
+
+
+def panel(rng: Generator, n: int) -> Drawn:
+    """Twenty series over the same dates, whose errors share a shock on each date; blocks are dates."""
+    dates = n // PANEL_SERIES
+    date = np.repeat(np.arange(dates), PANEL_SERIES)
+    size = np.tile(np.exp(0.5 * np.linspace(-1.5, 1.5, PANEL_SERIES)), dates)
+    bands = size * np.exp(0.2 * rng.normal(size=dates))[date]
+    shock = rng.normal(size=dates)[date]
+    error = bands * (np.sqrt(0.5) * shock + np.sqrt(0.5) * rng.normal(size=len(date)))
+    return around_zero(error, bands), date
+
+
+def _long_blocks(n: int) -> Array:
+    return np.arange(n) * SERIES_BLOCKS // n
+
+
+def _ar_half(rng: Generator, n: int) -> Drawn:
+    return series(rng, n, 0.5)
+
+
+def _ar_nine(rng: Generator, n: int) -> Drawn:
+    return series(rng, n, 0.9)
+
+
+POPULATIONS = (
+    Population("light tails", light),
+    Population("t(3) × lognormal", heavy),
+    Population("asymmetric bands", asymmetric),
+    Population("counts (ties)", counts),
+    Population("weighted rows", weighted),
+    Population("AR(0.5), 12 blocks", _ar_half, (200, 1000, 5000)),
+    Population("AR(0.9), 12 blocks", _ar_nine, (200, 1000, 5000)),
+    Population("panel of 20 series, blocks of dates", panel, (200, 1000, 5000)),
+)
 
 
 # ---- pairs of equal models
 
 
+def other_predictions(rng: Generator, n: int) -> list[Intervals]:
+    """Predictions and bands of their own, of the same quality."""
+    return list(equal_models(rng, n, 2, shared=0.5).values())
+
+
+def sites(rng: Generator, n: int) -> list[Intervals]:
+    """Six equal sites for which bands are too wide or too narrow; the sites change places in the other model."""
+    site = rng.integers(0, 6, n)
+    factor = np.exp(np.linspace(-0.75, 0.75, 6))
+    error = rng.normal(size=n)
+    return [around_zero(error, factor[order][site]) for order in (np.arange(6), np.arange(6)[::-1])]
+
+
+def unlike_errors(rng: Generator, n: int) -> list[Intervals]:
+    """Constant bands around predictions with normal errors, and with errors of t(3) of such a size that scores are equal."""
+    size = _shipped_score(scipy.stats.norm) / _shipped_score(scipy.stats.t(3))
+    errors = rng.normal(size=n), size * rng.standard_t(3, size=n)
+    return [Intervals.from_bands(np.zeros(n), -error, np.ones(n)) for error in errors]
+
+
+def _shipped_score(errors: Any, alpha: float = 0.1) -> float:
+    """Interval score of a constant band of symmetric errors at its quantile."""
+    k = float(errors.ppf(1 - alpha / 2))
+    outside = float(errors.expect(lambda r: r - k, lb=k))
+    return 2 * k + 2 / alpha * 2 * outside
+
+
 def shapes(rng: Generator, n: int, equal: str) -> list[Intervals]:
-    """Same predictions; noise of two values in one model's bands, lognormal noise in the other's."""
+    """Same predictions; noise of two values in one model's bands, lognormal noise in the other's.
+
+    Areas and potential CRPS are equal. Scores as shipped are equal where both models have the same noise in other rows.
+    """
     sigma = rng.lognormal(0, 0.5, n)
-    error, factor = sigma * rng.normal(size=n), TWO_POINTS[equal]
+    error = sigma * rng.normal(size=n)
+    if equal == "score":
+        return [around_zero(error, sigma * rng.lognormal(0, 0.5, n)) for _ in range(2)]
+    factor = TWO_POINTS[equal]
     either = np.where(rng.random(n) < 0.5, factor, 1 / factor)
     return [around_zero(error, sigma * noise) for noise in (rng.lognormal(0, 0.5, n), either)]
-
-
-def same_gain(rng: Generator, n: int, ratio: float) -> list[Intervals]:
-    """Different predictions, one with errors `ratio` times as large: equal gains of deficit vs. bandwidth.
-
-    Both models know their noise, whose ``var(sigma) / E[sigma^2]`` is the same: two values in one, lognormal(0.7) in
-    the other.
-    """
-    both, spread = _common(rng, n), float(np.sqrt(np.exp(0.49) - 1))
-    sigma = np.where(rng.random(n) < 0.5, 1 - spread, 1 + spread)
-    eps = _own(rng, both.eps)
-    return [
-        Intervals.from_bands(np.zeros(n), -sigma * eps, sigma),
-        _own_errors(rng, both, 0.7, ratio),
-    ]
 
 
 def same_skill(rng: Generator, n: int, ratio: float) -> list[Intervals]:
     """Different predictions of one kind, one with errors `ratio` times as large: equal skill."""
     both = _common(rng, n)
-    return [_own_errors(rng, both, 0.5, size) for size in (1.0, ratio)]
+    return [_own_errors(rng, both, size=size) for size in (1.0, ratio)]
 
 
-def same_score(rng: Generator, n: int, ratio: float) -> list[Intervals]:
-    """Different predictions whose root mean square errors have this ratio: equal scores and potential CRPS.
+def two_models(rng: Generator, n: int, worse: float) -> list[Intervals]:
+    """Predictions that are off in their own ways, the second one's errors `worse` times as large; both know their size."""
+    size = np.exp(0.5 * rng.normal(size=n))
+    error = rng.normal(size=n)
+    out = []
+    for ratio in (1.0, worse):
+        total = ratio * np.sqrt(1.09)
+        own = np.sqrt(total**2 - 1) * rng.normal(size=n)
+        out.append(Intervals.from_bands(size * error, size * own, size * total))
+    return out
 
-    Both models know their noise, whose mean is the same. With larger errors it varies more: lognormal(1.48) for a
-    ratio of 3, because equal potential CRPS with such different errors is only possible with heavy tails.
-    """
+
+def training_runs(rng: Generator, n: int, runs: int) -> list[list[Intervals]]:
+    """Two algorithms of equal quality, each trained several times; a run is lucky or not on all of its rows."""
+    y = rng.normal(size=n)
+    out = []
+    for _ in range(2):
+        luck = np.exp(0.15 * rng.normal(size=runs))
+        own = rng.normal(size=(runs, n))
+        out.append(
+            [Intervals.from_bands(y, luck[r] * own[r], np.full(n, 1.5)) for r in range(runs)]
+        )
+    return out
+
+
+def equal_models(
+    rng: Generator, n: int, count: int, *, shared: float = 0.0
+) -> dict[str, Intervals]:
+    """Models with predictions and bands of their own, of the same quality; normal errors in units of the bands."""
     both = _common(rng, n)
-    if ratio == 1:
-        return [_own_errors(rng, both, 0.5) for _ in range(2)]
-    spread = float(np.sqrt(2 * abs(np.log(ratio))))
-    pair = [_own_errors(rng, both, 0.0), _own_errors(rng, both, spread)]
-    return pair if ratio > 1 else pair[::-1]
-
-
-def careless(rng: Generator, n: int) -> list[Intervals]:
-    """Different predictions, light tails: small errors, careless bands; errors x 3, the right bands; equal scores."""
-    both = _common(rng, n)
-    good, bad = _own_errors(rng, both, 0.0), _own_errors(rng, both, 0.0, 3.0)
-    bands = np.where(rng.random(n) < NARROW, 0.01, 1.0)
-    return [Intervals.from_bands(good.y_true, good.y_pred, bands), bad]
-
-
-def clusters(rng: Generator, n: int, size: int) -> list[Intervals]:
-    """Same predictions; clusters of rows share their noise, of which either model knows one factor, and half of eps."""
-    first, second, common = (np.repeat(rng.normal(size=n // size), size) for _ in range(3))
-    return _halves(first, second, np.sqrt(0.5) * (common + rng.normal(size=n)))
-
-
-def series_pair(rng: Generator, n: int) -> list[Intervals]:
-    """Same predictions of a series; either model knows one factor of its noise."""
-    return _halves(*(autoregressive(rng, n) for _ in range(3)))
-
-
-def equal_models(rng: Generator, n: int, count: int) -> dict[str, Intervals]:
-    """Models with predictions and bands of their own, of the same quality."""
-    both = _common(rng, n)
-    return {f"model {i}": _own_errors(rng, both, 0.5) for i in range(count)}
+    return {f"model {i}": _own_errors(rng, both, shared=shared) for i in range(count)}
 
 
 def around_zero(error: Array, band: Array) -> Intervals:
@@ -146,11 +207,11 @@ def around_zero(error: Array, band: Array) -> Intervals:
     return Intervals.from_bands(error, np.zeros(len(error)), band)
 
 
-def autoregressive(rng: Generator, n: int) -> Array:
+def autoregressive(rng: Generator, n: int, memory: float) -> Array:
     """Return a stationary normal series of variance 1."""
     steps = rng.normal(size=n)
-    steps[1:] *= np.sqrt(1 - MEMORY**2)
-    out: Array = scipy.signal.lfilter([1.0], [1.0, -MEMORY], steps)
+    steps[1:] *= np.sqrt(1 - memory**2)
+    out: Array = scipy.signal.lfilter([1.0], [1.0, -memory], steps)
     return out
 
 
@@ -165,19 +226,16 @@ def _common(rng: Generator, n: int) -> _Common:
     return _Common(rng.normal(size=n), rng.normal(size=n))
 
 
-def _own(rng: Generator, shared: Array) -> Array:
-    """Return normal numbers of variance 1, half of which is shared."""
-    own: Array = np.sqrt(0.5) * (shared + rng.normal(size=len(shared)))
+def _own(rng: Generator, common: Array, shared: float) -> Array:
+    """Return normal numbers of variance 1, of which this share is common to all models."""
+    own: Array = np.sqrt(shared) * common + np.sqrt(1 - shared) * rng.normal(size=len(common))
     return own
 
 
-def _own_errors(rng: Generator, both: _Common, spread: float, size: float = 1.0) -> Intervals:
+def _own_errors(
+    rng: Generator, both: _Common, *, size: float = 1.0, shared: float = 0.5
+) -> Intervals:
     """Rows of y_true 0 with predictions of a model's own, and bands that are the size of its errors."""
-    noise, eps = (_own(rng, shared) for shared in both)
-    sigma = size * np.exp(spread * noise - spread**2 / 2)
+    noise, eps = (_own(rng, common, shared) for common in both)
+    sigma = size * np.exp(0.5 * noise - 0.125)
     return Intervals.from_bands(np.zeros(len(eps)), -sigma * eps, sigma)
-
-
-def _halves(first: Array, second: Array, eps: Array) -> list[Intervals]:
-    error = np.exp(0.4 * (first + second)) * eps
-    return [around_zero(error, np.exp(0.4 * known)) for known in (first, second)]
