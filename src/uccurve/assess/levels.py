@@ -14,6 +14,7 @@ from uccurve._scoring import conformal_t, quantiles
 from uccurve._vocabulary import Array
 from uccurve.assess.rows import Promised
 from uccurve.estimate import Estimate
+from uccurve.evidence.contributions import effective_at, factor_ends
 from uccurve.evidence.inference import coverage_estimate, effective_rows
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
@@ -34,6 +35,9 @@ def level_rows(
         covered = path.critical <= path.delivered
         coverage = coverage_estimate(covered, path.weight, blocks, settings.confidence_level)
         above, below = missed_on_sides(intervals)
+        alpha = miss_rate_of(level)
+        effective = effective_at(path, 1 - alpha, blocks, settings.confidence_level)
+        ends = factor_ends(path, 1 - alpha, effective, settings.confidence_level)
         row = LevelRow(
             model=model,
             level=level,
@@ -41,7 +45,7 @@ def level_rows(
             promise=Promised.of(level).kept_by(coverage),
             missed_above=above,
             missed_below=below,
-            scale=Estimate(conformal_t(path, miss_rate_of(level))),
+            scale=Estimate(conformal_t(path, alpha), *ends),
             half_width=path.mean_half_width / unit,
         )
         rows.append(row)

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, inf, isfinite, log, nan
+from math import inf, isfinite, log, nan
 
 from uccurve._areas import rounding_of_area, row_shares
 from uccurve._arrays import Flags
-from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._refusals import miss_rate_of
 from uccurve._rowscores import WISRows
-from uccurve._scoring import climatology, conformal_t, quantiles, rows_carrying, saved_share
+from uccurve._scoring import climatology, conformal_t, rows_carrying, saved_share
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Side
 from uccurve.assess import levels as level_rows
 from uccurve.assess.source import (
@@ -37,7 +36,6 @@ from uccurve.evidence.inference import (
     Span,
     WidthsAround,
     coverage_estimate,
-    effective_rows,
     log_estimate,
 )
 from uccurve.evidence.units import Blocks
@@ -66,8 +64,8 @@ class ConstantBand:
     def shipped(self) -> Evidence:
         """Its score at that half-width."""
         source = self._source
-        effective = effective_at(
-            self.path, source.units, source.alpha, source.settings.confidence_level
+        effective = contributions.effective_at(
+            self.path, 1 - source.alpha, source.units, source.settings.confidence_level
         )
         return shipped_evidence(
             self.path, self.t, effective, source.units, source.alpha, source.unit
@@ -161,7 +159,9 @@ class RowsSource:
     @cached_property
     def effective(self) -> float:
         """Number of independent rows that the factor rests on."""
-        return effective_at(self.path, self.units, self.alpha, self.settings.confidence_level)
+        return contributions.effective_at(
+            self.path, 1 - self.alpha, self.units, self.settings.confidence_level
+        )
 
     def target(self, confidence_level: float) -> Place:
         """Scale (or shift) of the conformal rank, and the order statistics around it."""
@@ -170,21 +170,10 @@ class RowsSource:
         return self._targets[confidence_level]
 
     def _target(self, confidence_level: float) -> Place:
-        """Scale (or shift) of the conformal rank, and the order statistics around it.
-
-        Weighted or dependent rows have the ranks of as many independent rows as they are worth.
-        """
-        path = self.path
-        n = len(path)
-        if not self.effective >= 1:
-            return Place(nan, self.t, nan)
-        count = int(self.effective)
-        first, last = order_statistic_ranks(count, 1 - self.alpha, confidence_level)
-        first = first * n // count
-        last = n + 1 if last > count else ceil(last * n / count)
-        shares = Fraction(max(first, 1), n), Fraction(min(last, n), n)
-        low, high = quantiles(path.critical, path.weight, *shares)
-        return Place(low if first > 0 else path.start, self.t, high if last <= n else inf)
+        low, high = contributions.factor_ends(
+            self.path, 1 - self.alpha, self.effective, confidence_level
+        )
+        return Place(low, self.t, high)
 
     def widths(self, place: Place) -> WidthsAround:
         """Mean half-width at a factor (or shift) and at the ends of its interval."""
@@ -327,12 +316,15 @@ class RowsSource:
     def decomposition(self) -> Decomposition:
         """What makes up the interval score."""
         alpha = float(self.alpha)
+        delivered = self.path.score(self.path.delivered, alpha) / self.unit
+        shipped = self._shipped.span.value
+        best = self.path.score(self.best_t, alpha) / self.unit
         return Decomposition.of(
-            delivered=self.path.score(self.path.delivered, alpha) / self.unit,
-            shipped=self._shipped.span.value,
+            delivered=delivered,
+            shipped=shipped,
             constant=self.constant.shipped.span.value,
             climatology=climatology(self.delivered_intervals, self.alpha) / self.unit,
-            best=self.path.score(self.best_t, alpha) / self.unit,
+            best=min(best, delivered, shipped),
         )
 
     def delivered(self) -> OperatingPoint:
@@ -377,14 +369,6 @@ class RowsSource:
 def evidence_of_rows(path: Path, rows: Array, unit: float) -> Evidence:
     """Return the evidence on the mean of what each row adds."""
     return Evidence(Span.exact(path.mean(rows) / unit), contributions.log_influence(path, rows))
-
-
-def effective_at(path: Path, units: Blocks, alpha: Fraction, confidence_level: float) -> float:
-    """Return the number of independent rows that the factor for a coverage rests on."""
-    if units.independent and path.equally_weighted:
-        return float(len(path))
-    reached = path.critical <= quantiles(path.critical, path.weight, 1 - alpha)[0]
-    return effective_rows(reached, path.weight, units, confidence_level)
 
 
 def score_degrees(path: Path, t: float, units: Blocks) -> float:

@@ -5,17 +5,20 @@ Where a statistic is the minimum over t of a mean (best score, potential CRPS), 
 their weighted mean, so their differences from it are the influence function. Intervals and tests need nothing else.
 """
 
-from math import ceil, isfinite, log, nan
+from fractions import Fraction
+from math import ceil, inf, isfinite, log, nan
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from uccurve._areas import closed_area, closed_axes, integral
+from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import Path, ScalePath
 from uccurve._ramps import Ramps
 from uccurve._scoring import quantiles
 from uccurve._vocabulary import Array, Axes, Metric
+from uccurve.evidence.inference import effective_rows
 from uccurve.evidence.units import Blocks
 
 NORMAL = NormalDist()
@@ -193,6 +196,33 @@ def sparsity_of(path: Path, q: float, effective: float) -> float:
     if low > 0:
         return middle * log(high / low) / distance
     return (high - low) / distance
+
+
+def effective_at(path: Path, q: Fraction, units: Blocks, confidence_level: float) -> float:
+    """Return the number of independent rows that the critical t of a share rests on."""
+    if units.independent and path.equally_weighted:
+        return float(len(path))
+    reached = path.critical <= quantiles(path.critical, path.weight, q)[0]
+    return effective_rows(reached, path.weight, units, confidence_level)
+
+
+def factor_ends(
+    path: Path, q: Fraction, effective: float, confidence_level: float
+) -> tuple[float, float]:
+    """Order statistics between which the critical t of a share lies; infinite where the rows are too few.
+
+    Weighted or dependent rows have the ranks of as many independent rows as they are worth.
+    """
+    if not effective >= 1:
+        return nan, nan
+    n = len(path)
+    count = int(effective)
+    first, last = order_statistic_ranks(count, q, confidence_level)
+    first = first * n // count
+    last = n + 1 if last > count else ceil(last * n / count)
+    shares = Fraction(max(first, 1), n), Fraction(min(last, n), n)
+    low, high = quantiles(path.critical, path.weight, *shares)
+    return low if first > 0 else path.start, high if last <= n else inf
 
 
 def hall_sheather(q: float, effective: float) -> float:
