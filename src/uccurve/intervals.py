@@ -418,6 +418,13 @@ class Intervals:
         """The same columns, of which other facts are known."""
         return self._frozen(facts, **{name: getattr(self, name) for name in COLUMNS})
 
+    def measured_in(self, unit: npt.ArrayLike) -> Self:
+        """The same intervals with another unit per row, which it is divided by before anything is averaged."""
+        read = arrays.columns({"y_true": self.y_true}, None, "raise", unit=unit)
+        columns = {name: getattr(self, name) for name in ("y_true", "y_pred")}
+        door.refuse_unfit(read.unit, **columns)
+        return self._with(replace(self._facts, unit=read.unit))
+
     # ---- rows
 
     def __len__(self) -> int:

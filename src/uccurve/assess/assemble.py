@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ from uccurve.assess.source import CRPS, SCORE, WIS_SCORE
 from uccurve.crossings import Crossings, Line, crossings_of_lines
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level
-from uccurve.evidence.models import given_models, refuse_different
+from uccurve.evidence.models import Given, given_models, measured_in, refuse_different
 from uccurve.evidence.units import Blocks, Repeated, generator, positive
 from uccurve.intervals import Intervals
 from uccurve.results import (
@@ -85,7 +85,7 @@ def assess(
     axes: Axes = HEADLINE,
     partial: Range | None = None,
     c: float | None = None,
-    unit: Unit = "raw",
+    unit: Unit | npt.ArrayLike = "raw",
     confidence_level: float = 0.95,
     n_resamples: int | None = None,
     seed: int | None = 0,
@@ -130,7 +130,8 @@ def assess(
         Range of the miss rate for a partial gain.
     c : float, optional
         Weight of the first axis in a cost.
-    unit : {"raw", "std"} or float
+    unit : {"raw", "std"}, float or array_like
+        What numbers are divided by; an array has one positive number per row, such as the size of its series.
     confidence_level : float
     n_resamples : int, optional
         Number of resamples of bootstrap intervals, which replace those by influence.
@@ -164,6 +165,8 @@ def assess(
     """
     given = given_models(models, rows)
     generator(seed)  # refuses what is no seed
+    checks.choice("missing", missing, CHOICES)
+    per_row, one_unit = _units(unit)
     settings = asked_settings(
         coverage_of(coverage, [curve.levels for curve in given.curves.values()]),
         side=next(iter(given.curves.values())).intervals.side,
@@ -173,73 +176,64 @@ def assess(
         axes=axes,
         partial=partial,
         c=c,
-        unit=unit,
+        unit=one_unit,
         confidence_level=confidence_level,
         n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
         seed=seed,
     )
-    checks.choice("missing", missing, CHOICES)
-    if missing == "pairwise" and lack_different_rows(given.curves):
-        entries = _own_rows(given.curves, block, by, bins)
-        lost: Missing | None = pairwise_missing(given.curves)
-    else:
-        on_rows = aligned(given.curves, missing=missing)
-        refuse_different(on_rows.curves)
-        entries = _same_rows(on_rows, given.repeated, block, by, bins)
-        lost = on_rows.missing
-        if lost is not None:
-            lost = replace(lost, vanished=vanished_segments(by, on_rows.kept))
-    settings = replace(settings, block=_block_in_words(block, entries[0].units))
+    labels = RowLabels(block, by, bins, features, per_row)
+    subject = _subject(given, labels, missing)
+    units = subject.entries[0].units
+    settings = replace(settings, block=_block_in_words(block, units))
     with watched(progress, "assessment") as tick:
-        evidence = _evidence(entries, settings, tick)
-    found = evidence.rows
-    if entries[0].units is entries[-1].units:
-        comparisons = _comparisons(evidence, settings, entries[0].units)
-        values = ranking_values(found, settings)
-        on_wis = _on_wis(evidence, entries[0].units, settings)
-    else:
-        comparisons = pairwise_comparisons(evidence.sources, settings)
-        values = pairwise_values(comparisons, found, settings)
-        on_wis = []
-    ranked = with_ranks(found, comparisons, values)
-    decision = decide(ranked, comparisons, settings)
+        evidence = _evidence(subject.entries, settings, tick)
+    tests = _tests(evidence, subject, settings)
+    decision = decide(tests.ranked, tests.comparisons, settings)
     verdict = _verdict(decision, evidence, settings)
-    segments = _segments(evidence.sources, verdict, entries)
-    untested = cautions.not_tested(ranked, comparisons, segments, verdict.model)
-    kept = lost is not None and missing == "drop"
-    pockets = _pockets(
-        evidence.sources, verdict, on_rows.labels(features) if kept else features, settings
-    )
+    segments = _segments(evidence.sources, verdict, subject.entries)
+    pockets = _pockets(evidence.sources, verdict, subject.features, settings)
+    untested = cautions.not_tested(tests.ranked, tests.comparisons, segments, verdict.model)
     notes = [
         *_coverage_note(coverage, settings),
         *evidence.notes,
-        *_choice_notes(verdict, entries[0].units),
+        *_choice_notes(verdict, units),
     ]
     return Assessment(
-        rows=tuple(ranked),
-        comparisons=tuple(comparisons),
-        wis_comparisons=tuple(on_wis),
+        rows=tuple(tests.ranked),
+        comparisons=tuple(tests.comparisons),
+        wis_comparisons=tuple(tests.on_wis),
         crossings=tuple(evidence.crossings),
         segments=tuple(segments),
         pockets=pockets,
         notes=tuple(dict.fromkeys(notes)),
         not_tested=untested,
-        missing=lost,
+        missing=subject.missing,
         settings=settings,
         verdict=worded(
             verdict,
-            rows=ranked,
+            rows=tests.ranked,
             settings=settings,
-            comparisons=comparisons,
+            comparisons=tests.comparisons,
             segments=segments,
-            missing=lost,
+            missing=subject.missing,
             not_tested=untested,
             pockets=pockets,
             weighted=not evidence.sources[0].path.equally_weighted,
         ),
-        curves={entry.name: entry.curve for entry in entries},
+        curves={entry.name: entry.curve for entry in subject.entries},
         comparable=evidence.comparable,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLabels:
+    """What is told of each row beside the models: blocks, segments, features and units, as given."""
+
+    block: Any
+    by: Any
+    bins: int
+    features: Any
+    unit: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,24 +246,52 @@ class Entry:
     parts: list[SegmentRows]
 
 
-def _same_rows(
-    on_rows: Aligned, repeated: Repeated | None, block: Any, by: Any, bins: int
-) -> list[Entry]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is assessed: models on their rows, what these lack, and features of the rows."""
+
+    entries: list[Entry]
+    missing: Missing | None
+    features: Any
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether each model has rows of its own."""
+        return self.entries[0].units is not self.entries[-1].units
+
+
+def _units(unit: Any) -> tuple[Any, Unit]:
+    """Return one unit per row, or None, and the unit of all numbers."""
+    return (unit, "raw") if np.ndim(unit) else (None, unit)
+
+
+def _subject(given: Given, labels: RowLabels, missing: MissingRows) -> Subject:
+    """Return the models on the rows that all of them have, or each on its own."""
+    if missing == "pairwise" and lack_different_rows(given.curves):
+        entries = []
+        for name, curve in given.curves.items():
+            own_rows = Aligned({name: curve}, kept_rows(curve), None)
+            entries += _entries(own_rows, None, labels)
+        return Subject(entries, pairwise_missing(given.curves), None)
+    on_rows = aligned(given.curves, missing=missing)
+    refuse_different(on_rows.curves)
+    lost = on_rows.missing
+    if lost is not None:
+        lost = replace(lost, vanished=vanished_segments(labels.by, on_rows.kept))
+    entries = _entries(on_rows, given.repeated, labels)
+    return Subject(entries, lost, on_rows.labels(labels.features))
+
+
+def _entries(on_rows: Aligned, repeated: Repeated | None, labels: RowLabels) -> list[Entry]:
     """Return models that have the same rows."""
-    first = next(iter(on_rows.curves.values()))
-    units = Blocks.of(first.intervals, on_rows.labels(block), repeated=repeated)
-    parts = segment_rows(on_rows.labels(by), units, bins)
-    return [Entry(name, curve, units, parts) for name, curve in on_rows.curves.items()]
-
-
-def _own_rows(curves: Mapping[str, UCC], block: Any, by: Any, bins: int) -> list[Entry]:
-    """Return models each of which has rows of its own."""
-    entries = []
-    for name, curve in curves.items():
-        own = Aligned({name: curve}, kept_rows(curve), None)
-        units = Blocks.of(curve.intervals, own.labels(block))
-        entries.append(Entry(name, curve, units, segment_rows(own.labels(by), units, bins)))
-    return entries
+    curves = on_rows.curves
+    if labels.unit is not None:
+        unit = on_rows.labels(labels.unit)
+        curves = {name: measured_in(curve, unit) for name, curve in curves.items()}
+    first = next(iter(curves.values()))
+    units = Blocks.of(first.intervals, on_rows.labels(labels.block), repeated=repeated)
+    parts = segment_rows(on_rows.labels(labels.by), units, labels.bins)
+    return [Entry(name, curve, units, parts) for name, curve in curves.items()]
 
 
 @dataclass(slots=True)
@@ -283,6 +305,14 @@ class ModelEvidence:
     crossings: list[Crossings]
     notes: list[str]
     comparable: bool
+
+
+class Tests(NamedTuple):
+    """Comparisons of all pairs on what ranks the models and on their WIS, and the rows with their ranks."""
+
+    ranked: list[ModelRow]
+    comparisons: list[Comparison]
+    on_wis: list[Comparison]
 
 
 def asked_settings(
@@ -354,12 +384,16 @@ def _checked_tolerance(tolerance: float | None, alpha: Fraction) -> float:
 
 
 def _block_in_words(block: Any, units: Blocks) -> str | None:
+    """Say which rows are dependent; labels may come with a name, such as a column of a data frame."""
     if units.independent:
         return None
     if units.runs > 1 and block is None:
         return f"{units.runs} runs over the same rows"
-    is_length = block is not None and np.ndim(block) == 0
-    return f"blocks of {block!s} rows" if is_length else counted(units.count, "block")
+    if block is not None and np.ndim(block) == 0:
+        return f"blocks of {block!s} rows"
+    name = getattr(block, "name", None)
+    by_name = f" by {name}" if isinstance(name, str) and name else ""
+    return counted(units.count, "block") + by_name
 
 
 def _coverage_note(coverage: float | None, settings: AssessmentSettings) -> list[str]:
@@ -392,7 +426,7 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
         if curve.levels:
             evidence.on_wis.append(Contender(name, source.evidence(WIS_SCORE)))
         evidence.notes += cautions.notes_on(row, settings, cautions.facts_of(source))
-        evidence.notes += _data_notes(source, entry.units, is_first=len(evidence.sources) == 1)
+        evidence.notes += cautions.notes_on_rows(source, is_first=len(evidence.sources) == 1)
         if crosses:
             lines[name] = Line.of(curve, settings.axes, settings.unit)
         if len(curve.intervals) * len(curves) > KEPT_ROWS:
@@ -414,22 +448,6 @@ def _ranking_statistic(settings: AssessmentSettings) -> Any:
     return SCORE if settings.ranked_by == "score" else CRPS
 
 
-def _data_notes(source: RowsSource, units: Blocks, *, is_first: bool) -> list[str]:
-    """Return notes on scores that few blocks carry, and on rows that repeat."""
-    found = []
-    carrying = (
-        () if units.independent else cautions.carrying_blocks(source.weighted_score_rows(), units)
-    )
-    if carrying:
-        names = [f"block {number + 1}" for number in carrying]
-        found.append(sentences.carried_by_few_blocks(source.name, names, units.count))
-    if is_first and units.independent:
-        repeated = cautions.repeated_share(source)
-        if repeated > cautions.REPEATED:
-            found.append(sentences.repeated_rows(round(repeated * units.rows), units.rows))
-    return found
-
-
 def _crossings(
     lines: Mapping[str, Line], curves: Mapping[str, UCC], settings: AssessmentSettings
 ) -> list[Crossings]:
@@ -440,14 +458,21 @@ def _crossings(
     ]
 
 
-def _on_wis(
-    evidence: ModelEvidence, units: Blocks, settings: AssessmentSettings
-) -> list[Comparison]:
-    """Compare models on their WIS, where all of them have the same levels."""
-    levels = {source.curve.levels for source in evidence.sources}
-    if len(levels) > 1 or not levels.pop():
-        return []
-    return compared(evidence.on_wis, units, "wis", settings.confidence_level)
+def _tests(evidence: ModelEvidence, subject: Subject, settings: AssessmentSettings) -> Tests:
+    """Compare all pairs of models, and rank them."""
+    rows = evidence.rows
+    if subject.is_pairwise:
+        comparisons = pairwise_comparisons(evidence.sources, settings)
+        values = pairwise_values(comparisons, rows, settings)
+        return Tests(with_ranks(rows, comparisons, values), comparisons, [])
+    units = subject.entries[0].units
+    level = settings.confidence_level
+    comparisons = compared(evidence.contenders, units, settings.ranked_by, level)
+    ranked = with_ranks(rows, comparisons, ranking_values(rows, settings))
+    same_levels = len({source.curve.levels for source in evidence.sources}) == 1
+    has_levels = len(evidence.on_wis) == len(rows)
+    on_wis = compared(evidence.on_wis, units, "wis", level) if same_levels and has_levels else []
+    return Tests(ranked, comparisons, on_wis)
 
 
 def _verdict(decision: Decision, evidence: ModelEvidence, settings: AssessmentSettings) -> Verdict:
@@ -470,13 +495,6 @@ def _segments(
         t = t_of(verdict) if source.name == verdict.model else source.t
         segments += assessed_segments(source, t, entry.parts)
     return segments
-
-
-def _comparisons(
-    evidence: ModelEvidence, settings: AssessmentSettings, units: Blocks
-) -> list[Comparison]:
-    """Compare all pairs on what ranks the models."""
-    return compared(evidence.contenders, units, settings.ranked_by, settings.confidence_level)
 
 
 def _choice_notes(verdict: Verdict, units: Blocks) -> list[str]:

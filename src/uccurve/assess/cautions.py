@@ -1,12 +1,14 @@
 """Cautions: which notes are true of an assessment, and what could not be tested."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf
 
 import numpy as np
 
 from uccurve.assess.memory import RowsSource
+from uccurve.evidence import contributions
+from uccurve.evidence.inference import paired_t_test
 from uccurve.evidence.units import Blocks
 from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment
 from uccurve.words import notes
@@ -139,15 +141,52 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: RowFacts) -> It
         yield notes.interpolated_level(name, row.level)
 
 
+def notes_on_rows(source: RowsSource, *, is_first: bool) -> Iterator[str]:
+    """What only rows at hand tell: who carries a score, rows that repeat, and whether levels beat multiples."""
+    units = source.units
+    carrying = carrying_blocks(source.weighted_score_rows(), units)
+    if carrying and units.independent:
+        yield notes.score_carried_by_few_rows(source.name, len(carrying), units.count)
+    elif carrying:
+        names = [units.name(number) for number in carrying]
+        yield notes.carried_by_few_blocks(source.name, names, units.count)
+    if is_first and units.independent:
+        repeated = repeated_share(source)
+        if repeated > REPEATED:
+            yield notes.repeated_rows(round(repeated * units.rows), units.rows)
+    if source.level is not None:
+        yield from _levels_or_multiples(source)
+
+
+def _levels_or_multiples(source: RowsSource) -> Iterator[str]:
+    """Whether a model's own levels or multiples of one interval fit the errors better, by a paired test."""
+    own = source.crps_rows
+    multiples = source.crps_rows_of_multiples()
+    path = source.path
+    difference = path.mean(own) - path.mean(multiples)
+    influence = (own - multiples - difference) * contributions.weights(path)
+    size = path.mean(own)
+    pvalue = paired_t_test(difference, source.units.spread(influence), size=size)
+    if source.level is not None and pvalue <= 1 - source.settings.confidence_level:
+        yield notes.levels_or_multiples(
+            source.name,
+            level=source.level,
+            levels_crps=path.mean(own) / source.unit,
+            multiples_crps=path.mean(multiples) / source.unit,
+            pvalue=pvalue,
+        )
+
+
 def carrying_blocks(scores: np.ndarray, blocks: Blocks) -> Sequence[int]:
     """Return the few blocks that carry more than half of a score; none where it takes more than a few.
 
     `scores` is what each row adds to the score.
     """
-    if blocks.independent or blocks.count < 2:
+    if blocks.count <= MOST_CARRYING:
         return ()
     totals = blocks.sums(scores)
-    largest = np.argsort(-totals)[:MOST_CARRYING]
+    largest = np.argpartition(totals, -MOST_CARRYING)[-MOST_CARRYING:]
+    largest = largest[np.argsort(-totals[largest])]
     running = np.cumsum(totals[largest])
     needed = int(np.searchsorted(running, totals.sum() / 2, side="right")) + 1
     if needed > len(largest) or needed >= CARRYING_SHARE * blocks.count:
@@ -206,19 +245,17 @@ def not_tested(
         found += [
             notes.coverage_not_tested(row.name) for row in rows if not row.coverage.has_interval
         ]
-    untested = sum(not pair.is_tested for pair in comparisons)
+    shippable = [pair for pair in comparisons if isfinite(pair.difference.value)]
+    untested = sum(not pair.is_tested for pair in shippable)
     if untested:
-        found.append(notes.pairs_not_tested(untested, len(comparisons)))
+        has_units = any(row.coverage.has_interval for row in rows)
+        why = "fewer than two rows or blocks have a miss" if has_units else ""
+        found.append(notes.pairs_not_tested(untested, len(comparisons), why))
     own = [segment for segment in segments if segment.model == model]
     unseen = [segment.title for segment in own if not segment.is_tested]
     if unseen:
         found.append(notes.segments_not_tested(len(unseen), len(own), unseen))
     return tuple(found)
-
-
-def named_blocks(numbers: Sequence[int], labels: Mapping[int, str]) -> list[str]:
-    """Return the names of blocks."""
-    return [labels.get(number, f"block {number + 1}") for number in numbers]
 
 
 def _is_carried_by_few_rows(row: ModelRow) -> bool:

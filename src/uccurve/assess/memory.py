@@ -218,6 +218,10 @@ class RowsSource:
         """Each row's part of the potential CRPS; their mean is the potential CRPS."""
         return contributions.crps_contributions(self.whole_path, self.whole_ramps)
 
+    def crps_rows_of_multiples(self) -> Array:
+        """The same of multiples of the delivered interval, which for a model of several levels is another path."""
+        return contributions.crps_contributions(self.path, self.moved_curve.ramps(self.path))
+
     @cached_property
     def wis_rows(self) -> WISRows:
         """Each row's weighted interval score of the delivered levels."""

@@ -193,6 +193,14 @@ def rows_of(curve: UCC, rows: Flags) -> UCC:
     return UCC(curve.intervals[rows], vary=curve.vary)
 
 
+def measured_in(curve: UCC, unit: Any) -> UCC:
+    """Return the curve with each row divided by its unit before anything is averaged."""
+    if curve.levels:
+        levels = curve.intervals_by_level()
+        return UCC.from_levels({q: iv.measured_in(unit) for q, iv in levels.items()})
+    return UCC(curve.intervals.measured_in(unit), vary=curve.vary)
+
+
 def repeated_rows(parts: Sequence[Intervals], rows: Any = None) -> Repeated | None:
     """Return which rows of joined folds are repetitions; None where no row repeats.
 

@@ -5,7 +5,7 @@ to 0. Rows that share a shock form a block, and a block is one unit: ``v = q / (
 the influence)^2``, with q - 1 degrees of freedom.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import nan, sqrt
@@ -74,6 +74,8 @@ class Blocks:
     given: int  # number of rows of the data
     run: Indices | None = None  # run that each flattened row belongs to
     runs: int = 1
+    labels: Sequence[Any] = ()  # labels of the blocks, where these were given as labels
+    label: Indices | None = None  # which of the labels each block has
 
     @classmethod
     def of(
@@ -103,7 +105,7 @@ class Blocks:
         """
         if isinstance(block, cls):
             return block
-        label = _label_of_rows(len(intervals), block, repeated)
+        label, names = _label_of_rows(len(intervals), block, repeated)
         row = _flattened_rows(intervals)
         run = None
         runs = 1
@@ -112,8 +114,9 @@ class Blocks:
             runs = int(repeated.run.max()) + 1
         if label is None and intervals.y_true.ndim == 1:
             return cls(np.arange(len(row)), len(row), row, len(intervals))
-        of_row, count = _numbered(row if label is None else label[row])
-        return cls(of_row, count, row, len(intervals), run, runs)
+        of_row, numbers = _numbered(row if label is None else label[row])
+        count = len(numbers)
+        return cls(of_row, count, row, len(intervals), run, runs, names, numbers)
 
     @property
     def rows(self) -> int:
@@ -180,9 +183,15 @@ class Blocks:
         >>> Blocks.of(iv, 2).subset(np.array([0, 2, 3])).of_row.tolist()
         [0, 1, 1]
         """
-        of_row, count = _numbered(self.of_row[rows])
+        of_row, numbers = _numbered(self.of_row[rows])
         run = None if self.run is None else self.run[rows]
-        return type(self)(of_row, count, self.row[rows], self.given, run, self.runs)
+        return type(self)(of_row, len(numbers), self.row[rows], self.given, run, self.runs)
+
+    def name(self, block: int) -> str:
+        """Name of a block: its label, or its number from 1."""
+        if self.label is None or not len(self.labels):
+            return f"block {block + 1}"
+        return str(self.labels[self.label[block]])
 
     def require_two(self, what: str) -> None:
         """Refuse `what` ("a standard error") where all rows are one block."""
@@ -256,15 +265,17 @@ def sums(unit: Indices, values: Array | None, count: int) -> Array:
     return np.bincount(unit, values, count).astype(np.float64, copy=False)
 
 
-def _label_of_rows(rows: int, block: Any, repeated: Repeated | None) -> Indices | None:
-    """Block of each row of the data; None where every row is one."""
+def _label_of_rows(
+    rows: int, block: Any, repeated: Repeated | None
+) -> tuple[Indices | None, Sequence[Any]]:
+    """Block of each row of the data, None where every row is one; and the labels of blocks that have some."""
     if block is None:
-        return None if repeated is None else repeated.row
+        return None if repeated is None else repeated.row, ()
     if isinstance(block, Number):
-        return _consecutive(rows, block, repeated)
-    code = codes("block", labels("block", block, rows))[0]
+        return _consecutive(rows, block, repeated), ()
+    code, names = codes("block", labels("block", block, rows))
     if repeated is None:
-        return code
+        return code, names
     first = np.full(int(repeated.row.max()) + 1, -1)
     first[repeated.row[::-1]] = code[::-1]
     if np.any(first[repeated.row] != code):
@@ -272,7 +283,7 @@ def _label_of_rows(rows: int, block: Any, repeated: Repeated | None) -> Indices 
             "`block` must be the same for all repetitions of a row, in every run. "
             "Hint: give one label per row of the first run, repeated for each of the others."
         )
-    return code
+    return code, names
 
 
 def _consecutive(rows: int, block: Any, repeated: Repeated | None) -> Indices:
@@ -299,12 +310,12 @@ def _flattened_rows(intervals: Intervals) -> Indices:
     return row[weight.ravel() > 0]
 
 
-def _numbered(label: Indices) -> tuple[Indices, int]:
-    """Blocks numbered from 0, and how many there are; in the order of the rows where each is a block of its own."""
-    found, of_row = np.unique(label, return_inverse=True)
-    if len(found) == len(label):
-        of_row = np.arange(len(label))
-    return of_row, len(found)
+def _numbered(label: Indices) -> tuple[Indices, Indices]:
+    """Blocks numbered from 0, in the order of the rows where each is one; and the label of each block."""
+    used, of_row = np.unique(label, return_inverse=True)
+    if len(used) == len(label):
+        return np.arange(len(label)), label
+    return of_row, used
 
 
 Labels = npt.NDArray[Any]

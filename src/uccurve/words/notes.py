@@ -173,6 +173,19 @@ def carried_by_few_rows(name: str, rows: int, total: int, axes: Sequence[str]) -
     )
 
 
+def score_carried_by_few_rows(name: str, rows: int, total: int) -> str:
+    """That few rows carry more than half of a score, and what would help.
+
+    >>> score_carried_by_few_rows("net", 2, 800)
+    "net: 2 of 800 rows carry more than half of the score; unit= divides rows by their series' own size"
+    """
+    carry = "carries" if rows == 1 else "carry"
+    return (
+        f"{short(name)}: {rows} of {total:,} rows {carry} more than half of the score; unit= divides "
+        "rows by their series' own size"
+    )
+
+
 def carried_by_few_blocks(name: str, blocks: Sequence[str], total: int) -> str:
     """That few blocks carry more than half of a score, and what would help.
 
