@@ -45,7 +45,7 @@ from uccurve.crossings import Crossings, Line, crossings_of_lines
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import Given, given_models, measured_in, refuse_different
-from uccurve.evidence.units import Blocks, Repeated, generator, positive
+from uccurve.evidence.units import Blocks, Repeated, Units, generator, positive
 from uccurve.intervals import Intervals
 from uccurve.results import (
     Assessment,
@@ -196,7 +196,7 @@ def assess(
     notes = [
         *_coverage_note(coverage, settings),
         *evidence.notes,
-        *_choice_notes(verdict, units),
+        *choice_notes(verdict, units),
     ]
     return Assessment(
         rows=tuple(tests.ranked),
@@ -497,7 +497,7 @@ def _segments(
     return segments
 
 
-def _choice_notes(verdict: Verdict, units: Blocks) -> list[str]:
+def choice_notes(verdict: Verdict, units: Units) -> list[str]:
     """Return what choosing may cost, where the factor does not allow for it."""
     if verdict.choice.corrected:
         return []

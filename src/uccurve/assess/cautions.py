@@ -9,7 +9,6 @@ import numpy as np
 from uccurve.assess.memory import RowsSource
 from uccurve.evidence import contributions
 from uccurve.evidence.inference import paired_t_test
-from uccurve.evidence.units import Blocks
 from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment
 from uccurve.words import notes
 
@@ -144,7 +143,7 @@ def notes_on(row: ModelRow, settings: AssessmentSettings, facts: RowFacts) -> It
 def notes_on_rows(source: RowsSource, *, is_first: bool) -> Iterator[str]:
     """What only rows at hand tell: who carries a score, rows that repeat, and whether levels beat multiples."""
     units = source.units
-    carrying = carrying_blocks(source.weighted_score_rows(), units)
+    carrying = carrying_blocks(units.sums(source.weighted_score_rows()))
     if carrying and units.independent:
         yield notes.score_carried_by_few_rows(source.name, len(carrying), units.count)
     elif carrying:
@@ -177,19 +176,18 @@ def _levels_or_multiples(source: RowsSource) -> Iterator[str]:
         )
 
 
-def carrying_blocks(scores: np.ndarray, blocks: Blocks) -> Sequence[int]:
+def carrying_blocks(totals: np.ndarray) -> Sequence[int]:
     """Return the few blocks that carry more than half of a score; none where it takes more than a few.
 
-    `scores` is what each row adds to the score.
+    `totals` is what each block adds to the score.
     """
-    if blocks.count <= MOST_CARRYING:
+    if len(totals) <= MOST_CARRYING:
         return ()
-    totals = blocks.sums(scores)
     largest = np.argpartition(totals, -MOST_CARRYING)[-MOST_CARRYING:]
     largest = largest[np.argsort(-totals[largest])]
     running = np.cumsum(totals[largest])
     needed = int(np.searchsorted(running, totals.sum() / 2, side="right")) + 1
-    if needed > len(largest) or needed >= CARRYING_SHARE * blocks.count:
+    if needed > len(largest) or needed >= CARRYING_SHARE * len(totals):
         return ()
     return [int(block) for block in largest[:needed]]
 

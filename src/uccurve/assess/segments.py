@@ -1,18 +1,21 @@
 """Segments: the rows by label or by equal-count bins of a feature, and how each model does on them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from math import isfinite, nan
+from dataclasses import dataclass, replace
+from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from uccurve._arrays import Indices
+from uccurve._arrays import Flags, Indices
 from uccurve._distributions import clopper_pearson
+from uccurve._paths import Path
+from uccurve._refusals import miss_rate_of
 from uccurve._scoring import conformal_t, saved_share
 from uccurve._vocabulary import Array
 from uccurve.assess.memory import RowsSource
+from uccurve.assess.source import Source
 from uccurve.estimate import UNKNOWN, Estimate, Move
 from uccurve.evidence.inference import (
     effective_rows,
@@ -86,6 +89,48 @@ class AsShipped(NamedTuple):
         )
 
 
+class Covered(NamedTuple):
+    """Share of the rows of a segment inside their interval, and how many independent rows it is worth."""
+
+    share: float
+    effective: float
+
+
+NOTHING_SHIPS = Covered(nan, nan)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFacts:
+    """What is known of one model on one segment, from rows at hand or from their sums.
+
+    Attributes
+    ----------
+    feature, label : str
+    n, blocks : int
+        Rows, and units among them.
+    delivered, shipped : Covered
+        As delivered, and with the factor (or shift) that ships.
+    t : float
+        Factor (or shift) that this segment alone would need.
+    half_width, score, constant_score : float
+        As shipped, in the caller's unit; the last is that of the constant band.
+    against_rest : float
+        p-value of a coverage below that of the model's other rows; nan where a coverage is promised.
+    """
+
+    feature: str
+    label: str
+    n: int
+    blocks: int
+    delivered: Covered
+    shipped: Covered
+    t: float
+    half_width: float
+    score: float
+    constant_score: float
+    against_rest: float
+
+
 def assessed_segments(source: RowsSource, t: float, parts: Sequence[SegmentRows]) -> list[Segment]:
     """One model on each segment, with the factor (or shift) t that ships; p-values adjusted for all segments.
 
@@ -95,9 +140,14 @@ def assessed_segments(source: RowsSource, t: float, parts: Sequence[SegmentRows]
     if not parts:
         return []
     shipped = AsShipped.of(source, t)
-    level = source.settings.confidence_level
-    tested = sum(part.blocks.count > 1 for part in parts)
-    return adjusted_segments([_assessed(shipped, part, max(tested, 1)) for part in parts], level)
+    return tested_segments([_facts(shipped, part) for part in parts], source)
+
+
+def tested_segments(facts: Sequence[SegmentFacts], source: Source) -> list[Segment]:
+    """One model on each segment, p-values adjusted for all segments."""
+    tested = sum(segment.blocks > 1 for segment in facts)
+    segments = [segment_of(segment, source, tested) for segment in facts]
+    return adjusted_segments(segments, source.settings.confidence_level)
 
 
 def adjusted_segments(segments: Sequence[Segment], confidence_level: float) -> list[Segment]:
@@ -127,51 +177,67 @@ def upper_bound(share: float, effective: float, confidence_level: float, segment
     return clopper_pearson(share * effective, effective, max(each, 0.0))[1]
 
 
-def _assessed(shipped: AsShipped, part: SegmentRows, tested: int) -> Segment:
-    source = shipped.source
-    rows = part.rows
-    path = source.path.subset(rows)
+def segment_of(facts: SegmentFacts, source: Source, tested: int) -> Segment:
+    """One model on one segment, one of so many that are tested."""
     settings = source.settings
     level = settings.confidence_level
-    covered = source.covered[rows]
-    delivered = path.mean(covered)
-    effective = effective_rows(covered, path.weight, part.blocks, level)
-    reaches = isfinite(shipped.t)
-    kept = shipped.covered[rows]
-    shipped_share = path.mean(kept) if reaches else nan
-    shipped_effective = effective_rows(kept, path.weight, part.blocks, level) if reaches else nan
-    pvalue = shipped_pvalue = nan
-    if settings.coverage is not None:
-        pvalue = (
-            share_tail(delivered, effective, 1 - source.alpha) if part.blocks.count > 1 else nan
-        )
-        if part.blocks.count > 1:
-            shipped_pvalue = share_tail(shipped_share, shipped_effective, 1 - source.alpha)
-    elif part.blocks.count > 1:
-        inside = np.zeros(source.n, np.bool_)
-        inside[rows] = True
-        pvalue = segment_test(source.covered, source.path.weight, source.units, inside)
-    score = path.mean(shipped.score[rows]) / source.unit
-    constant = path.mean(shipped.constant_score[rows]) / source.unit
+    reaches = not isnan(facts.shipped.share)
+    pvalue = facts.against_rest
+    shipped_pvalue = nan
+    if settings.coverage is not None and facts.blocks > 1:
+        promised = 1 - miss_rate_of(settings.coverage)
+        pvalue = share_tail(*facts.delivered, promised)
+        shipped_pvalue = share_tail(*facts.shipped, promised)
     return Segment(
-        feature=part.feature,
-        label=part.label,
+        feature=facts.feature,
+        label=facts.label,
         model=source.name,
-        n=len(rows),
-        blocks=part.blocks.count,
-        coverage=share_estimate(delivered, effective, level),
-        shipped_coverage=share_estimate(shipped_share, shipped_effective, level)
-        if reaches
-        else UNKNOWN,
-        move=Move(source.kind, Estimate(conformal_t(path, source.alpha))),
-        half_width=path.mean(shipped.width[rows]) / source.unit,
-        score=score,
-        skill=saved_share(constant, score) if reaches else nan,
+        n=facts.n,
+        blocks=facts.blocks,
+        coverage=share_estimate(*facts.delivered, level),
+        shipped_coverage=share_estimate(*facts.shipped, level) if reaches else UNKNOWN,
+        move=Move(source.kind, Estimate(facts.t)),
+        half_width=facts.half_width,
+        score=facts.score,
+        skill=saved_share(facts.constant_score, facts.score) if reaches else nan,
         target=settings.coverage,
         pvalue=pvalue,
         shipped_pvalue=shipped_pvalue,
-        at_most=upper_bound(shipped_share, shipped_effective, level, tested) if reaches else nan,
+        at_most=upper_bound(*facts.shipped, level, max(tested, 1)) if reaches else nan,
     )
+
+
+def _facts(shipped: AsShipped, part: SegmentRows) -> SegmentFacts:
+    """What the rows of a segment say of a model."""
+    source = shipped.source
+    rows = part.rows
+    path = source.path.subset(rows)
+    as_shipped = NOTHING_SHIPS
+    if isfinite(shipped.t):
+        as_shipped = _covered(shipped.covered[rows], path, part.blocks, source)
+    against_rest = nan
+    if source.settings.coverage is None and part.blocks.count > 1:
+        inside = np.zeros(source.n, np.bool_)
+        inside[rows] = True
+        against_rest = segment_test(source.covered, source.path.weight, source.units, inside)
+    return SegmentFacts(
+        feature=part.feature,
+        label=part.label,
+        n=len(rows),
+        blocks=part.blocks.count,
+        delivered=_covered(source.covered[rows], path, part.blocks, source),
+        shipped=as_shipped,
+        t=conformal_t(path, source.alpha),
+        half_width=path.mean(shipped.width[rows]) / source.unit,
+        score=path.mean(shipped.score[rows]) / source.unit,
+        constant_score=path.mean(shipped.constant_score[rows]) / source.unit,
+        against_rest=against_rest,
+    )
+
+
+def _covered(flags: Flags, path: Path, blocks: Blocks, source: RowsSource) -> Covered:
+    level = source.settings.confidence_level
+    return Covered(path.mean(flags), effective_rows(flags, path.weight, blocks, level))
 
 
 def _split(

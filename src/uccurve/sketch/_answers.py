@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, inf
+from math import ceil, inf, nan
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from uccurve._refusals import as_written
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Unit
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
+from uccurve.points import Decomposition
 
 from ._area import area, partial, reach
 from ._binned import Binned, Bracket, bracket, outward
@@ -89,7 +90,7 @@ class Answers:
         name, target = checks.target(targets, conformal=conformal, confidence=confidence)
         (first, last), wanted = reach(self.binned, name, float(target)), f"{name}={float(target):g}"
         if conformal:
-            if self.state.weighted:
+            if self.state.unequal:
                 raise ValueError(
                     "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
                 )
@@ -110,29 +111,22 @@ class Answers:
             f"no scale reaches {wanted}: the {limit}. Hint: raise zero bands with `min_band`."
         )
 
-    def place_for_new_rows(self, coverage: float) -> Place:
+    def place_for_new_rows(self, coverage: float | Fraction) -> Place:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
-        n, share = self.state.rows, 1 - checks.miss_rate_of(coverage)
-        return self.place(share if self.state.weighted else Fraction(ceil((n + 1) * share), n))
+        return self.place(self._share_for_new_rows(coverage))
+
+    def constant_place(self, coverage: float | Fraction) -> Place:
+        """Half-width of the constant band for new rows."""
+        return place_of(self.constant, self.state, self._share_for_new_rows(coverage))
+
+    def _share_for_new_rows(self, coverage: float | Fraction) -> Fraction:
+        share = 1 - checks.miss_rate_of(coverage)
+        rows = self.state.rows
+        return share if self.state.unequal else Fraction(ceil((rows + 1) * share), rows)
 
     def place(self, share: Fraction) -> Place:
-        """Smallest critical scale at and below which a share of the weight lies.
-
-        Inside its bin the density is treated as a power with the mean of the bin, and the last row at its end.
-        """
-        weight, state = self.binned.weight, self.state
-        goal = (
-            float(share) * state.total * (1 - 1e-14) if state.weighted else ceil(share * state.rows)
-        )
-        i = int(np.searchsorted(np.cumsum(weight.mass), goal))
-        if i == len(weight.mass):
-            return Place(inf, inf, inf)
-        low, high = float(weight.minimum[i]), float(weight.maximum[i])
-        part = min(max((goal - float(weight.mass[:i].sum())) / float(weight.mass[i]), 0.0), 1.0)
-        mean = (float(weight.mean[i]) - low) / (high - low or 1.0)
-        return Place(
-            low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high
-        )
+        """Smallest critical scale at and below which a share of the weight lies."""
+        return place_of(self.binned, self.state, share)
 
     # ---- areas
 
@@ -142,7 +136,7 @@ class Answers:
 
     def gain(self, *, axes: Axes = HEADLINE, reference: Reference = None, **part: Any) -> Bracket:
         """Share of the reference's area that is saved."""
-        return _saved(
+        return saved(
             self.area(axes=axes, **part), self._theirs(_area, "area", reference, axes=axes, **part)
         )
 
@@ -181,44 +175,81 @@ class Answers:
         )
         return outward(width * 2.0 + deficit * _penalty(coverage))
 
+    def constant_score(self, *, coverage: float | Fraction, at: float) -> Bracket:
+        """Interval score of the constant band of one half-width."""
+        t = np.array([at])
+        width, deficit = (self.constant.values(name, t) for name in ("bandwidth", "deficit"))
+        found = width * 2.0 + deficit.positive() * _penalty(coverage)
+        return outward(Bracket(found.low[0], found.high[0]))
+
     def best_score(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score over the scale."""
         return best_score(self.binned, _penalty(coverage))
 
-    def best_scale(self, *, coverage: float | Fraction) -> Bracket:
-        """Smallest scale with the minimum interval score: the first with a mass beyond of at most ``alpha * b``."""
-        binned, room = self.binned, 4 * self.binned.rounding
-        limit = float(checks.miss_rate_of(coverage)) * binned.half_width * binned.total
-        starts, ends = (
-            np.append(0.0, positions)
-            for positions in (binned.active.minimum, binned.active.maximum)
+    def shipped(self, *, coverage: float | Fraction) -> Bracket:
+        """Interval score at the factor for new rows."""
+        place = self.place_for_new_rows(coverage)
+        return score_between(self.binned, _penalty(coverage), place.low, place.high)
+
+    def constant_shipped(self, *, coverage: float | Fraction) -> Bracket:
+        """Interval score of the constant band at its half-width for new rows."""
+        place = self.constant_place(coverage)
+        return score_between(self.constant, _penalty(coverage), place.low, place.high)
+
+    def rescaling(self, *, coverage: float | Fraction) -> Bracket:
+        """Interval score as delivered minus that as shipped."""
+        return self.interval_score(coverage=coverage) - self.shipped(coverage=coverage)
+
+    def bands(self, *, coverage: float | Fraction) -> Bracket:
+        """Interval score of the constant band as shipped minus that of these bands."""
+        return self.constant_shipped(coverage=coverage) - self.shipped(coverage=coverage)
+
+    def slack(self, *, coverage: float | Fraction) -> Bracket:
+        """Interval score as shipped minus the smallest one."""
+        return (self.shipped(coverage=coverage) - self.best_score(coverage=coverage)).positive()
+
+    def shipped_skill(self, *, coverage: float | Fraction) -> Bracket:
+        """Share of the constant band's score that is saved, both as shipped."""
+        return saved(self.shipped(coverage=coverage), self.constant_shipped(coverage=coverage))
+
+    def decomposition(self, *, coverage: float | Fraction) -> Decomposition:
+        """What bands and calibration contribute to the interval score; infinite as shipped where nothing ships."""
+        delivered = self.interval_score(coverage=coverage).middle
+        shipped = self.shipped_score(coverage=coverage).middle
+        return Decomposition.of(
+            delivered=delivered,
+            shipped=shipped,
+            constant=self.constant_shipped(coverage=coverage).middle,
+            climatology=nan,
+            best=min(self.best_score(coverage=coverage).middle, delivered, shipped),
         )
-        first, last = (binned.active.remaining <= limit * factor for factor in (1 + room, 1 - room))
-        return Bracket(starts[np.argmax(first)], ends[np.argmax(last) if last.any() else -1])
 
-    def uncertainty(self, *, coverage: float | Fraction) -> Bracket:
-        """Minimum interval score of the constant band."""
-        return best_score(self.constant, _penalty(coverage))
-
-    def miscalibration(self, *, coverage: float | Fraction) -> Bracket:
-        """Interval score as delivered minus the minimum."""
-        return (
-            self.interval_score(coverage=coverage) - self.best_score(coverage=coverage)
-        ).positive()
-
-    def discrimination(self, *, coverage: float | Fraction) -> Bracket:
-        """Minimum interval score of the constant band minus that of these bands."""
-        return self.uncertainty(coverage=coverage) - self.best_score(coverage=coverage)
+    def shipped_score(self, *, coverage: float | Fraction) -> Bracket:
+        """Interval score at the factor that is shown, which is interpolated inside its bin."""
+        place = self.place_for_new_rows(coverage)
+        if place.value == inf:
+            return bracket(inf)
+        return self.interval_score(coverage=coverage, at=place.value)
 
     def potential_crps(self) -> Bracket:
         """CRPS with each level at its best scale."""
         return potential_crps(self.binned)
 
-    def skill(self, *, reference: Reference = None) -> Bracket:
-        """Share of the reference's potential CRPS that is saved."""
-        return _saved(
-            self.potential_crps(), self._theirs(potential_crps, "potential_crps", reference)
-        )
+    def skill(
+        self, *, coverage: float | Fraction | None = None, reference: Reference = None
+    ) -> Bracket:
+        """Share of the reference's score that is saved: as shipped for a coverage, else of the potential CRPS."""
+        if coverage is None:
+            theirs = self._theirs(potential_crps, "potential_crps", reference)
+            return saved(self.potential_crps(), theirs)
+        if reference is None:
+            return self.shipped_skill(coverage=coverage)
+        if isinstance(reference, Answers):
+            other = Answers(reference.state, self.unit).shipped(coverage=coverage)
+        else:
+            curve = _curve(reference)
+            other = bracket(curve.decompose(coverage=float(coverage), unit=self.unit).shipped)
+        return saved(self.shipped(coverage=coverage), other)
 
     def _theirs(
         self, of_bins: Callable[..., Bracket], answer: str, reference: Reference, **options: Any
@@ -229,16 +260,21 @@ class Answers:
                 self.constant if reference is None else Answers(reference.state, self.unit).binned
             )
             return of_bins(bins, **options)
-        if not isinstance(reference, UCC | Intervals):
-            raise TypeError(
-                f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}."
-            )
-        curve = reference if isinstance(reference, UCC) else UCC(reference)
+        curve = _curve(reference)
         value = size = getattr(curve, answer)(unit=self.unit, **options)
         if "axes" in options:  # rounding is a share of the rectangle that holds the curve
             points = curve.points(axes=options["axes"], unit=self.unit)
             size = float(points.x.max() * points.y.max())
         return Bracket(max(value - 1e-12 * size, 0.0), value + 1e-12 * size)
+
+
+def _curve(reference: Any) -> UCC:
+    """Return the curve of a reference in memory."""
+    if not isinstance(reference, UCC | Intervals):
+        raise TypeError(
+            f"`reference` must be Intervals, a UCC or a sketch; got {type(reference).__name__}."
+        )
+    return reference if isinstance(reference, UCC) else UCC(reference)
 
 
 def _penalty(coverage: float | Fraction) -> float:
@@ -273,7 +309,7 @@ def _area(binned: Binned, *, axes: Axes, **part: Any) -> Bracket:
     return outward(Bracket(np.fmax(found.low, 0.0), np.fmin(found.high, np.inf)))
 
 
-def _saved(mine: Bracket, theirs: Bracket) -> Bracket:
+def saved(mine: Bracket, theirs: Bracket) -> Bracket:
     """``1 - mine / theirs``; nan where both are 0, as far as rounding can say, or both infinite."""
     if theirs.high == 0:
         return bracket(-np.inf if mine.low > 0 else np.nan)
@@ -293,6 +329,42 @@ def best_score(binned: Binned, penalty: float) -> Bracket:
     scores = binned.values("bandwidth", t) * 2.0 + binned.values("deficit", t).positive() * penalty
     high = float(scores.high.min())
     return outward(Bracket(min(float(scores.low.min()), high), high)).positive()
+
+
+def score_between(binned: Binned, penalty: float, first: float, last: float) -> Bracket:
+    """Interval score at a scale that lies between two: convex, so largest at one of these."""
+    if not last < inf:
+        return bracket(inf) if first == inf else Bracket(0.0, inf)
+    inside = binned.active.breakpoints
+    inside = inside[(inside > first) & (inside < last)]
+    t = np.concatenate([[first, last], inside])
+    scores = binned.values("bandwidth", t) * 2.0 + binned.values("deficit", t).positive() * penalty
+    high = float(scores.high[:2].max())
+    return outward(Bracket(min(float(scores.low.min()), high), high)).positive()
+
+
+def place_of(binned: Binned, state: State, share: Fraction | float) -> Place:
+    """Smallest critical scale at and below which a share of the weight lies.
+
+    Inside its bin the density is treated as a power with the mean of the bin, and the last row at its end.
+    """
+    weight = binned.weight
+    if state.unequal:
+        goal = float(share) * state.total * (1 - 1e-14)
+        masses = weight.mass
+    else:
+        goal = ceil(share * state.rows)
+        masses = weight.mass * (state.rows / state.total)
+    i = int(np.searchsorted(np.cumsum(masses), goal * (1 - 1e-12)))
+    if i == len(masses):
+        return Place(inf, inf, inf)
+    low = float(weight.minimum[i])
+    high = float(weight.maximum[i])
+    part = min(max((goal - float(masses[:i].sum())) / float(masses[i]), 0.0), 1.0)
+    mean = (float(weight.mean[i]) - low) / (high - low or 1.0)
+    return Place(
+        low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high
+    )
 
 
 def potential_crps(binned: Binned) -> Bracket:

@@ -248,6 +248,7 @@ def _prepared(rows: Frame, scan: Scan, i: int, values: Mapping[str, nw.Expr], fa
             for name, value in sums.items()
         }
         sums["weight"] = col("weight")
+        sums["squares"] = col("weight") * col("weight")
     key = mark(number, scan.resolution)
     return rows.select(
         *scan.groups,
@@ -260,8 +261,12 @@ def _prepared(rows: Frame, scan: Scan, i: int, values: Mapping[str, nw.Expr], fa
 def _summed(rows: Frame, scan: Scan) -> Frame:
     """Count and sum the rows of each bin."""
     names = ["scale", "active", "error", "width", "product"]
-    names += ["weight"] * scan.weighted + ["raised"] * (scan.min_band is not None)
-    sums = [col("number").max().alias("maximum"), *(col(name).sum() for name in names)]
+    names += ["raised"] * (scan.min_band is not None)
+    found = [col("number").max().alias("maximum")]
+    if scan.weighted:
+        names += ["weight", "squares"]
+        found += [col("weight").min().alias("lightest"), col("weight").max().alias("heaviest")]
+    sums = [*found, *(col(name).sum() for name in names)]
     return rows.group_by(*scan.groups, "key").agg(nw.len().alias("rows"), *sums)
 
 
@@ -352,10 +357,28 @@ def _state(scan: Scan, parts: Mapping[str, Table]) -> State:
     critical, missing = parts["critical"], parts["critical"]["maximum"] == MISSING
     found["dropped"] = int(critical["rows"][missing].sum())
     found["raised"] = int(critical["raised"][~missing].sum()) if "raised" in critical else 0
+    found |= _weights(critical)
     if "errors" in parts:
         y, squares = (float(parts["errors"][slot].sum()) for slot in ("active", "width"))
         found |= {"y_sum": y, "y_squares": squares}
     return State(weighted=scan.weighted, resolution=scan.resolution, **found)
+
+
+def _weights(table: Table) -> dict[str, float]:
+    """What is known of the weights of rows that have any."""
+    good = ~_is_code(table)
+    rows = table["rows"][good]
+    if "weight" not in table:
+        return {
+            "weight_squares": float(rows.sum()),
+            "lightest": 1.0 if rows.any() else np.inf,
+            "heaviest": 1.0 if rows.any() else 0.0,
+        }
+    return {
+        "weight_squares": float(table["squares"][good].sum()),
+        "lightest": float(table["lightest"][good].min(initial=np.inf)),
+        "heaviest": float(table["heaviest"][good].max(initial=0.0)),
+    }
 
 
 def _histogram(scan: Scan, name: str, table: Table) -> Histogram:

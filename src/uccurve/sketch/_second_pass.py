@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import reduce
 from itertools import combinations, pairwise, product
 from math import nan, sqrt
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -23,92 +22,134 @@ from uccurve._arrays import Flags, Indices
 from uccurve._distributions import hypergeometric_tail
 from uccurve._refusals import Rule, miss_rate_of, sentence
 from uccurve._vocabulary import Array
-from uccurve.assess.levels import PIT, LevelRow, pit_band
-from uccurve.assess.model import promise_of
-from uccurve.evidence.inference import one_sided_t_test
-from uccurve.evidence.units import labelled
+from uccurve.assess.segments import Covered
+from uccurve.evidence.inference import effective_count, one_sided_t_test
+from uccurve.evidence.units import Spread, SummedUnits, labelled
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
 from ._engines import bands, flag
-from ._influence import NUMBERS, SHARES, Changes, Mix, Units, changes_of, joined_label, root
+from ._influence import (
+    NUMBERS,
+    PLACE,
+    Changes,
+    Look,
+    Mix,
+    Shipping,
+    changes_of,
+    joined_label,
+    offset_of_blocks,
+    root,
+)
+from ._model import StreamedModel
 from ._scan import TINY, Scan, Table, col, collected
 
-if TYPE_CHECKING:
-    from ._model import StreamedModel
-
-MOST_GROUPS = (
-    1_000_000  # number of combinations of blocks and labels that is refused where there are more
-)
-WIS_PARTS = ("wis_dispersion", "wis_underprediction", "wis_overprediction")
+MOST_GROUPS = 1_000_000  # combinations of blocks and labels that are refused where there are more
+WIS_PARTS = ("dispersion", "underprediction", "overprediction")
+# Whether an observation lies above its interval, and exactly on a bound.
+FLAGS = ("above", "on bound")
+# Numbers that say which rows are missed, and by what factor; `chosen` is that of a model chosen among others.
+MISSES = ("open", "missed", "chosen", "flat_missed")
+# Numbers whose means over independent rows no bins tell exactly, and what the offset of a score is made of.
+SUMMED = ("width", "late", "missed", "beyond", "missed_width", "flat_late", "flat_missed", "open")
 Columns = dict[str, nw.Expr]
+
+
+def of(i: int, name: str) -> str:
+    """Column of a number of model i."""
+    return f"{i} {name}"
+
+
+def crossed(name: str) -> str:
+    """Column of a number times the squared weight."""
+    return f"{name} cross"
 
 
 def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) -> Sums:
     """Sum what the evidence on all models needs, for each combination of block and labels where these matter."""
-    rows, numbers, plain = scan.kept, Columns(), Columns()
-    rows = rows.filter(col("weight") > 0) if scan.weighted else rows
-    places, spark = [model.place for model in models], rows.implementation.is_spark_like()
-    if spark:  # no nulls are left, but code that looks for them makes Spark's methods too long for Java to compile
-        ends = (f"{end}_{i}" for end in ("lower", "upper") for i in places)
-        rows = rows.with_columns(col(*sorted({*scan.numbers, *ends})).fill_null(0.0))
-    rows = bands(rows, {i: scan.floors[i] for i in places})
-    ratios = {
-        f"critical_{i}": col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places
-    }  # 0 / 0 is 0
-    rows = rows.with_columns(
-        **{name: value.fill_null(0.0) if spark else value for name, value in ratios.items()}
-    )
+    rows = _with_criticals(scan, models)
+    numbers = Columns()
+    plain = Columns()
     for i, model in enumerate(models):
-        own = _numbers(rows, model, raised=scan.min_band is not None) | level_columns(rows, model)
-        numbers |= {f"{i} {name}": own.pop(name) for name in NUMBERS if name in own}
-        plain |= {f"{i} {name}": value for name, value in own.items()}
+        of_model = _numbers(rows, model, raised=scan.min_band is not None, grouped=bool(scan.groups))
+        of_model |= level_columns(rows, model)
+        for name, value in of_model.items():
+            (numbers if name in PLACE else plain)[of(i, name)] = value
     rows = rows.with_columns(**numbers, **plain)
-
-    def times_weight(value: nw.Expr) -> nw.Expr:
-        return value * col("weight") if scan.weighted else value
-
-    names, forms = [*plain, *numbers], Columns()
-    if not blocks:
+    if blocks:
+        sums = _block_sums(scan, [*plain, *numbers])
+    else:
         forms = _forms(models)
-        rows = (
-            rows.with_columns(**forms) if forms else rows
-        )  # of perfect predictions there are none
-        needed = ("wis", *(SHARES if scan.weighted or scan.groups else ()))
-        names = [*plain, *(name for name in numbers if name.split()[1] in needed)]
-    sums = {name: times_weight(col(name)) for name in names}
-    sums |= {name: times_weight(col(name)) * times_weight(col(name)) for name in forms}
-    if scan.weighted:
-        sums |= {"weight": col("weight"), "squares": col("weight") * col("weight")}
-        crossed = () if blocks else (*names, *forms)
-        sums |= {f"{name} cross": times_weight(times_weight(col(name))) for name in crossed}
-    table = _summed(rows, ["block"] * blocks + [*scan.groups], sums, models[0].place)
+        if forms:  # of perfect predictions there are none
+            rows = rows.with_columns(**forms)
+        asked = [of(i, name) for i in range(len(models)) for name in (*SUMMED, "wis")]
+        names = [name for name in numbers if name in asked]
+        misses = [of(i, name) for i in range(len(models)) for name in MISSES]
+        sums = _row_sums(scan, [*plain, *names], list(forms), misses)
+    keys = ["block"] * blocks + [*scan.groups]
+    table = _summed(rows, keys, sums, models[0].place)
     if {int(table["rows"].sum())} != {model.state.rows for model in models}:
         raise ValueError(
             "`frame` must give the same rows each time it is read. Hint: write a sample to a file first."
         )
-    return Sums(table, models[0].state.rows, models[0].state.total)
+    return Sums(table, models[0])
 
 
-def _numbers(rows: Frame, model: StreamedModel, *, raised: bool) -> Columns:
-    """Numbers of each row, whether it lies above the delivered interval, and whether the factor to ship covers it."""
-    i, look, y = model.place, model.look, col("y_true")
+def _with_criticals(scan: Scan, models: Sequence[StreamedModel]) -> Frame:
+    """Rows with the errors, bands and critical scales of the delivered intervals."""
+    rows = scan.kept
+    rows = rows.filter(col("weight") > 0) if scan.weighted else rows
+    places = [model.place for model in models]
+    spark = rows.implementation.is_spark_like()
+    if spark:  # no nulls are left, but code that looks for them makes Spark's methods too long for Java to compile
+        ends = (f"{end}_{i}" for end in ("lower", "upper") for i in places)
+        rows = rows.with_columns(col(*sorted({*scan.numbers, *ends})).fill_null(0.0))
+    rows = bands(rows, {i: scan.floors[i] for i in places})
+    ratios = {i: col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places}  # 0 / 0 is 0
+    return rows.with_columns(
+        **{
+            f"critical_{i}": ratio.fill_null(0.0) if spark else ratio for i, ratio in ratios.items()
+        }
+    )
+
+
+def _numbers(rows: Frame, model: StreamedModel, *, raised: bool, grouped: bool) -> Columns:
+    """Numbers of each row, whether it lies above the delivered interval, and whether it lies on a bound."""
+    i = model.place
+    look = model.first_look
+    y = col("y_true")
     error, active, critical = (col(f"{name}_{i}") for name in ("error", "active", "critical"))
     over = (y > col(f"y_pred_{i}")) & (critical > 1) if raised else y > col(f"upper_{i}")
-    return {
+    found = {
         "width": col(f"width_{i}"),
         "error": error,
         "critical": critical,
         "product": error * critical,
         "square": error * error,
+        "outside": _deficits(error, Mix.at(1.0), lambda _: active),
+        "open": flag(rows, critical > 1.0),
         "short": _deficits(error, look.best, lambda t: active * t),
         "crps": _deficits(error, look.crps, lambda t: active * t),
         "flat": _deficits(error, look.flat, lambda t: t),
-        "covered": flag(rows, critical <= 1.0),
-        "reached": flag(rows, critical <= look.target),
-        "shipped": flag(rows, critical <= model.target.value),
         "above": flag(rows, over),
+        "on bound": flag(rows, (critical == 1.0) | (active + error <= 0)),
     }
+    if not look.ships:
+        return found
+    t = look.shipping.t
+    flat_t = look.constant.t
+    missed = flag(rows, critical > t)
+    found |= {
+        "late": _deficits(error, Mix.at(t), lambda t: active * t),
+        "missed": missed,
+        "beyond": missed * active,
+        "missed_width": missed * col(f"width_{i}"),
+        "flat_late": _deficits(error, Mix.at(flat_t), lambda t: t),
+        "flat_missed": flag(rows, error > flat_t),
+    }
+    if grouped and model.multiplier != 1:
+        found["chosen"] = flag(rows, critical > model.chosen_t)
+    return found
 
 
 def _deficits(error: nw.Expr, mix: Mix, band: Callable[[float], Any]) -> nw.Expr:
@@ -124,14 +165,12 @@ def _times(value: nw.Expr, factor: float) -> nw.Expr:
     return value if factor == 1 else value * factor
 
 
-def _base(name: str) -> str:
-    """Return the statistic to whose form that of a gain or of the skill adds a term."""
-    return "crps" if name == "skill" else name.replace("gain", "area")
+# ---- forms
 
 
 def _unit(model: StreamedModel, name: str) -> float:
     """Return the first coefficient of a form, by which engines divide it: a product less."""
-    form = model.forms[_base(name)][1:]
+    form = model.row_forms[name][1:]
     return float(form[np.flatnonzero(form)[0]])
 
 
@@ -139,37 +178,73 @@ def _forms(models: Sequence[StreamedModel]) -> Columns:
     """Forms of each row, without what is the same for all: of each model and statistic, and differences of models."""
     found = Columns()
     for i, model in enumerate(models):
-        for name, form in model.forms.items():
-            if name not in SHARES:
-                base = _base(name)
-                rest = (form if base == name else form - model.forms[base]) / _unit(model, name)
-                terms = [
-                    _times(col(f"{i} {NUMBERS[k]}"), float(rest[k]))
-                    for k in np.flatnonzero(rest)
-                    if k
-                ]
-                first, *others = terms if base == name else [found[f"form {i} {base}"], *terms]
-                found[f"form {i} {name}"] = sum(others, first)
-    pairs = combinations(range(len(models)), 2)
-    differences = {
-        f"form {i} {j} {name}": found[f"form {i} {name}"]
-        - found[f"form {j} {name}"] * _ratio(models, (i, j), name)
-        for i, j in pairs
-        for name in _tested(models)
-    }
-    return found | differences
+        for name, form in model.row_forms.items():
+            rest = form / _unit(model, name)
+            terms = [
+                _times(col(of(i, NUMBERS[k])), float(rest[k])) for k in np.flatnonzero(rest) if k
+            ]
+            found[_form(name, i)] = sum(terms[1:], terms[0])
+    for (i, j), name in product(combinations(range(len(models)), 2), _tested(models)):
+        second = found[_form(name, j)] * _ratio(models, (i, j), name)
+        found[_form(name, i, j)] = found[_form(name, i)] - second
+    return found
+
+
+def _form(name: str, *models: int) -> str:
+    """Column of the form of a model, or of the difference of two."""
+    return " ".join(["form", *map(str, models), name])
+
+
+def _value(model: StreamedModel, name: str) -> float:
+    """What a form of mean 1 stands for, in units of y_true, times its unit."""
+    value = 1.0 if name == "wis" else model.brackets[name].middle * model.size
+    return value * _unit(model, name)
 
 
 def _ratio(models: Sequence[StreamedModel], pair: tuple[int, int], name: str) -> float:
     """Second model's value of a statistic, in the unit of its form, over that of the first."""
-    first, second = (models[i].value_of(name) * _unit(models[i], name) for i in pair)
+    first, second = (_value(models[i], name) for i in pair)
     return second / first
 
 
 def _tested(models: Sequence[StreamedModel]) -> list[str]:
     """Return the statistics on which all models are compared."""
     asked = (models[0].settings.ranked_by, "wis")
-    return [name for name in asked if all(name in model.forms for model in models)]
+    return [name for name in asked if all(name in model.row_forms for model in models)]
+
+
+# ---- sums
+
+
+def _block_sums(scan: Scan, names: Sequence[str]) -> Columns:
+    """What is summed within blocks."""
+    sums = {name: _weighted(scan, col(name)) for name in names}
+    return sums | _weight_sums(scan)
+
+
+def _row_sums(
+    scan: Scan, names: Sequence[str], forms: Sequence[str], misses: Sequence[str]
+) -> Columns:
+    """What is summed over independent rows: numbers, squares of forms, and how many rows are missed."""
+    sums = {name: _weighted(scan, col(name)) for name in names}
+    for name in forms:
+        weighted = _weighted(scan, col(name))
+        sums[name] = weighted * weighted
+    if scan.weighted:
+        for name in (*names, *forms):
+            sums[crossed(name)] = _weighted(scan, _weighted(scan, col(name)))
+        sums |= {f"{name} rows": col(name) for name in names if name in misses}
+    return sums | _weight_sums(scan)
+
+
+def _weight_sums(scan: Scan) -> Columns:
+    if not scan.weighted:
+        return {}
+    return {"weight": col("weight"), "squares": col("weight") * col("weight")}
+
+
+def _weighted(scan: Scan, value: nw.Expr) -> nw.Expr:
+    return value * col("weight") if scan.weighted else value
 
 
 def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Table:
@@ -177,7 +252,8 @@ def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Tabl
     columns = [nw.len().alias("rows"), *(col(name).sum() for name in sums)]
     if not keys:
         return collected(rows.select(**sums).select(*columns))
-    keys, parts = [*keys], 1
+    keys = [*keys]
+    parts = 1
     if rows.implementation.is_polars():
         # Sums are slow where each row adds to the same number as the row before, so a block is split by scale.
         keys, parts = [*keys, "part"], 6
@@ -192,121 +268,316 @@ def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Tabl
     return table
 
 
+# ---- what they say
+
+
+class Share(NamedTuple):
+    """Share of flagged rows, and the influence of the units on it; None for rows of equal weight."""
+
+    value: float
+    change: Array | None
+
+
+class Seen(NamedTuple):
+    """What rows, or blocks of rows, say of one model beyond its bins.
+
+    Attributes
+    ----------
+    changes : mapping of str to array
+        Influence of the units on the logarithm of each statistic.
+    open, missed : Share
+        Rows that are missed as delivered, and at the factor.
+    offset, constant_offset : float
+        What the fit of the factor hides of the score as shipped, and that of the constant band, in units of y_true.
+    misses : mapping of str to int
+        Number of units with a row that is missed, as delivered and so on.
+    score, constant : float
+        Interval score at the factor, and that of the constant band as shipped, in units of y_true.
+    above, on_bounds : float
+        Shares of the rows above their interval, and on a bound of it; nan where sketches do not say.
+    score_of_blocks : array or None
+        What each block adds to the score.
+    """
+
+    changes: Changes
+    open: Share
+    missed: Share
+    offset: float
+    constant_offset: float
+    misses: Mapping[str, int]
+    score: float
+    constant: float
+    above: float
+    on_bounds: float
+    score_of_blocks: Array | None
+
+
+def effective_rows(units: SummedUnits, share: Share, confidence_level: float) -> float:
+    """Return the number of independent rows that a share says as much about (Korn and Graubard 1998)."""
+    if units.independent or share.change is None:
+        return float(units.rows)
+    if units.count < 2:
+        return nan
+    return effective_count(share.value, units.spread(share.change), units, confidence_level)
+
+
+def seen_of_blocks(
+    model: StreamedModel, numbers: Array, units: SummedUnits, *, above: float, on_bounds: float
+) -> Seen:
+    """What sums of the numbers over blocks say of a model."""
+    one = numbers[0]
+    total = float(one.sum())
+
+    def share(name: str) -> Share:
+        flagged = numbers[PLACE[name]]
+        mean = float(flagged.sum()) / total
+        change = None if units.independent else (flagged - mean * one) / total
+        return Share(mean, change)
+
+    missed = share("missed")
+    look = model.first_look
+    if not units.independent:
+        level = model.settings.confidence_level
+        look = model.look(effective_rows(units, missed, level))
+    alpha = look.alpha
+    width, beyond, late = (numbers[PLACE[name]] for name in ("width", "beyond", "late"))
+    flat_missed = numbers[PLACE["flat_missed"]]
+    slopes = width - 2 / alpha * beyond
+    flat_slopes = 2 * one - 2 / alpha * flat_missed
+    scores = look.shipping.t * width + late / alpha
+    constant = 2 * look.constant.t + float(numbers[PLACE["flat_late"]].sum()) / total / alpha
+    return Seen(
+        changes=_log_wis(changes_of(numbers, model.forms(look)), numbers[PLACE["wis"]], total),
+        open=share("open"),
+        missed=missed,
+        offset=offset_of_blocks(one, slopes, numbers[PLACE["missed"]], look.shipping),
+        constant_offset=offset_of_blocks(one, flat_slopes, flat_missed, look.constant),
+        misses={
+            name: int(np.count_nonzero(numbers[PLACE[name]] > 0))
+            for name in ("open", "missed", "flat_missed", "short")
+        },
+        score=float(scores.sum()) / total,
+        constant=constant,
+        above=above,
+        on_bounds=on_bounds,
+        score_of_blocks=scores,
+    )
+
+
+def _log_wis(changes: dict[str, Array], wis: Array, total: float) -> dict[str, Array]:
+    """Influence on the logarithm of the weighted interval score too, where it is positive."""
+    mean = float(wis.sum()) / total
+    if "wis" in changes:
+        changes["wis"] = changes["wis"] / (mean or nan)
+    return changes
+
+
 class Sums:
     """Answer of the second pass, and what it says about chance."""
 
-    def __init__(self, table: Table, rows: int, total: float) -> None:
-        self.weighted, self.total = "weight" in table, total
-        one = table["weight"] if self.weighted else table["rows"].astype(np.float64)
-        self._table, self._chosen = table | {"one": one}, np.ones(len(one), np.bool_)
+    def __init__(self, table: Table, model: StreamedModel) -> None:
+        state = model.state
+        self.weighted = "weight" in table
+        self.unequal = state.unequal
+        self.total = state.total
         self.blocked = "block" in table
-        self._block = _blocks(table) if self.blocked else np.zeros(1, np.intp)
+        one = table["weight"] if self.weighted else table["rows"].astype(np.float64)
+        self._table = table | {"one": one}
+        self._chosen = np.ones(len(one), np.bool_)
+        self._block = np.zeros(1, np.intp)
+        self.block_names: Sequence[str] = ()
+        if self.blocked:
+            self._block, self.block_names = _blocks(table)
         self._blocks = int(self._block.max()) + 1
-        self.units = Units(
-            rows, self._blocks if self.blocked else rows, equal=not (self.blocked or self.weighted)
-        )
+        self.units = self._units(state.rows, self._blocks if self.blocked else state.rows)
+
+    def _units(self, rows: int, count: int) -> SummedUnits:
+        return SummedUnits(rows, count, independent=count == rows and not self.unequal)
 
     def labels(self, places: Sequence[int]) -> Array:
         """Label of each group of rows that its labels in some columns make up."""
         columns = (self._table[f"by_{place}"].tolist() for place in places)
-        return np.array([joined_label(one) for one in zip(*columns, strict=True)])
+        return np.array([joined_label(labels) for labels in zip(*columns, strict=True)])
 
     def split(self, inside: Flags, rows: int, total: float) -> tuple[Sums, Sums]:
         """Sums over some groups of rows, and over all others."""
-        return self._part(inside, rows, total), self._part(
-            ~inside, self.units.rows - rows, self.total - total
-        )
+        others = self._part(~inside, self.units.rows - rows, self.total - total)
+        return self._part(inside, rows, total), others
 
     def _part(self, chosen: Flags, rows: int, total: float) -> Sums:
         part = copy(self)
+        part._chosen = chosen
+        part.total = total
         count = len(np.unique(self._block[chosen])) if self.blocked else rows
-        part._chosen, part.total, part.units = (
-            chosen,
-            total,
-            replace(self.units, rows=rows, count=count),
-        )
+        part.units = self._units(rows, count)
         return part
 
+    def has(self, name: str) -> bool:
+        """Whether something was summed."""
+        return name in self._table
+
     def sum(self, name: str) -> float:
-        """Sum over all rows."""
-        return float(self._table[name][self._chosen].sum())
+        """Sum over all rows; 0 where nothing was summed."""
+        return float(self._table[name][self._chosen].sum()) if self.has(name) else 0.0
 
     def mean(self, name: str) -> float:
         """Mean over all rows."""
         return self.sum(name) / self.total
 
-    def share(self, shares: Mapping[str, float]) -> tuple[float, Array | None]:
-        """Mean of a sum of flags that exclude each other, and the influence on it; None for rows of equal weight."""
+    def share(self, shares: Mapping[str, float]) -> Share:
+        """Mean of a sum of flags that exclude each other, and the influence on it."""
         mean = sum(sign * self.mean(name) for name, sign in shares.items())
+        if self.units.independent:
+            return Share(mean, None)
         if self.blocked:
             flagged = sum(sign * self._by_block(name) for name, sign in shares.items())
-            return mean, (flagged - mean * self._by_block("one")) / self.total
-        if self.units.equal:
-            return mean, None
-        crossed = sum(sign * self.sum(f"{name} cross") for name, sign in shares.items())
-        return mean, root(crossed * (1 - 2 * mean) + mean**2 * self._squares) / self.total
+            return Share(mean, (flagged - mean * self._by_block("one")) / self.total)
+        cross = sum(sign * self._cross(name) for name, sign in shares.items())
+        change = root(cross * (1 - 2 * mean) + mean**2 * self._squares) / self.total
+        return Share(mean, change)
 
-    def lower_share_test(self, rest: Sums, name: str) -> float:
-        """One-sided p-value of a smaller share of flagged rows than in the rest of the rows.
+    def covered(self, name: str, confidence_level: float) -> Covered:
+        """Share of the rows that are not missed, and how many independent rows it is worth."""
+        share = self.share({name: 1.0})
+        return Covered(1 - share.value, effective_rows(self.units, share, confidence_level))
 
-        As `compare._evidence.segment_test`, from sums.
-        """
-        fewer, sides = min(self.units.count, rest.units.count), (self, rest)
-        (share, change), (other, other_change) = (side.share({name: 1.0}) for side in sides)
-        if change is None or other_change is None:
-            missed = [
-                round((1 - one) * side.units.rows)
-                for one, side in zip((share, other), sides, strict=True)
-            ]
-            return hypergeometric_tail(
-                missed[0], self.units.rows, sum(missed), self.units.rows + rest.units.rows
-            )
+    def missed_more_often(self, rest: Sums, name: str) -> float:
+        """One-sided p-value of a larger share of missed rows than in the rest, as `segment_test` of the rows."""
+        sides = (self, rest)
+        if not rest.units.rows:
+            return nan
+        if not self.unequal and (not self.blocked or self._whole_is_independent):
+            missed = [round(side.sum(name) / side.total * side.units.rows) for side in sides]
+            rows = self.units.rows + rest.units.rows
+            return hypergeometric_tail(missed[0], self.units.rows, sum(missed), rows)
+        fewer = min(self.units.count, rest.units.count)
         if fewer < 2:
             return nan
-        change = change - other_change if self.blocked else np.append(change, other_change)
-        overall = (share * self.total + other * rest.total) / (self.total + rest.total)
-        independent = overall * (1 - overall) * sum(side._squares / side.total**2 for side in sides)
-        error = sqrt(max(float(np.dot(change, change)) * fewer / (fewer - 1), independent))
-        return one_sided_t_test(other - share, error, fewer - 1, size=1.0)
-
-    def changes(self, i: int, model: StreamedModel) -> Changes:
-        """Influence of the blocks, or of single rows, on each statistic of a model."""
+        shares = [side._with_change(name) for side in sides]
+        rate, other_rate = (share.value for share in shares)
         if self.blocked:
-            one = self._by_block("one")
-            names = [f"{i} {name}" for name in NUMBERS[1:]]
-            numbers = [self._by_block(name) if name in self._table else 0 * one for name in names]
-            return changes_of(np.stack([one, *numbers]), model.forms)
-        found = {
-            name: self._root(f"form {i} {name}", self._mean_form(i, model, name))
-            * abs(_unit(model, name))
-            for name in model.forms
-            if name not in SHARES
-        }
-        shares = {
-            name: self.share({f"{i} {name}": 1.0})[1] for name in SHARES if not self.units.equal
-        }
-        return found | {name: change for name, change in shares.items() if change is not None}
+            change = shares[0].change - shares[1].change
+        else:
+            change = np.concatenate([share.change for share in shares])
+        overall = (rate * self.total + other_rate * rest.total) / (self.total + rest.total)
+        squares = sum(side._squares / side.total**2 for side in sides)
+        dependent = float(np.dot(change, change)) * fewer / (fewer - 1)
+        spread = Spread(sqrt(max(dependent, overall * (1 - overall) * squares)), fewer - 1)
+        return one_sided_t_test(rate - other_rate, spread, size=1.0)
 
-    def pairs(self, models: Sequence[StreamedModel]) -> dict[str, dict[tuple[int, int], Array]]:
-        """Influence of independent rows on the differences of two models; those of blocks follow from `changes`."""
-        found: dict[str, dict[tuple[int, int], Array]] = {name: {} for name in _tested(models)}
-        for name, pair in product(found, combinations(range(len(models)), 2)):
+    @property
+    def _whole_is_independent(self) -> bool:
+        return self._blocks == int(self._table["rows"].sum())
+
+    def _with_change(self, name: str) -> Any:
+        """Share with its influence, also where that says no more than the share."""
+        mean = self.mean(name)
+        if self.blocked:
+            return Share(mean, (self._by_block(name) - mean * self._by_block("one")) / self.total)
+        cross = self._cross(name) * (1 - 2 * mean) + mean**2 * self._squares
+        return Share(mean, root(cross) / self.total)
+
+    # ---- one model
+
+    def seen(self, i: int, model: StreamedModel) -> Seen:
+        """What the rows say of a model."""
+        above, on_bounds = (self.mean(of(i, name)) for name in FLAGS)
+        if not self.blocked:
+            return self._seen_of_rows(i, model, above, on_bounds)
+        one = self._by_block("one")
+        names = [of(i, name) for name in NUMBERS[1:]]
+        numbers = [self._by_block(name) if self.has(name) else 0 * one for name in names]
+        return seen_of_blocks(
+            model, np.stack([one, *numbers]), self.units, above=above, on_bounds=on_bounds
+        )
+
+    def _seen_of_rows(self, i: int, model: StreamedModel, above: float, on_bounds: float) -> Seen:
+        look = model.first_look
+        mean = {name: self.mean(of(i, name)) for name in SUMMED}
+        short = model.rows_beyond(look.best.scales[0])
+        misses = {"open": model.rows_beyond(1.0), "short": short}
+        for name in ("missed", "flat_missed"):
+            counted = f"{of(i, name)} rows" if self.weighted else of(i, name)
+            misses[name] = round(self.sum(counted))
+        return Seen(
+            changes=self._changes(i, model),
+            open=self.share({of(i, "open"): 1.0}),
+            missed=self.share({of(i, "missed"): 1.0}),
+            offset=self._offset(i, look),
+            constant_offset=self._constant_offset(i, look),
+            misses=misses,
+            score=look.shipping.t * mean["width"] + mean["late"] / look.alpha,
+            constant=2 * look.constant.t + mean["flat_late"] / look.alpha,
+            above=above,
+            on_bounds=on_bounds,
+            score_of_blocks=None,
+        )
+
+    def _offset(self, i: int, look: Look) -> float:
+        """What the fit of the factor hides of the score, from sums over independent rows."""
+        missed = of(i, "missed")
+        penalty = 2 / look.alpha
+        both = self._cross(of(i, "missed_width")) - penalty * self._cross(of(i, "beyond"))
+        slopes = self._cross(of(i, "width")) - penalty * self._cross(of(i, "beyond"))
+        slope = self.mean(of(i, "width")) - penalty * self.mean(of(i, "beyond"))
+        return self._hidden(look.shipping, missed, both, slopes, slope)
+
+    def _constant_offset(self, i: int, look: Look) -> float:
+        """The same of the constant band."""
+        missed = of(i, "flat_missed")
+        penalty = 2 / look.alpha
+        both = (2 - penalty) * self._cross(missed)
+        slopes = 2 * self._squares - penalty * self._cross(missed)
+        return self._hidden(
+            look.constant, missed, both, slopes, 2 - penalty * self.mean(missed)
+        )
+
+    def _hidden(
+        self, shipping: Shipping, missed: str, both: float, slopes: float, slope: float
+    ) -> float:
+        """Offset from sums, times squared weights, of slopes of missed rows and of all."""
+        rate = self.mean(missed)
+        centred = both - rate * slopes - slope * self._cross(missed) + slope * rate * self._squares
+        return -shipping.sparsity * centred / self.total**2
+
+    def _changes(self, i: int, model: StreamedModel) -> dict[str, Array]:
+        """Influence of independent rows on each statistic."""
+        found = {}
+        for name in model.row_forms:
+            change = self._root(_form(name, i), self._mean_form(i, model, name))
+            size = abs(_unit(model, name))
+            found[name] = change * (size / (self.mean(of(i, "wis")) or nan) if name == "wis" else size)
+        return found
+
+    def pairs(self, models: Sequence[StreamedModel], name: str) -> dict[frozenset[str], Array]:
+        """Influence of independent rows on the difference of each two models, in units of y_true."""
+        found: dict[frozenset[str], Array] = {}
+        if self.blocked or name not in _tested(models):
+            return found
+        for pair in combinations(range(len(models)), 2):
             first, second = (self._mean_form(i, models[i], name) for i in pair)
             mean = first - second * _ratio(models, pair, name)
-            size = models[pair[0]].value_of(name) * abs(_unit(models[pair[0]], name))
-            found[name][pair] = self._root(f"form {pair[0]} {pair[1]} {name}", mean) * size
+            names = frozenset(models[i].name for i in pair)
+            change = self._root(_form(name, *pair), mean)
+            found[names] = change * abs(_value(models[pair[0]], name))
         return found
 
     def _mean_form(self, i: int, model: StreamedModel, name: str) -> float:
-        """Mean of a form over all rows, which the bins know."""
-        if name == "wis":
-            return self.mean(f"{i} wis")
-        return float(model.forms[name][1:] @ model.means[1:]) / _unit(model, name)
+        """Mean of a form over all rows, from sums where the bins do not know it."""
+        means = model.means.copy()
+        for number in (*SUMMED, "wis"):
+            if number in PLACE and self.has(of(i, number)):
+                means[PLACE[number]] = self.mean(of(i, number))
+        return float(model.row_forms[name][1:] @ means[1:]) / _unit(model, name)
 
     def _root(self, name: str, mean: float) -> Array:
         """Root of the sum of squared influences of independent rows on a form with a known mean."""
-        crossed = self.sum(f"{name} cross") if self.weighted else mean * self.units.rows
-        return root(self.sum(name) - 2 * mean * crossed + mean**2 * self._squares) / self.total
+        cross = self.sum(crossed(name)) if self.weighted else mean * self.units.rows
+        return root(self.sum(name) - 2 * mean * cross + mean**2 * self._squares) / self.total
+
+    def _cross(self, name: str) -> float:
+        """Sum of a number times the squared weight."""
+        return self.sum(crossed(name)) if self.weighted else self.sum(name)
 
     @property
     def _squares(self) -> float:
@@ -317,15 +588,16 @@ class Sums:
         return sums_by(self._block[self._chosen], self._table[name][self._chosen], self._blocks)
 
 
-def _blocks(table: Table) -> Indices:
-    """Number of the block of each group of rows."""
+def _blocks(table: Table) -> tuple[Indices, list[str]]:
+    """Number of the block of each group of rows, by the order of the labels, and the labels."""
     labels = table["block"].tolist()
     missing = np.array([label is None or label != label for label in labels])  # noqa: PLR0124  # NaN is no label
     if missing.any():
         rows = table["rows"]
         raise ValueError(sentence(labelled("block"), int(rows[missing].sum()), int(rows.sum())))
-    number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    return np.array([number[label] for label in labels], np.intp)
+    ordered = sorted(set(labels))
+    number = {label: i for i, label in enumerate(ordered)}
+    return np.array([number[label] for label in labels], np.intp), [str(label) for label in ordered]
 
 
 # ---- levels
@@ -335,15 +607,17 @@ def level_columns(rows: Frame, model: StreamedModel) -> Columns:
     """On which side of each level an observation is missed, which bounds cross, and the WIS with its three parts."""
     if not model.levels:
         return {}
-    y, median = col("y_true"), col(f"y_pred_{model.place}")
-    found = {"on the median": flag(rows, y == median)}
-    found |= {
+    y = col("y_true")
+    median = col(f"y_pred_{model.place}")
+    found = {
+        "on the median": flag(rows, y == median),
         "below the median": flag(rows, y < median),
         "above the median": flag(rows, y > median),
     }
     bounds = [(col(f"lower_{place}"), col(f"upper_{place}")) for place in model.levels.values()]
     for k, (lower, upper) in enumerate(bounds):
-        found |= {f"over {k}": flag(rows, y > upper), f"under {k}": flag(rows, y < lower)}
+        found[f"over {k}"] = flag(rows, y > upper)
+        found[f"under {k}"] = flag(rows, y < lower)
     for k, (inner, outer) in enumerate(pairwise(bounds)):
         found[f"lower crossing {k}"] = flag(rows, inner[0] < outer[0])
         found[f"upper crossing {k}"] = flag(rows, inner[1] > outer[1])
@@ -352,7 +626,7 @@ def level_columns(rows: Frame, model: StreamedModel) -> Columns:
     terms = [(upper - lower) * tail for tail, (lower, upper) in zip(tails, bounds, strict=True)]
     late = [_positive(y - median) * 0.5, *(_positive(y - upper) for _, upper in bounds)]
     early = [_positive(median - y) * 0.5, *(_positive(lower - y) for lower, _ in bounds)]
-    parts = [reduce(add, one) * share for one in (terms, late, early)]
+    parts = [reduce(add, part) * share for part in (terms, late, early)]
     return found | dict(zip(WIS_PARTS, parts, strict=True)) | {"wis": reduce(add, parts)}
 
 
@@ -360,61 +634,11 @@ def _positive(value: nw.Expr) -> nw.Expr:
     return (value + value.abs()) * 0.5
 
 
-def level_fields(i: int, model: StreamedModel, sums: Sums) -> dict[str, Any]:
-    """Coverage of each level of a model, their weighted interval score (Bracher and others 2021) and PIT histogram."""
-    if not model.levels:
-        return {}
-    _refuse_crossing(i, model, sums)
-    levels = tuple(
-        _level(f"{i} {{}} {k}", level, model, sums) for k, level in enumerate(model.levels)
-    )
-    parts = {name: sums.mean(f"{i} {name}") / model.size for name in WIS_PARTS}
-    return {"levels": levels, "pit": _pit(i, model, sums), **parts}
-
-
-def _refuse_crossing(i: int, model: StreamedModel, sums: Sums) -> None:
-    for k in range(len(model.levels) - 1):
-        for side in ("lower", "upper"):
-            if crossing := round(sums.sum(f"{i} {side} crossing {k}")):
-                must, hint = f"be nested in their {side} bounds", "sort crossing quantiles first"
-                rule = Rule("levels", must, ("is not", "are not"), hint)
-                raise ValueError(f"{model.name}: {sentence(rule, crossing, sums.units.rows)}")
-
-
-def _level(name: str, level: float, model: StreamedModel, sums: Sums) -> LevelRow:
-    over, under, own = name.format("over"), name.format("under"), model.level_answers[level]
-    missed, change = sums.share({over: 1.0, under: 1.0})
-    low, high = sums.units.share_ends(1 - missed, change, model.settings.confidence_level)
-    fields = {"coverage": 1 - missed, "coverage_low": low, "coverage_high": high}
-    fields |= {"missed_above": sums.mean(over), "missed_below": sums.mean(under)}
-    fields |= {
-        "scale": own.place_for_new_rows(level).value,
-        "half_width": own.binned.half_width / model.size,
-    }
-    return LevelRow(model=model.name, level=level, promise=promise_of(fields, level), **fields)
-
-
-def _pit(i: int, model: StreamedModel, sums: Sums) -> PIT:
-    """Count observations between the quantiles of the levels, as `compare.calibration.pit`."""
-    tails = [miss_rate_of(one) / 2 for one in model.levels]
-    edges = (
-        0.0,
-        *(float(tail) for tail in reversed(tails)),
-        0.5,
-        *(float(1 - tail) for tail in tails),
-        1.0,
-    )
-    sides = []
-    for outside, inside in (("under", "below the median"), ("over", "above the median")):
-        beyond = [f"{i} {outside} {k}" for k in reversed(range(len(tails)))] + [f"{i} {inside}"]
-        sides.append(
-            [{beyond[0]: 1.0}, *({inner: 1.0, outer: -1.0} for outer, inner in pairwise(beyond))]
-        )
-        sides[-1][-1][f"{i} on the median"] = 1.0
-    each, bins = model.settings.confidence_level ** (1 / (len(edges) - 1)), []
-    for width, flags in zip(np.diff(edges).tolist(), sides[0] + sides[1][::-1], strict=True):
-        share, change = sums.share(flags)
-        effective = sums.units.effective_rows(share, change, each) if sums.units.count > 1 else nan
-        tied = sums.mean(f"{i} on the median") / 2 if f"{i} on the median" in flags else 0.0
-        bins.append(((share - tied) / width, *pit_band(effective, width, each)))
-    return PIT(edges, *(tuple(map(float, column)) for column in zip(*bins, strict=True)))
+def refuse_crossing(i: int, model: StreamedModel, sums: Sums) -> None:
+    """Refuse levels whose bounds cross, as memory does."""
+    for k, side in product(range(len(model.levels) - 1), ("lower", "upper")):
+        crossing = round(sums.sum(of(i, f"{side} crossing {k}")))
+        if crossing:
+            must = f"be nested in their {side} bounds"
+            rule = Rule("levels", must, ("is not", "are not"), "sort crossing quantiles first")
+            raise ValueError(f"{model.name}: {sentence(rule, crossing, sums.units.rows)}")

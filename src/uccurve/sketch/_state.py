@@ -24,9 +24,10 @@ SUMS = {
     "errors": ("weight", "error", "product"),
 }
 EMPTY = {name: Histogram.empty(sums) for name, sums in SUMS.items()}
-TOTALS = ("y_sum", "y_squares")
+TOTALS = ("y_sum", "y_squares", "weight_squares")
+EXTREMES = ("lightest", "heaviest")  # of the weights
 COUNTS = ("raised", "dropped")
-HEAD = {"format": "uccurve sketch", "version": 3, "octaves": OCTAVES}
+HEAD = {"format": "uccurve sketch", "version": 4, "octaves": OCTAVES}
 LONGEST = 2**27  # maximum number of characters of JSON that is read; the largest sketch has fewer
 OVERFLOW = "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first."
 
@@ -37,7 +38,7 @@ class State:
 
     `critical` bins all rows by their critical scale, `crossover` those whose wider band is on the side of the error by
     the scale from which their other bound is the nearer one, and `errors` all rows by their error, which is the
-    critical scale in a constant band of 1.
+    critical scale in a constant band of 1. Rows without weights weigh 1.
     """
 
     critical: Histogram = EMPTY["critical"]
@@ -46,15 +47,17 @@ class State:
     weighted: bool = False
     y_sum: float = 0.0
     y_squares: float = 0.0
+    weight_squares: float = 0.0
+    lightest: float = np.inf
+    heaviest: float = 0.0
     raised: int = 0
     dropped: int = 0
     resolution: int = PER_OCTAVE
 
     def __post_init__(self) -> None:
         sums = [values for found in self.histograms.values() for values in found.sums.values()]
-        if not all(
-            np.isfinite(values).all() for values in (*sums, np.array([self.y_sum, self.y_squares]))
-        ):
+        totals = np.array([getattr(self, name) for name in TOTALS])
+        if not all(np.isfinite(values).all() for values in (*sums, totals)):
             raise ValueError(OVERFLOW)
 
     @classmethod
@@ -76,6 +79,9 @@ class State:
                 weighted=path.weight is not None,
                 y_sum=float(np.sum(weight * y)),
                 y_squares=float(np.sum(weight * y * y)),
+                weight_squares=float(np.sum(weight * weight)),
+                lightest=float(weight.min(initial=np.inf)),
+                heaviest=float(weight.max(initial=0.0)),
                 raised=intervals.raised,
                 dropped=intervals.dropped,
                 resolution=resolution,
@@ -96,6 +102,16 @@ class State:
         """Sum of the weights; the number of rows without any."""
         return self.critical.total("weight")
 
+    @property
+    def unequal(self) -> bool:
+        """Whether some rows count more than others."""
+        return self.lightest < self.heaviest
+
+    @property
+    def effective(self) -> float:
+        """Number of rows of equal weight that say as much (Kish 1965)."""
+        return self.total**2 / self.weight_squares if self.unequal else float(self.rows)
+
     @classmethod
     def union(cls, states: Sequence[Self]) -> Self:
         """State of the rows of all of them."""
@@ -114,6 +130,8 @@ class State:
             **parts,
             **{name: sum(getattr(state, name) for state in states) for name in (*TOTALS, *COUNTS)},
             weighted=any(state.weighted for state in states),
+            lightest=min(state.lightest for state in states),
+            heaviest=max(state.heaviest for state in states),
             resolution=resolutions[0],
         )
 
@@ -121,11 +139,11 @@ class State:
         """Whether both hold the same rows: equal bins, counts and maxima, and sums equal up to rounding."""
         if any(
             getattr(self, name) != getattr(other, name)
-            for name in ("weighted", "resolution", *COUNTS)
+            for name in ("weighted", "resolution", *EXTREMES, *COUNTS)
         ):
             return False
         slack = self.errors.rounding * np.array(
-            [(self.total * self.y_squares) ** 0.5, self.y_squares]
+            [(self.total * self.y_squares) ** 0.5, self.y_squares, self.weight_squares]
         )
         off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
         return bool(np.all(np.abs(off) <= slack)) and all(
@@ -174,7 +192,8 @@ def tidy(found: Histogram) -> Histogram:
 def to_json(state: State) -> str:
     """Write a sketch: single numbers first, then the arrays of each histogram; infinity is null."""
     body: dict[str, Any] = HEAD | {"digest": _digest(state), "bits": bits(state.resolution)}
-    body |= {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS)}
+    body |= {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS, "heaviest")}
+    body["lightest"] = state.lightest if state.rows else None
     for name, found in state.histograms.items():
         arrays = {key: values.tolist() for key, values in found.arrays.items()}
         body[name] = arrays | {
@@ -188,7 +207,7 @@ def _digest(state: State) -> str:
     single = [
         state.resolution,
         state.weighted,
-        *(getattr(state, name) for name in (*COUNTS, *TOTALS)),
+        *(getattr(state, name) for name in (*COUNTS, *TOTALS, *EXTREMES)),
     ]
     arrays = [values for found in state.histograms.values() for values in found.arrays.values()]
     return sha256(
@@ -224,9 +243,9 @@ def from_json(text: str | bytes) -> State:
 def _read(body: dict[str, Any]) -> State:
     """State of what was written; an error of some kind, or another state, where it was changed."""
     resolution = {bits(one): one for one in RESOLUTIONS}[body["bits"]]
-    parts: dict[str, Any] = {name: body[name] for name in (*COUNTS, *TOTALS)} | {
-        "weighted": body["weighted"] is True
-    }
+    parts: dict[str, Any] = {name: body[name] for name in (*COUNTS, *TOTALS, "heaviest")}
+    parts["weighted"] = body["weighted"] is True
+    parts["lightest"] = np.inf if body["lightest"] is None else body["lightest"]
     for name, sums in SUMS.items():
         if any(isinstance(value, bool | str) for values in body[name].values() for value in values):
             raise TypeError(name)

@@ -1,62 +1,45 @@
 """Assess where the rows are: the verdict of `assess` from frames that stay in their engine, or from kept sketches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import replace
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from narwhals.typing import IntoFrame
 
 from uccurve import _refusals as checks
-from uccurve._vocabulary import HEADLINE, Axes, Range, Unit
-from uccurve.assess.assemble import adjusted_comparisons, asked_settings, common_notes, with_ranks
-from uccurve.evidence.inference import interval, paired_t_test
+from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit
+from uccurve.assess import cautions
+from uccurve.assess.assemble import asked_settings, choice_notes, coverage_of, known_model
+from uccurve.assess.choice import NestedChoice, decide, ranking_values, t_of, verdict_of
+from uccurve.assess.compare import Contender, Tested, compared, with_ranks
+from uccurve.assess.rows import model_row
+from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, Statistic
+from uccurve.evidence.units import SummedUnits
 from uccurve.intervals import Missing
-from uccurve.results import Assessment, Comparison, ModelRow, Segment
-from uccurve.words.columns import plain
+from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
+from uccurve.results import Missing as MissingRows
+from uccurve.words import notes as sentences
 from uccurve.words.formats import counted, short
-from uccurve.words.verdict import verdict
+from uccurve.words.verdict import worded
 
 from ._answers import Answers
 from ._bins import PER_OCTAVE
 from ._engines import states
-from ._influence import Pairs, Units, changes_of, numbers_of
-from ._model import StreamedModel, block_pairs
+from ._influence import numbers_of
+from ._model import StreamedModel
 from ._scan import Columns, Request, Scan
-from ._second_pass import level_fields, second_pass
-from ._segments import segments_of
+from ._second_pass import Sums, of, refuse_crossing, second_pass, seen_of_blocks
+from ._segments import Parts, rows_by_label, streamed_segments
+from ._source import BinsSource, LevelSums
 from ._state import SUMS, State
 from .sketch import UCCSketch
 
 # Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper.
 Bounds = Sequence[Any]
-OWN_PREDICTIONS = (
-    "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and bands "
-    "together, skill and gains the bands alone"
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StreamedAssessment(Assessment):
-    """What `assess_frame` and `assess_sketches` found: an `Assessment`, and what the bins leave open.
-
-    Attributes
-    ----------
-    brackets : mapping of str to mapping
-        For each model, both ends around each number that the bins do not tell exactly. Confidence intervals contain
-        them already.
-    engine : str or None
-        What held the rows; None for sketches.
-    """
-
-    brackets: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
-    engine: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain dicts and lists, as `Assessment.to_dict`, with the engine and the brackets."""
-        return Assessment.to_dict(self) | {"engine": self.engine, "brackets": plain(self.brackets)}
+# Influence of independent rows on the difference of two models, by their names.
+Pairs = Mapping[frozenset[str], Array]
 
 
 def assess_frame(
@@ -68,6 +51,9 @@ def assess_frame(
     weight: str | None = None,
     by: str | Sequence[str | tuple[str, ...]] | None = None,
     block: str | None = None,
+    incumbent: str | None = None,
+    reference: str | None = None,
+    tolerance: float | None = None,
     axes: Axes = HEADLINE,
     partial: Range | None = None,
     c: float | None = None,
@@ -76,7 +62,7 @@ def assess_frame(
     min_band: float | str | None = None,
     missing: Missing = "raise",
     resolution: int = PER_OCTAVE,
-) -> StreamedAssessment:
+) -> Assessment:
     """Assess models whose intervals are columns of a frame that stays where it is.
 
     The verdict, intervals and tests of `assess`, from two passes over the rows: the first sketches each model, the
@@ -102,7 +88,7 @@ def assess_frame(
 
     Returns
     -------
-    StreamedAssessment
+    Assessment
         An `Assessment` with the brackets of what the bins leave open.
 
     Notes
@@ -127,103 +113,174 @@ def assess_frame(
     >>> found.verdict.model, found.verdict.scale
     ('GBR', 1.0)
     """
+    columns = _model_columns(models)
     settings = asked_settings(
-        coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level
+        coverage_of(coverage, [tuple(model.levels) for model in columns.values()]),
+        tolerance=tolerance,
+        incumbent=known_model("incumbent", incumbent, columns),
+        reference=known_model("reference", reference, columns),
+        axes=axes,
+        partial=partial,
+        c=c,
+        unit=unit,
+        confidence_level=confidence_level,
     )
-    features = [
-        (one,) if isinstance(one, str) else tuple(one)
-        for one in ([by] if isinstance(by, str) else by or ())
-    ]
-    request = Request(y_true, weight, block, features, min_band, missing, resolution)
-    intervals, given = _intervals(models, settings.shown_coverage)
-    if coverage is None and any(len(levels) > 1 for _, levels in given.values()):
+    if settings.coverage is None and any(len(model.levels) > 1 for model in columns.values()):
         raise ValueError(
-            "models of several levels need `coverage` where they are streamed: their potential CRPS, which ranks them "
-            "otherwise, needs the rows. Hint: pass coverage=0.9."
+            "models of several levels need `coverage` where they are streamed: they have no level in common, and their "
+            "potential CRPS needs the rows. Hint: pass coverage=0.9."
         )
+    request = Request(y_true, weight, block, _features(by), min_band, missing, resolution)
+    intervals, places = _intervals(columns, settings.shown_coverage)
     scan = Scan.of(frame, intervals, request)
-    schema = scan.rows.collect_schema()
-    if numbers := [
-        name
-        for name, group in zip(request.by, scan.groups, strict=True)
-        if schema[group].is_float()
-    ]:
-        raise TypeError(
-            f"`by` must name columns of labels; {numbers[0]} holds floats. Hint: cut them into bins first."
-        )
-    groups = states(
-        scan,
-        {", ".join(one): [scan.groups[request.by.index(name)] for name in one] for one in features},
-    )
+    _refuse_floats(scan, request)
+    groups = states(scan, _label_columns(scan, request))
     whole = [State.union(list(parts.values())) for parts in groups]
     streamed = []
-    for name, (place, levels) in given.items():
-        own = {level: Answers(whole[at]) for level, at in levels.items()}
+    for name, (place, levels) in places.items():
+        answers = {level: Answers(whole[at]) for level, at in levels.items()}
+        y_pred = columns[name].y_pred
         streamed.append(
-            StreamedModel(name, whole[place], settings, models[name][0], place, levels, own)
+            StreamedModel(name, whole[place], settings, y_pred, place, levels, answers)
         )
-    sums = second_pass(scan, streamed, blocks=block is not None)
-    streamed = [model.checked(sums.mean(f"{i} shipped")) for i, model in enumerate(streamed)]
-    changes = [sums.changes(i, model) for i, model in enumerate(streamed)]
-    rows, segments = list[ModelRow](), list[Segment]()
+    sums, streamed = _seen(scan, streamed, blocks=block is not None)
+    sources = []
     for i, model in enumerate(streamed):
-        rows.append(
-            model.row(sums.units, changes[i], sums.mean(f"{i} above"), level_fields(i, model, sums))
-        )
-        segments += segments_of(i, model, groups[model.place], request, sums)
-    pairs = sums.pairs(streamed) if block is None else block_pairs(streamed, changes)
+        refuse_crossing(i, model, sums)
+        levels = LevelSums(i, model, sums) if model.levels else None
+        sources.append(BinsSource(model, sums.seen(i, model), sums.units, levels))
+    pairs = {name: sums.pairs(streamed, name) for name in (settings.ranked_by, "wis")}
+    parts = [groups[model.place] for model in streamed] if request.features else []
+    segmented = Segmented(parts, request, sums)
+    streams = Streams(sources, sums.units, pairs, _engine(scan), sums.block_names, segmented)
+    return _assessed(streams, settings, asked=coverage)
+
+
+def _seen(
+    scan: Scan, models: Sequence[StreamedModel], *, blocks: bool
+) -> tuple[Sums, list[StreamedModel]]:
+    """Pass over the rows once more, and again where interpolated factors turn out to cover too few of them."""
+    streamed = list(models)
+    sums = second_pass(scan, streamed, blocks=blocks)
+    few = [
+        model.covers_too_few(sums.mean(of(i, "missed"))) for i, model in enumerate(streamed)
+    ]
+    if any(few):
+        streamed = [
+            model.at_the_end() if is_short else model
+            for model, is_short in zip(streamed, few, strict=True)
+        ]
+        sums = second_pass(scan, streamed, blocks=blocks)
+    return sums, streamed
+
+
+def _features(by: Any) -> list[tuple[str, ...]]:
+    """Columns of labels, each tuple of which makes segments."""
+    given = [by] if isinstance(by, str) else by or ()
+    return [(feature,) if isinstance(feature, str) else tuple(feature) for feature in given]
+
+
+def _label_columns(scan: Scan, request: Request) -> dict[str, list[str]]:
+    """Columns that hold the labels of each feature."""
+    return {
+        ", ".join(feature): [scan.groups[request.by.index(name)] for name in feature]
+        for feature in request.features
+    }
+
+
+def _refuse_floats(scan: Scan, request: Request) -> None:
+    """Refuse features that are numbers."""
+    schema = scan.rows.collect_schema()
+    for name, group in zip(request.by, scan.groups, strict=True):
+        if schema[group].is_float():
+            raise TypeError(
+                f"`by` must name columns of labels; {name} holds floats. Hint: cut them into bins first."
+            )
+
+
+def _engine(scan: Scan) -> str:
     engine = str(scan.rows.implementation.value)
-    engine = "spark" if "spark" in engine else engine
-    return _assessed(streamed, rows, sums.units, pairs, segments=segments, engine=engine)
+    return "spark" if "spark" in engine else engine
+
+
+class ModelColumns(NamedTuple):
+    """Columns of a model: of its predictions, and of its bounds or of those of each level."""
+
+    y_pred: str
+    bounds: tuple[str, str] | None
+    levels: Mapping[float, tuple[str, str]]
+
+
+def _model_columns(models: Mapping[str, Bounds]) -> dict[str, ModelColumns]:
+    """Columns of each model, checked."""
+    if not models:
+        raise ValueError("`models` must name at least one model.")
+    return {name: _columns_of(name, columns) for name, columns in models.items()}
+
+
+def _columns_of(name: str, columns: Bounds) -> ModelColumns:
+    y_pred, *bounds = columns
+    if len(bounds) == 2:
+        return ModelColumns(y_pred, (bounds[0], bounds[1]), {})
+    if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
+        raise ValueError(
+            f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}."
+        )
+    levels = dict(sorted(bounds[0].items()))
+    if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
+        raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
+    return ModelColumns(y_pred, None, levels)
+
+
+# Place of the delivered intervals of a model, and of those of its levels.
+Places = tuple[int, dict[float, int]]
 
 
 def _intervals(
-    models: Mapping[str, Bounds], coverage: float
-) -> tuple[list[Columns], dict[str, tuple[int, dict[float, int]]]]:
-    """Intervals of all models and levels, and for each model the places of the delivered ones and of its levels."""
-    if not models:
-        raise ValueError("`models` must name at least one model.")
-    found, places = list[Columns](), dict[str, tuple[int, dict[float, int]]]()
-    for name, columns in models.items():
-        y_pred, *bounds = columns
-        if len(bounds) == 2:
+    models: Mapping[str, ModelColumns], coverage: float
+) -> tuple[list[Columns], dict[str, Places]]:
+    """Intervals of all models and levels, and where those of each model are."""
+    found: list[Columns] = []
+    places: dict[str, Places] = {}
+    for name, model in models.items():
+        if model.bounds is not None:
             places[name] = len(found), {}
-            found.append(Columns(name, y_pred, *bounds))
-            continue
-        if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
-            raise ValueError(
-                f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}."
-            )
-        levels = dict(sorted(bounds[0].items()))
-        if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
-            raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
-        own = {level: len(found) + k for k, level in enumerate(levels)}
-        above = min((level for level in own if level >= coverage), default=max(own))
-        below = max((level for level in own if level < above), default=0.0)
-        share = min((coverage - below) / (above - below), 1.0)
-        for level, (lower, upper) in levels.items():
-            delivered = share == 1 and level == above
-            found.append(
-                Columns(name, y_pred, lower, upper, tuple(SUMS) if delivered else ("critical",))
-            )
-        if share < 1:
-            found.append(
-                Columns(name, y_pred, None, None, between=(own.get(below), own[above], share))
-            )
-        places[name] = own[above] if share == 1 else len(found) - 1, own
+            found.append(Columns(name, model.y_pred, *model.bounds))
+        else:
+            places[name] = _add_levels(found, name, model, coverage)
     return found, places
+
+
+def _add_levels(found: list[Columns], name: str, model: ModelColumns, coverage: float) -> Places:
+    """Add the intervals of all levels, and those at the coverage where they lie between two."""
+    own = {level: len(found) + k for k, level in enumerate(model.levels)}
+    above = min((level for level in own if level >= coverage), default=max(own))
+    below = max((level for level in own if level < above), default=0.0)
+    share = min((coverage - below) / (above - below), 1.0)
+    for level, (lower, upper) in model.levels.items():
+        delivered = share == 1 and level == above
+        histograms = tuple(SUMS) if delivered else ("critical",)
+        found.append(Columns(name, model.y_pred, lower, upper, histograms))
+    if share == 1:
+        return own[above], own
+    between = own.get(below), own[above], share
+    found.append(Columns(name, model.y_pred, None, None, between=between))
+    return len(found) - 1, own
 
 
 def assess_sketches(
     models: Mapping[str, UCCSketch | Mapping[Any, UCCSketch] | Sequence[UCCSketch]],
     *,
     coverage: float | None = None,
+    incumbent: str | None = None,
+    reference: str | None = None,
+    tolerance: float | None = None,
     axes: Axes = HEADLINE,
     partial: Range | None = None,
     c: float | None = None,
     unit: Unit = "raw",
     confidence_level: float = 0.95,
-) -> StreamedAssessment:
+) -> Assessment:
     """Assess models from sketches that were kept for each block of dependent rows, such as each day.
 
     The verdict, intervals and tests of `assess` without any row: a sketch holds all sums over its block that they
@@ -238,7 +295,7 @@ def assess_sketches(
 
     Returns
     -------
-    StreamedAssessment
+    Assessment
         As of `assess_frame`; `missed_above` and `missed_below` are nan, because sketches do not keep them.
 
     Examples
@@ -259,109 +316,205 @@ def assess_sketches(
             "`models` must have the same blocks for each model, at least one. Hint: label them by date."
         )
     settings = asked_settings(
-        coverage, axes=axes, partial=partial, c=c, unit=unit, confidence_level=confidence_level
+        coverage,
+        tolerance=tolerance,
+        incumbent=known_model("incumbent", incumbent, given),
+        reference=known_model("reference", reference, given),
+        axes=axes,
+        partial=partial,
+        c=c,
+        unit=unit,
+        confidence_level=confidence_level,
     )
     kept = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
-    streamed = [StreamedModel(name, State.union(parts), settings) for name, parts in kept.items()]
-    if len({(model.state.rows, model.state.dropped) for model in streamed}) > 1:
+    streamed = [
+        StreamedModel(name, State.union(parts), settings, to_the_end=True)
+        for name, parts in kept.items()
+    ]
+    _refuse_other_rows(streamed)
+    whole = streamed[0].state
+    independent = len(labels) == whole.rows and not whole.unequal
+    units = SummedUnits(whole.rows, len(labels), independent)
+    sources = []
+    for model in streamed:
+        blocks = [numbers_of(state, model.first_look) for state in kept[model.name]]
+        numbers = np.stack(blocks, axis=1)
+        seen = seen_of_blocks(model, numbers, units, above=nan, on_bounds=nan)
+        sources.append(BinsSource(model, seen, units, None))
+    names = [str(label) for label in labels]
+    return _assessed(Streams(sources, units, {}, "sketches", names), settings, asked=coverage)
+
+
+def _refuse_other_rows(models: Sequence[StreamedModel]) -> None:
+    """Refuse sketches of different rows."""
+    if len({(model.state.rows, model.state.dropped) for model in models}) > 1:
         counts = ", ".join(
-            f"{short(one.name)} {one.state.rows + one.state.dropped:,}" for one in streamed
+            f"{short(model.name)} {model.state.rows + model.state.dropped:,}" for model in models
         )
         raise ValueError(
             f"all models must have the same rows: {counts}. Hint: sketch the rows that all of them have."
         )
-    units, rows, changes = Units(streamed[0].state.rows, len(labels), equal=False), [], []
-    for model in streamed:
-        numbers = np.stack([numbers_of(state, model.look) for state in kept[model.name]], axis=1)
-        changes.append(changes_of(numbers, model.forms))
-        rows.append(model.row(units, changes[-1], nan, {}))
-    return _assessed(streamed, rows, units, block_pairs(streamed, changes))
 
 
 def _labelled(parts: Any) -> dict[Any, UCCSketch]:
     """Sketches by label; blocks without rows say nothing."""
     parts = [parts] if isinstance(parts, UCCSketch) else parts
-    found = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
-    for one in found.values():
-        if not isinstance(one, UCCSketch):
+    sketches = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
+    for sketch in sketches.values():
+        if not isinstance(sketch, UCCSketch):
             raise TypeError(
-                f"`models` must hold a UCCSketch for each block; got {type(one).__name__}."
+                f"`models` must hold a UCCSketch for each block; got {type(sketch).__name__}."
             )
-    return {label: one for label, one in found.items() if one.rows}
+    return {label: sketch for label, sketch in sketches.items() if sketch.rows}
 
 
 # ---- assembly
 
 
+class Segmented(NamedTuple):
+    """Rows of each model by their labels, and the sums over these."""
+
+    parts: Sequence[Parts]
+    request: Request
+    sums: Sums
+
+
+class Streams(NamedTuple):
+    """Models without their rows, and what is independent among these."""
+
+    sources: Sequence[BinsSource]
+    units: SummedUnits
+    pairs: Mapping[str, Pairs]
+    engine: str
+    block_names: Sequence[str]
+    segmented: Segmented | None = None
+
+
 def _assessed(
-    models: Sequence[StreamedModel],
-    rows: Sequence[ModelRow],
-    units: Units,
-    pairs: Mapping[str, Pairs],
-    *,
-    segments: Sequence[Segment] = (),
-    engine: str | None = None,
-) -> StreamedAssessment:
+    streams: Streams, settings: AssessmentSettings, *, asked: float | None
+) -> Assessment:
     """Return the verdict on models of the same rows."""
-    settings = models[0].settings
+    sources, units = streams.sources, streams.units
     if units.count < units.rows:
         settings = replace(settings, block=counted(units.count, "block"))
-    comparisons, on_wis = (
-        _comparisons(models, rows, units, pairs, name) for name in (settings.ranked_by, "wis")
-    )
-    ranked = with_ranks(rows, comparisons, settings.ranked_by)
-    comparable = len({model.y_pred for model in models}) == 1
-    notes = [
-        *common_notes(units.count, units.rows, comparable=True),
-        *([OWN_PREDICTIONS] * (not comparable)),
-    ]
-    notes += [note for model, row in zip(models, rows, strict=True) for note in model.notes(row)]
-    return StreamedAssessment(
+    rows = [model_row(source) for source in sources]
+    by_score = settings.ranked_by == "score"
+    comparisons = _compared(streams, SCORE if by_score else CRPS, settings.ranked_by)
+    ranked = with_ranks(rows, comparisons, ranking_values(rows, settings))
+    decision = decide(ranked, comparisons, settings)
+    contenders = [source for source in sources if source.name != settings.reference]
+    nested: NestedChoice | None = None
+    chosen = next(source for source in sources if source.name == decision.model.name)
+    verdict = verdict_of(decision, chosen, settings, models=len(contenders), nested=nested)
+    segments = _segments(streams, verdict.model, t_of(verdict))
+    untested = cautions.not_tested(ranked, comparisons, segments, verdict.model)
+    missing = _missing(streams)
+    notes = [*_notes(streams, ranked, settings, asked), *choice_notes(verdict, units)]
+    return Assessment(
         rows=tuple(ranked),
         comparisons=tuple(comparisons),
-        crossings=(),
+        wis_comparisons=tuple(_on_wis(streams)),
         segments=tuple(segments),
         notes=tuple(dict.fromkeys(notes)),
+        not_tested=untested,
+        missing=missing,
         settings=settings,
-        verdict=verdict(ranked, settings, comparisons=comparisons, segments=segments),
-        curves={model.name: model.curve for model in models},
-        comparable=comparable,
-        wis_comparisons=tuple(on_wis),
-        brackets={
-            model.name: {name: one.pair for name, one in model.brackets.items()} for model in models
-        },
-        engine=engine,
+        verdict=worded(
+            verdict,
+            rows=ranked,
+            settings=settings,
+            comparisons=comparisons,
+            segments=segments,
+            missing=missing,
+            not_tested=untested,
+        ),
+        curves={source.name: source.curve for source in sources},
+        comparable=_comparable(streams),
+        engine=streams.engine,
+        brackets={source.name: source.model.known_brackets() for source in sources},
     )
 
 
-def _comparisons(
-    models: Sequence[StreamedModel],
-    rows: Sequence[ModelRow],
-    units: Units,
-    every: Mapping[str, Pairs],
-    name: Any,
-) -> list[Comparison]:
-    """Paired t tests of all pairs on what ranks the models, or on the WIS of models with the same levels."""
-    if name == "wis" and (
-        len({tuple(model.levels) for model in models}) > 1 or not models[0].levels
-    ):
+def _compared(streams: Streams, statistic: Statistic, name: Tested) -> list[Comparison]:
+    """Paired t tests of all pairs on one statistic."""
+    contenders = [
+        Contender(source.name, source.evidence(statistic)) for source in streams.sources
+    ]
+    level = streams.sources[0].settings.confidence_level
+    pairs = streams.pairs.get(name, {})
+    if streams.engine == "sketches" or not pairs:
+        return compared(contenders, streams.units, name, level)
+    size = streams.sources[0].unit
+
+    def change(first: Contender, second: Contender) -> Array | None:
+        found = pairs.get(frozenset((first.name, second.name)))
+        return None if found is None else found / size
+
+    return compared(contenders, streams.units, name, level, change)
+
+
+def _on_wis(streams: Streams) -> list[Comparison]:
+    """Compare models on their WIS, where all of them have the same levels."""
+    levels = {tuple(source.model.levels) for source in streams.sources}
+    if len(levels) > 1 or not levels.pop():
         return []
-    found, pairs, level = [], every.get(name, {}), models[0].settings.confidence_level
-    for i, j in combinations(range(len(rows)), 2):
-        first, second = (getattr(rows[k], name) for k in (i, j))
-        low = high = pvalue = nan
-        perfect = first == second == 0
-        if ((i, j) in pairs or perfect) and units.count > 1:
-            change = np.zeros(1) if perfect else pairs[i, j] / models[i].size
-            hidden = sum(
-                models[k].brackets[name].width / 2 for k in (i, j) if name in models[k].brackets
-            )
-            low, high = interval(first - second, change, units.blocks, level)
-            # As much of the difference as the bins cannot hide.
-            shown = max(abs(first - second) - hidden, 0.0)
-            pvalue = paired_t_test(change, shown, units.blocks, size=max(first, second))
-            low, high = low - hidden, high + hidden
-        found.append(
-            Comparison(rows[i].name, rows[j].name, name, first - second, low, high, pvalue)
-        )
-    return adjusted_comparisons(found, level)
+    return _compared(streams, WIS_SCORE, "wis")
+
+
+def _comparable(streams: Streams) -> bool:
+    return len({source.model.y_pred for source in streams.sources}) == 1
+
+
+def _segments(streams: Streams, model: str, t: float) -> list[Segment]:
+    """Return all models on all segments: the one that ships with the verdict's factor, others with their own."""
+    if streams.segmented is None:
+        return []
+    parts, request, sums = streams.segmented
+    segments: list[Segment] = []
+    for i, (source, own) in enumerate(zip(streams.sources, parts, strict=False)):
+        factor = t if source.name == model else source.model.target.value
+        segments += streamed_segments(i, source, factor, own, request, sums)
+    return segments
+
+
+def _missing(streams: Streams) -> MissingRows | None:
+    """Return which rows were left out, and of which labels none is left."""
+    state = streams.sources[0].model.state
+    if not state.dropped:
+        return None
+    vanished: list[str] = []
+    if streams.segmented is not None and streams.segmented.parts:
+        parts, request, _ = streams.segmented
+        for feature in request.features:
+            places = [request.by.index(name) for name in feature]
+            labels = rows_by_label(parts[0], places)
+            gone = [label for label, part in labels.items() if not part.rows]
+            vanished += [f"{', '.join(feature)} {label}" for label in gone]
+    return MissingRows(state.dropped, state.rows, {}, tuple(vanished))
+
+
+def _notes(
+    streams: Streams,
+    rows: Sequence[ModelRow],
+    settings: AssessmentSettings,
+    asked: float | None,
+) -> list[str]:
+    """Return what a reader must know before trusting the numbers."""
+    units = streams.units
+    notes: list[str] = []
+    if asked is None and settings.coverage is not None:
+        notes.append(sentences.level_as_coverage(settings.coverage))
+    notes += cautions.common_notes(units.count, units.rows, comparable=True)
+    if not _comparable(streams):
+        notes.append(sentences.predictions_may_differ())
+    for source, row in zip(streams.sources, rows, strict=True):
+        notes += cautions.notes_on(row, settings, source.facts())
+        scores = source.seen.score_of_blocks
+        if scores is not None and not units.independent:
+            carrying = cautions.carrying_blocks(scores)
+            names = [streams.block_names[number] for number in carrying]
+            if names:
+                notes.append(sentences.carried_by_few_blocks(source.name, names, units.count))
+        if source.level is not None:
+            notes.append(sentences.scaled_level(source.name, source.level))
+    return notes

@@ -247,7 +247,7 @@ class UCCSketch:
 
 
 Scores = Literal[
-    "interval_score", "best_score", "best_scale", "uncertainty", "miscalibration", "discrimination"
+    "interval_score", "shipped", "rescaling", "bands", "constant_shipped", "best_score", "slack"
 ]
 Answer = Literal[
     Metric, "area", "gain", "cost", "cheapest", "find", Scores, "potential_crps", "skill"
@@ -441,9 +441,10 @@ class SketchUCC:
     def decompose(self, *, coverage: float | Fraction, unit: Unit = "raw") -> Decomposition:
         """Return what bands and calibration contribute to the interval score at one coverage.
 
-        `score` is exact. `climatology` and `prediction` are nan: they need quantiles of `y_true`, and a sketch keeps
-        its mean and standard deviation only. All other fields have a bracket, as in ``bracket("best_score",
-        coverage=0.9)``.
+        `delivered` is exact. `climatology` and `prediction` are nan: they need quantiles of `y_true`, and a sketch
+        keeps its mean and standard deviation only. All other fields have a bracket: `shipped`, `rescaling`, `bands` and
+        `slack` under their own name, `constant` and `best` as in ``bracket("constant_shipped", coverage=0.9)`` and
+        ``bracket("best_score", coverage=0.9)``. What ``find(coverage=..., conformal=True)`` refuses is refused here.
 
         Examples
         --------
@@ -454,16 +455,13 @@ class SketchUCC:
         ...     .ucc()
         ... )
         >>> d = c.decompose(coverage=0.5)
-        >>> round(d.score, 12), round(d.best_score, 12), round(d.miscalibration, 12)
+        >>> round(d.delivered, 12), round(d.shipped, 12), round(d.rescaling, 12)
         (5.333333333333, 5.333333333333, 0.0)
         """
         ask = self._within(unit)
-        score, uncertainty = (
-            of(coverage=coverage).middle for of in (ask.interval_score, ask.uncertainty)
-        )
-        best = min(ask.best_score(coverage=coverage).middle, score)
-        scale = ask.best_scale(coverage=coverage).middle
-        return Decomposition.of(score, best, scale, uncertainty=uncertainty, climatology=np.nan)
+        conformal = not self.sketch._state.unequal
+        ask.find(coverage=coverage, conformal=conformal)
+        return ask.decomposition(coverage=coverage)
 
     def potential_crps(self, *, unit: Unit = "raw") -> float:
         """CRPS of the predictive distributions that the scaled bands describe, each level at its best scale.
@@ -483,9 +481,11 @@ class SketchUCC:
         """
         return self._ask("potential_crps", unit=unit).middle
 
-    def skill(self, *, reference: Reference = None) -> float:
-        """Share of the reference's potential CRPS that these intervals save; by default that of the constant band."""
-        return self._ask("skill", reference=reference).middle
+    def skill(
+        self, *, coverage: float | Fraction | None = None, reference: Reference = None
+    ) -> float:
+        """Share of the reference's score that these intervals save, as `UCC.skill`; by default the constant band's."""
+        return self._ask("skill", coverage=coverage, reference=reference).middle
 
     def plot(self, **options: Any) -> UCCDisplay:
         """Draw the curve with matplotlib; see `UCCDisplay.from_ucc` for the options."""

@@ -33,6 +33,14 @@ def predictions_differ() -> str:
     )
 
 
+def predictions_may_differ() -> str:
+    """Whose numbers judge what, where nobody looked whether the models' predictions are equal."""
+    return (
+        "the models have prediction columns of their own: where these differ, score and CRPS judge predictions and "
+        "bands together, skill and gains the bands alone"
+    )
+
+
 def one_block() -> str:
     """That there is no evidence at all, where all rows depend on each other."""
     return "all rows form one block, so there are no confidence intervals or tests; use shorter blocks, or more rows"
@@ -257,6 +265,15 @@ def levels_or_multiples(
     else:
         claim = f"{multiples} do better than {levels}"
     return f"{short(name)}: {claim} (potential CRPS {low} vs. {high}, {p(pvalue)})"
+
+
+def scaled_level(name: str, level: float) -> str:
+    """Whose curve is shown of a model of several levels without its rows.
+
+    >>> scaled_level("net", 0.9)
+    'net: areas and CRPS are those of its 90% interval, scaled'
+    """
+    return f"{short(name)}: areas and CRPS are those of its {coverage(level)} interval, scaled"
 
 
 def interpolated_level(name: str, level: float) -> str:

@@ -1,0 +1,330 @@
+"""Bins as a source: the numbers of one streamed model for the rows, comparisons and verdict of `assess`."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, inf, isfinite, log, nan
+
+import numpy as np
+
+from uccurve._distributions import order_statistic_ranks
+from uccurve._refusals import miss_rate_of
+from uccurve._vocabulary import Side
+from uccurve.assess.cautions import RowFacts
+from uccurve.assess.levels import pit_density, pit_edges
+from uccurve.assess.rows import Promised
+from uccurve.assess.source import Evidence, Place, Statistic, WISParts, spread_of
+from uccurve.estimate import Estimate, MoveKind
+from uccurve.evidence.inference import Span, WidthsAround, log_estimate, share_estimate
+from uccurve.evidence.units import SummedUnits
+from uccurve.points import Decomposition, OperatingPoint
+from uccurve.results import PIT, LevelRow
+
+from ._answers import Answers, saved
+from ._binned import Bracket, bracket
+from ._model import StreamedModel
+from ._second_pass import WIS_PARTS, Seen, Sums, effective_rows, of
+from .sketch import SketchUCC
+
+
+def factor_ends(
+    answers: Answers, share: Fraction, effective: float, confidence_level: float
+) -> tuple[float, float]:
+    """Order statistics around a factor, as `contributions.factor_ends` of the rows; at the ends of their bins."""
+    if not effective >= 1:
+        return nan, nan
+    rows = answers.state.rows
+    count = int(effective)
+    first, last = order_statistic_ranks(count, share, confidence_level)
+    first = first * rows // count
+    last = rows + 1 if last > count else ceil(last * rows / count)
+    low = answers.place(Fraction(first, rows)).low if first > 0 else 0.0
+    high = answers.place(Fraction(last, rows)).high if last <= rows else inf
+    return low, high
+
+
+def spanned(found: Bracket, value: float | None = None) -> Span:
+    """Span of a bracket, with a value between its ends."""
+    low, high = found.pair
+    middle = found.middle if value is None else value
+    return Span(min(low, middle), middle, max(high, middle))
+
+
+class BinsSource:
+    """One model whose rows are not at hand: its bins, and what the second pass saw."""
+
+    side: Side = "both"
+    kind: MoveKind = "scale"
+
+    def __init__(
+        self, model: StreamedModel, seen: Seen, units: SummedUnits, levels: "LevelSums | None"
+    ) -> None:
+        self.name = model.name
+        self.settings = model.settings
+        self.model = model
+        self.seen = seen
+        self.units = units
+        self._levels = levels
+
+    @property
+    def unit(self) -> float:
+        """One of the caller's units in units of y."""
+        return self.model.size
+
+    @property
+    def n(self) -> int:
+        """Number of rows that carry weight."""
+        return self.model.state.rows
+
+    @property
+    def level(self) -> float | None:
+        """Nominal coverage of the interval that is moved, for a model of several levels."""
+        return self.model.level
+
+    @property
+    def curve(self) -> SketchUCC:
+        """The whole curve."""
+        return self.model.curve
+
+    @property
+    def alpha(self) -> Fraction:
+        """Miss rate that is asked for."""
+        return self.model.alpha
+
+    # ---- statistics
+
+    def evidence(self, statistic: Statistic) -> Evidence:
+        """Return a statistic and what is known about chance."""
+        name = _flat_name(statistic)
+        change = self.seen.changes.get(_form_name(statistic))
+        if name == "score":
+            return self._score(change)
+        if name == "skill":
+            return self._skill(change)
+        if name == "delivered_score":
+            span = spanned(self.model.answers.interval_score(coverage=1 - self.alpha))
+            return Evidence(span, change, degrees=self._degrees("open"))
+        if name == "wis":
+            return Evidence(Span.exact(self._wis), change)
+        if name == "width":
+            return Evidence(Span.exact(self.model.answers.binned.half_width), change)
+        degrees = self._degrees("short") if name == "best_score" else inf
+        return Evidence(spanned(self.model.brackets[name]), change, degrees=degrees)
+
+    def _degrees(self, name: str) -> float:
+        """Degrees of freedom of what rests on the missed rows."""
+        return float(min(self.units.count, self.seen.misses[name]) - 1)
+
+    @property
+    def _shipped(self) -> Span:
+        """Score at the factor that is shown."""
+        found = self.model.brackets["score"]
+        if not isfinite(self.model.target.value):
+            return spanned(found)
+        return spanned(found, self.seen.score / self.unit)
+
+    @property
+    def _constant(self) -> Span:
+        """Score of the constant band at its half-width."""
+        found = self.model.brackets["decomposition_constant"]
+        if not isfinite(self.model.target.value):
+            return spanned(found)
+        return spanned(found, self.seen.constant / self.unit)
+
+    def _score(self, change: np.ndarray | None) -> Evidence:
+        offset = _log_offset(self.seen.offset, self.seen.score)
+        return Evidence(self._shipped, change, offset, self._degrees("missed"))
+
+    def _skill(self, change: np.ndarray | None) -> Evidence:
+        value = saved(bracket(self._shipped.value), bracket(self._constant.value)).middle
+        if not isfinite(self._shipped.value):
+            return Evidence(Span.exact(nan), None)
+        offset = _log_offset(self.seen.offset, self.seen.score)
+        offset -= _log_offset(self.seen.constant_offset, self.seen.constant)
+        degrees = min(self._degrees("missed"), self._degrees("flat_missed"))
+        return Evidence(spanned(self.model.brackets["skill"], value), change, offset, degrees)
+
+    # ---- the factor
+
+    def coverage(self) -> Estimate:
+        """Coverage as delivered."""
+        level = self.settings.confidence_level
+        effective = effective_rows(self.units, self.seen.open, level)
+        covered = 1 - self.curve.at(1.0).miss_rate
+        return share_estimate(covered, effective, level)
+
+    def missed(self) -> tuple[float, float]:
+        """Shares of the rows above the upper and below the lower bound, as delivered."""
+        above = self.seen.above
+        return above, max(self.curve.at(1.0).miss_rate - above, 0.0)
+
+    def target(self, confidence_level: float) -> Place:
+        """Scale of the conformal rank, and the order statistics around it; their ends are those of their bins."""
+        value = self.model.target.value
+        effective = effective_rows(self.units, self.seen.missed, confidence_level)
+        low, high = factor_ends(self.model.answers, 1 - self.alpha, effective, confidence_level)
+        return Place(min(low, value), value, max(high, value))
+
+    def widths(self, place: Place) -> WidthsAround:
+        """Mean half-width at a factor and at the ends of its interval."""
+        half_width = self.model.answers.binned.half_width
+        return WidthsAround(*(half_width * t if isfinite(t) else t for t in place))
+
+    def delivered_half_width(self, confidence_level: float) -> Estimate:
+        """Mean half-width as delivered."""
+        evidence = Evidence(
+            Span.exact(self.model.answers.binned.half_width), self.seen.changes.get("width")
+        )
+        return log_estimate(evidence.span, spread_of(self, evidence), confidence_level)
+
+    # ---- what else a row shows
+
+    def decomposition(self) -> Decomposition:
+        """What makes up the interval score; without the rows nothing is known of one interval for all of them."""
+        answers = self.model.answers
+        delivered = answers.interval_score(coverage=1 - self.alpha).middle
+        shipped = self._shipped.value
+        return Decomposition.of(
+            delivered=delivered,
+            shipped=shipped,
+            constant=self._constant.value,
+            climatology=nan,
+            best=min(self.model.brackets["best_score"].middle, delivered, shipped),
+        )
+
+    def delivered(self) -> OperatingPoint:
+        """Metrics as delivered."""
+        return self.curve.at(1.0, unit=self.settings.unit)
+
+    def concentration(self) -> int:
+        """Smallest number of rows that make up half the area: an upper end of it."""
+        return self.model.concentration()
+
+    def facts(self) -> RowFacts:
+        """What the notes on the model are about."""
+        state = self.model.state
+        critical = state.critical
+        on_bounds = self.seen.on_bounds
+        return RowFacts(
+            raised=state.raised,
+            dropped=state.dropped,
+            uncoverable=int(critical.rows[critical.infinite].sum()),
+            weighted=state.unequal,
+            asymmetry=self.model.asymmetry,
+            on_bounds=on_bounds,
+            open_coverage=1 - self.curve.at(1.0).miss_rate - on_bounds,
+        )
+
+    # ---- levels
+
+    @property
+    def _wis(self) -> float:
+        return self._levels.wis if self._levels else nan
+
+    def wis_parts(self) -> WISParts | None:
+        """Parts of the weighted interval score; None for a model of one level."""
+        if self._levels is None:
+            return None
+        return WISParts(*self._levels.parts, self.model.brackets["wis_potential"].middle)
+
+    def levels(self) -> Sequence[LevelRow]:
+        """The model's own levels, narrowest first."""
+        return self._levels.rows() if self._levels else ()
+
+    def pit(self) -> PIT | None:
+        """Where observations fall among the quantiles of the levels."""
+        return self._levels.pit() if self._levels else None
+
+
+def _flat_name(statistic: Statistic) -> str:
+    """Name of a statistic among the brackets."""
+    if statistic.axes is None:
+        return statistic.name
+    return "_".join([f"{statistic.name}s", *statistic.axes])
+
+
+def _form_name(statistic: Statistic) -> str:
+    """Name of a statistic among the forms."""
+    return "_".join([statistic.name, *(statistic.axes or ())])
+
+
+def _log_offset(offset: float, score: float) -> float:
+    """What the fit of a factor hides, on the logarithm of the score."""
+    return log(1 + offset / score) if score > 0 and offset > -score else 0.0
+
+
+class LevelSums:
+    """What the second pass saw of the levels of a model."""
+
+    def __init__(self, i: int, model: StreamedModel, sums: Sums) -> None:
+        self._i = i
+        self._model = model
+        self._sums = sums
+
+    @property
+    def wis(self) -> float:
+        """Weighted interval score of the delivered levels (Bracher and others 2021)."""
+        return sum(self.parts)
+
+    @property
+    def parts(self) -> list[float]:
+        """Dispersion, underprediction and overprediction."""
+        return [self._mean(name) / self._model.size for name in WIS_PARTS]
+
+    def _mean(self, name: str) -> float:
+        return self._sums.mean(of(self._i, name))
+
+    def rows(self) -> list[LevelRow]:
+        """One row per level, narrowest first."""
+        return [self._row(k, level) for k, level in enumerate(self._model.levels)]
+
+    def _row(self, k: int, level: float) -> LevelRow:
+        over = of(self._i, f"over {k}")
+        under = of(self._i, f"under {k}")
+        sums = self._sums
+        share = sums.share({over: 1.0, under: 1.0})
+        confidence_level = self._model.settings.confidence_level
+        effective = effective_rows(sums.units, share, confidence_level)
+        coverage = share_estimate(1 - share.value, effective, confidence_level)
+        answers = self._model.level_answers[level]
+        factor = answers.place_for_new_rows(level).value
+        low, high = factor_ends(answers, 1 - miss_rate_of(level), effective, confidence_level)
+        return LevelRow(
+            model=self._model.name,
+            level=level,
+            coverage=coverage,
+            promise=Promised.of(level).kept_by(coverage),
+            missed_above=sums.mean(over),
+            missed_below=sums.mean(under),
+            scale=Estimate(factor, min(low, factor), max(high, factor)),
+            half_width=answers.binned.half_width / self._model.size,
+        )
+
+    def pit(self) -> PIT:
+        """Count observations between the quantiles of the levels, as memory does."""
+        edges = pit_edges(self._model.levels)
+        confidence_level = self._model.settings.confidence_level
+        each = confidence_level ** (1 / (len(edges) - 1))
+        density = []
+        for width, flags in zip(np.diff(edges).tolist(), self._bins(), strict=True):
+            share = self._sums.share(flags)
+            units = self._sums.units
+            effective = effective_rows(units, share, each) if units.count > 1 else nan
+            tied = of(self._i, "on the median")
+            half = self._sums.mean(tied) / 2 if tied in flags else 0.0
+            density.append(pit_density(share.value - half, effective, width, each))
+        return PIT(edges, tuple(density))
+
+    def _bins(self) -> list[Mapping[str, float]]:
+        """Flags whose sum says which observations lie between two quantiles, from the lowest bin up."""
+        i = self._i
+        count = len(self._model.levels)
+        sides: list[list[dict[str, float]]] = []
+        for outside, inside in (("under", "below the median"), ("over", "above the median")):
+            beyond = [of(i, f"{outside} {k}") for k in reversed(range(count))] + [of(i, inside)]
+            bins = [{beyond[0]: 1.0}]
+            bins += [{inner: 1.0, outer: -1.0} for outer, inner in pairwise(beyond)]
+            bins[-1][of(i, "on the median")] = 1.0
+            sides.append(bins)
+        return [*sides[0], *reversed(sides[1])]
+
