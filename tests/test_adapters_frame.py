@@ -202,7 +202,7 @@ def test_a_forecast_that_lacks_a_quantile_is_refused_or_dropped() -> None:
         ),
         (
             {"output_type": ["cdf"] * 200},
-            "column output_type must be 'quantile' in at least one row",
+            "column output_type must be 'quantile' or 'sample' in at least one row",
         ),
         (
             {"observation": list(range(200))},

@@ -1,6 +1,7 @@
 """Columns are recognised by what people call them, and nothing is guessed where two could be meant."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -97,8 +98,8 @@ Three = tuple[str, str, str]
         (["y", "pred_1", "lower_1", "upper_1"], "y", {"1": ("pred_1", "lower_1", "upper_1")}),
         (["y", "GBR", "GBR lower", "GBR upper"], "y", {"GBR": ("GBR", "GBR lower", "GBR upper")}),
         (["pred", "lower", "upper"], None, {"model": ("pred", "lower", "upper")}),
-        (["y", "pred", "lower"], "y", {}),
-        (["y", "lower", "upper"], "y", {}),
+        (["y", "pred", "lower"], "y", {"model": ("pred", "lower")}),
+        (["y", "lower", "upper"], "y", {"model": ("lower", "upper")}),
         (["a", "b"], None, {}),
     ],
 )
@@ -209,12 +210,6 @@ def test_two_observations_are_one_too_many() -> None:
             ["m", "m-lo-80", "m-hi-80", "m-hi-95"],
             r"levels of m must have both bounds: `m-hi-95` has no lower bound",
         ),
-        (["q10", "q50"], r"levels of model must have both bounds: `q10` has no upper bound"),
-        (["m", "m-lo-90"], r"levels of m must have both bounds: `m-lo-90` has no upper bound"),
-        (
-            ["m-lo-90", "m-hi-90"],
-            r"m must have a prediction beside its bounds. Hint: add a column `m`, or its median",
-        ),
         (
             ["p0", "p5", "p50", "p95", "p100"],
             r"levels of model must lie between 0 and 1, both excluded; `p0` does not",
@@ -228,6 +223,34 @@ def test_two_observations_are_one_too_many() -> None:
 def test_levels_that_are_not_whole_are_refused(names: list[str], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         model_columns(names)
+
+
+@pytest.mark.parametrize(
+    ("names", "side", "columns", "level"),
+    [
+        (["q10", "q50"], None, ("q50", "q10"), "9/10"),
+        (["m", "m-lo-90"], None, ("m", "m-lo-90"), "9/10"),
+        (["m", "m-lo-90", "m-hi-90"], "upper", ("m", "m-hi-90"), "19/20"),
+        (["order", "p90"], None, ("p90",), "9/10"),
+        (["pred", "upper"], None, ("pred", "upper"), None),
+        (["pred", "lower", "upper"], "lower", ("pred", "lower"), None),
+        (["VaR"], None, ("VaR",), None),
+        (["VaR_95"], None, ("VaR_95",), "19/20"),
+        (["q0.95"], None, ("q0.95",), "19/20"),
+    ],
+)
+def test_one_bound_alone_is_recognised(
+    names: list[str], side: Any, columns: tuple[str, ...], level: str | None
+) -> None:
+    (found,) = model_columns(names, side=side).values()
+    assert found.names == columns
+    assert found.levels == (None if level is None else Fraction(level),)
+    assert found.side in ("upper", "lower")
+
+
+def test_two_bounds_alone_are_a_model_without_a_prediction() -> None:
+    assert model_columns(["y", "lower", "upper"], y="y")["model"].names == ("lower", "upper")
+    assert model_columns(["m-lo-90", "m-hi-90"])["m"].pred == ""
 
 
 def test_a_lone_quantile_beside_plain_bounds_is_another_column() -> None:
@@ -263,10 +286,12 @@ def test_one_row_per_quantile_is_a_long_table() -> None:
         "value",
         "model_id",
         "output_type",
+        None,
     )
     assert long_columns(["quantile_level", "predicted", "observed"], y="observed") == (
         "quantile_level",
         "predicted",
+        None,
         None,
         None,
     )

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     import narwhals as nw
     from narwhals.typing import IntoFrame
 
-Model = (
-    Intervals | dict[float, Intervals]
-)  # intervals of one level, or those of several by their level
+# Intervals of one level, those of several by their level, or a bound that only a shift can move.
+Model = Intervals | UCC | dict[float, Intervals]
 
 
 def models_from_frame(
@@ -128,15 +127,21 @@ def models_of(
                 UCC.from_levels(levels)  # refuses levels of other rows
         except (TypeError, ValueError) as error:
             raise prefixed(f"{short(name)}: ", error) from None
-        found[name] = levels if len(levels) > 1 else next(iter(levels.values()))
+        found[name] = levels if len(levels) > 1 else _shippable(next(iter(levels.values())))
     return found
+
+
+def _shippable(intervals: Intervals) -> Intervals | UCC:
+    """Return intervals, or those that only a shift can move as a curve over the shift."""
+    return UCC(intervals, vary="shift") if not intervals.has_prediction else intervals
 
 
 def _edges(levels: Mapping[float, Intervals]) -> list[Array]:
     """Return the bounds of all levels from the lowest to the highest."""
     inner = [levels[level] for level in sorted(levels)]
-    lower = [intervals.lower for intervals in reversed(inner)]
-    upper = [intervals.upper for intervals in inner]
+    side = inner[0].side
+    lower = [] if side == "upper" else [intervals.lower for intervals in reversed(inner)]
+    upper = [] if side == "lower" else [intervals.upper for intervals in inner]
     return [*lower, *upper]
 
 
@@ -152,6 +157,13 @@ def levels_of(
             y_true, np.stack([values[name] for name in columns.samples]), **own
         )
     bounds = {
-        float(one.level or 0): (values[one.lower], values[one.upper]) for one in columns.bounds
+        float(each.level or 0): (_given(values, each.lower), _given(values, each.upper))
+        for each in columns.bounds
     }
-    return bounded(y_true, values[columns.pred], bounds, median=columns.median, who=who, **options)
+    y_pred = _given(values, columns.pred)
+    return bounded(y_true, y_pred, bounds, median=columns.median, who=who, **options)
+
+
+def _given(values: Any, name: str) -> Any:
+    """Return a column; None where a model has none."""
+    return values[name] if name else None

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from uccurve._vocabulary import Side
+
 OBSERVED = (
     "y",
     "y_true",
@@ -38,7 +40,7 @@ PREDICTED = (
 )
 SIDES = {
     "lower": ("lower", "lo", "lwr", "lower_bound", "lower_ci", "lower_pi"),
-    "upper": ("upper", "hi", "upr", "upper_bound", "upper_ci", "upper_pi"),
+    "upper": ("upper", "hi", "upr", "upper_bound", "upper_ci", "upper_pi", "value_at_risk"),
 }
 # Words before a side that belong to it and name no model.
 INTERVALS = ("obs_ci", "prediction_interval", "pi", "ci", "interval")
@@ -67,19 +69,21 @@ HORIZONS = ("horizon", "h", "step", "lead_time")
 QUANTILE = ("output_type_id", "quantile", "quantile_level")
 VALUE = ("value", *PREDICTED)
 MODEL = ("model_id", "model")
-KIND = ("output_type",)
+SAMPLES = ("sample_id", "sample", "draw")
+KIND = ("output_type", "type")
 # Columns of forecast hubs, whose `target` says what is forecast.
-HUB = frozenset((*KIND, "output_type_id", "target_end_date"))
+HUB = frozenset(("output_type", "output_type_id", "target_end_date"))
 _TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
 _SIDE = "|".join(word for words in SIDES.values() for word in words)
 _LEVEL = re.compile(rf"({_SIDE})_(\d+(?:\.\d+)?)%?|(\d+(?:\.\d+)?)%?_({_SIDE})")
 _QUANTILE = re.compile(r"(?:q|p|ql|quantile)_?(\d+(?:\.\d+)?)|(0\.\d+)|(\d+(?:\.\d+)?)%")
+_AT_RISK = re.compile(r"(?:var|value_at_risk)_?(\d+(?:\.\d+)?)%?")
 _SAMPLE = re.compile(r"(?:sample|draw|boot)_?\d+")
 _BothSides = tuple[list[str], list[str]]
 
 
 class Bounds(NamedTuple):
-    """Two bounds, and the coverage that their names tell (None where they tell none)."""
+    """Two bounds, one of which may be absent (""), and the coverage that their names tell (None: they tell none)."""
 
     lower: str
     upper: str
@@ -87,7 +91,10 @@ class Bounds(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Columns of one model: the prediction, and its bounds, the narrowest level first; or samples instead of both."""
+    """Columns of one model: the prediction, and its bounds, the narrowest level first; or samples instead of both.
+
+    Without a prediction (""), two bounds are judged around their middle, and one bound by itself.
+    """
 
     pred: str
     bounds: tuple[Bounds, ...]
@@ -99,7 +106,15 @@ class Columns(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """All of its columns."""
-        return self.samples or (self.pred, *(name for bounds in self.bounds for name in bounds[:2]))
+        named = (self.pred, *(name for bounds in self.bounds for name in bounds[:2]))
+        return self.samples or tuple(name for name in named if name)
+
+    @property
+    def side(self) -> Side:
+        """Which bounds there are."""
+        if all(bounds.lower for bounds in self.bounds):
+            return "both" if all(bounds.upper for bounds in self.bounds) else "lower"
+        return "upper"
 
     @property
     def levels(self) -> tuple[Fraction | None, ...]:
@@ -108,12 +123,29 @@ class Columns(NamedTuple):
 
 
 class Long(NamedTuple):
-    """Columns of a table with one row per quantile; what is None is not there."""
+    """Columns of a table with one row per quantile or per sample; what is None is not there."""
 
-    quantile: str
+    quantile: str | None
     value: str
     model: str | None
     kind: str | None
+    sample: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The column that tells the rows of a forecast apart."""
+        return str(self.quantile if self.quantile is not None else self.sample)
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that say what a row holds."""
+        columns = (self.model, self.kind, self.label)
+        return [name for name in columns if name is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """All of its columns."""
+        return [*self.labels, self.value]
 
 
 # What a column can be to a model; the name of one that is outside tells a level that no interval can have.
@@ -121,11 +153,15 @@ KINDS = ("pred", "median", "mean", "lower", "upper", "sample", "outside")
 
 
 class _Role(NamedTuple):
-    """What one column is to a model: one of `KINDS`, of which level, and whether only where there is no other."""
+    """What one column is to a model: one of `KINDS`, of which level, and whether only where there is no other.
+
+    `quantile` is its probability where the name tells one.
+    """
 
     kind: str
     level: Fraction | None = None
     second_choice: bool = False
+    quantile: Fraction | None = None
 
 
 _ROLES = {"median": _Role("median"), "mean": _Role("mean")} | {
@@ -165,6 +201,7 @@ def model_columns(
     y: str | None = None,
     nameless: str = "model",
     hint: str = "rename or drop the others",
+    side: Side | None = None,
 ) -> dict[str, Columns]:
     """Return the models recognised among `names`; one without a name of its own is called `nameless`.
 
@@ -175,6 +212,8 @@ def model_columns(
         Column of the observation, which is no model's.
     nameless, hint : str
         What to call a model without a name, and what to do where several columns could be meant.
+    side : {"both", "upper", "lower"}, optional
+        Judge one bound; by default both, or the only one where a table has bounds of one side only.
 
     Examples
     --------
@@ -194,8 +233,16 @@ def model_columns(
             for model, own in roles.items()
             if not model or any(role.level for role in own.values())
         }
+    if side is None:
+        side = _only_side(roles)
+    if side is not None and side != "both":
+        one_sided = {
+            model or nameless: _one_sided(model or nameless, own, names, side, hint)
+            for model, own in roles.items()
+        }
+        return {model: columns for model, columns in one_sided.items() if columns is not None}
     found = {
-        model or nameless: _columns(model or nameless, own, names, hint)
+        model or nameless: _columns(model or nameless, own, names, hint, named=bool(model))
         for model, own in roles.items()
     }
     for model, own in roles.items():
@@ -205,18 +252,24 @@ def model_columns(
 
 
 def long_columns(names: Sequence[str], *, y: str | None = None) -> Long | None:
-    """Return the columns of a table with one row per quantile; None where it is none.
+    """Return the columns of a table with one row per quantile or per sample; None where it is none.
 
     >>> long_columns(["location", "output_type", "output_type_id", "value"])
-    Long(quantile='output_type_id', value='value', model=None, kind='output_type')
+    Long(quantile='output_type_id', value='value', model=None, kind='output_type', sample=None)
+    >>> long_columns(["location", "date", "sample_id", "predicted", "model"])
+    Long(quantile=None, value='predicted', model='model', kind=None, sample='sample_id')
     """
     by_word = {plain_name(name): name for name in reversed(names) if name != y}
-    columns = (
-        [by_word[word] for word in words if word in by_word]
-        for words in (QUANTILE, VALUE, MODEL, KIND)
-    )
-    quantile, value, model, kind = (found[0] if found else None for found in columns)
-    return None if quantile is None or value is None else Long(quantile, value, model, kind)
+
+    def first(words: Sequence[str]) -> str | None:
+        return next((by_word[word] for word in words if word in by_word), None)
+
+    quantile = first(QUANTILE)
+    sample = first(SAMPLES) if quantile is None else None
+    value = first(VALUE)
+    if value is None or (quantile is None and sample is None):
+        return None
+    return Long(quantile, value, first(MODEL), first(KIND), sample)
 
 
 def key_columns(names: Iterable[str]) -> list[str]:
@@ -255,26 +308,24 @@ def plain_name(name: str) -> str:
 
 
 def _columns(
-    model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str
+    model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str, *, named: bool
 ) -> Columns | None:
     """Return the model's columns, or None where some are missing."""
     sides = _sides({name: role for name, role in roles.items() if not role.second_choice})
     if not any(all(both) for both in sides.values()):
         sides = _sides(roles)
     pairs = {level: both for level, both in sides.items() if all(both)}
-    by_kind = {kind: [name for name, role in roles.items() if role.kind == kind] for kind in KINDS}
-    named = by_kind["pred"] or [
-        name for name in names if name.strip() == model and name not in roles
-    ]
-    median = not named and bool(by_kind["median"])
-    centres = named or by_kind["median"] or by_kind["mean"]
+    centres, median = _centres(model, roles, names)
     if None not in pairs and (
         pairs or median or model in centres
     ):  # surely a model, and one that tells its levels
-        _refuse_incomplete(model, by_kind["outside"], sides, centres)
-    if not pairs or not centres:
-        samples = tuple(by_kind["sample"])
+        outside = [name for name, role in roles.items() if role.kind == "outside"]
+        _refuse_incomplete(model, outside, sides)
+    if not pairs:
+        samples = tuple(name for name, role in roles.items() if role.kind == "sample")
         return Columns("", (), samples=samples) if len(samples) > 1 else None
+    if not centres and not _needs_no_prediction(model, roles, names, named=named):
+        return None
     groups = [centres, *(side for both in pairs.values() for side in both)]
     if len(pairs) > 1 and None in pairs:
         groups = [[name for both in pairs.values() for side in both for name in side]]
@@ -283,22 +334,75 @@ def _columns(
             f"{_listed(rivals[0])} could all belong to {model}. Hint: {hint.format(model=model)}."
         )
     bounds = [Bounds(lower[0], upper[0], level) for level, (lower, upper) in pairs.items()]
-    return Columns(
-        centres[0], tuple(sorted(bounds, key=lambda one: one.level or Fraction(0))), median
-    )
+    bounds.sort(key=lambda one: one.level or Fraction(0))
+    return Columns(centres[0] if centres else "", tuple(bounds), median)
+
+
+def _centres(
+    model: str, roles: Mapping[str, _Role], names: Sequence[str]
+) -> tuple[list[str], bool]:
+    """Return the columns that may be a model's prediction, and whether it is the median."""
+    by_kind = {kind: [name for name, role in roles.items() if role.kind == kind] for kind in KINDS}
+    own_name = [name for name in names if name.strip() == model and name not in roles]
+    named = by_kind["pred"] or own_name
+    is_median = not named and bool(by_kind["median"])
+    return named or by_kind["median"] or by_kind["mean"], is_median
+
+
+def _only_side(roles: Mapping[str, Mapping[str, _Role]]) -> Side | None:
+    """Return the side that all bounds of a table are on; None where there are both, or none."""
+    kinds: set[Side] = set()
+    for model, own in roles.items():
+        known = not model or any(role.level or role.kind == "pred" for role in own.values())
+        for role in own.values():
+            if known and role.kind == "lower":
+                kinds.add("lower")
+            elif known and role.kind == "upper":
+                kinds.add("upper")
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _one_sided(
+    model: str, roles: Mapping[str, _Role], names: Sequence[str], side: Side, hint: str
+) -> Columns | None:
+    """Return the columns of a model of which one bound is judged, or None where it has none."""
+    centres, is_median = _centres(model, roles, names)
+    sides = _sides(roles)
+    by_level: dict[Fraction | None, list[str]] = {}
+    for name, role in roles.items():
+        if role.kind == side:
+            other = sides[role.level][side == "lower"]
+            by_level.setdefault(_one_sided_level(role, side, beside=bool(other)), []).append(name)
+    if not by_level:
+        return None
+    for group in (centres, *by_level.values()):
+        if len(group) > 1:
+            raise ValueError(
+                f"{_listed(group)} could all belong to {model}. Hint: {hint.format(model=model)}."
+            )
+    bounds = [
+        Bounds("", bound, level) if side == "upper" else Bounds(bound, "", level)
+        for level, (bound,) in by_level.items()
+    ]
+    bounds.sort(key=lambda one: one.level or Fraction(0))
+    return Columns(centres[0] if centres else "", tuple(bounds), is_median)
+
+
+def _one_sided_level(role: _Role, side: Side, *, beside: bool) -> Fraction | None:
+    """Return the coverage of one bound: that of its quantile, or of its interval where it is `beside` the other."""
+    if role.quantile is not None:
+        return role.quantile if side == "upper" else 1 - role.quantile
+    if role.level is not None and beside:
+        return (1 + role.level) / 2
+    return role.level
 
 
 def _refuse_incomplete(
     model: str,
     outside: Sequence[str],
     sides: Mapping[Fraction | None, _BothSides],
-    centres: Sequence[str],
 ) -> None:
-    """Refuse bounds without a prediction, a level with one side only, and one that no interval can have."""
-    if not centres:
-        raise ValueError(
-            f"{model} must have a prediction beside its bounds. Hint: add a column `{model}`, or its median."
-        )
+    """Refuse a level with one side only, and one that no interval can have."""
     if outside:
         raise ValueError(
             f"levels of {model} must lie between 0 and 1, both excluded; `{outside[0]}` does not. Hint: drop it."
@@ -319,22 +423,37 @@ def _refuse_misspelt(model: str, roles: Mapping[str, _Role], names: Sequence[str
         for kind in ("pred", "lower", "upper")
         if kind not in {role.kind for role in roles.values()}
     ]
-    rest = {
-        name: plain_name(name[len(model) :])
-        for name in names
-        if name.startswith(model) and name not in roles
-    }
-    near = [
-        name
-        for name, word in rest.items()
-        if difflib.get_close_matches(word, missing, n=1, cutoff=0.75)
-    ]
+    near = _near_misses(model, roles, names, missing)
     if near or missing in (["lower"], ["upper"]):
         lacks = " and ".join({"pred": "prediction"}.get(kind, f"{kind} bound") for kind in missing)
         seen = (
             f": {_listed(near)} {'is' if len(near) == 1 else 'are'} not recognised" if near else ""
         )
         raise ValueError(f"{model} has no {lacks}{seen}. Hint: rename or drop its columns.")
+
+
+def _near_misses(
+    model: str, roles: Mapping[str, _Role], names: Sequence[str], missing: Sequence[str]
+) -> list[str]:
+    """Return columns whose names are nearly those of what a model lacks."""
+    rest = {
+        name: plain_name(name[len(model) :])
+        for name in names
+        if name.startswith(model) and name not in roles
+    }
+    return [
+        name
+        for name, word in rest.items()
+        if difflib.get_close_matches(word, missing, n=1, cutoff=0.75)
+    ]
+
+
+def _needs_no_prediction(
+    model: str, roles: Mapping[str, _Role], names: Sequence[str], *, named: bool
+) -> bool:
+    """Whether two bounds alone are a model: they tell a level, or have no name, and no prediction is misspelt."""
+    tells = any(role.level is not None for role in roles.values())
+    return (tells or not named) and not _near_misses(model, roles, names, ["pred"])
 
 
 def _sides(roles: Mapping[str, _Role]) -> dict[Fraction | None, _BothSides]:
@@ -350,6 +469,8 @@ def _model_and_role(name: str) -> tuple[str, _Role | None]:
     """Return the model that a column name speaks of ('' for none) and its role in it (None for none)."""
     spans = [match.span() for match in _TOKEN.finditer(name)]
     tokens = _tokens(name)
+    if name.strip() == "VaR":  # in any other spelling it may be a variance
+        return "", _Role("upper")
     for cut in range(
         len(tokens)
     ):  # the longest role first: NAME_lower_bound, not NAME_lower and bound
@@ -370,7 +491,13 @@ def _role(tokens: Sequence[str]) -> _Role | None:
     point = _quantile(text)
     if point is not None:
         kind = "median" if 2 * point == 1 else "lower" if 2 * point < 1 else "upper"
-        return _Role(kind, abs(1 - 2 * point)) if 0 < point < 1 else _Role("outside")
+        level = abs(1 - 2 * point)
+        return _Role(kind, level, quantile=point) if 0 < point < 1 else _Role("outside")
+    at_risk = _AT_RISK.fullmatch(text)
+    if at_risk is not None:
+        number = Fraction(at_risk[1])
+        point = number / 100 if number >= 1 else number
+        return _Role("upper", abs(1 - 2 * point), quantile=point) if 0 < point < 1 else None
     match = _LEVEL.fullmatch(text)
     if match is None:
         return None

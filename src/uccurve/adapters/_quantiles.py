@@ -189,7 +189,7 @@ def pairs(quantiles: Collection[float]) -> dict[float, tuple[float, float]]:
 
 def bounded(
     y_true: npt.ArrayLike,
-    y_pred: npt.ArrayLike,
+    y_pred: npt.ArrayLike | None,
     bounds: Mapping[float, tuple[Any, Any]],
     *,
     median: bool = False,
@@ -197,29 +197,34 @@ def bounded(
     crossing: Crossing = "raise",
     **options: Unpack[Options],
 ) -> dict[float, Intervals]:
-    """Intervals of each level, all of the same rows; `median` says that the prediction is one of the quantiles."""
+    """Intervals of each level, all of the same rows; `median` says that the prediction is one of the quantiles.
+
+    Where there is one side only, the other bounds are None.
+    """
     checks.choice("crossing", crossing, ("raise", "sort"))
-    levels, point = sorted(bounds), floats("y_pred", y_pred)
-    lower = [floats("lower", bounds[level][0]) for level in levels]
-    upper = [floats("upper", bounds[level][1]) for level in levels]
-    quantiles = [*reversed(lower), *([point] if median else []), *upper]
-    if all(
-        one.shape == point.shape for one in quantiles
-    ):  # shapes that differ are refused below, by their names
+    levels = sorted(bounds)
+    below = [floats("lower", bounds[level][0]) for level in levels if bounds[level][0] is not None]
+    above = [floats("upper", bounds[level][1]) for level in levels if bounds[level][1] is not None]
+    centre = None if y_pred is None else floats("y_pred", y_pred)
+    middle = [centre] if median and centre is not None else []
+    quantiles = [*reversed(below), *middle, *above]
+    # Shapes that differ are refused below, by their names.
+    if len({column.shape for column in quantiles}) == 1:
         if crossing == "sort":
             quantiles = _in_order(quantiles, who)
-            lower, upper = quantiles[len(levels) - 1 :: -1], quantiles[-len(levels) :]
-            point = quantiles[len(levels)] if median else point
-        elif median and options.get("min_band") is None:
+            below = quantiles[: len(below)][::-1]
+            above = quantiles[len(quantiles) - len(above) :]
+            centre = quantiles[len(below)] if middle else centre
+        elif middle and options.get("min_band") is None:
             refuse_crossing("quantiles", quantiles, SORT)
-        else:
-            _refuse_swapped(lower, upper)
+        elif below and above:
+            _refuse_swapped(below, above)
         if options.get("missing") == "drop":  # a row that lacks one level is left out of all
-            point = np.where(missing_in(quantiles), np.nan, point)
-    ends = zip(levels, lower, upper, strict=True)
+            y_true = np.where(missing_in(quantiles), np.nan, floats("y_true", y_true))
+    none = [None] * len(levels)
     return {
-        level: Intervals.from_bounds(y_true, point, low, high, **options)
-        for level, low, high in ends
+        level: Intervals.from_bounds(y_true, centre, low, high, **options)
+        for level, low, high in zip(levels, below or none, above or none, strict=True)
     }
 
 
