@@ -18,7 +18,5 @@ class Neighbours:
 
 
 if __name__ == "__main__":
-    found = study(
-        own={"Neighbours": Neighbours()}, methods=["Constant", "CQR", "Ours (BD)"], quick=True
-    )
+    found = study(own={"Neighbours": Neighbours()}, methods=["CQR", "Ours (BD)"], quick=True)
     print(found["ranks"]["all"]["measures"]["score"]["mean_ranks"])

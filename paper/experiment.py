@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,8 @@ def scored(found: Findings, said: Mapping[str, Mapping[str, str]]) -> Findings:
     }
     for order, (score, words) in product(found.orders, RANKED_BY.items()):
         values = [float(getattr(assessment[name], score)) for name in order]
-        rises = np.diff(values) > 0
-        claims[f"The {words} ranks {', '.join(order)}", SCORES] = bool(rises.all())
+        rises = all(better < worse for better, worse in pairwise(values))
+        claims[f"The {words} ranks {', '.join(order)}", SCORES] = rises
     verdict = {
         name: getattr(assessment.verdict, name)
         for name in ("model", "runner_up", "decided", "text")
