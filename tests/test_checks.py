@@ -490,9 +490,9 @@ def test_an_interval_score_needs_a_share_and_a_width_that_float64_holds() -> Non
         alpha=5,
     )
     sentence = f"`upper` {REACH.replace('y_pred', 'lower')} (1.7e+308 against -1.7e+308). {UNIT}"
-    refused(sentence, ucc.interval_score, [0.0], [-HUGE], [HUGE], alpha=0.1)
+    refused(sentence, ucc.interval_score, [0.0], [-HUGE], [HUGE], coverage=0.9)
     sentence = f"`y_true` {REACH.replace('y_pred', 'lower')} (-1.7e+308 against 1.7e+308). {UNIT}"
-    refused(sentence, ucc.interval_score, [-HUGE], [HUGE], [HUGE], alpha=0.1)
+    refused(sentence, ucc.interval_score, [-HUGE], [HUGE], [HUGE], coverage=0.9)
 
 
 def test_a_misspelt_name_is_compared_with_the_options_whatever_their_case() -> None:

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from refusal import HUGE, UNIT, refused
-from uccurve import _rowscores as rowscores
+from uccurve import _scoring as rowscores
 from uccurve.scores import crps_score, interval_score, pinball_score, wis_score
 
 # Four rows, five draws each: tied, skewed, off-centre, observations within and outside the draws and on one of them.
@@ -255,7 +255,7 @@ def test_a_level_adds_half_its_alpha_times_its_interval_score() -> None:
     rest = 1.5 * float(wis_score(Y, MEDIAN, LOWER[:, :1], UPPER[:, :1], levels=[0.5]))
     both = 2.5 * float(wis_score(Y, MEDIAN, LOWER, UPPER, levels=LEVELS))
     assert_allclose(
-        both - rest, 0.05 * interval_score(Y, LOWER[:, 1], UPPER[:, 1], alpha=0.1), rtol=1e-13
+        both - rest, 0.05 * interval_score(Y, LOWER[:, 1], UPPER[:, 1], coverage=0.9), rtol=1e-13
     )
 
 

@@ -34,7 +34,7 @@ FROM_CURVE: dict[str, tuple[Callable[..., Any], Callable[[ucc.UCC], float]]] = {
     ),
     "interval_score": (
         lambda y, _, lower, upper, **options: ucc.interval_score(
-            y, lower, upper, alpha=0.2, **options
+            y, lower, upper, coverage=0.8, **options
         ),
         lambda c: c.interval_score(coverage=0.8),
     ),

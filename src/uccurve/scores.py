@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _refusals as checks
-from . import _rowscores as rows
+from . import _scoring as rows
 from ._arrays import (
     Indices,
     ascending,
@@ -17,7 +17,6 @@ from ._arrays import (
     refuse_missing,
     within_range,
 )
-from ._scoring import penalised
 from ._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
 from .curve import UCC
 from .intervals import Intervals
@@ -280,7 +279,7 @@ def interval_score(
     (y, low, high), weight = _bounds(y_true, lower, upper, sample_weight)
     width, below, above = rows.distances(y, low, high)
     with np.errstate(over="ignore"):  # a tiny alpha may take the score out of float64
-        return average(penalised(width, below + above, alpha), weight)
+        return average(rows.penalised(width, below + above, alpha), weight)
 
 
 def pinball_score(

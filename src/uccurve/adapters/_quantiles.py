@@ -13,7 +13,7 @@ from uccurve import _refusals as checks
 from uccurve._arrays import SWAP, Flags, first_axis, floats, outside
 from uccurve._door import draw_quantiles
 from uccurve._refusals import Hint, Rule, as_written
-from uccurve._rowscores import refuse_crossing
+from uccurve._scoring import refuse_crossing
 from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals, Options
 

@@ -9,8 +9,7 @@ from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import ScalePath
 from uccurve._refusals import miss_rate_of
 from uccurve._rows import ALL
-from uccurve._rowscores import WISRows, wis
-from uccurve._scoring import conformal_t, quantiles
+from uccurve._scoring import WISRows, conformal_t, quantiles, wis
 from uccurve._vocabulary import Array
 from uccurve.assess.rows import Promised
 from uccurve.estimate import Estimate

@@ -10,8 +10,7 @@ from uccurve._arrays import Flags
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
 from uccurve._refusals import miss_rate_of
-from uccurve._rowscores import WISRows
-from uccurve._scoring import climatology, conformal_t, rows_carrying, saved_share
+from uccurve._scoring import WISRows, climatology, conformal_t, rows_carrying, saved_share
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Side
 from uccurve.assess import levels as level_rows
 from uccurve.assess.source import (
