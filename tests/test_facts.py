@@ -304,7 +304,7 @@ def test_fact_7_the_interval_score_is_a_cost_on_bandwidth_and_deficit(
 ) -> None:
     iv, c = data.intervals(), curve(data)
     score = ucc.interval_score(
-        iv.y_true, iv.lower, iv.upper, alpha=alpha, sample_weight=data.weight
+        iv.y_true, iv.lower, iv.upper, coverage=1 - alpha, sample_weight=data.weight
     )
     point = c.at(1.0)
     np.testing.assert_allclose(score, 2 * point.bandwidth + 2 / alpha * point.deficit, rtol=1e-12)
@@ -315,7 +315,7 @@ def test_fact_7_the_interval_score_is_a_cost_on_bandwidth_and_deficit(
 def test_fact_7_the_papers_printed_c_is_not_the_interval_score() -> None:
     y_true, lower, upper, alpha = [1.0, 5.0, -2.0], [0.0, 3.0, 0.0], [2.0, 4.0, 4.0], 0.1
     c = ucc.UCC(ucc.Intervals.from_bounds(y_true, [0.5, 3.5, 1.0], lower, upper))
-    score = ucc.interval_score(y_true, lower, upper, alpha=alpha)
+    score = ucc.interval_score(y_true, lower, upper, coverage=1 - alpha)
     np.testing.assert_allclose(
         score, (2 + (1 + 20 * 1) + (4 + 20 * 2)) / 3
     )  # Gneiting and Raftery (2007), eq. 43

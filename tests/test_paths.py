@@ -260,21 +260,10 @@ def test_rows_without_weight_are_left_out_of_the_path() -> None:
     assert path.critical.tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("power", [-1074, -700, -402, -401, 0, 499, 500, 1022])
-def test_the_unit_of_a_path_is_a_power_of_two_that_keeps_squares_in_float64(power: int) -> None:
-    size = np.ldexp(1.0, power)
-    path = ScalePath.of(ucc.Intervals.from_bands([size, 0.0], [0.0, 0.0], [size, size]))
-    assert np.frexp(path.unit)[0] == 0.5
-    assert path.error[0] * path.unit == size
-    assert 0 < path.error[0] ** 2 < np.inf
-    assert 0 < 1 / path.unit < np.inf
-    assert (path.unit == 1) == (-401 <= power < 500)
-
-
 # ---- what cannot be resolved
 
 
-@pytest.mark.parametrize("unit", [1.0, 2.0**-900, 2.0**900])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-300, 2.0**300])
 def test_the_widest_band_over_the_shift_is_nine_million_mean_errors(unit: float) -> None:
     def path(band: float) -> Path:
         bands = [unit, band * unit, unit]
@@ -298,14 +287,13 @@ def test_rows_without_error_have_a_path_over_the_shift_whatever_their_bands() ->
 
 def test_a_path_whose_scales_leave_float64_is_refused() -> None:
     assert ScalePath.of(
-        ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [1e-290, 1.0])
-    ).end == pytest.approx(1e290)
-    for band in (1e-310, 5e-324):
-        with pytest.raises(
-            ValueError,
-            match=r"scaling a band of \S+ up to an error of 1 leaves the range of float64",
-        ):
-            ScalePath.of(ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [band, 1.0]))
+        ucc.Intervals.from_bands([1e99, 1.0], [0.0] * 2, [1e-99, 1.0])
+    ).end == pytest.approx(1e198)
+    with pytest.raises(
+        ValueError,
+        match=r"scaling a band of 1e-99 up to an error of 1e\+99 leaves the range of float64",
+    ):
+        ScalePath.of(ucc.Intervals.from_bands([1e99, 1.0], [0.0] * 2, [1e-99, 1e99]))
     assert ScalePath.of(
         ucc.Intervals.from_bands([1.0, 1.0], [0.0] * 2, [0.0, 1.0])
     ).has_uncoverable_rows

@@ -15,8 +15,6 @@ from refusal import (
     FLOOR,
     HUGE,
     LOWER,
-    REACH,
-    UNIT,
     UPPER,
     P,
     Y,
@@ -79,6 +77,8 @@ def test_an_empty_set_is_refused(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("name", ["y_true", "y_pred", "lower", "upper"])
 def test_nan_and_infinity_are_refused(name: str, bad: float) -> None:
     column = {"y_true": Y, "y_pred": P, "lower": LOWER, "upper": UPPER}[name]
+    if (name, bad) in (("lower", -np.inf), ("upper", np.inf)):  # no bound, in some of the rows
+        return
     refused(
         f"`{name}` must be finite: 1 of 3 rows is not, first row 1 ({bad}). {DROP}",
         bounds,
@@ -204,38 +204,151 @@ def test_negative_standard_deviations_are_refused_under_their_own_name() -> None
     refused(sentence, ucc.Intervals.from_std, Y, [np.nan, 0, 0], [1.0, 1.0, 1.0])
 
 
-# ---- beyond float64
+# ---- numbers beyond what squares and quotients hold
+
+SIZE = "must be 0 or from 1e-100 to 1e+100 in size: 1 of 1 row is not, first row 0"
+COMMON = "Hint: divide all columns by a common unit first."
+
+
+@pytest.mark.parametrize("size", [1e101, 1e-101, HUGE, 5e-324])
+def test_numbers_outside_the_range_are_refused_with_the_hint_of_a_unit(size: float) -> None:
+    sentence = f"`y_true` {SIZE} ({size}). {COMMON}"
+    refused(sentence, ucc.Intervals.from_bounds, [size], [0.0], [-1.0], [1.0])
+    refused(sentence, ucc.Intervals.from_bands, [size], [0.0], [1.0])
+    sentence = f"`lower_band` {SIZE} ({size}). {COMMON}"
+    refused(sentence, ucc.Intervals.from_bands, [1.0], [0.0], [size])
+    sentence = f"`std` {SIZE} ({size}). {COMMON}"
+    refused(sentence, ucc.Intervals.from_std, [1.0], [0.0], [size])
+
+
+def test_a_bound_next_to_the_prediction_is_refused() -> None:
+    with pytest.raises(ValueError, match="`upper` must be `y_pred` itself or lie from 1e-100"):
+        ucc.Intervals.from_bounds([1e-100], [1e-100], [0.0], [1.2e-100])
+
+
+def test_numbers_at_the_ends_of_the_range_are_kept_without_a_warning() -> None:
+    for size in (1e100, 1e-100):
+        iv = ucc.Intervals.from_bounds([0.0, size], [0.0, 0.0], [-size, -size], [size, size])
+        assert repr(iv) == f"Intervals(2 rows, miss_rate 0, bandwidth {size:.4g})"
+        assert iv.constant().upper_band.tolist() == [size, size]
+        assert ucc.UCC(iv).at(1.0).bandwidth == size
+
+
+# ---- one bound, a support, units
 
 
 @pytest.mark.parametrize(
-    ("name", "columns", "detail"),
+    ("columns", "sentence"),
     [
-        ("y_true", ([HUGE], [-HUGE], [-HUGE], [-HUGE]), "1.7e+308 against -1.7e+308"),
-        ("lower", ([0.0], [HUGE], [-HUGE], [HUGE]), "-1.7e+308 against 1.7e+308"),
-        ("upper", ([0.0], [-HUGE], [-HUGE], [HUGE]), "1.7e+308 against -1.7e+308"),
+        (
+            {"lower": with_value(LOWER, 1, -np.inf)},
+            (
+                "`lower` must be finite, or infinite in every row: 1 of 3 rows is not, first row 1 (-inf). "
+                'Hint: pass side="upper" to judge that bound alone.'
+            ),
+        ),
+        (
+            {"upper": with_value(with_value(UPPER, 1, np.inf), 2, np.inf)},
+            (
+                "`upper` must be finite, or infinite in every row: 2 of 3 rows are not, first row 1 (inf). "
+                'Hint: pass side="lower" to judge that bound alone.'
+            ),
+        ),
+        (
+            {"lower": [-np.inf] * 3, "upper": [np.inf] * 3},
+            "`lower` and `upper` must not both be infinite: there is no bound to judge.",
+        ),
+        (
+            {"lower": None, "side": "lower"},
+            "`side` must be 'upper': no other bound is given; got 'lower'.",
+        ),
+        (
+            {"lower": None, "side": "both"},
+            "`side` must be 'upper': no other bound is given; got 'both'.",
+        ),
+        (
+            {"side": "uper"},
+            "`side` must be one of both, upper, lower; got 'uper'. Did you mean 'upper'?",
+        ),
+        (
+            {"support": (1, None)},
+            (
+                "`y_true` must lie within `support` (1, None): 1 of 3 rows does not, first row 0 (0.0). "
+                "Hint: widen `support`, or leave it out."
+            ),
+        ),
+        (
+            {"support": (None, 1.5), "y_true": [*P[:2], 1.5]},
+            (
+                "`y_pred` must lie within `support` (None, 1.5): 1 of 3 rows does not, first row 2 (2.0). "
+                "Hint: widen `support`, or leave it out."
+            ),
+        ),
+        (
+            {"support": (1, 0)},
+            (
+                "`support` must be (low, high) with low < high, None where there is no end, such as (0, None); "
+                "got (1, 0)."
+            ),
+        ),
+        (
+            {"support": 0},
+            (
+                "`support` must be (low, high) with low < high, None where there is no end, such as (0, None); "
+                "got 0."
+            ),
+        ),
+        (
+            {"unit": [1.0, 0.0, 2.0]},
+            (
+                "`unit` must be above 0: 1 of 3 rows is not, first row 1 (0.0). "
+                "Hint: leave such rows out, or give them a unit of their own."
+            ),
+        ),
+        (
+            {"unit": [1.0, 2.0]},
+            (
+                "`unit` must have one value per row: its shape is (2,) where `y_true` has (3,). "
+                "Hint: leave `unit` out to measure all rows in one unit."
+            ),
+        ),
+        ({"unit": 0.0}, "`unit` must be 'raw', 'std' or a finite number above 0; got 0.0."),
+        (
+            {"unit": [1.0, 1.0, 1e-100], "y_true": [0.0, 1.0, 2.0], "y_pred": [0.0, 1.0, 2.0]},
+            (
+                "`y_true` must be 0 or from 1e-100 to 1e+100 in units of its row: 1 of 3 rows is not, "
+                "first row 2 (2e+100). Hint: measure all columns and `unit` in a common unit first."
+            ),
+        ),
     ],
 )
-def test_bounds_too_far_apart_for_float64_are_refused(name: str, columns: Any, detail: str) -> None:
-    refused(f"`{name}` {REACH} ({detail}). {UNIT}", ucc.Intervals.from_bounds, *columns)
+def test_bounds_supports_and_units_that_cannot_be_are_refused(
+    columns: dict[str, Any], sentence: str
+) -> None:
+    refused(sentence, bounds, **columns)
 
 
-@pytest.mark.parametrize(
-    ("name", "columns", "detail"),
-    [
-        ("y_true", ([HUGE], [-HUGE], [1.0]), "1.7e+308 against -1.7e+308"),
-        ("lower_band", ([0.0], [-HUGE], [HUGE]), "1.7e+308 against -1.7e+308"),
-        ("upper_band", ([0.0], [HUGE], [1.0], [HUGE]), "1.7e+308 against 1.7e+308"),
-    ],
-)
-def test_bands_too_wide_for_float64_are_refused(name: str, columns: Any, detail: str) -> None:
-    refused(f"`{name}` {REACH} ({detail}). {UNIT}", ucc.Intervals.from_bands, *columns)
+def test_no_bound_at_all_is_refused() -> None:
+    sentence = "give `lower`, `upper` or both: there is no bound to judge."
+    refused(sentence, ucc.Intervals.from_bounds, Y, P, error=TypeError)
 
 
-def test_huge_values_that_float64_holds_are_kept_without_a_warning() -> None:
-    iv = ucc.Intervals.from_bounds([0.0, 1.0], [0.0, 0.0], [-HUGE, -HUGE], [HUGE, HUGE])
-    assert repr(iv) == "Intervals(2 rows, miss_rate 0, bandwidth 1.7e+308)"
-    assert iv.constant().upper_band.tolist() == [HUGE, HUGE]
-    assert ucc.UCC(iv).at(1.0).bandwidth == HUGE
+def test_a_prediction_beyond_its_only_bound_is_refused() -> None:
+    sentence = (
+        "`y_pred` must lie between `lower` and `upper`: 1 of 3 rows does not, first row 2 (2.0 outside [-inf, 1.0]). "
+        + FLOOR
+    )
+    refused(sentence, bounds, lower=None, upper=[1.0, 2.0, 1.0])
+
+
+def test_the_level_of_a_quantile_is_what_its_bound_covers() -> None:
+    sentence = (
+        "`level` must be at least 0.5, the share of observations that a bound covers; got 0.1. "
+        'Hint: the 0.1 quantile as a lower bound is level=0.9, side="lower".'
+    )
+    refused(sentence, ucc.Intervals.from_quantile, Y, UPPER, level=0.1)
+    with pytest.raises(ValueError, match="`side` must be one of upper, lower; got 'both'"):
+        ucc.Intervals.from_quantile(Y, UPPER, side="both")  # type: ignore[arg-type]
 
 
 # ---- weights
@@ -278,11 +391,19 @@ def test_weights_of_another_length_are_refused(weight: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("size", [1e308, 1e-310])
-def test_weights_at_the_ends_of_float64_count_as_weights_near_one(size: float) -> None:
+@pytest.mark.parametrize("size", [1e99, 1e-98])
+def test_huge_and_tiny_weights_count_as_weights_near_one(size: float) -> None:
     np.testing.assert_allclose(
         bands(weight=np.array([1, 1.5, 0.25]) * size).weight, [4 / 11, 6 / 11, 1 / 11], rtol=1e-12
     )
+
+
+def test_weights_outside_the_range_are_refused() -> None:
+    sentence = (
+        "`weight` must be 0 or from 1e-100 to 1e+100 in size: 1 of 3 rows is not, first row 1 (1e+200). "
+        "Hint: divide all weights by a common unit first."
+    )
+    refused(sentence, bands, weight=[1, 1e200, 1])
 
 
 # ---- draws
