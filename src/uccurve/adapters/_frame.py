@@ -10,7 +10,7 @@ import numpy as np
 from uccurve._arrays import floats
 from uccurve._frames import opened
 from uccurve._refusals import prefixed
-from uccurve._rowscores import refuse_crossing
+from uccurve._scoring import refuse_crossing
 from uccurve._vocabulary import Array
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals, Missing
