@@ -240,3 +240,44 @@ def test_the_interval_of_a_half_width_is_by_mover(vary: Any) -> None:
         (mean * np.exp(-below), mean * np.exp(above)),
         rtol=1e-9,
     )
+
+
+@pytest.mark.parametrize("vary", ["scale", "shift"])
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_one_bound_has_the_influence_of_its_quantile_loss(side: str, vary: Any) -> None:
+    """The score of one side is the quantile loss over alpha, of the bound at its conformal factor or shift."""
+    rng = np.random.default_rng(12)
+    n = 400
+    sigma = rng.lognormal(0, 0.4, n)
+    y = 5 + sigma * rng.normal(size=n)
+    y_pred = 5 + 0.2 * rng.normal(size=n)
+    sign = 1 if side == "upper" else -1
+    bound: dict[str, Any] = {side: y_pred + sign * sigma}
+    iv = ucc.Intervals.from_bounds(y, y_pred, **bound)
+    row = ucc.assess(ucc.UCC(iv, vary=vary), coverage=0.9).rows[0]
+    ahead = sign * (y - y_pred)  # how far the observation lies on the side of the bound
+    grows = np.ones(n) if vary == "shift" else sigma
+    critical = ahead - sigma if vary == "shift" else np.maximum(ahead, 0) / sigma
+    t = np.sort(critical)[ceil(401 * 0.9) - 1]
+    reach = sigma + t if vary == "shift" else t * sigma
+    missed = critical > t
+    scores = reach - ahead + 10 * np.where(missed, ahead - reach, 0)
+    slopes = grows * (1 - 10 * missed)
+    path = ucc.UCC(iv, vary=vary).path()
+    sparsity = influence.sparsity_of(path, 0.9, n)
+    parts = scores - scores.mean() + slopes.mean() * sparsity * (missed - missed.mean())
+    hidden = -sparsity / n * np.mean((slopes - slopes.mean()) * (missed - missed.mean()))
+    mean = scores.mean()
+    error = parts.std(ddof=1) / np.sqrt(n) / mean
+    length = scipy.stats.t.ppf(0.975, missed.sum() - 1) * error
+    assert_allclose(row.move.estimate.value, t, rtol=1e-12)
+    assert_allclose(row.score.value, mean, rtol=1e-9)
+    assert_allclose(
+        (row.score.low, row.score.high),
+        (mean + hidden) * np.exp([-length, length]),
+        rtol=1e-9,
+    )
+    assert_allclose(
+        row.delivered_score.value,
+        ucc.pinball_score(y, y_pred + sign * sigma, quantile=0.9 if side == "upper" else 0.1) / 0.1,
+    )
