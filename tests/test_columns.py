@@ -1,12 +1,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, nan
-from types import SimpleNamespace
 
 import pytest
 
-from model_rows import OPEN, SETTINGS, assessment, mean8, pair, row, segment
-from uccurve.results import AssessmentSettings, ModelRow
+from model_rows import OPEN, SETTINGS, assessment, estimate, mean8, pair, row, segment, shifted
+from uccurve.estimate import Estimate
+from uccurve.results import WIS, AssessmentSettings, Cost, ModelRow
 from uccurve.words import columns as _columns
 from uccurve.words import formats as _formats
 from uccurve.words.columns import (
@@ -16,10 +16,10 @@ from uccurve.words.columns import (
     TITLES,
     Column,
     filled,
-    frame_columns,
     model_columns,
 )
 from uccurve.words.formats import factor, number, percent, pvalue, share, short
+from uccurve.words.tables import frame_columns
 
 
 def headings(
@@ -28,15 +28,28 @@ def headings(
     return [column.heading for column in model_columns(group, rows, settings)]
 
 
-def test_every_number_of_a_row_is_described_by_exactly_one_column() -> None:
-    described = [column.field.replace(".", "_") for column in MODELS]
-    ends = {f"{name}{end}" for name in described for end in ("_low", "_high")}
-    assert sorted(set(frame_columns([row()])) - ends) == sorted(described)
+def test_every_number_that_a_column_shows_is_in_the_full_frame() -> None:
+    names = [column.name for column in MODELS if column.name != "crps"]
+    assert len(names) == len(set(names))
+    whole = row(
+        wis=WIS(Estimate(3.0, 2.0, 4.0), 1.0, 1.0, 1.0, 2.5),
+        cost=Cost(7.0, 6.0, 0.8),
+        partial_gain=Estimate(0.2, 0.1, 0.3),
+        level=0.9,
+        pvalue=0.02,
+    )
+    cells = [value for values in frame_columns([whole], full=True).values() for value in values]
+    numbers = {float(value) for value in cells if isinstance(value, int | float)}
+    shown = [column.read(whole) for column in MODELS]
+    kinds = int | float | Estimate | WIS
+    shown_numbers = {float(value) for value in shown if isinstance(value, kinds)}
+    assert shown_numbers <= numbers
 
 
 def test_headings_and_help_name_what_was_asked_for_and_leave_no_placeholder() -> None:
     texts = [filled(text, SETTINGS) for column in MODELS for text in (column.heading, column.help)]
-    assert "factor for 90%" in texts
+    assert "Weighted interval score of the delivered levels. Lower is better." in texts
+    assert any("90%" in text for text in texts)
     assert not [
         text
         for text in [*texts, *(filled(title, OPEN) for title in TITLES.values())]
@@ -54,22 +67,22 @@ def test_help_says_in_which_unit_a_number_is(unit: str | float, words: str) -> N
 def test_the_first_table_has_the_columns_of_the_decision_in_order() -> None:
     assert headings("verdict", row(), mean8()) == [
         "model",
+        "score as shipped",
+        "adjusted p",
+        "half-width as shipped",
+        "own factor",
         "coverage as delivered",
         "promise",
-        "factor for 90%",
-        "half-width at 90%",
-        "score at 90%",
-        "adjusted p",
         "skill",
     ]
 
 
 def test_a_column_with_nothing_to_show_is_left_out() -> None:
     assert "adjusted p" not in headings("verdict", row())
-    assert "shift for 90%" in headings("verdict", row(scale=nan, shift=2.0))
-    assert "factor for 90%" not in headings("verdict", row(scale=nan, shift=2.0))
+    assert "own shift" in headings("verdict", row(move=shifted(2.0)))
+    assert "own factor" not in headings("verdict", row(move=shifted(2.0)))
     assert headings("cost", row()) == []
-    assert headings("cost", row(cost=3.0, cheapest_cost=2.0, cheapest_scale=0.9))[1:] == [
+    assert headings("cost", row(cost=Cost(3.0, 2.0, 0.9)))[1:] == [
         "as delivered",
         "minimum",
         "at scale",
@@ -79,17 +92,11 @@ def test_a_column_with_nothing_to_show_is_left_out() -> None:
 def test_without_a_coverage_the_first_table_shows_the_crps_that_ranks_and_no_promise() -> None:
     shown = headings("verdict", row(promise=None), mean8(promise=None), settings=OPEN)
     assert "potential CRPS" in shown
-    assert not {"score at 90%", "promise"} & set(shown)
+    assert not {"score as shipped", "promise"} & set(shown)
     assert "potential CRPS" in headings("areas", row())
 
 
-def test_a_column_reads_any_object_that_has_its_field() -> None:
-    bracket = SimpleNamespace(name="streamed", coverage=0.5, coverage_low=0.4, coverage_high=0.6)
-    found = model_columns("verdict", [bracket], SETTINGS)
-    assert [str(column.cell(bracket)) for column in found] == ["streamed", "50.0% [40.0, 60.0]"]
-
-
-def test_a_computed_column_needs_one_entry_to_be_everywhere(
+def test_a_new_column_needs_one_entry_to_be_in_text_notebook_and_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ratio = Column(
@@ -97,20 +104,30 @@ def test_a_computed_column_needs_one_entry_to_be_everywhere(
         "excess ratio",
         number,
         "Excess by deficit.",
+        lambda row: row.delivered.excess / row.delivered.deficit,
         "delivered",
-        lambda one: one.excess / one.deficit,
     )
     monkeypatch.setattr(_columns, "MODELS", (*MODELS, ratio))
-    found = assessment([row(excess=30.0, deficit=4.0)])
+    found = assessment([row(), mean8()])
     assert "excess ratio" in found.to_text(full=True)
-    assert found.to_dict()["models"]["OLS"]["excess_ratio"] == 7.5
-    assert found.to_frame("polars")["excess_ratio"].to_list() == [7.5]
+    assert "23.5" in found.to_text(full=True)
+    table = model_columns("delivered", found.rows, SETTINGS)
+    assert table[-1].help == "Excess by deficit."
+
+
+def test_numbers_of_a_column_have_the_same_decimals() -> None:
+    rows = [row(), row("far", 2, score=estimate(98.7654)), row("near", 3, score=estimate(1.5))]
+    texts = [cell.text for cell in MODELS[1].cells(rows)]
+    assert texts == ["1,710.00", "98.77", "1.50"]
+    shares = [row(coverage=Estimate(0.998)), row(coverage=Estimate(0.879))]
+    column = next(column for column in MODELS if column.name == "coverage")
+    assert [cell.text for cell in column.cells(shares)] == ["99.80%", "87.90%"]
 
 
 def test_an_interval_of_text_tables_is_left_out_where_the_column_is_brief() -> None:
-    line = str(assessment([row(score=1710.0, score_low=1600.0, score_high=1800.0)]))
-    assert "1,710 [" not in line
-    assert "686 [659, 714]" in line
+    line = str(assessment([row()]))
+    assert "14.5% [" not in line.split("\n\n")[1]
+    assert "1,710 [1,642, 1,778]" in line
 
 
 @pytest.mark.parametrize(
@@ -127,13 +144,13 @@ def test_an_interval_of_text_tables_is_left_out_where_the_column_is_brief() -> N
         (number(1.2e-9), "1.2e-09"),
         (number(inf, inf, inf), "inf [inf, inf]"),
         (number(4.0, 3.0, inf), "4.00 [3.00, inf]"),
-        (number(nan, 1.0, 2.0), "-"),
-        (factor(0.966, 0.93, 1.004), "x 0.97 [0.93, 1.00]"),
-        (factor(0.0), "x 0.00"),
-        (factor(0.00421), "x 0.00421"),
-        (factor(12345.6), "x 12,346"),
+        (number(nan, 1.0, 2.0), "–"),
+        (factor(0.966, 0.93, 1.004), "× 0.97 [0.93, 1.00]"),
+        (factor(0.0), "× 0.00"),
+        (factor(0.00421), "× 0.00421"),
+        (factor(12345.6), "× 12,346"),
         (factor(inf), "none"),
-        (factor(nan), "-"),
+        (factor(nan), "–"),
         (share(0.242), "24.2%"),
         (share(0.904, 0.8912, 0.9155), "90.4% [89.1, 91.5]"),
         (share(0.99996), ">99.99%"),
@@ -141,7 +158,7 @@ def test_an_interval_of_text_tables_is_left_out_where_the_column_is_brief() -> N
         (share(0.9987), "99.87%"),
         (share(1.0), "100%"),
         (share(1.0, 0.963, 1.0), "100.0% [96.3, 100.0]"),
-        (share(nan), "-"),
+        (share(nan), "–"),
         (percent(0.573, 0.551, 0.594), "57.3% [55.1, 59.4]"),
         (percent(-0.0004, -0.02, 0.01), "0.0% [-2.0, 1.0]"),
         (percent(-123456.0), "-1.23e+07%"),
@@ -151,7 +168,7 @@ def test_an_interval_of_text_tables_is_left_out_where_the_column_is_brief() -> N
         (pvalue(0.00099), "<0.001"),
         (pvalue(0.0), "<0.001"),
         (pvalue(1.0), "1"),
-        (pvalue(nan), "-"),
+        (pvalue(nan), "–"),
         (_formats.count(1234567), "1,234,567"),
         (_formats.coverage(0.29), "29%"),
         (_formats.coverage(0.9999), "99.99%"),
@@ -177,11 +194,14 @@ def test_short_replaces_what_a_terminal_or_a_file_cannot_show(name: str) -> None
     assert short(name).encode()
 
 
-@pytest.mark.parametrize(("columns", "one"), [(PAIRS, pair("A", "B")), (SEGMENTS, segment("14"))])
+@pytest.mark.parametrize(
+    ("columns", "one", "missing"),
+    [(PAIRS, pair("A", "B"), []), (SEGMENTS, segment("14"), ["shift"])],
+)
 def test_every_column_of_pairs_and_segments_finds_its_value(
-    columns: Sequence[Column], one: object
+    columns: Sequence[Column], one: object, missing: list[str]
 ) -> None:
-    assert [column.field for column in columns if column.read(one) is None] == []
+    assert [column.name for column in columns if column.read(one) is None] == missing
 
 
 def test_the_difference_of_a_pair_is_shown_with_its_interval() -> None:

@@ -31,7 +31,8 @@ CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurv
 # What `style="uccurve"` sets: text that stays text in vector files, and sizes that suit a column and a slide.
 STYLE: dict[str, Any] = {"font.size": 9.5, "svg.fonttype": "none", "pdf.fonttype": 42}
 MARGIN = 0.775  # share of a subplot's width that is left for its axes before any layout
-CHARACTER = 0.56  # width of a character in a proportional font, as a share of its size
+CHARACTER = 0.58  # width of a character in a proportional font, as a share of its size
+BOLD = 1.15  # how much wider bold characters are
 Style = Literal["uccurve"] | None
 NEAR = 1.5  # how far beyond the curve, as a multiple, a point may lie and still widen the view
 
@@ -69,9 +70,10 @@ def room(ax: PlotAxes) -> float:
     return float(ax.get_window_extent().width / root_figure(ax).dpi / MARGIN)
 
 
-def characters(inches: float, size: str = "small") -> int:
+def characters(inches: float, size: str = "small", *, bold: bool = False) -> int:
     """How many characters of a font size fit into a width."""
-    return max(int(inches / inches_of(1, size)), 4)
+    wider = BOLD if bold else 1.0
+    return max(int(inches / inches_of(1, size) / wider), 4)
 
 
 def inches_of(count: float, size: str = "small") -> float:

@@ -219,7 +219,7 @@ def _shade(curve: Any, ax: PlotAxes, axes: Axes, unit: Any, few: Any) -> None:
     x, y = simplified(ax, flat.points(axes=axes, unit=unit))
     ax.plot(x, y, color=GREY, linewidth=1.1, linestyle=DASHED, label="its constant band")
     outline = np.concatenate([np.column_stack(few), np.column_stack([x, y])[::-1]])
-    ax.fill(*outline.T, color=LIGHT["accent"], alpha=0.1, linewidth=0, zorder=1.2)
+    ax.fill(*outline.T, color=LIGHT["accent"], alpha=0.15, linewidth=0, zorder=1.2)
 
 
 def decomposition(assessment: Assessment, ax: PlotAxes) -> None:
@@ -292,6 +292,8 @@ def _cells(ax: PlotAxes, assessment: Assessment, grid: SegmentMap, models: Seque
 def distinct(names: Sequence[str], width: int) -> list[str]:
     """Short names, numbered where several look the same."""
     labels = [short(name, max(width, 6)) for name in names]
+    if len({*labels}) < len(labels):
+        labels = [short(name, max(width - 4, 6)) for name in names]
     numbered = []
     for place, label in enumerate(labels):
         same = labels[: place + 1].count(label)
@@ -323,7 +325,9 @@ def best_of(rows: Sequence[ModelRow], assessment: Assessment) -> str:
 def _fitting(assessment: Assessment, ax: PlotAxes, each: float) -> tuple[ModelRow, ...]:
     """The best models, as many as there is room for."""
     height = ax.get_window_extent().height / root_figure(ax).dpi / 0.77
-    lines = int((height - ABOVE) / (each if room(ax) >= NARROW or each == BLOCK else 1.6 * each))
+    narrow = room(ax) < NARROW
+    taller = each * (1.25 if each == BLOCK else 1.6)
+    lines = int((height - ABOVE) / (taller if narrow else each))
     return assessment.ranking[: min(max(lines, 1), LISTED)]
 
 
@@ -370,7 +374,7 @@ def _named(
     beside = max(map(len, texts), default=0)
     if width < NARROW:
         ax.set_yticks([])
-        ax.set_ylim(len(rows) - 0.6, -0.75)
+        ax.set_ylim(len(rows) - 0.48, -0.8)
         names = distinct([row.name for row in rows], characters(width - 0.7) - beside - 2)
         for place, name in enumerate(names):
             _above(ax, place - lift, name, 0)
@@ -393,13 +397,14 @@ def _above(ax: PlotAxes, place: float, text: str, side: int) -> None:
     ax.annotate(
         text,
         (side, place),
-        (0, 4),
+        (-2 if side else 3, 4),
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
         ha="right" if side else "left",
         va="bottom",
         fontsize="small",
         color=INK,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
         parse_math=False,
     )
 

@@ -138,11 +138,12 @@ def _size(found: Assessment, panel: Panel, width: float | None) -> tuple[float, 
         return width or min(WIDE, 4.6 + 0.6 * listed), min(HIGH, 2.6 + 0.25 * lines)
     if panel == "curves":
         named = min(len(found), len(MODELS))
-        return width or 7.0, 2.9 + 0.2 * named if narrow else 4.6
+        return width or 7.0, 3.3 + 0.23 * (named + 1) if narrow else 4.6
     if panel == "calibration" and any(len(row.levels) > 1 for row in found.rows):
-        return width or 7.0, 2.9 + 0.2 * min(listed, len(MODELS)) if narrow else 4.4
+        return width or 7.0, 3.1 + 0.22 * min(listed, len(MODELS)) if narrow else 4.4
     if panel == "decomposition":
-        return width or 7.0, min(HIGH, 1.5 + panels.BLOCK * listed)
+        each = (1.25 if narrow else 1.0) * panels.BLOCK
+        return width or 7.0, min(HIGH, 1.5 + each * listed)
     return width or 7.0, min(HIGH, 1.7 + (0.42 if narrow else 0.3) * listed)
 
 
@@ -157,8 +158,9 @@ def _overview(found: Assessment, axes: Axes, width: float | None, height: float 
     rows = [max(heights[place : place + columns]) for place in range(0, 4, columns)]
     natural = sum(rows) + 0.5
     figure = new_figure((wide, height or (min(HIGH, natural) if columns > 1 else natural)))
-    headline = fill(found.verdict.headline, characters(wide - 0.2, "large"))
-    text = figure.suptitle(headline, x=0.01, ha="left", fontsize="large", fontweight="bold")
+    size = "large" if columns > 1 else "medium"
+    headline = fill(found.verdict.headline, characters(wide - 0.2, size, bold=True))
+    text = figure.suptitle(headline, x=0.01, ha="left", fontsize=size, fontweight="bold")
     text.set_parse_math(False)
     grid = figure.subfigures(len(rows), columns, height_ratios=rows, squeeze=False)
     for part, panel in zip(grid.flat, drawn, strict=True):

@@ -315,9 +315,8 @@ def _change(what: str, start: float, end: float) -> Step:
 
 def _rescaling(parts: Decomposition) -> Step:
     """What the intervals as delivered score more (or less) than as shipped."""
-    if parts.rescaling >= 0:
-        return Step("as delivered it costs", parts.shipped, parts.delivered, "costs")
-    return Step("as delivered it saves", parts.shipped, parts.delivered, "saves")
+    kind: Kind = "costs" if parts.rescaling >= 0 else "saves"
+    return Step("as delivered", parts.shipped, parts.delivered, kind)
 
 
 def _labelled(step: Step, smallest: float) -> Step:
@@ -328,7 +327,10 @@ def _labelled(step: Step, smallest: float) -> Step:
     size, _ = alike(abs(step.end - step.start), 0.0 if is_total else smallest)
     if not is_total and not size.strip("0."):
         return step
-    return step._replace(label=f"{step.name} {size}")
+    if step.name != "as delivered":
+        return step._replace(label=f"{step.name} {size}")
+    more = "more" if step.kind == "costs" else "less"
+    return step._replace(label=f"{step.name} {size} {more}")
 
 
 class SegmentMap(NamedTuple):
