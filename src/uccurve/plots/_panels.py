@@ -45,6 +45,7 @@ LINES = 24  # segments that a panel has room for
 NARROW = 4.6  # inches of axes with labels below which names stand above their lines
 LINE, BLOCK = 0.24, 0.95  # inches that a line and a waterfall need
 ABOVE = 1.1  # inches of a title and an axis
+FAR = 15.0  # percentage points from the promise at which a colour is full
 Estimates = Sequence[tuple[Estimate, str, str]]
 
 
@@ -275,7 +276,7 @@ def _cells(ax: PlotAxes, assessment: Assessment, grid: SegmentMap, models: Seque
     )
     whole = [assessment[model].coverage.value if asked is None else asked for model in models]
     far = covered - 100 * np.array(whole)
-    limit = float(np.nanmax(np.abs(far), initial=0.0)) or 1.0
+    limit = max(float(np.nanmax(np.abs(far), initial=0.0)), FAR)
     colours = [LIGHT["below"], LIGHT["page"], LIGHT["above"]]
     mapped = LinearSegmentedColormap.from_list("uccurve", colours)
     ax.imshow(far, cmap=mapped, vmin=-limit, vmax=limit, aspect="auto")
@@ -443,6 +444,8 @@ def _wrapped(ax: PlotAxes, text: str, share: float = 0.75) -> str:
 
 def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
     """Legend of the models, below narrow axes and to the right of others."""
+    from matplotlib.transforms import ScaledTranslation
+
     handles, labels = ax.get_legend_handles_labels()
     if reverse:
         handles, labels = handles[::-1], labels[::-1]
@@ -450,7 +453,9 @@ def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
     inside = not narrow and names <= 4
     place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     if narrow:
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.24)}
+        below = ScaledTranslation(0, -0.42, root_figure(ax).dpi_scale_trans)
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+        place["bbox_transform"] = ax.transAxes + below
     if inside:
         place = {"loc": "upper right"}
     plain(ax.legend(handles, labels, frameon=False, fontsize="small", **place))
