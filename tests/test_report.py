@@ -5,11 +5,8 @@ import hashlib
 import json
 import re
 import shlex
-import subprocess
 import zlib
-from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,16 +15,30 @@ from numpy.testing import assert_allclose
 from plotly.offline import get_plotlyjs
 
 import uccurve as ucc
-from model_rows import OPEN, assessment, crossing, mean8, pair, row, segment
-from pages import environment
+from model_rows import (
+    OPEN,
+    assessment,
+    crossing,
+    lost,
+    mean8,
+    pair,
+    row,
+    scaled,
+    segment,
+    shifted,
+)
+from model_rows import decomposition as parts_of
 from uccurve._vocabulary import METRICS
-from uccurve.report._charts import Axis, calibration, decomposition
-from uccurve.report._data import curve_data, explorer_data, sample_data
+from uccurve.estimate import Estimate
+from uccurve.report._charts import Axis, calibration, decomposition, explorer_data, sample_data
 from uccurve.report._page import page
-from uccurve.report._sections import commands, facts, headline, pairs, promises, segments
+from uccurve.report._sections import command, pairs, segments
+from uccurve.results import Missing
+from uccurve.view import curve_data
 from uccurve.words.columns import model_columns
 from uccurve.words.formats import short
 from uccurve.words.tables import Table
+from uccurve.words.verdict import how_sure
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 
@@ -153,16 +164,7 @@ def test_sampled_rows_are_ordered_by_prediction_and_named_by_number() -> None:
     assert len(sample["row"]) == 50
     assert sample["y_pred"] == sorted(sample["y_pred"])
     assert_allclose(sample["y_true"], iv.y_true[sample["row"]], rtol=1e-5)
-    assert_allclose(sample["upper_band"], [iv.upper_band[sample["row"]]], rtol=1e-5)
-
-
-def test_sampled_rows_of_a_model_with_levels_have_the_bands_of_each() -> None:
-    outer = intervals(50)
-    inner = outer.calibrated(scale=0.3)
-    sample = sample_data(ucc.UCC.from_levels({0.5: inner, 0.8: outer}))
-    assert_allclose(sample["knots"], [0.625, 1.0])
-    assert_allclose(sample["lower_band"][0], inner.lower_band[sample["row"]], rtol=1e-5)
-    assert_allclose(sample["lower_band"][1], outer.lower_band[sample["row"]], rtol=1e-5)
+    assert_allclose(sample["upper_band"], iv.upper_band[sample["row"]], rtol=1e-5)
 
 
 def test_models_share_one_constant_band_only_if_they_share_predictions() -> None:
@@ -178,7 +180,7 @@ def test_models_share_one_constant_band_only_if_they_share_predictions() -> None
 
 def test_a_page_is_made_from_sketches_too() -> None:
     curve = ucc.UCCSketch().update(intervals()).ucc()
-    found = assessment([row("A", scale=1.31)], curves={"A": curve})
+    found = assessment([row("A", move=scaled(1.31))], curves={"A": curve})
     parsed = Parsed(page(found))
     (model,) = data_of(parsed)["models"]
     assert model["sample"] is None
@@ -194,10 +196,27 @@ def test_the_explorer_opens_on_the_model_to_ship_at_the_scale_of_the_verdict(
     data = explorer_data(found)
     assert data["chosen"] == [one.name for one in found.ranking].index(found.verdict.model)
     assert data["coverage"] == 0.8
-    for model, one in zip(data["models"], found.ranking, strict=True):
-        assert_allclose(model["target"], one.scale, rtol=1e-5)
-        at = model["curve"]["t"].index(model["target"])
-        assert_allclose(model["curve"]["bandwidth"][at], one.half_width, rtol=1e-5)
+    for model, ranked in zip(data["models"], found.ranking, strict=True):
+        is_chosen = ranked.name == found.verdict.model
+        shipped = found.verdict.scale if is_chosen else ranked.scale.value
+        width = found.verdict.half_width if is_chosen else ranked.half_width
+        assert_allclose(model["target"], shipped, rtol=1e-5)
+        at = np.interp(model["target"], model["curve"]["t"], model["curve"]["bandwidth"])
+        assert_allclose(at, width.value, rtol=1e-5)
+
+
+def test_a_model_of_levels_is_explored_on_the_interval_that_the_verdict_scales() -> None:
+    one = intervals()
+    levels = {0.5: one.calibrated(scale=0.4), 0.8: one, 0.95: one.calibrated(scale=2)}
+    found = ucc.assess({"levels": levels, "flat": one.constant()}, coverage=0.8)
+    data = explorer_data(found)
+    place = [ranked.name for ranked in found.ranking].index("levels")
+    model = data["models"][place]
+    shipped = found.verdict.scale if place == data["chosen"] else found["levels"].scale.value
+    assert_allclose(model["target"], shipped, rtol=1e-5)
+    assert model["delivered"] == 1
+    at = np.interp(1.0, model["curve"]["t"], model["curve"]["bandwidth"])
+    assert_allclose(at, np.mean(one.upper - one.lower) / 2, rtol=1e-5)
 
 
 @pytest.mark.parametrize("unit", ["raw", "std", 2.5])
@@ -215,9 +234,9 @@ def test_the_unit_that_was_asked_for_comes_first(unit: Any) -> None:
     assert_allclose(size, expected[unit][1])
 
 
-def test_ten_models_of_many_rows_make_a_page_of_less_than_3_5_mb() -> None:
+def test_ten_models_of_many_rows_make_a_page_of_less_than_3_mb() -> None:
     models = {f"model {i}": intervals(20_000, seed=0).calibrated(scale=1 + i) for i in range(10)}
-    assert len(ucc.assess(models, coverage=0.9).to_html().encode()) < 3_500_000
+    assert len(ucc.assess(models, coverage=0.9).to_html().encode()) < 3_000_000
 
 
 def test_forty_models_with_segments_make_a_page_of_less_than_3_5_mb() -> None:
@@ -310,111 +329,74 @@ def test_names_that_no_file_can_hold_do_no_harm() -> None:
 # What the page says
 
 
-def test_the_page_begins_with_the_verdict_in_its_own_words(
+def first_screen(parsed: Parsed) -> str:
+    """Words of the page up to its first table."""
+    return parsed.text.partition("Models, best first")[0]
+
+
+def test_the_page_begins_with_the_decision_how_sure_it_is_and_what_to_do(
     found: ucc.Assessment, parsed: Parsed
 ) -> None:
-    before, verdict, _ = parsed.text.partition(re.sub(r"\s+", " ", found.verdict.text))
-    assert verdict
-    assert len(before) < 300
-    assert found.verdict.text.startswith(headline(found))
-    assert headline(found).startswith("Ship ")
+    screen = first_screen(parsed)
+    places = [screen.index(part) for part in (found.verdict.headline, how_sure(found), "Copy")]
+    assert places == sorted(places)
+    assert places[0] < 300
+    assert screen.count(found.verdict.headline) == 1
+    assert len(screen) < 1000
 
 
-def test_the_card_has_the_factor_the_coverage_the_half_width_and_how_sure_that_is() -> None:
-    assert facts(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8")])) == [
-        ("Multiply its bands", "x 0.97", "[0.93, 1.00]"),
-        ("Coverage", "90%", "of new rows"),
-        ("Half-width", "686", "[659, 714] in units of y"),
-        ("How sure", "better than Mean8", "adjusted p = 0.03"),
-    ]
-    undecided = facts(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", pvalue=0.4)]))[
-        3
-    ]
-    assert undecided == ("How sure", "not shown to be better than Mean8", "adjusted p = 0.4")
-    assert facts(assessment([row()]))[3] == ("As delivered", "90.4%", "kept")
-
-
-def test_a_shift_is_added_and_a_level_is_named() -> None:
-    shifted = row(scale=float("nan"), shift=0.35)
-    assert facts(assessment([shifted]))[0][0] == "Add to its bands"
-    assert facts(assessment([row(level=0.9)]))[0][0] == "Multiply its 90% bands"
-
-
-def test_every_broken_promise_is_one_sentence_and_the_first_five_are_shown_at_once() -> None:
-    kept, narrow = row(), mean8()
-    wide = row("wide", 3, promise="too wide", scale=0.5)
-    remedy = "Bands x {} would keep the promise."
-    assert promises(assessment([kept, narrow, wide])) == [
-        f"Mean8 covers 83.9% [80.5, 87.3] as delivered, too narrow for the promised 90%. {remedy.format('1.36')}",
-        f"wide covers 95.7% [91.9, 99.5] as delivered, too wide for the promised 90%. {remedy.format('0.50')}",
-    ]
-    many = [replace(narrow, name=f"m{i}", rank=i + 1) for i in range(9)]
-    assert len(promises(assessment(many))) == 9
-    text = page(assessment(many, curves={one.name: ucc.UCC(intervals()) for one in many}))
-    assert (
-        text.index("m4 covers")
-        < text.index("<summary>4 more broken promises</summary>")
-        < text.index("m5 covers")
+def test_how_sure_the_decision_is_is_one_sentence() -> None:
+    two, three = [row(), mean8()], [row(), mean8(), row("M3", 3)]
+    assert how_sure(assessment(two, comparisons=[pair("OLS", "Mean8")])) == (
+        "OLS is better than Mean8, the other model (adjusted p = 0.03), on 2,000 rows."
     )
-    assert promises(assessment([row(promise=None)], settings=OPEN)) == []
+    assert "Mean8, the next of 3 models (not tested), on" in how_sure(assessment(three))
+    tied = assessment(two, comparisons=[pair("OLS", "Mean8", 0.41)], tied=["Mean8"])
+    assert how_sure(tied) == (
+        "The data do not show that OLS is better than Mean8 (p = 0.41), on 2,000 rows."
+    )
+    assert how_sure(assessment([row()])) == "One model on 2,000 rows; nothing to compare it with."
 
 
-def test_the_command_names_the_file_quoted_for_a_shell() -> None:
-    found = assessment([row(), mean8()])
-    line, call = commands(found, ["my data.csv", "--missing", "drop"]).values()
+def test_dropped_rows_and_what_was_not_tested_are_on_the_first_screen() -> None:
+    found = assessment(
+        [row(), mean8()],
+        missing=Missing(20, 80, {"OLS": 0, "Mean8": 20}),
+        not_tested=["2 of 12 segments, each a single block (a and b)"],
+        curves={name: ucc.UCC(intervals()) for name in ("OLS", "Mean8")},
+    )
+    screen = first_screen(Parsed(page(found)))
+    assert "Dropped: 20 of 100 rows (Mean8 lacks 20)." in screen
+    assert "Not tested: 2 of 12 segments, each a single block (a and b)." in screen
+
+
+def test_what_is_left_of_the_verdict_is_said_once_below(found: ucc.Assessment) -> None:
+    text = Parsed(found.to_html()).text
+    rest = re.sub(r"\s+", " ", found.verdict.text.split("\n")[0]).removeprefix(
+        found.verdict.headline
+    )
+    assert text.count(rest.strip()) == 1
+    assert rest.strip() not in first_screen(Parsed(found.to_html()))
+
+
+def test_one_command_ships_the_factor_of_the_verdict() -> None:
+    found = assessment([row(), mean8()], multiplier=1.1)
+    line = command(found, ["my data.csv", "--missing", "drop"])
     assert shlex.split(line) == [
-        *("uccurve", "calibrate", "my data.csv", "new.csv", "-o", "calibrated.csv"),
-        *("--missing", "drop", "--coverage", "90%"),
+        *("uccurve", "calibrate", "--from", "ASSESSMENT.json", "new.csv", "-o", "calibrated.csv"),
+        *("--missing", "drop"),
     ]
-    assert call == "intervals.calibrated(scale=0.966)"
-    assert commands(found, None) == {"In Python": call}
-    shifted = assessment([row(scale=float("nan"), shift=0.35)])
-    assert commands(shifted, ["x.csv"])["On the command line"].endswith(
-        "--coverage 90% --vary shift"
+    assert command(found, None) == "intervals.calibrated(scale=1.0626)"
+    assert (
+        command(assessment([row(move=shifted(0.35))]), None) == "intervals.calibrated(shift=0.35)"
     )
-    lost = row(scale=float("inf"), half_width=float("inf"))
-    assert commands(assessment([lost]), ["x.csv"]) == {}
+    level = assessment([row(level=0.9)])
+    assert command(level, None) == "curve.intervals_at(level=0.9).calibrated(scale=0.966)"
 
 
-def test_several_levels_are_calibrated_to_each_of_them() -> None:
-    line, call = commands(assessment([row(level=0.9)]), ["calibration.csv"]).values()
-    assert line == "uccurve calibrate calibration.csv new.csv -o calibrated.csv"
-    assert call == "curve.intervals_at(level=0.9).calibrated(scale=0.966)"
-
-
-def test_the_command_on_a_page_of_files_calibrates_the_winners_file(tmp_path: Path) -> None:
-    def shell(line: str) -> None:
-        subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env=environment(), check=True, capture_output=True
-        )
-
-    best = intervals()
-    models = {
-        "net v2": best,
-        "flat": ucc.Intervals.from_bands(best.y_true, best.y_pred, np.full(200, 0.9)),
-    }
-    for name, iv in models.items():
-        columns = np.column_stack([iv.y_true, iv.y_pred, iv.lower, iv.upper])
-        np.savetxt(
-            tmp_path / f"{name}.csv",
-            columns,
-            delimiter=",",
-            header="y_true,y_pred,lower,upper",
-            comments="",
-            fmt="%.17g",
-        )
-    shell(
-        "uccurve assess flat.csv 'net v2.csv' --coverage 90% --report r.html && cp 'net v2.csv' new.csv"
-    )
-    made = Parsed((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    (line,) = re.findall(
-        r"uccurve calibrate 'net v2.csv' new.csv -o calibrated.csv --coverage 90%", made
-    )
-    assert "files flat.csv, net v2.csv" in made
-    shell(line)
-    new = np.loadtxt(tmp_path / "calibrated.csv", delimiter=",", skiprows=1)
-    wanted = best.calibrated(scale=ucc.assess(models, coverage=0.9).verdict.scale)
-    assert_allclose(new[:, 2:], np.column_stack([wanted.lower, wanted.upper]), rtol=1e-9)
+def test_where_nothing_is_to_be_done_there_is_no_command() -> None:
+    assert command(assessment([row()], unchanged=True), ["x.csv"]) == ""
+    assert command(assessment([lost("Q", 1)]), ["x.csv"]) == ""
 
 
 def test_the_first_table_has_the_columns_of_the_terminal_in_rank_order(
@@ -427,7 +409,7 @@ def test_the_first_table_has_the_columns_of_the_terminal_in_rank_order(
     assert places == sorted(places)
     for column in columns[1:]:
         for one in found.rows:
-            assert column.cell(one).text in table
+            assert column.cell(one).text.rstrip("0%") in table
     first, second = (table.index(part) for part in (found.ranking[0].name[:10], "Brackets"))
     assert first < second
 
@@ -447,11 +429,11 @@ def test_every_number_in_a_table_can_be_sorted_by_its_value(
             "half_width",
             "score",
             "skill",
-            "gain_bandwidth_deficit",
-            "overshoot",
         ):
-            assert getattr(one, name) in values
-    assert found.comparisons[0].difference in values
+            assert float(getattr(one, name)) in values
+        assert one.delivered.overshoot in values
+        assert one.gains["bandwidth_deficit"].value in values
+    assert float(found.comparisons[0].difference) in values
 
 
 def test_sections_stand_in_the_order_of_interest(parsed: Parsed) -> None:
@@ -551,26 +533,25 @@ def test_the_waterfall_of_each_model_is_drawn_to_one_scale() -> None:
         "one interval for all rows 3,900",
         "predictions save 1,900",
         "bands save 290",
-        "wrong scale costs 12",
-        "score as delivered 1,722",
+        "score as shipped 1,710",
+        "as delivered 12 more",
     ]
-    assert_allclose([bar.width * 39 for bar in own], [3900, 1900, 290, 12, 1722], atol=0.1)
-    assert_allclose([bar.left * 39 for bar in other], [0, 2120, 1850, 1850, 0], atol=0.1)
+    assert_allclose([bar.width * 39 for bar in own], [3900, 1900, 290, 1710, 12], atol=0.1)
+    assert_allclose([bar.left * 39 for bar in other], [0, 2120, 1850, 0, 1850], atol=0.1)
 
 
 def test_a_bar_that_is_cut_says_so() -> None:
-    parts = mean8().decomposition
-    lost = mean8(decomposition=replace(parts, score=1e6, miscalibration=1e6 - parts.best_score))
-    *_, cost, score = decomposition(assessment([row(), lost])).lines[1].bars
+    hopeless = mean8(decomposition=parts_of(rescaling=1e6))
+    cost = decomposition(assessment([row(), hopeless])).lines[1].bars[-1]
     assert cost.kind == "costs cut"
-    assert score.left + score.width == 100
-    assert score.tag == "score as delivered 1,000,000"
+    assert cost.left + cost.width == 100
+    assert cost.tag == "as delivered 1,000,000 more"
 
 
 def test_calibration_marks_the_promise_and_who_breaks_it() -> None:
     chart = calibration(assessment([row(), mean8()]))
-    assert [line.said for line in chart.lines] == ["90.4%, kept", "83.9%, too narrow"]
-    assert [line.kind for line in chart.lines] == ["good", "bad"]
+    assert [line.said for line in chart.lines] == ["90.4% ✓ kept", "83.9% ✗ too narrow"]
+    assert [line.kind for line in chart.lines] == ["kept", "broken"]
     kept = chart.lines[0].bars[0]
     (mark,) = chart.marks
     assert kept.left < mark < kept.left + kept.width
@@ -587,7 +568,7 @@ def texts(table: Table, heading: str) -> list[str]:
 
 
 def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -> None:
-    rows = [row(), mean8(), row("third", 3, score=1900.0)]
+    rows = [row(), mean8(), row("third", 3)]
     tested = [pair("Mean8", "third", 0.5), pair("OLS", "third"), pair("OLS", "Mean8", 0.3)]
     shown = pairs(
         assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")])
@@ -611,27 +592,30 @@ def test_a_single_pair_is_told_in_words() -> None:
 
 
 def test_the_worst_segments_come_first_with_the_factor_they_would_need() -> None:
-    found = [segment(f"{i:02}", coverage=0.5 + i / 100, pvalue_holm=i / 1000) for i in range(14)]
+    found = [segment(f"{i:02}", shipped_pvalue=i / 1000) for i in range(14)]
     found += [segment(f"{i:02}", fails=False) for i in range(14, 40)]
     shown = segments(assessment([row()], segments=found))
     assert shown is not None
-    assert shown.sentences == ["14 of 40 segments fall significantly short of 90% as shipped."]
-    assert shown.worst.title == "The worst 10 of 14: OLS, which needs bands x 0.97 as a whole"
+    assert (
+        shown.headline
+        == "Even after rescaling, 14 of 40 segments cover significantly less than 90%."
+    )
+    assert shown.worst.title == "The worst 10 of 14: OLS, which needs bands × 0.97 as a whole"
     assert texts(shown.worst, "segment") == [f"hour {i:02}" for i in range(10)]
     assert "model" not in [column.heading for column in shown.worst.columns]
-    assert texts(shown.worst, "factor for 90%")[0] == "x 1.62"
+    assert texts(shown.worst, "own factor")[0] == "× 1.62"
     assert len(shown.full.rows) == 40
 
 
 def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
-    own = [segment(f"{i}", "Mean8", short=False) for i in range(48)]
+    own = [segment(f"{i}", "Mean8", short=False, shipped_coverage=Estimate(0.9)) for i in range(48)]
     own += [segment(f"{i}", "OLS", fails=False) for i in range(48)]
     shown = segments(assessment([row(), mean8()], segments=own))
     assert shown is not None
-    assert shown.sentences == [
-        "None of the 96 segments falls significantly short of 90% as shipped.",
-        "Bands x 1.36 fix all 48 failing segments of Mean8.",
-    ]
+    assert shown.headline == (
+        "Even after rescaling, 0 of 96 model-segment pairs cover significantly less than 90%."
+    )
+    assert shown.sentences == ["Bands × 1.36 fix all 48 failing segments of Mean8."]
     assert shown.worst.title.startswith("Lowest coverage: OLS")
     assert len(shown.worst.rows) == 10
 
@@ -640,25 +624,28 @@ def test_without_a_promise_segments_are_held_against_the_models_other_rows() -> 
     found = [segment("a", target=None), segment("b", fails=False, target=None)]
     shown = segments(assessment([row(promise=None)], segments=found, settings=OPEN))
     assert shown is not None
-    assert shown.sentences == [
-        "1 of 2 segments falls significantly short of the model's other rows."
-    ]
+    assert shown.headline == (
+        "1 of 2 segments covers significantly less than the model's other rows."
+    )
     drawn = assessment(
         [row(promise=None)], segments=found, settings=OPEN, curves={"OLS": ucc.UCC(intervals())}
     )
     text = Parsed(page(drawn)).text
-    assert "Orange is covered less often than the model as a whole" in text
+    assert "Red is covered less often than the model as a whole" in text
 
 
 def test_the_map_has_every_segment_and_deepens_with_the_distance() -> None:
-    found = [segment("a", coverage=0.71), segment("b", fails=False, coverage=0.87)]
-    found += [segment("b", "Mean8", fails=False, coverage=0.96)]
+    found = [
+        segment("b", fails=False, shipped_coverage=Estimate(0.87)),
+        segment("a", shipped_coverage=Estimate(0.71)),
+        segment("b", "Mean8", fails=False, shipped_coverage=Estimate(0.96)),
+    ]
     shown = segments(assessment([row(), mean8()], segments=found))
     assert shown is not None
-    assert shown.models == ["OLS", "Mean8"]
-    assert shown.titles == ["hour a", "hour b"]
-    assert ("hour a", "Mean8") not in shown.spots
-    curves = {name: ucc.UCC(intervals()) for name in shown.models}
+    assert shown.map.models == ["OLS", "Mean8"]
+    assert shown.map.titles == ["hour a", "hour b"]
+    assert ("hour a", "Mean8") not in shown.map.cells
+    curves = {name: ucc.UCC(intervals()) for name in shown.map.models}
     drawn = Parsed(page(assessment([row(), mean8()], segments=found, curves=curves)))
     heats = [a for tag, a in drawn.elements if tag == "td" and "--heat" in (a.get("style") or "")]
     assert [(one["class"], one["style"]) for one in heats] == [
@@ -666,10 +653,10 @@ def test_the_map_has_every_segment_and_deepens_with_the_distance() -> None:
         ("below", "--heat: 0.2"),
         ("above", "--heat: 0.4"),
     ]
-    assert heats[0]["title"] == "OLS, hour a: 71.0% [60.0, 95.0], 83 rows"
+    assert heats[0]["title"] == "OLS, hour a: 71.0%, 83 rows"
 
 
-def test_many_models_get_colours_for_the_best_five_only() -> None:
+def test_seven_models_have_colours_and_the_rest_are_grey() -> None:
     one = intervals()
     rng = np.random.default_rng(3)
     models = {
@@ -678,15 +665,15 @@ def test_many_models_get_colours_for_the_best_five_only() -> None:
         )
         for i in range(9)
     }
-    few = dict(list(models.items())[:8])
-    assert data_of(Parsed(ucc.assess(few).to_html()))["colours"] == 8
+    few = dict(list(models.items())[:3])
+    assert data_of(Parsed(ucc.assess(few).to_html()))["colours"] == 3
     found = ucc.assess(models)
     parsed = Parsed(found.to_html())
-    assert data_of(parsed)["colours"] == 5
+    assert data_of(parsed)["colours"] == 7
     assert [model["name"] for model in data_of(parsed)["models"]] == [
         one.name for one in found.ranking
     ]
     swatches = {
         a["class"] for tag, a in parsed.elements if (a.get("class") or "").startswith("swatch")
     }
-    assert swatches == {f"swatch model-{i}" for i in range(5)}
+    assert swatches == {f"swatch model-{i}" for i in range(7)}

@@ -17,7 +17,7 @@ from uccurve.words.tables import (
     segments_title,
 )
 
-PAIRS_LISTED, CROSSINGS = 1000, 40  # that the page lists at most
+PAIRS_LISTED, SEGMENTS_LISTED, CROSSINGS = 500, 500, 40  # that the page lists at most
 
 
 def command(assessment: Assessment, reading: Sequence[str] | None) -> str:
@@ -121,9 +121,20 @@ def segments(assessment: Assessment) -> Segments | None:
         f"{segments_title(assessment)}.",
         [sentence for row in assessment.ranking for sentence in fixed(row, assessment)],
         _worst(assessment),
-        Table(f"All {len(every):,} segments", chosen(SEGMENTS, every, assessment.settings), every),
+        _all(assessment),
         segment_map(assessment),
     )
+
+
+def _all(assessment: Assessment) -> Table:
+    """All segments, or as many as a page can hold, those of the best models first."""
+    every = assessment.segments
+    title = f"All {len(every):,} segments"
+    if len(every) > SEGMENTS_LISTED:
+        rank = {row.name: row.rank for row in assessment.rows}
+        every = tuple(sorted(every, key=lambda segment: rank[segment.model])[:SEGMENTS_LISTED])
+        title = f"{len(every):,} of {len(assessment.segments):,} segments, those of the best models"
+    return Table(title, chosen(SEGMENTS, every, assessment.settings), every)
 
 
 def _worst(assessment: Assessment) -> Table:
