@@ -156,9 +156,10 @@ def sealed(data: Mapping[str, Any]) -> str:
     """Return an object as JSON with a digest of its content, so that `unsealed` notices any change.
 
     >>> sealed({"rows": 3})
-    '{"rows": 3, "digest": "32a461613f889715"}'
+    '{"rows":3,"digest":"32a461613f889715"}'
     """
-    return json.dumps({**data, "digest": _digest(data)}, allow_nan=False, ensure_ascii=False)
+    whole = {**data, "digest": _digest(data)}
+    return json.dumps(whole, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
 def unsealed(text: str | bytes, shape: Shape) -> Any:

@@ -32,7 +32,7 @@ from uccurve.calibrate.following import SHAPE as FOLLOWER
 from uccurve.calibrate.following import FollowingCalibrator
 from uccurve.intervals import Intervals
 from uccurve.watch import Monitor
-from uccurve.watch.days import ContestStep, Label, Step
+from uccurve.watch.days import ContestStep, Day, Label, Step
 from uccurve.watch.saved import LABEL
 from uccurve.watch.saved import SHAPE as MONITOR
 from uccurve.words.formats import counted, coverage, listed
@@ -55,8 +55,7 @@ FOLLOWED = Growing(
         "now": FOLLOWER,
         "before": FOLLOWER,
         "last": LABEL,
-        "days": list_of(LABEL, "a list of labels"),
-        "factors": list_of(SIZE, "a list of finite numbers of at least 0"),
+        "factors": list_of(or_null(SIZE), "a list of finite numbers of at least 0, or null"),
     }
 )
 SHAPE = Growing(
@@ -147,8 +146,12 @@ class Followed:
         return cls(columns, now=start, before=start)
 
     @classmethod
-    def read(cls, data: dict[str, Any]) -> Self:
-        """Read what `to_dict` wrote."""
+    def read(cls, data: dict[str, Any], days: Sequence[Day]) -> Self:
+        """Read what `to_dict` wrote of the same days."""
+        factors: dict[Label, float] = {}
+        for day, factor in zip(days, data["factors"], strict=True):
+            if factor is not None:
+                factors[day.label] = float(factor)
         place = data["columns"]
         level = None if place["level"] is None else as_written(place["level"])
         bounds = Bounds(place["lower"], place["upper"], level)
@@ -157,11 +160,11 @@ class Followed:
             now=FollowingCalibrator.from_dict(data["now"]),
             before=FollowingCalibrator.from_dict(data["before"]),
             last=data["last"],
-            factors=dict(zip(data["days"], map(float, data["factors"]), strict=True)),
+            factors=factors,
         )
 
-    def to_dict(self, name: str) -> dict[str, Any]:
-        """Return it as JSON has it."""
+    def to_dict(self, name: str, days: Sequence[Day]) -> dict[str, Any]:
+        """Return it as JSON has it, with one factor for each day that the monitor keeps."""
         (bounds,) = self.columns.bounds
         level = None if bounds.level is None else float(bounds.level)
         return {
@@ -176,8 +179,7 @@ class Followed:
             "now": self.now.to_dict(),
             "before": self.before.to_dict(),
             "last": self.last,
-            "days": [*self.factors],
-            "factors": [*self.factors.values()],
+            "factors": [self.factors.get(day.label) for day in days],
         }
 
     def factor_on(self, label: Label) -> float:
@@ -201,12 +203,6 @@ class Followed:
         self.last = label
         return True
 
-    def forget(self, first: Label) -> None:
-        """Keep no factor of a day before the first."""
-        self.factors = {
-            label: factor for label, factor in self.factors.items() if not is_later(first, label)
-        }
-
 
 @dataclass(slots=True)
 class State:
@@ -226,8 +222,8 @@ class State:
             followed: dict[str, Followed] = {}
             for place, part in enumerate(data[COMMAND]["followed"]):
                 check(part, FOLLOWED, f"{COMMAND}.followed[{place}]")
-                followed[part["name"]] = Followed.read(part)
-        except (TypeError, ValueError) as error:
+                followed[part["name"]] = Followed.read(part, monitor.days(part["name"]))
+        except (KeyError, TypeError, ValueError) as error:
             why = str(error).rstrip(".")
             raise ValueError(
                 f"{shown_path(path)} must be the state of `uccurve watch`: {why}."
@@ -240,7 +236,9 @@ class State:
         command = {
             "day": self.day,
             "by": [[*names] for names in self.by],
-            "followed": [part.to_dict(name) for name, part in self.followed.items()],
+            "followed": [
+                part.to_dict(name, self.monitor.days(name)) for name, part in self.followed.items()
+            ],
         }
         return f"{sealed({**self.monitor.to_dict(), COMMAND: command})}\n"
 
@@ -252,7 +250,6 @@ class State:
     def follow(self, rows: Rows, models: Mapping[str, Intervals]) -> bool:
         """Move the factors by a day; False where it came too late to move them all."""
         moved: list[bool] = []
-        kept = self.monitor.history()[0].label
         for name, intervals in models.items():
             part = self.followed.get(name)
             if part is None:
@@ -260,7 +257,6 @@ class State:
                 part = Followed.of(columns, self.monitor.coverage)
                 self.followed[name] = part
             moved.append(part.take(rows.label, intervals))
-            part.forget(kept)
         return all(moved)
 
     def calibration(self, request: Request) -> SavedCalibration:
@@ -383,8 +379,8 @@ def _groups_to_watch(
 
 def _is_kept(monitor: Monitor, label: Label) -> bool:
     """Whether a day that was taken is still kept by itself."""
-    kept = monitor.history()
-    return not kept or not is_later(kept[0].label, label)
+    kept = monitor.days(monitor.steps[0].model)
+    return not is_later(kept[0].label, label)
 
 
 def _setting(name: str, value: Any) -> str:

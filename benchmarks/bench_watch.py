@@ -1,0 +1,368 @@
+"""How often a watch rings for nothing, how soon it sees a broken promise, and what following the factor gains."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import uccurve as ucc
+from uccurve._vocabulary import Array
+from uccurve.watch.evidence import Promise, PromiseEvidence
+
+from .measure import Row
+
+ALPHA = 0.1
+TOLERANCE = 0.005
+SEED = 271_828  # looked at once
+LIMITS = (365, 1000)
+WEEK = 7
+WEEKEND = 0.03  # by how much the miss rate of a weekend differs
+REFERENCE = 100  # days before a change
+SLOWEST = 400  # days that a change is waited for
+WORLD_DAYS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is simulated."""
+
+    monitors: int
+    years: int  # of 1,000 days
+    changes: int
+    worlds: int
+
+
+FULL = Size(monitors=2000, years=3, changes=1000, worlds=20)
+QUICK = Size(monitors=20, years=1, changes=20, worlds=1)
+
+
+@dataclass(slots=True)
+class Days:
+    """Days as they are simulated.
+
+    Attributes
+    ----------
+    rows : function of a day
+        Number of rows.
+    sd : float
+        Standard deviation of what a day adds to its miss rate.
+    rate : float or array
+        Miss rate, of all monitors or of each.
+    memory : float
+        Correlation of what a day adds with the day before.
+    weekly : bool
+        Whether weekends miss more often, and the promise is kept over the week.
+    change : float, optional
+        Miss rate after the reference days.
+    tolerance : float
+    """
+
+    rows: Callable[[int], int]
+    sd: float = 0.0
+    rate: float | Array = ALPHA
+    memory: float = 0.0
+    weekly: bool = False
+    change: float | None = None
+    tolerance: float = TOLERANCE
+    effect: Array | float = field(default=0.0, init=False)
+
+    def rates(self, day: int, monitors: int, rng: np.random.Generator) -> Array:
+        """Return the miss rate of a day, of each monitor."""
+        fresh = rng.normal(size=monitors) * self.sd
+        if self.memory:
+            fresh = self.memory * self.effect + np.sqrt(1 - self.memory**2) * fresh
+        self.effect = fresh
+        rate = self.rate
+        if self.change is not None and day >= REFERENCE:
+            rate = self.change
+        if self.weekly:
+            rate = rate + (WEEKEND if day % WEEK >= 5 else -WEEKEND * 2 / 5)
+        return np.clip(rate + fresh, 0.0, 1.0)
+
+
+def levels(days: Days, count: int, monitors: int, seed: int) -> Iterator[Array]:
+    """Yield the evidence of many monitors after each day."""
+    rng = np.random.default_rng([SEED, seed])
+    period = WEEK if days.weekly else None
+    evidence = PromiseEvidence.of(Promise(ALPHA, days.tolerance, period=period), (monitors,))
+    for day in range(count):
+        rows = days.rows(day)
+        missed = rng.binomial(rows, days.rates(day, monitors, rng))
+        evidence = evidence.after(missed / rows, float(rows), day % WEEK if days.weekly else 0)
+        yield evidence.starts.mean
+
+
+def first_alarms(days: Days, count: int, monitors: int, seed: int) -> dict[int, Array]:
+    """Return the day of the first alarm of each monitor, by how rare false ones must be; -1 where none rang."""
+    first = {limit: np.full(monitors, -1) for limit in LIMITS}
+    for day, evidence in enumerate(levels(days, count, monitors, seed)):
+        for limit, days_of_alarm in first.items():
+            days_of_alarm[(days_of_alarm < 0) & (evidence >= limit)] = day
+    return first
+
+
+def run(quick: bool = False) -> list[Row]:
+    """Rows of all tables."""
+    size = QUICK if quick else FULL
+    return [
+        *false_alarms(size),
+        *delays(size),
+        *noise_of_the_factor(size),
+        *following(size),
+        *following_on_data(),
+    ]
+
+
+# ---- false alarms
+
+
+def false_alarms(size: Size) -> Iterator[Row]:
+    """Days to a false alarm, estimated by the days that were watched for each alarm."""
+    for place, (name, days) in enumerate(kept_promises()):
+        count = 1000 * size.years
+        first = first_alarms(days, count, size.monitors, place)
+        yield {
+            "days with a kept promise": name,
+            "days to a false alarm, 365 asked": _mean_days(first[365], count),
+            "1,000 asked": _mean_days(first[1000], count),
+            "rang within 1,000 days, 1,000 asked": _percent(
+                np.mean((first[1000] >= 0) & (first[1000] < 1000))
+            ),
+        }
+
+
+def kept_promises() -> Iterator[tuple[str, Days]]:
+    """Yield days on which 90% are covered on average."""
+    for rows in (100, 5000):
+        for sd in (0.0, 0.014, 0.03):
+            yield f"{rows:,} rows, daily effect of sd {sd:g}", Days(_always(rows), sd)
+    for rows in (100, 5000):
+        yield f"{rows:,} rows, at the edge (89.5%), sd .014", Days(_always(rows), 0.014, rate=0.105)
+    weekly = Days(_always(5000), 0.014, weekly=True)
+    yield "5,000 rows, weekly pattern of 5 points, `period=7`", weekly
+    yield "5,000 rows, weekends of 50, sd .014", Days(_weekends, 0.014)
+    for sd in (0.014, 0.03):
+        name = f"5,000 rows, AR(.5) days of sd {sd:g} (no promise)"
+        yield name, Days(_always(5000), sd, memory=0.5)
+
+
+def _mean_days(first: Array, count: int) -> str:
+    """Return the days that were watched for each alarm."""
+    alarms = int(np.sum(first >= 0))
+    watched = float(np.sum(np.where(first >= 0, first + 1, count)))
+    if not alarms:
+        return f"over {_rounded(watched)}"
+    return _rounded(watched / alarms)
+
+
+# ---- delays
+
+
+def delays(size: Size) -> Iterator[Row]:
+    """Days until a broken promise rings, once in 1,000 days by chance."""
+    for place, (name, rows, sd) in enumerate(
+        [
+            (f"{rows:,} rows, sd {sd:g}", rows, sd)
+            for rows in (100, 5000)
+            for sd in (0.0, 0.014, 0.03)
+        ]
+    ):
+        row: Row = {"days to an alarm, median (90%)": name}
+        for change in (0.13, 0.15, 0.2, 0.3):
+            days = Days(_always(rows), sd, change=change)
+            count = REFERENCE + SLOWEST
+            first = first_alarms(days, count, size.changes, 100 + 10 * place)[1000]
+            late = first[(first < 0) | (first >= REFERENCE)]
+            waited = np.where(late < 0, SLOWEST + 1, late - REFERENCE + 1)
+            half, most = np.quantile(waited, [0.5, 0.9], method="higher")
+            row[f"90 to {100 * (1 - change):.0f}%"] = f"{_waited(half)} ({_waited(most)})"
+        yield row
+
+
+def _waited(days: float) -> str:
+    return f"over {SLOWEST}" if days > SLOWEST else f"{days:.0f}"
+
+
+# ---- the factor's own noise
+
+
+def noise_of_the_factor(size: Size) -> Iterator[Row]:
+    """How often a watch of intervals rings whose factor was learnt on few rows."""
+    rng = np.random.default_rng([SEED, 5])
+    for place, rows in enumerate((200, 500, 2000)):
+        rank = int(np.ceil((rows + 1) * (1 - ALPHA)))
+        rates = 1 - rng.beta(rank, rows + 1 - rank, size.monitors)
+        allowed = ucc.Monitor(coverage=1 - ALPHA, calibrated_on=rows).tolerance
+        row: Row = {
+            "calibrated on": f"{rows:,} rows",
+            "tolerance with `calibrated_on`": _percent(allowed),
+        }
+        for name, tolerance in (("without", TOLERANCE), ("with", allowed)):
+            days = Days(_always(1000), 0.014, rate=rates, tolerance=tolerance)
+            first = first_alarms(days, 1000, size.monitors, 200 + place)[1000]
+            for count in (100, 1000):
+                rang = np.mean((first >= 0) & (first < count))
+                row[f"rang within {count:,} days, {name}"] = _percent(rang)
+        yield row
+
+
+# ---- following
+
+
+def following(size: Size) -> Iterator[Row]:
+    """Coverage and score of the next day, of a factor that follows and of others."""
+    for rows in (50, 2000):
+        for world in WORLDS:
+            results: list[dict[str, tuple[float, float]]] = []
+            for run_number in range(size.worlds):
+                rng = np.random.default_rng([SEED, rows, run_number, WORLDS.index(world)])
+                spread = spreads(world, rng)
+                criticals = [np.abs(rng.normal(size=rows)) * sd for sd in spread]
+                results.append(raced(criticals, np.ones(len(criticals)), first=60))
+            yield _race(f"{world}, {rows:,} rows a day", results)
+
+
+WORLDS = ["still", "noisy", "jump of 1.6", "seasonal", "random walk"]
+
+
+def spreads(world: str, rng: np.random.Generator) -> Array:
+    """Return the standard deviation of the errors of each day."""
+    days = np.arange(WORLD_DAYS)
+    noise = rng.normal(size=WORLD_DAYS)
+    logs = {
+        "still": 0 * noise,
+        "noisy": 0.15 * noise,
+        "jump of 1.6": np.where(days < WORLD_DAYS // 2, 0.0, np.log(1.6)),
+        "seasonal": 0.3 * np.sin(2 * np.pi * days / 120),
+        "random walk": 0.03 * np.cumsum(noise),
+    }
+    spread: Array = np.exp(logs[world])
+    return spread
+
+
+def following_on_data() -> Iterator[Row]:
+    """The same on real forecasts, where their files are there (``UCCURVE_DATA``)."""
+    folder = Path(os.environ.get("UCCURVE_DATA", "shared/data"))
+    traffic = folder / "Metro_Interstate_Traffic_Volume.csv"
+    if traffic.exists():
+        yield _race("traffic volume, 24 hours a day", [raced(*traffic_days(traffic), first=60)])
+    hourly = folder / "panel" / "m4_hourly_cv.csv"
+    if hourly.exists():
+        for model in ("AutoETS", "MSTL", "SeasonalNaive"):
+            name = f"M4 hourly, {model}, 69 series an hour"
+            yield _race(name, [raced(*hourly_days(hourly, model), first=30)])
+
+
+def traffic_days(path: Path) -> tuple[list[Array], Array]:
+    """Return the critical scales of each day, of weekly means with each hour's standard deviation."""
+    when = pl.col("date_time").str.to_datetime("%Y-%m-%d %H:%M:%S")
+    rows = (
+        pl.read_csv(path, columns=["date_time", "traffic_volume"])
+        .select(
+            day=when.dt.date(), hour=when.dt.hour(), weekday=when.dt.weekday(), y="traffic_volume"
+        )
+        .filter(pl.col("day") >= pl.date(2015, 7, 1))
+        .unique(["day", "hour"], keep="first")
+    )
+    is_fit = pl.col("day") < pl.date(2017, 1, 1)
+    pred = rows.filter(is_fit).group_by("weekday", "hour").agg(pred=pl.col("y").mean())
+    joined = rows.join(pred, on=["weekday", "hour"]).sort("day", "hour")
+    error = (pl.col("y") - pl.col("pred")).abs()
+    spread = joined.filter(is_fit).group_by("hour").agg(band=1.645 * (error**2).mean().sqrt())
+    tested = joined.filter(~is_fit).join(spread, on="hour").sort("day")
+    return _by_period(tested.with_columns(critical=error / pl.col("band")), "day")
+
+
+def hourly_days(path: Path, model: str) -> tuple[list[Array], Array]:
+    """Return the critical scales of each hour, in units of each series' own spread."""
+    half = (pl.col(f"{model}-hi-80") - pl.col(f"{model}-lo-80")) / 2
+    error = (pl.col("y") - pl.col(model)).abs()
+    rows = pl.read_csv(path).with_columns(
+        step=pl.col("ds") - pl.col("cutoff"),
+        order=pl.col("cutoff").rank("dense").over("unique_id"),
+        critical=error / half.clip(1e-9),
+        band=half / pl.col("y").std().over("unique_id"),
+    )
+    hours = rows.with_columns(hour=pl.col("order").cast(pl.Int64) * 100 + pl.col("step"))
+    return _by_period(hours, "hour")
+
+
+def _by_period(rows: pl.DataFrame, name: str) -> tuple[list[Array], Array]:
+    criticals: list[Array] = []
+    bands: list[float] = []
+    for part in rows.sort(name).partition_by(name, maintain_order=True):
+        criticals.append(part["critical"].to_numpy())
+        bands.append(float(part["band"].to_numpy().mean()))
+    return criticals, np.array(bands)
+
+
+def raced(criticals: list[Array], bands: Array, *, first: int) -> dict[str, tuple[float, float]]:
+    """Return coverage and mean score of each way to choose the next day's factor, after the `first` days."""
+    follow = ucc.FollowingCalibrator(coverage=1 - ALPHA)
+    misses: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
+    fixed = conformal(criticals[:first])
+    weights = [float(len(critical)) for critical in criticals]
+    for day, critical in enumerate(criticals):
+        if day >= first:
+            factors = {
+                "following": follow.factor,
+                "fixed": fixed,
+                "rolling 14": conformal(criticals[day - 14 : day]),
+                "rolling 60": conformal(criticals[max(day - 60, 0) : day]),
+            }
+            for name, factor in factors.items():
+                misses.setdefault(name, []).append(float(np.mean(critical > factor)))
+                beyond = float(np.mean(np.maximum(critical - factor, 0)))
+                scores.setdefault(name, []).append(bands[day] * (factor + beyond / ALPHA))
+        zeros = np.zeros(len(critical))
+        follow.update(ucc.Intervals.from_bands(critical, zeros, np.ones(len(critical))))
+    rows = weights[first:]
+    return {
+        name: (
+            1 - float(np.average(misses[name], weights=rows)),
+            float(np.average(scores[name], weights=rows)),
+        )
+        for name in misses
+    }
+
+
+def conformal(days: Iterable[Array]) -> float:
+    """Return the conformal factor of some days."""
+    critical = np.sort(np.concatenate([*days]))
+    rank = int(np.ceil((len(critical) + 1) * (1 - ALPHA)))
+    return float(critical[min(rank, len(critical)) - 1])
+
+
+def _race(name: str, results: list[dict[str, tuple[float, float]]]) -> Row:
+    """Return coverage, and how much more the score is than the best one's."""
+    row: Row = {"next day's factor: coverage (score above the best)": name}
+    means = {way: np.mean([result[way] for result in results], axis=0) for way in results[0]}
+    best = min(score for _, score in means.values())
+    for way, (covered, score) in means.items():
+        row[way] = f"{_percent(covered)} (+{100 * (score / best - 1):.1f}%)"
+    return row
+
+
+# ---- words
+
+
+def _always(rows: int) -> Callable[[int], int]:
+    return lambda _: rows
+
+
+def _weekends(day: int) -> int:
+    return 50 if day % WEEK >= 5 else 5000
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def _rounded(days: float) -> str:
+    return f"{float(f'{days:.2g}'):,.0f}"
