@@ -63,10 +63,15 @@ class BoundPath(ShiftPath):
 
     @property
     def linear_width(self) -> tuple[float, float] | None:
-        """Mean distance of the bound from the prediction at t = 0 and its slope, until rows reach an end."""
-        if self.floor is not None:
-            return self.mean(self.floor), 0.0
+        """Mean distance of the bound from the prediction at t = 0 and its slope; at the start where rows bend it."""
+        if self.bends:
+            return self.mean(self.bands(self.start)[0]), 0.0
         return self.mean(self.active), 1.0
+
+    @property
+    def excess_is_overshoot(self) -> bool:
+        """Whether the excess is the overshoot and a constant: not where the bound passes the prediction."""
+        return False
 
     @property
     def bends(self) -> bool:
@@ -124,6 +129,8 @@ class BoundPath(ShiftPath):
             yield Events(np.maximum(floor - band, self.start), leaves)
         limit = self.rows.active_limit
         if limit is not None:
+            if floor is None:
+                yield Events(np.full(len(self), self.start), {"bandwidth": one})
             yield Events(np.maximum(limit - band, self.start), {"bandwidth": -one})
             yield Events(np.maximum(limit - band, self.critical), {"excess": -one})
             position = np.maximum(np.maximum(limit, self.error) - band, self.critical)

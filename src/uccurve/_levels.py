@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from . import _refusals as checks
-from ._arrays import Indices
+from ._arrays import Flags, Indices
 from ._paths import Events, Path, ScalePath, cumulative, refuse_unresolved
 from ._rows import ALL, Part
 from ._vocabulary import Array, Metric, Vary
@@ -56,20 +56,25 @@ class LevelsPath(Path):
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
         if t >= 1:
-            return t * self.actives[-1, part], t * self.others[-1, part]
+            return self.rows.within_limits(
+                t * self.actives[-1, part], t * self.others[-1, part], part
+            )
         i = int(np.searchsorted(self.knots, t, side="right")) - 1
         share = (t - self.knots[i]) / (self.knots[i + 1] - self.knots[i])
         active, other = (
             bands[i, part] + share * (bands[i + 1, part] - bands[i, part])
             for bands in (self.actives, self.others)
         )
-        return active, other
+        return self.rows.within_limits(active, other, part)
 
     def slopes(self, t: float) -> tuple[Array, Array]:
         """How fast the active and the other band grow between the levels around t."""
         active, other = self.growth()
         i = int(np.searchsorted(self.knots, t, side="right")) - 1
-        return active[i], other[i]
+        if not self.limited:
+            return active[i], other[i]
+        grows, other_grows = self.rows.below_limits(*self.bands(t))
+        return active[i] * grows, other[i] * other_grows
 
     @property
     def widths(self) -> Array:
@@ -91,16 +96,25 @@ class LevelsPath(Path):
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
         growth, widths = self.growth(), _slopes(self.widths, self.knots)
-        yield self._coverage(*growth)
-        exact = bool(widths.max() > STEEP * min(self.mean(self.error), widths[-1]))
+        limits = Limits(self) if self.limited else None
+        yield self._coverage(*growth, limits)
+        steep = bool(widths.max() > STEEP * min(self.mean(self.error), widths[-1]))
+        exact = steep or limits is not None
         for i in np.flatnonzero(self.knots < self.largest).tolist():
             if i > 0:
-                yield self._change_at_knot(i, *growth, exact=exact)
+                yield self._change_at_knot(i, *growth, limits, exact=exact)
+            crossing = None
             if not self.symmetric:
-                yield self._crossovers(i, growth[0][i], growth[1][i])
+                crossing = self._crossovers(i, growth[0][i], growth[1][i], limits)
+                yield crossing.events
+            if limits is not None:
+                yield from limits.widths_at_knot(i)
+                yield from limits.ends(i, None if crossing is None else crossing.rows)
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""
+        if self.limited:
+            return self._limited_width_integrals(t, mass)
         edges, count, moment = self._cumulative(t, mass)
         masses, further = (
             np.diff(count[edges]),
@@ -111,6 +125,21 @@ class LevelsPath(Path):
         masses[-1] += further[-1]
         widths: Array = masses @ self.actives
         return widths if self.symmetric else (widths + masses @ self.others) / 2
+
+    def _limited_width_integrals(self, t: Array, mass: Array) -> Array:
+        """Integral of each row's half-width, whose bands end where the support does."""
+        edges, count, moment = self._cumulative(t, mass)
+        sides = Limits(self).sides
+        widths = np.zeros(len(self))
+        for side in sides:
+            place = np.searchsorted(t, side.position)
+            for i, (first, last) in enumerate(pairwise(edges.tolist())):
+                stop = np.clip(place, first, last)
+                widths += side.bands[i] * (count[stop] - count[first])
+                widths += side.growth[i] * (moment[stop] - moment[first])
+            beyond = count[-1] - count[place]
+            widths += np.where(beyond != 0, side.limit, 0.0) * beyond
+        return widths / len(sides)
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit; the masses must not be negative."""
@@ -136,11 +165,17 @@ class LevelsPath(Path):
         chosen = super(LevelsPath, self).subset(rows)
         return replace(chosen, actives=self.actives[:, rows], others=self.others[:, rows])
 
-    def _coverage(self, growth: Array, other_growth: Array) -> Events:
+    def after(self, rows: Part = ALL) -> Indices:
+        """Number of the stretch between two knots that begins at or before the critical t of each row."""
+        critical = self.critical[rows]
+        after: Indices = np.sum([critical >= knot for knot in self.knots[1:]], axis=0)
+        return after
+
+    def _coverage(self, growth: Array, other_growth: Array, limits: "Limits | None") -> Events:
         """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
         rows = self.coverable
         numbers, critical = np.arange(len(self))[rows], self.critical[rows]
-        after = np.sum([critical >= knot for knot in self.knots[1:]], axis=0)
+        after = self.after(rows)
         rising = nearer = growth[after, numbers]
         falling, at_knot = (
             rising.copy(),
@@ -149,27 +184,34 @@ class LevelsPath(Path):
         falling[at_knot] = growth[after[at_knot] - 1, numbers[at_knot]]
         if not self.symmetric:
             nearer = np.where(critical > 0, rising, np.minimum(growth[0], other_growth[0])[rows])
+        if limits is not None:
+            rising = rising * limits.sides[0].opens[rows]
+            nearer = nearer * limits.opens[rows]
         changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
         return Events(
             critical, {name: self.weighted(change, rows) for name, change in changes.items()}
         )
 
-    def _change_at_knot(self, i: int, growth: Array, other_growth: Array, *, exact: bool) -> Events:
+    def _change_at_knot(
+        self, i: int, growth: Array, other_growth: Array, limits: "Limits | None", *, exact: bool
+    ) -> Events:
         """Sums over all rows of what the slopes of their metrics change by at a knot."""
 
         def change(before: Array, after: Array) -> Array | tuple[Array, Array]:
             if not exact:
                 return np.array([np.sum(self.weighted(after - before))])
-            terms = [*self.weighted(after).tolist(), *(-self.weighted(before)).tolist()]
-            high = fsum(terms)
-            return np.array([high]), np.array([fsum([*terms, -high])])
+            return exact_sum(self.weighted(after), -self.weighted(before))
 
         (left, right), (other_left, other_right) = (
             growth[i - 1 : i + 1],
             other_growth[i - 1 : i + 1],
         )
         covered, missed = self.critical < self.knots[i], self.critical > self.knots[i]
-        rising = change(left * covered, right * covered)
+        grows, nearer_grows = covered, covered
+        if limits is not None:
+            grows = covered & limits.sides[0].is_below(i)
+            nearer_grows = covered & limits.is_below(i)
+        rising = change(left * grows, right * grows)
         changes: dict[Metric, Array | tuple[Array, Array]] = {
             "bandwidth": np.zeros(1),  # which has a vertex here, and its values from `half_width`
             "overshoot": rising,
@@ -177,43 +219,172 @@ class LevelsPath(Path):
             "excess": rising,
         }
         if not self.symmetric:
-            gap = self._gap(i)
+            gap = self.gap(i)
             nearer_left = np.where(
                 gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left)
             )
             nearer_right = np.where(
                 gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right)
             )
-            changes["excess"] = change(nearer_left * covered, nearer_right * covered)
+            changes["excess"] = change(nearer_left * nearer_grows, nearer_right * nearer_grows)
         return Events(self.knots[i : i + 1], changes)
 
-    def _crossovers(self, i: int, active: Array, other: Array) -> Events:
+    def _crossovers(
+        self, i: int, active: Array, other: Array, limits: "Limits | None"
+    ) -> "Crossing":
         """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly.
 
         They are covered there, whatever rounding says: the active band is the other one and two errors more. `active`
         and `other` are the growth of the bands there.
         """
-        gap = self._gap(i)
+        gap = self.gap(i)
         if i == len(self.knots) - 1:
             rows = np.flatnonzero((gap < 0) & (active > other))
             with np.errstate(over="ignore"):
                 position = self.knots[i] - gap[rows] / (active - other)[rows]
         else:
-            following = self._gap(i + 1)
+            following = self.gap(i + 1)
             rows = np.flatnonzero(np.sign(gap) * np.sign(following) < 0)
             share = gap[rows] / (gap[rows] - following[rows])
             position = self.knots[i] + share * (self.knots[i + 1] - self.knots[i])
         position = np.maximum(position, self.critical[rows])
         kept = position < self.largest
+        if limits is not None:
+            kept &= limits.is_open_at(i, rows, position)
         rows = rows[kept]
         faster, slower = np.maximum(active, other)[rows], np.minimum(active, other)[rows]
         change = -self.weighted(faster, rows), self.weighted(slower, rows)
-        return Events(position[kept], {"excess": change})
+        return Crossing(rows, Events(position[kept], {"excess": change}))
 
-    def _gap(self, i: int) -> Array:
+    def gap(self, i: int) -> Array:
         """By how much the other bound is nearer to the observation than the bound on the error's side."""
         gap: Array = self.actives[i] - self.others[i] - 2 * self.error
         return gap
+
+
+class Crossing(NamedTuple):
+    """Rows whose nearer bound changes between two knots, and what that does to the excess."""
+
+    rows: Indices
+    events: Events
+
+
+class Limited:
+    """Bands of one side, and where they end at the support."""
+
+    def __init__(self, path: LevelsPath, bands: Array, limit: Array) -> None:
+        self.bands = bands
+        self.limit = limit
+        self.growth = _slopes(bands, path.knots[:, None])
+        self.stretch: Indices = np.sum(bands[1:] < limit, axis=0)
+        rows = np.arange(len(limit))
+        slope = self.growth[self.stretch, rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            way = np.where(slope > 0, (limit - bands[self.stretch, rows]) / slope, np.inf)
+        self.position: Array = path.knots[self.stretch] + way
+        self.opens: Flags = (limit > path.error) & (self.stretch >= path.after())
+
+    def is_below(self, i: int) -> Flags:
+        """Which bands have not reached their limit at a knot, of rows that they ever cover with room."""
+        below: Flags = (self.bands[i] < self.limit) & self.opens
+        return below
+
+
+class Limits:
+    """What a support does to a path through levels: how far bands and excess of each row grow."""
+
+    def __init__(self, path: LevelsPath) -> None:
+        self.path = path
+        rows = path.rows
+        self.sides = [Limited(path, path.actives, rows.active_limit)]
+        if not path.symmetric:
+            self.sides.append(Limited(path, path.others, rows.other_limit))
+        self.largest = rows.largest_excess
+        room = [self._room(i) for i in range(1, len(path.knots))]
+        self.stretch: Indices = np.sum(np.array(room) < self.largest, axis=0)
+        self.opens: Flags = (self.largest > 0) & (self.stretch >= path.after())
+
+    def is_below(self, i: int) -> Flags:
+        """In which rows the excess can still grow at a knot."""
+        below: Flags = (self._room(i) < self.largest) & self.opens
+        return below
+
+    def is_open_at(self, i: int, rows: Indices, position: Array) -> Flags:
+        """Whether the excess of rows can still grow where their nearer bound changes after a knot."""
+        active = self.sides[0]
+        reached = active.bands[i, rows] + active.growth[i, rows] * (position - self.path.knots[i])
+        before = reached - self.path.error[rows] < self.largest[rows]
+        open_rows: Flags = (self.stretch[rows] > i) | ((self.stretch[rows] == i) & before)
+        return open_rows & self.opens[rows]
+
+    def widths_at_knot(self, i: int) -> Iterator[Events]:
+        """What the slopes of the half-width change by at a knot."""
+        share = 1 / len(self.sides)
+        for side in self.sides:
+            right = self.path.weighted(side.growth[i])
+            left = np.zeros_like(right)
+            if i > 0:
+                below = side.bands[i] < side.limit
+                left = self.path.weighted(side.growth[i - 1]) * below
+                right = right * below
+            high, low = exact_sum(right * share, -left * share)
+            yield Events(self.path.knots[i : i + 1], {"bandwidth": (high, low)})
+
+    def ends(self, i: int, crossing: Indices | None) -> Iterator[Events]:
+        """Rows whose bands, or whose excess, reach their limit in the stretch after a knot."""
+        path = self.path
+        share = 1 / len(self.sides)
+        for side in self.sides:
+            rows = np.flatnonzero((side.stretch == i) & (side.position < path.largest))
+            mass = path.weighted(side.growth[i, rows], rows)
+            yield Events(side.position[rows], {"bandwidth": -mass * share})
+        active = self.sides[0]
+        rows = np.flatnonzero((active.stretch == i) & active.opens & np.isfinite(active.position))
+        yield self._end(rows, active.position[rows], "overshoot", active.growth[i, rows])
+        if path.symmetric:
+            return
+        rows = np.flatnonzero((self.stretch == i) & self.opens)
+        start, slope = self._nearer_line(i, rows, crossing)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            way = np.where(slope > 0, (self.largest[rows] - start) / slope, np.inf)
+        yield self._end(rows, path.knots[i] + way, "excess", slope)
+
+    def _room(self, i: int) -> Array:
+        """Excess at a knot, negative where a row is not covered there."""
+        path = self.path
+        room = path.actives[i] - path.error
+        return room if path.symmetric else np.minimum(room, path.others[i] + path.error)
+
+    def _nearer_line(
+        self, i: int, rows: Indices, crossing: Indices | None
+    ) -> tuple[Array, Array]:
+        """Excess at a knot and its slope, by the bound that is the nearer one where the limit is reached."""
+        path = self.path
+        active, other = self.sides
+        gap = path.gap(i)[rows]
+        slower_is_active = active.growth[i, rows] <= other.growth[i, rows]
+        by_active = (gap < 0) | ((gap == 0) & slower_is_active)
+        if crossing is not None:
+            by_active ^= np.isin(rows, crossing)
+        start = np.where(
+            by_active,
+            active.bands[i, rows] - path.error[rows],
+            other.bands[i, rows] + path.error[rows],
+        )
+        return start, np.where(by_active, active.growth[i, rows], other.growth[i, rows])
+
+    def _end(self, rows: Indices, position: Array, metric: Metric, slope: Array) -> Events:
+        """Where a metric stops growing in these rows."""
+        place = np.maximum(position, self.path.critical[rows])
+        kept = place < self.path.largest
+        return Events(place[kept], {metric: -self.path.weighted(slope[kept], rows[kept])})
+
+
+def exact_sum(*terms: Array) -> tuple[Array, Array]:
+    """Sum in two floats, the second of which is what rounding takes off the first."""
+    values = [value for array in terms for value in array.tolist()]
+    high = fsum(values)
+    return np.array([high]), np.array([fsum([*values, -high])])
 
 
 def _slopes(values: Array, knots: Array) -> Array:

@@ -149,6 +149,11 @@ class Path(ABC):
         return self.rows.limited
 
     @property
+    def excess_is_overshoot(self) -> bool:
+        """Whether the excess is the overshoot and a constant: where no other bound can be the nearer one."""
+        return self.symmetric
+
+    @property
     def bends(self) -> bool:
         """Whether single rows bend the curve of the half-width."""
         return self.limited
@@ -401,9 +406,9 @@ class ScalePath(Path):
         gap = self.active - self.other
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             position = 2 * self.error / gap
-        on_curve = (gap > 0) & (position < self.largest)
-        if self.limited:
-            on_curve &= position * self.active < self.rows.largest_excess + self.error
+            on_curve = (gap > 0) & (position < self.largest)
+            if self.limited:
+                on_curve &= position * self.active < self.rows.largest_excess + self.error
         rows = np.flatnonzero(on_curve)
         return rows, position[rows]
 

@@ -87,12 +87,11 @@ class Ramps:
         self._sides = path.sides
         self._convex = self._line is not None and not path.bends
         # Over the scale, events after those of the critical t are other bounds that become the nearer ones.
-        self._excess_is_overshoot = isinstance(path, ScalePath) and (
-            path.symmetric or len(groups) == 1
+        self._excess_is_overshoot = path.excess_is_overshoot or (
+            isinstance(path, ScalePath) and len(groups) == 1
         )
-        self._excess_is_overshoot |= path.symmetric and path.side == "both"
         self._values: dict[Metric, Array] = {}
-        if isinstance(path, LevelsPath):
+        if isinstance(path, LevelsPath) and not path.limited:
             self._values["bandwidth"] = path.half_width(self.t)
 
     @np.errstate(over="ignore")  # what lies beyond float64 is infinite
@@ -109,9 +108,10 @@ class Ramps:
                 self._values[name] = slope * self.t + at_zero if at_zero else slope * self.t
             else:
                 values = self._miss_rate() if name == "miss_rate" else self._sum_of_ramps(name)
-                if name == "bandwidth" and self._line is not None:
-                    values += self._line[0]
                 self._values[name] = values[self._distinct]
+                if name == "bandwidth" and self._line is not None:
+                    at_zero, slope = self._line
+                    self._values[name] = self._values[name] + (at_zero + slope * self.t)
         return self._values[name]
 
     def value(self, name: Metric, t: float) -> float:
