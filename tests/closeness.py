@@ -47,13 +47,15 @@ def size(oracle: Oracle, metric: str, t: Fraction) -> Fraction:
         if not _takes_part(metric, row, oracle, t):
             continue
         band = row.active + (row.other if metric in ("excess", "bandwidth") else 0)
-        total += row.weight * ((band + abs(t) if oracle.vary == "shift" else band * t) + row.error)
+        away = abs(row.y_true - row.y_pred)
+        total += row.weight * ((band + abs(t) if oracle.vary == "shift" else band * t) + away)
     return total
 
 
 def slack(oracle: Oracle, metric: str, t: Fraction) -> Fraction:
     """What a value of the metric at one scale or shift may be off beyond its relative error."""
-    if metric == "miss_rate" or (metric == "bandwidth" and oracle.vary == "scale"):
+    sums = oracle.vary == "scale" and not oracle.has_support
+    if metric == "miss_rate" or (metric == "bandwidth" and sums):
         return Fraction(0)
     return TOLERANCE * size(oracle, metric, t)
 
@@ -76,7 +78,7 @@ SUMS = {
 
 def area_slack(oracle: Oracle, x: str, y: str) -> Fraction:
     """What an area may be off beyond its relative error."""
-    if oracle.vary == "scale" and (x, y) in SUMS:
+    if oracle.vary == "scale" and not oracle.has_support and (x, y) in SUMS:
         return Fraction(0)
     return TOLERANCE * extent(oracle, x) * extent(oracle, y)
 

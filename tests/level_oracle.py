@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import uccurve as ucc
 from oracle import Oracle, Row
-from strategies import Data, dyadic, mixed, refused_beyond
+from strategies import Data, dyadic, judged, mixed, refused_beyond
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class LevelRow(Row):
     lowers: tuple[Fraction, ...] = ()
     uppers: tuple[Fraction, ...] = ()
 
-    def bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
+    def raw_bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
         del vary
         lower, upper = (self.band(bands, t) for bands in (self.lowers, self.uppers))
         return self.y_pred - lower, self.y_pred + upper
@@ -45,11 +45,11 @@ class LevelRow(Row):
 
     @property
     def actives(self) -> tuple[Fraction, ...]:
-        return self.uppers if self.y_true >= self.y_pred else self.lowers
+        return self.uppers if self.is_above else self.lowers
 
     @property
     def others(self) -> tuple[Fraction, ...]:
-        return self.lowers if self.y_true >= self.y_pred else self.uppers
+        return self.lowers if self.is_above else self.uppers
 
 
 class LevelsOracle(Oracle):
@@ -78,7 +78,9 @@ class LevelsOracle(Oracle):
     def breakpoints(self) -> list[Fraction]:
         found = {self.start, *self.criticals, *self.rows[0].knots}
         for row in self.rows:
-            found.update(self._crossovers(row))
+            if row.side == "both":
+                found.update(self._crossovers(row))
+            found.update(self._limits(row))
         return sorted(t for t in found if self.start <= t <= self.end)
 
     @staticmethod
@@ -90,6 +92,21 @@ class LevelsOracle(Oracle):
                 yield left + (right - left) * g / (g - h)
         if row.actives[-1] > row.others[-1]:
             yield 2 * row.error / (row.actives[-1] - row.others[-1])
+
+    def _limits(self, row: LevelRow) -> Iterator[Fraction]:
+        """Where a band has one of the lengths at which a support changes a slope."""
+        lengths = self._ends_of(row)
+        for bands, wanted in ((row.actives, lengths), (row.others, lengths[::-1])):
+            for length in wanted:
+                if not isinstance(length, Fraction):
+                    continue
+                for (left, right), (low, high) in zip(
+                    pairwise(row.knots), pairwise(bands), strict=True
+                ):
+                    if low <= length <= high and high > low:
+                        yield left + (right - left) * (length - low) / (high - low)
+                if bands[-1]:
+                    yield length / bands[-1]
 
     def delivered_crps(self, widest: Fraction) -> Fraction:
         """Integral over alpha of alpha * bandwidth + deficit with the model's own interval at each level 1 - alpha.
@@ -111,10 +128,19 @@ class LevelsOracle(Oracle):
 
     def at(self, t: Fraction) -> Oracle:
         """The intervals at one place, as a model with a single level."""
-        bounds = ((row, row.bounds("levels", t)) for row in self.rows)
+        bounds = ((row, row.raw_bounds("levels", t)) for row in self.rows)
         return Oracle(
             [
-                Row(r.y_true, r.y_pred, r.y_pred - low, up - r.y_pred, r.weight)
+                Row(
+                    r.y_true,
+                    r.y_pred,
+                    r.y_pred - low,
+                    up - r.y_pred,
+                    r.weight,
+                    r.side,
+                    r.low,
+                    r.high,
+                )
                 for r, (low, up) in bounds
             ]
         )
@@ -168,20 +194,35 @@ class Nested:
             if weight:
                 rows.append(
                     LevelRow(
-                        y, p, lowers[-1], uppers[-1], weight / sum(weights), knots, lowers, uppers
+                        y,
+                        p,
+                        lowers[-1],
+                        uppers[-1],
+                        weight / sum(weights),
+                        widest.side,
+                        *(
+                            default if end is None else Fraction(end)
+                            for end, default in zip(widest.support, (-inf, inf), strict=True)
+                        ),
+                        knots=knots,
+                        lowers=lowers,
+                        uppers=uppers,
                     )
                 )
         return LevelsOracle(rows)
 
 
 @st.composite
-def nested(draw: st.DrawFn, *, weighted: bool = True, rounded: bool = True) -> Nested:
+def nested(
+    draw: st.DrawFn, *, weighted: bool = True, rounded: bool = True, sided: bool = False
+) -> Nested:
     """Rows of one to four levels, each as wide as the one inside or wider; quarters, so that ties abound, or floats."""
     names = draw(
         st.sampled_from([(0.5,), (0.5, 1 - 1e-9), (0.2, 0.25, 0.8), (0.5, 0.8, 0.9, 0.95)])
     )
     rows = mixed if rounded else dyadic
-    inner = draw(rows(max_size=6, weighted=weighted, never=draw(st.booleans())))
+    drawn = rows(max_size=6, weighted=weighted, never=draw(st.booleans()))
+    inner = draw(judged(drawn) if sided else drawn)
     levels, n = [inner], len(inner.y_true)
     step = st.integers(0, 8).map(lambda k: k / 4)
     for _ in names[1:]:
@@ -191,5 +232,5 @@ def nested(draw: st.DrawFn, *, weighted: bool = True, rounded: bool = True) -> N
             tuple(band + wider for band, wider in zip(old, new, strict=True))
             for old, new in zip((last.lower_band, last.upper_band), more, strict=True)
         ]
-        levels.append(Data(inner.y_true, inner.y_pred, bands[0], bands[1], inner.weight))
+        levels.append(replace(inner, lower_band=bands[0], upper_band=bands[1]))
     return Nested(names, tuple(levels))

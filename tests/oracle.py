@@ -25,35 +25,70 @@ Range = tuple[str, Level, Level]  # a metric and the two ends of its range
 
 @dataclass(frozen=True)
 class Row:
-    """One observation with its prediction and both bands, before any calibration."""
+    """One observation with its prediction and both bands, before any calibration.
+
+    ``side`` says which bounds are judged, ``low`` and ``high`` what an observation can be.
+    """
 
     y_true: Fraction
     y_pred: Fraction
     lower_band: Fraction
     upper_band: Fraction
     weight: Fraction
+    side: str = "both"
+    low: Fraction | float = -inf
+    high: Fraction | float = inf
+
+    @property
+    def towards(self) -> Fraction:
+        """Distance of the observation from the prediction, towards the only bound."""
+        z = self.y_true - self.y_pred
+        return -z if self.side == "lower" else z
 
     @property
     def error(self) -> Fraction:
+        if self.side != "both":
+            return max(self.towards, Fraction(0))
         return abs(self.y_true - self.y_pred)
 
     @property
+    def is_above(self) -> bool:
+        """Whether the band that counts is the upper one."""
+        return self.side == "upper" or (self.side == "both" and self.y_true >= self.y_pred)
+
+    @property
     def active(self) -> Fraction:
-        return self.upper_band if self.y_true >= self.y_pred else self.lower_band
+        return self.upper_band if self.is_above else self.lower_band
 
     @property
     def other(self) -> Fraction:
-        return self.lower_band if self.y_true >= self.y_pred else self.upper_band
+        return self.lower_band if self.is_above else self.upper_band
 
-    def bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
+    @property
+    def limits(self) -> tuple[Fraction | float, Fraction | float]:
+        """How far the band that counts and the other one can reach."""
+        below, above = self.y_pred - self.low, self.high - self.y_pred
+        return (above, below) if self.is_above else (below, above)
+
+    def raw_bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
+        """Both bounds as the path moves them; a single bound moves past the prediction."""
         if vary == "scale":
             return self.y_pred - t * self.lower_band, self.y_pred + t * self.upper_band
-        return self.y_pred - max(Fraction(0), self.lower_band + t), self.y_pred + max(
-            Fraction(0), self.upper_band + t
+        least = Fraction(0) if self.side == "both" else -inf
+        return (
+            self.y_pred - max(least, self.lower_band + t),
+            self.y_pred + max(least, self.upper_band + t),
         )
+
+    def bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
+        """Both bounds, which end where the support does."""
+        lower, upper = (min(max(end, self.low), self.high) for end in self.raw_bounds(vary, t))
+        return Fraction(lower), Fraction(upper)
 
     def shares(self, lower: Fraction, upper: Fraction) -> dict[str, Fraction]:
         """What this row adds to each metric when its interval is the closed one from ``lower`` to ``upper``."""
+        if self.side != "both":
+            return self._shares_of_one(upper if self.side == "upper" else lower)
         below, above, none = self.y_true - lower, upper - self.y_true, Fraction(0)
         covered = below >= 0 and above >= 0
         on_error_side = above if self.y_true >= self.y_pred else below
@@ -65,6 +100,20 @@ class Row:
             "overshoot": on_error_side if covered else none,
         }
 
+    def _shares_of_one(self, bound: Fraction) -> dict[str, Fraction]:
+        """The same where one bound is all there is."""
+        sign = -1 if self.side == "lower" else 1
+        room, none = sign * (bound - self.y_true), Fraction(0)
+        covered = room >= 0
+        reach = sign * (bound - self.y_pred)
+        return {
+            "miss_rate": Fraction(not covered),
+            "bandwidth": reach,
+            "excess": room if covered else none,
+            "deficit": none if covered else -room,
+            "overshoot": max(reach - self.error, none) if covered else none,
+        }
+
 
 def rows(
     y_true: Sequence[float],
@@ -72,14 +121,32 @@ def rows(
     lower_band: Sequence[float],
     upper_band: Sequence[float],
     weight: Sequence[float] | None = None,
+    *,
+    side: str = "both",
+    support: tuple[float | None, float | None] = (None, None),
+    unit: Sequence[float] | None = None,
 ) -> list[Row]:
-    """Exact rows; weights are brought to the sum 1 and rows without weight left out."""
+    """Exact rows in their units; weights are brought to the sum 1 and rows without weight left out."""
     exact = [Fraction(w) for w in (weight if weight is not None else [1.0] * len(y_true))]
     total = sum(exact)
-    columns = zip(y_true, y_pred, lower_band, upper_band, exact, strict=True)
+    low, high = (
+        default if end is None else Fraction(end)
+        for end, default in zip(support, (-inf, inf), strict=True)
+    )
+    sizes = [Fraction(size) for size in (unit if unit is not None else [1.0] * len(y_true))]
+    columns = zip(y_true, y_pred, lower_band, upper_band, exact, sizes, strict=True)
     return [
-        Row(Fraction(y), Fraction(p), Fraction(lo), Fraction(up), w / total)
-        for y, p, lo, up, w in columns
+        Row(
+            Fraction(y) / size,
+            Fraction(p) / size,
+            Fraction(lo) / size,
+            Fraction(up) / size,
+            w / total,
+            side,
+            low / size if isinstance(low, Fraction) else low,
+            high / size if isinstance(high, Fraction) else high,
+        )
+        for y, p, lo, up, w, size in columns
         if w
     ]
 
@@ -92,16 +159,44 @@ class Oracle:
         self.vary = vary
         self._seen: dict[Fraction, dict[str, Fraction]] = {}
 
+    @property
+    def side(self) -> str:
+        """Which bounds are judged, in every row."""
+        return self.rows[0].side
+
+    @property
+    def sides(self) -> int:
+        """How many bounds are judged."""
+        return 2 if self.side == "both" else 1
+
+    @property
+    def has_support(self) -> bool:
+        """Whether bounds end somewhere."""
+        return self.rows[0].low > -inf or self.rows[0].high < inf
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the path shifts a single bound, which starts nowhere."""
+        return self.vary == "shift" and self.side != "both"
+
     # ---- where the curve runs
 
     @cached_property
     def start(self) -> Fraction:
-        if self.vary == "scale":
+        if (
+            self.unbounded
+        ):  # just before the first row is covered, and before any bound leaves the support's end
+            first = [row.towards - row.active for row in self.rows]
+            first += [-row.limits[1] - row.active for row in self.rows if row.limits[1] != inf]
+            return min(first) - Fraction(1, 10**30)
+        if self.vary != "shift":
             return Fraction(0)
         return -max(max(row.lower_band, row.upper_band) for row in self.rows)
 
     def critical(self, row: Row) -> Fraction | float:
         """Smallest scale or shift that covers the row."""
+        if self.unbounded:
+            return self.start if row.towards <= -row.limits[1] else row.towards - row.active
         if row.error == 0:
             return self.start
         if self.vary == "shift":
@@ -129,10 +224,23 @@ class Oracle:
         for row in self.rows:
             a, o, r = row.active, row.other, row.error
             if self.vary == "shift":
-                found |= {-a, -o, 2 * r - a}
+                found |= {-a, -o, 2 * r - a, r - a}
             elif a > o:
                 found.add(2 * r / (a - o))
+            for band, distances in ((a, self._ends_of(row)), (o, self._ends_of(row)[::-1])):
+                for distance in distances:
+                    if isinstance(distance, Fraction) and self.vary == "shift":
+                        found.add(distance - band)
+                    elif isinstance(distance, Fraction) and band:
+                        found.add(distance / band)
         return sorted(t for t in found if self.start <= t <= self.end)
+
+    @staticmethod
+    def _ends_of(row: Row) -> list[Fraction | float]:
+        """Lengths of the band that counts, then in reverse of the other, at which a support changes a slope."""
+        limit, other_limit = row.limits
+        r = row.error
+        return [limit, -other_limit, other_limit + 2 * r, limit - 2 * r, -limit, other_limit]
 
     # ---- values
 
@@ -188,12 +296,20 @@ class Oracle:
 
     def score(self, alpha: Fraction, t: Fraction) -> Fraction:
         """Interval score at one scale or shift, from the bounds of one row after the other."""
+        if self.side != "both":
+            values = self.values(t)
+            return values["bandwidth"] + values["deficit"] / alpha - self.mean_towards
         total = Fraction(0)
         for row in self.rows:
             lower, upper = row.bounds(self.vary, t)
             outside = max(lower - row.y_true, Fraction(0)) + max(row.y_true - upper, Fraction(0))
             total += row.weight * (upper - lower + 2 / alpha * outside)
         return total
+
+    @property
+    def mean_towards(self) -> Fraction:
+        """Mean distance of the observations from the predictions, towards the only bound."""
+        return sum((row.weight * row.towards for row in self.rows), Fraction(0))
 
     def best_score(self, alpha: Fraction) -> Fraction:
         """Smallest interval score over all breakpoints."""
@@ -203,6 +319,17 @@ class Oracle:
         """Smallest interval score of one interval for all rows, over all pairs of observed values."""
         observed = sorted({row.y_true for row in self.rows})
         scores = []
+        if self.side != "both":
+            sign = -1 if self.side == "lower" else 1
+            for bound in observed:
+                rooms = [(row.weight, sign * (bound - row.y_true)) for row in self.rows]
+                scores.append(
+                    sum(
+                        (w * (room + max(-room, Fraction(0)) / alpha) for w, room in rooms),
+                        Fraction(0),
+                    )
+                )
+            return min(scores)
         for i, lower in enumerate(observed):
             for upper in observed[i:]:
                 below = sum(
@@ -231,7 +358,7 @@ class Oracle:
             following = min(following, Fraction(1))
             total += deficit * (following - alpha) + slope * (following**2 - alpha**2) / 2
             alpha, slope, deficit = following, x, y
-        return total
+        return total if self.side == "both" else 2 * total - self.mean_towards
 
     # ---- areas
 
@@ -278,6 +405,8 @@ class Oracle:
         width = sum(
             (row.weight * (row.lower_band + row.upper_band) for row in self.rows), Fraction(0)
         )
+        if self.side != "both":
+            width = 2 * sum((row.weight * row.active for row in self.rows), Fraction(0))
         band = width / 2 or Fraction(1)
         return Oracle(
             [replace(row, lower_band=band, upper_band=band) for row in self.rows], self.vary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,10 +31,18 @@ class Data:
     lower_band: tuple[float, ...]
     upper_band: tuple[float, ...]
     weight: tuple[float, ...] | None = None
+    side: str = "both"
+    support: tuple[float | None, float | None] = (None, None)
 
     def intervals(self) -> ucc.Intervals:
         return ucc.Intervals.from_bands(
-            self.y_true, self.y_pred, self.lower_band, self.upper_band, weight=self.weight
+            self.y_true,
+            self.y_pred,
+            self.lower_band,
+            self.upper_band,
+            weight=self.weight,
+            side=self.side,  # type: ignore[arg-type]  # drawn from the names
+            support=self.support,
         )
 
     def curve(self, vary: str = "scale") -> Any:
@@ -43,7 +51,16 @@ class Data:
 
     def oracle(self, vary: str = "scale") -> Oracle:
         return Oracle(
-            rows(self.y_true, self.y_pred, self.lower_band, self.upper_band, self.weight), vary
+            rows(
+                self.y_true,
+                self.y_pred,
+                self.lower_band,
+                self.upper_band,
+                self.weight,
+                side=self.side,
+                support=self.support,
+            ),
+            vary,
         )
 
 
@@ -51,8 +68,14 @@ def curve(iv: ucc.Intervals, vary: str = "scale") -> Any:
     """The package's curve; other rows are drawn where it must refuse these, and does."""
     c = ucc.UCC(iv, vary=vary)  # type: ignore[arg-type]  # the name comes from a list
     weight = iv.weight
-    widest = max(float(band[weight > 0].max()) for band in (iv.lower_band, iv.upper_band))
-    if vary == "shift":
+    bands = {"upper": iv.upper_band, "lower": iv.lower_band}
+    judged_bands = [*bands.values()] if iv.side == "both" else [bands[iv.side]]
+    widest = max(float(band[weight > 0].max()) for band in judged_bands)
+    if vary == "shift" and iv.side != "both":
+        sign = -1 if iv.side == "lower" else 1
+        away = np.abs(sign * (iv.y_true - iv.y_pred) - bands[iv.side])
+        refused_beyond(c, widest, float(np.sum(weight * away)))
+    elif vary == "shift":
         refused_beyond(c, widest, float(np.sum(weight * np.abs(iv.y_true - iv.y_pred))))
     else:
         _refused_beyond_float64(c)
@@ -162,6 +185,20 @@ def mixed(
         dyadic(max_size, weighted=weighted, never=never),
         real(max_size, weighted=weighted, never=never),
     )
+
+
+@st.composite
+def judged(draw: st.DrawFn, inner: st.SearchStrategy[Data], *, supported: bool = True) -> Data:
+    """Rows of which one bound or both are judged, and whose bounds may end somewhere, also at an observation."""
+    data = draw(inner)
+    seen = [*data.y_true, *data.y_pred]
+    room = st.integers(0, 12).map(lambda n: n / 4)
+    low = min(seen) - draw(room) if supported and draw(st.booleans()) else None
+    high = max(seen) + draw(room) if supported and draw(st.booleans()) else None
+    if low is not None and low == high:
+        high = None
+    side = draw(st.sampled_from(["both", "upper", "lower"]))
+    return replace(data, side=side, support=(low, high))
 
 
 varies = st.sampled_from(["scale", "shift"])

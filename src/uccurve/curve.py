@@ -458,7 +458,7 @@ class UCC:
             raise ValueError(
                 f"`axes` must include miss_rate or deficit, which belong to single rows; got {axes!r}."
             )
-        path = self.path()
+        path = self._path_of_area()
         return rows_carrying(share, row_shares(self.ramps(path), path, falling, other))
 
     def plot(self, **options: Any) -> UCCDisplay:
@@ -534,6 +534,16 @@ class UCC:
             return ShiftPath.of(self.intervals)
         return BoundPath.of(self.intervals)
 
+    def _path_of_area(self) -> Path:
+        """Rows of a curve that has areas; that over the shift of a single bound starts nowhere."""
+        path = self.path()
+        if isinstance(path, BoundPath):
+            raise ValueError(
+                "the shift of a single bound has no area: its curve starts nowhere. "
+                'Hint: pass vary="scale", which needs `y_pred`.'
+            )
+        return path
+
     def ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
         if "_order" not in vars(self):
@@ -554,7 +564,7 @@ class UCC:
         self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit
     ) -> tuple[float, Path, dict[Metric, float]]:
         """Area in the unit of the path, that path, and the factors that turn its metrics into the caller's unit."""
-        path = self.path()
+        path = self._path_of_area()
         sizes, cut = self._sizes(unit), None
         if part is not None:
             low, high = (end / sizes[part[0]] for end in checks.span(*part))
