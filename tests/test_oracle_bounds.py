@@ -1,4 +1,4 @@
-"""One bound, and bounds that end where a support does, against the definitions in exact arithmetic (tests/oracle.py)."""
+"""One bound, and bounds that end at a support, against the definitions in exact arithmetic (tests/oracle.py)."""
 
 from __future__ import annotations
 
