@@ -495,7 +495,7 @@ class Assessment:
 
     @property
     def failing(self) -> tuple[Segment, ...]:
-        """Segments that are covered less often than they should be, as delivered, surest first."""
+        """Segments that are covered less often than they should be, as delivered, the most significant first."""
         failing = [segment for segment in self.segments if segment.fails]
         return tuple(sorted(failing, key=lambda segment: segment.pvalue))
 

@@ -238,11 +238,12 @@ def _units(curve: Curve, asked: str | float) -> dict[str, float]:
 
 
 def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
-    """Observations, predictions and bands of some rows, evenly chosen and ordered by prediction."""
+    """Observations, predictions and bands of some rows, evenly chosen and ordered by prediction; no band is None."""
     intervals = curve.intervals
     order = np.argsort(intervals.y_pred.ravel(), kind="stable")
     rows = order[evenly(len(order), most)]
     data: dict[str, Any] = {"row": rows.tolist()}
     for name in ("y_true", "y_pred", "lower_band", "upper_band"):
-        data[name] = rounded(getattr(intervals, name).ravel()[rows])
+        values = rounded(getattr(intervals, name).ravel()[rows])
+        data[name] = [value if isfinite(value) else None for value in values]
     return data

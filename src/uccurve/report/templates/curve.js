@@ -98,9 +98,9 @@ function percent(value) {
   return `${digits(100 * value)}%`;
 }
 
-// Bands of the sampled rows at t.
+// Bands of the sampled rows at t; a bound that is not judged has none.
 function bandsAt(model, t) {
   const { sample, knob } = model;
-  const side = (bands) => bands.map((band) => (knob === "shift" ? Math.max(0, band + t) : t * band));
+  const side = (bands) => bands.map((band) => (band === null ? Infinity : knob === "shift" ? Math.max(0, band + t) : t * band));
   return { below: side(sample.lower_band), above: side(sample.upper_band) };
 }

@@ -135,12 +135,14 @@ function moveMarks() {
   return Plotly.restyle(find("curves"), update, moved.map((_, i) => first + i));
 }
 
+const drawn = (band) => (Number.isFinite(band) ? band : 0);
+
 function drawRows() {
   const { sample } = active();
   if (!sample) return null;
   const { t } = active().curve.at(position(active()));
   const { below, above } = bandsAt(active(), t);
-  const slack = 1e-5 * Math.max(...sample.y_pred.map(Math.abs), ...below, ...above, 0);
+  const slack = 1e-5 * Math.max(...sample.y_pred.map(Math.abs), ...[...below, ...above].filter(Number.isFinite), 0);
   const inside = sample.y_true.map((y, i) => y >= sample.y_pred[i] - below[i] - slack && y <= sample.y_pred[i] + above[i] + slack);
   const place = sample.row.map((_, i) => i);
   const bars = Math.max(1, Math.min(4, (0.45 * find("rows").clientWidth) / place.length));
@@ -148,7 +150,7 @@ function drawRows() {
   const rows = (chosen) => ({ x: chosen, y: chosen.map((i) => sample.y_true[i]), customdata: chosen.map((i) => sample.row[i]), mode: "markers", hovertemplate: "row %{customdata}: %{y:.4g}<extra></extra>" });
   const traces = [
     { x: place, y: sample.y_pred, mode: "markers", name: "interval", marker: { color: colour(state.model), size: 3, symbol: "square" }, hoverinfo: "skip",
-      error_y: { type: "data", symmetric: false, array: above, arrayminus: below, width: 0, thickness: bars, color: colour(state.model) } },
+      error_y: { type: "data", symmetric: false, array: above.map(drawn), arrayminus: below.map(drawn), width: 0, thickness: bars, color: colour(state.model) } },
     { ...rows(only(true)), name: "observed, inside", marker: { color: css("--ink"), size: 5 } },
     { ...rows(only(false)), name: "observed, outside", marker: { color: css("--broken"), size: 9, symbol: "x" } },
   ];
