@@ -398,7 +398,7 @@ def percent(value: float) -> str:
     """
     if isnan(value):
         return str(share(value))
-    near_the_end = min(value, 1 - value) < 0.1
+    near_the_end = min(value, 1 - value) < 0.03
     return f"{100 * value:.1f}%" if near_the_end and value not in (0, 1) else f"{100 * value:.0f}%"
 
 

@@ -38,6 +38,7 @@ LEAST_GAIN = (
 )
 MARGIN = 8.0  # by which looking ahead must gain more than splitting greedily
 LOOKED_AHEAD = 40  # features, the strongest ones, among which pairs are looked at
+SMALLEST_SPAN = 1e-290  # of a feature whose cuts are rounded
 LEAST_LABEL = 10  # rows of a label that is grouped by its own score
 ORDERED_NOISE = 2 / np.pi  # gain per label of noise that was put in order
 BinRange = tuple[int, int]  # first and last bin
@@ -129,8 +130,11 @@ def _edges(feature: Feature) -> tuple[float, ...]:
     if len(distinct) <= MOST_BINS - 2:
         return _as_floats(distinct[:-1])
     quantiles = np.quantile(values, np.linspace(0, 1, MOST_BINS)[1:-1])
+    if quantiles[-1] - quantiles[0] < SMALLEST_SPAN:
+        return _as_floats(np.unique(quantiles))
     step = _step(feature, quantiles)
-    return _as_floats(np.unique(np.round(np.round(quantiles / step) * step, 12)))
+    rounded = [float(f"{multiple * step:.12g}") for multiple in np.round(quantiles / step)]
+    return tuple(sorted(set(rounded)))
 
 
 def _as_floats(values: Array) -> tuple[float, ...]:
@@ -140,8 +144,6 @@ def _as_floats(values: Array) -> tuple[float, ...]:
 def _step(feature: Feature, quantiles: Array) -> float:
     """Return what edges are rounded to: about a hundredth of the range, or whole days and hours."""
     span = float(quantiles[-1] - quantiles[0])
-    if span <= 0:
-        return 1e-12
     if feature.kind == "date":
         steps = (DAY, 3600, 60, 1)
         return next((step for step in steps if span > 50 * step), 1e-3)
@@ -463,9 +465,18 @@ def _threads_for(rows: int) -> AbstractContextManager[Any]:
 def _column(feature: Feature, score: Array, learnt: Indices) -> Array:
     """Return a feature as numbers; labels by the order of their score among the rows that are learnt from."""
     if feature.kind != "category":
-        return feature.values
+        return _finite(feature.values)
     bins = binned(feature.take(learnt), score[learnt])
     return bins.codes(feature).astype(np.float64)
+
+
+def _finite(values: Array) -> Array:
+    """Return values of which infinite ones are replaced by the largest and the smallest of the others."""
+    finite = values[np.isfinite(values)]
+    if not len(finite) or not np.isinf(values).any():
+        return values
+    clipped: Array = np.clip(values, finite.min(), finite.max())
+    return clipped
 
 
 def _covariance(risk: Array, model: ShippedRows) -> Array:
