@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 import uccurve as ucc
 from uccurve.pockets.features import ELSEWHERE, read_features
@@ -408,6 +409,17 @@ def speed(rows: int, columns: int) -> None:
     )
 
 
+def _run(asked: argparse.Namespace) -> None:
+    if asked.what == "rates":
+        rates(asked.runs, asked.seed)
+    elif asked.what == "power":
+        power(asked.runs, asked.seed)
+    elif asked.what == "data":
+        data(asked.folder, min(asked.runs, 10), asked.seed)
+    else:
+        speed(100_000, 20)
+
+
 def main() -> None:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pockets")
@@ -417,14 +429,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20261119)
     asked = parser.parse_args()
     started = time.perf_counter()
-    if asked.what == "rates":
-        rates(asked.runs, asked.seed)
-    elif asked.what == "power":
-        power(asked.runs, asked.seed)
-    elif asked.what == "data":
-        data(asked.folder, min(asked.runs, 10), asked.seed)
-    else:
-        speed(100_000, 20)
+    with threadpool_limits(limits=1, user_api="openmp"):  # several would wait for other work
+        _run(asked)
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

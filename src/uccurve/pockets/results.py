@@ -12,7 +12,14 @@ import numpy as np
 from uccurve._arrays import Indices
 from uccurve._vocabulary import Array
 from uccurve.estimate import UNKNOWN, Estimate, Move, record
-from uccurve.pockets.features import Feature, FeatureKind, Region, labels_of_rows, read_features
+from uccurve.pockets.features import (
+    ELSEWHERE,
+    Feature,
+    FeatureKind,
+    Region,
+    labels_of_rows,
+    read_features,
+)
 from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
 from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
 
@@ -220,6 +227,7 @@ class Pockets:
 
 CELLS = 12  # along each axis
 OTHERS = "others"
+REMEDIES = 3  # pockets whose coverage with a factor of their own is told
 
 
 def feature_map(
@@ -359,15 +367,19 @@ def remedy(model: ModelPockets) -> Iterator[str]:
     changed = [*model.pockets, *model.wide]
     if not changed:
         return
-    first = changed[0]
-    outside = ""
+    effects = [
+        _effect(pocket.title, pocket.coverage, pocket.after) for pocket in changed[:REMEDIES]
+    ]
     if isfinite(model.elsewhere.value):
-        before = percent(model.elsewhere.value)
-        outside = f", and elsewhere {percent(model.elsewhere_after.value)} (before: {before})"
+        effects.append(_effect(ELSEWHERE, model.elsewhere, model.elsewhere_after))
     yield (
-        f"With a factor for each pocket, learnt on one half and checked on the other, {first.title} is covered "
-        f"{percent(first.after.value)} (before: {percent(first.coverage.value)}){outside}."
+        "A factor for each pocket, learnt on one half of the data and checked on the other, changes the coverage: "
+        f"{'; '.join(effects)}."
     )
+
+
+def _effect(title: str, before: Estimate, after: Estimate) -> str:
+    return f"{title} from {percent(before.value)} to {percent(after.value)}"
 
 
 def change(move: Move) -> str:

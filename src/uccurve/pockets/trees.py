@@ -38,6 +38,7 @@ LEAST_GAIN = (
 )
 MARGIN = 8.0  # by which looking ahead must gain more than splitting greedily
 LOOKED_AHEAD = 40  # features, the strongest ones, among which pairs are looked at
+LARGEST = 1e200  # of the numbers of a feature; scikit-learn cuts none beyond 1e300
 SMALLEST_SPAN = 1e-290  # of a feature whose cuts are rounded
 LEAST_LABEL = 10  # rows of a label that is grouped by its own score
 ORDERED_NOISE = 2 / np.pi  # gain per label of noise that was put in order
@@ -375,7 +376,7 @@ def _pair(ground: Ground, rows: Indices, first: int, second: int) -> Groups:
 
 PARTS = (0.4, 0.6, 0.8, 1.0)  # shares of the rows at which one part ends and the next begins
 FEWEST_ROWS = 100
-MANY_ROWS = 50_000  # from which several threads learn faster than one
+MANY_ROWS = 200_000  # from which several threads learn faster than one
 FEWEST_BLOCKS = 20
 NEEDS = 'find_pockets needs scikit-learn: pip install "uccurve[sklearn]"'
 
@@ -471,12 +472,13 @@ def _column(feature: Feature, score: Array, learnt: Indices) -> Array:
 
 
 def _finite(values: Array) -> Array:
-    """Return values of which infinite ones are replaced by the largest and the smallest of the others."""
+    """Return numbers that scikit-learn can cut: infinite ones become the largest of the others, large ones smaller."""
     finite = values[np.isfinite(values)]
-    if not len(finite) or not np.isinf(values).any():
+    if not len(finite):
         return values
     clipped: Array = np.clip(values, finite.min(), finite.max())
-    return clipped
+    largest = float(np.abs(finite).max())
+    return clipped / largest if largest > LARGEST else clipped
 
 
 def _covariance(risk: Array, model: ShippedRows) -> Array:
