@@ -529,9 +529,24 @@ def test_pockets_are_drawn_on_a_map_of_two_features(assessed: ucc.Assessment) ->
     pytest.importorskip("matplotlib")
     figure = assessed.plot("pockets")
     axes = figure.axes[0]
-    assert {axes.get_xlabel(), axes.get_ylabel()} == {"temp", "weekend"}
+    name, *pockets = axes.get_xlabel().split("\n")
+    assert {name, axes.get_ylabel()} == {"temp", "weekend"}
+    assert f"too narrow: {next(iter(assessed.pockets)).title}" in pockets
     assert axes.get_title(loc="left") == "net: coverage as shipped, 90% promised"
-    assert len(axes.lines) == 1 + len(assessed.pockets["net"].wide)
+    with pytest.raises(
+        ValueError, match=r"there are no pockets to draw. Hint: assess\(..., features=...\)"
+    ):
+        ucc.assess(World(28).intervals(), coverage=0.9).plot("pockets")
+
+
+def test_cells_of_the_map_that_lie_in_a_pocket_are_known(assessed: ucc.Assessment) -> None:
+    grid = assessed.pockets["net"].map
+    assert grid is not None
+    (pocket,) = assessed.pockets
+    inside = grid.inside(pocket.region)
+    covered = np.array(grid.coverage)
+    assert 0 < inside.sum() < inside.size / 2
+    assert np.nanmean(covered[inside]) < 0.75 < np.nanmean(covered[~inside])
 
 
 def test_models_of_an_assessment_ship_with_their_own_factor_but_for_the_chosen_one() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uccurve._vocabulary import Array
 from uccurve.words.formats import coverage, short
 
 from ._drawing import new_figure
@@ -16,38 +17,50 @@ if TYPE_CHECKING:
 
     from uccurve.pockets.features import Condition
     from uccurve.pockets.results import FeatureMap, MapAxis, Pocket, Pockets
+    from uccurve.results import Assessment
 
 SPREAD = 0.15  # distance from the promised coverage at which a colour is full
 FEWEST = 5  # rows of a cell that is coloured
+LISTED = 4  # regions in words below
 Line = list[float]
 
 
 def pockets(found: Pockets, name: str | None = None) -> Figure:
-    """Draw the coverage of a model on its two strongest features, and the regions that are cut out of these.
+    """Draw the coverage of a model on its two strongest features, and the regions that are cut out of these."""
+    figure: Figure = new_figure((7.0, 5.2))
+    draw(found, name, figure.add_subplot())
+    return figure
 
-    Regions by other features cannot be drawn; they are in the text below.
-    """
+
+def draw(found: Pockets, name: str | None, ax: PlotAxes) -> None:
+    """Draw the same on axes. Regions that other features cut too cannot be drawn; all are listed below."""
     model = found.models[0] if name is None else found[name]
     if model.map is None:
         raise ValueError(f"there is no map of {short(model.model)}: {' '.join(model.sentences)}")
-    figure: Figure = new_figure((7.0, 5.2))
-    ax = figure.add_subplot()
     _cells(ax, model.map, found.coverage)
     for pocket in (*model.pockets, *model.wide):
         _outline(ax, model.map, pocket)
     ax.set_title(
         f"{short(model.model)}: coverage as shipped, {coverage(found.coverage)} promised",
         loc="left",
+        parse_math=False,
     )
-    lines = [pocket.title for pocket in (*model.pockets, *model.wide)]
-    figure.supxlabel("\n".join(lines[:6]), fontsize="small", x=0.02, ha="left")
-    return figure
+    titles = [f"{pocket.kind}: {short(pocket.title, 70)}" for pocket in model.pockets]
+    titles += [f"{pocket.kind}: {short(pocket.title, 70)}" for pocket in model.wide]
+    ax.set_xlabel("\n".join([ax.get_xlabel(), *titles[:LISTED]]), parse_math=False)
+
+
+def panel(assessment: Assessment, ax: PlotAxes) -> None:
+    """Draw the pockets of the model to ship."""
+    if assessment.pockets is None:
+        raise ValueError("there are no pockets to draw. Hint: assess(..., features=...).")
+    draw(assessment.pockets, assessment.verdict.model, ax)
 
 
 def _cells(ax: PlotAxes, grid: FeatureMap, promised: float) -> None:
     shares = np.array(grid.coverage)
     few = np.array(grid.rows) < FEWEST
-    ends = {"vmin": promised - SPREAD, "vmax": min(promised + SPREAD, 1.0)}
+    ends = {"vmin": promised - SPREAD, "vmax": promised + SPREAD}
     across = _borders(grid.x)
     along = _borders(grid.y)
     look: Any = {"cmap": "RdBu", "edgecolors": "none", **ends}
@@ -68,9 +81,13 @@ def _borders(axis: MapAxis) -> Line:
 
 def _name(side: Any, axis: MapAxis) -> None:
     """Write the feature, and its labels or dates."""
-    side.set_label_text(short(axis.feature))
+    side.set_label_text(short(axis.feature), parse_math=False)
     if axis.labels:
-        side.set_ticks(range(len(axis.labels)), labels=[short(label, 16) for label in axis.labels])
+        side.set_ticks(
+            range(len(axis.labels)),
+            labels=[short(label, 16) for label in axis.labels],
+            parse_math=False,
+        )
     elif axis.kind == "date":
         shown = axis.edges[:: max(len(axis.edges) // 4, 1)]
         names = [str(np.datetime64(int(edge), "s"))[:10] for edge in shown]
@@ -78,29 +95,35 @@ def _name(side: Any, axis: MapAxis) -> None:
 
 
 def _outline(ax: PlotAxes, grid: FeatureMap, pocket: Pocket) -> None:
-    """Draw the box of a region that is cut by nothing but the two features."""
+    """Draw the box of a region that is cut by nothing but the two features; of labels, mark its cells."""
+    colour = "black" if pocket.kind == "too narrow" else "grey"
+    if grid.x.labels or grid.y.labels:
+        along, across = np.nonzero(grid.inside(pocket.region))
+        x = _centres(grid.x)[across]
+        ax.scatter(x, _centres(grid.y)[along], color=colour, marker=".", zorder=3)
+        return
     by_name = {condition.feature: condition for condition in pocket.region.conditions}
     if not by_name.keys() <= {grid.x.feature, grid.y.feature}:
         return
     left, right = _reach(grid.x, by_name.get(grid.x.feature))
     low, high = _reach(grid.y, by_name.get(grid.y.feature))
-    colour = "black" if pocket.kind == "too narrow" else "grey"
-    ax.plot(
-        [left, right, right, left, left],
-        [low, low, high, high, low],
-        color=colour,
-        linewidth=1.6,
-        zorder=3,
-    )
+    across_x = [left, right, right, left, left]
+    ax.plot(across_x, [low, low, high, high, low], color=colour, linewidth=1.6, zorder=3)
+
+
+def _centres(axis: MapAxis) -> Array:
+    borders = np.array(_borders(axis))
+    middles: Array = (borders[1:] + borders[:-1]) / 2
+    return middles
 
 
 def _reach(axis: MapAxis, condition: Condition | None) -> tuple[float, float]:
-    """Return from where to where a region reaches along an axis."""
-    borders = _borders(axis)
-    first = borders[0]
-    last = borders[-1] if axis.labels else borders[-2]
-    if condition is None or condition.kind == "category":
+    """Return from where to where a region reaches along an axis of numbers."""
+    first, *_, last, beyond = _borders(axis)
+    if condition is None:
         return first, last
+    if not condition.known:
+        return last, beyond
     above = first if condition.above is None else max(condition.above, first)
     at_most = last if condition.at_most is None else min(condition.at_most, last)
     return above, at_most

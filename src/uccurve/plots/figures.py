@@ -20,6 +20,7 @@ from uccurve.view import LIGHT, MODELS
 from uccurve.words.formats import share
 
 from . import _panels as panels
+from . import _pockets as pocket_map
 from ._drawing import (
     GREY,
     SHARED,
@@ -40,13 +41,16 @@ if TYPE_CHECKING:
 
     from uccurve.results import Assessment
 
-Panel = Literal["half_width", "calibration", "curves", "decomposition", "segments", "pit"]
+Panel = Literal[
+    "half_width", "calibration", "curves", "decomposition", "segments", "pit", "pockets"
+]
 Drawn = Callable[["Assessment", "PlotAxes"], None]
 DRAWN: Mapping[Panel, Drawn] = {
     "half_width": panels.half_widths,
     "calibration": panels.levels,
     "decomposition": panels.decomposition,
     "segments": panels.segments,
+    "pockets": pocket_map.panel,
 }
 WIDE, HIGH = 12.0, 8.0  # inches of the largest picture
 COLUMN = 6.5  # inches below which panels stand one below the other
@@ -66,9 +70,9 @@ def assessment(
 
     Parameters
     ----------
-    panel : {"half_width", "calibration", "curves", "decomposition", "segments", "pit"}, optional
-        "pit" needs models of several levels. Without a panel: half-widths at the target, calibration, curves and
-        decomposition of the best models.
+    panel : {"half_width", "calibration", "curves", "decomposition", "segments", "pit", "pockets"}, optional
+        "pit" needs models of several levels, "pockets" an assessment with features. Without a panel: half-widths at the
+        target, calibration, curves and decomposition of the best models.
     axes : tuple of str, optional
         Of the curves; by default those of the assessment.
     ax : matplotlib Axes, optional
@@ -132,6 +136,8 @@ def _size(found: Assessment, panel: Panel, width: float | None) -> tuple[float, 
         count = min(len(found), panels.MULTIPLES)
         columns = min(count, 3, max(1, int((width or WIDE) / 1.6)))
         return width or 1.2 + 3.4 * columns, min(HIGH, 0.8 + 2.4 * ceil(count / columns))
+    if panel == "pockets":
+        return width or 7.0, 5.2
     if panel == "segments":
         titles = len({segment.title for segment in found.segments})
         lines = min(titles, panels.LINES)

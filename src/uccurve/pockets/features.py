@@ -297,19 +297,29 @@ class Condition:
         return f"{name} ≠ {named}" if len(self.labels) == 1 else f"{name} not in ({named})"
 
     def _range_in_words(self, name: str) -> str:
-        above = None if self.above is None else self._value_in_words(self.above)
-        at_most = None if self.at_most is None else self._value_in_words(self.at_most)
+        above = None if self.above is None else value_in_words(self.above, self.kind)
+        at_most = None if self.at_most is None else value_in_words(self.at_most, self.kind)
         if above is not None and at_most is not None:
             return f"{above} < {name} ≤ {at_most}"
         if above is not None:
             return f"{name} > {above}"
         return name if at_most is None else f"{name} ≤ {at_most}"
 
-    def _value_in_words(self, value: float) -> str:
-        if self.kind != "date":
-            return f"{value:.6g}"
-        moment = datetime.fromtimestamp(value, UTC)
-        return f"{moment:%Y-%m-%d}" if value % DAY == 0 else f"{moment:%Y-%m-%d %H:%M}"
+
+def value_in_words(value: float, kind: FeatureKind) -> str:
+    """Return a number, or a date.
+
+    >>> (
+    ...     value_in_words(31.5, "number"),
+    ...     value_in_words(86_400.0, "date"),
+    ...     value_in_words(3600.0, "date"),
+    ... )
+    ('31.5', '1970-01-02', '1970-01-01 01:00')
+    """
+    if kind != "date":
+        return f"{value:.6g}"
+    moment = datetime.fromtimestamp(value, UTC)
+    return f"{moment:%Y-%m-%d}" if value % DAY == 0 else f"{moment:%Y-%m-%d %H:%M}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uccurve._arrays import Indices
+from uccurve._arrays import Flags, Indices
 from uccurve._vocabulary import Array
 from uccurve.estimate import UNKNOWN, Estimate, Move, record
 from uccurve.pockets.features import (
@@ -19,6 +20,7 @@ from uccurve.pockets.features import (
     Region,
     labels_of_rows,
     read_features,
+    value_in_words,
 )
 from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
 from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
@@ -85,6 +87,24 @@ class MapAxis:
     edges: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What each place along the axis is called; the last one holds what is missing, or all other labels."""
+        if self.labels:
+            return self.labels
+        ends = [value_in_words(edge, self.kind) for edge in self.edges]
+        return (*(f"{low} to {high}" for low, high in pairwise(ends)), "missing")
+
+    def middles(self) -> Feature:
+        """Return a value in each place, as a feature."""
+        count = len(self.places)
+        if self.kind == "category":
+            return Feature(self.feature, self.kind, np.arange(count, dtype=float), self.labels)
+        if self.labels:
+            return Feature(self.feature, self.kind, np.array([0.0, 1.0, np.nan]))
+        edges = np.array(self.edges)
+        return Feature(self.feature, self.kind, np.append((edges[1:] + edges[:-1]) / 2, np.nan))
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureMap:
@@ -94,6 +114,17 @@ class FeatureMap:
     y: MapAxis
     coverage: tuple[tuple[float, ...], ...]
     rows: tuple[tuple[int, ...], ...]
+
+    def inside(self, region: Region) -> Flags:
+        """Return which cells lie in a region, by their middles; none where other features cut it."""
+        x = self.x.middles()
+        y = self.y.middles()
+        shape = len(y), len(x)
+        if not {condition.feature for condition in region.conditions} <= {x.name, y.name}:
+            return np.zeros(shape, np.bool_)
+        across = x.take(np.tile(np.arange(shape[1]), shape[0]))
+        along = y.take(np.repeat(np.arange(shape[0]), shape[1]))
+        return region.holds([across, along]).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +192,11 @@ class ModelPockets:
     def headline(self) -> str:
         """One sentence for a verdict; empty where nothing was tested."""
         return headline(self)
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What was found without the numbers of each pocket, which a table has."""
+        return tuple(summary(self))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -302,6 +338,12 @@ def of_model(model: ModelPockets) -> list[str]:
     lines += [narrow(pocket, model.shipped) for pocket in model.pockets]
     lines += [wide(pocket, model.shipped) for pocket in model.wide]
     return [*lines, *remedy(model)]
+
+
+def summary(model: ModelPockets) -> list[str]:
+    """Return the sentences of one model but for those on each region."""
+    lines = of_model(model)
+    return [lines[0], *remedy(model)]
 
 
 def headline(model: ModelPockets) -> str:

@@ -121,7 +121,7 @@ CRPS_SKILL = (
 DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is better."
 SHORT = "Probability of a coverage this low by chance, adjusted for all segments of the model."
 AT_MOST = "Upper bound of the coverage as shipped that holds for all segments of the model at once."
-OWN = "What this segment alone would need."
+OWN = "What this part of the rows alone would need."
 
 
 def _scale(row: ModelRow | Segment) -> Estimate | None:
@@ -488,6 +488,34 @@ SEGMENTS: tuple[Column, ...] = (
     Column(
         "state", "as shipped it", words, "What the test of the coverage as shipped says.", _state
     ),
+)
+
+FOUND = "Probability of such a coverage by chance, adjusted for all regions that were tested."
+BOUND = "Bound of the coverage as shipped that holds for all regions at once."
+AFTER = (
+    "Coverage with a factor of its own, learnt on the half of the data where the pocket was found."
+)
+
+# Columns of `Pocket`.
+POCKETS: tuple[Column, ...] = (
+    Column("title", "pocket", words, "The region in words.", lambda pocket: pocket.title),
+    Column("model", "model", words, "Name of the model.", lambda pocket: pocket.model),
+    Column("n", "rows", count, "Number of rows of the region.", lambda pocket: pocket.n),
+    Column(
+        "kind", "as shipped it is", words, "What its intervals are.", lambda pocket: pocket.kind
+    ),
+    Column(
+        "coverage",
+        "coverage as shipped",
+        share,
+        "On the half of the data that had no part in finding it.",
+        lambda pocket: pocket.coverage,
+    ),
+    Column("bound", "bound", share, BOUND, lambda pocket: pocket.bound),
+    Column("pvalue", "adjusted p", pvalue, FOUND, lambda pocket: pocket.pvalue),
+    Column("scale", "own factor", factor, OWN, _scale, brief=True),
+    Column("shift", "own shift", amount, OWN, _shift, brief=True),
+    Column("after", "coverage then", share, AFTER, lambda pocket: pocket.after, brief=True),
 )
 
 

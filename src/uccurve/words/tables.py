@@ -14,6 +14,7 @@ from uccurve.estimate import Estimate, Move, plain, record
 from uccurve.words.columns import (
     LEVELS,
     PAIRS,
+    POCKETS,
     SEGMENTS,
     TITLES,
     Column,
@@ -128,6 +129,7 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     yield from _level_tables(assessment, full=full)
     yield from _pair_tables(assessment, full=full)
     yield from _segment_tables(assessment, full=full)
+    yield from _pocket_tables(assessment, full=full)
 
 
 def _pair_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
@@ -213,6 +215,31 @@ def _segment_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     yield Table(title, chosen(SEGMENTS, shown, assessment.settings), shown)
 
 
+def _pocket_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+    """Pockets of the model to ship, or of all models."""
+    pockets = listed_pockets(assessment, full=full)
+    if pockets:
+        columns = chosen(POCKETS, pockets, assessment.settings)
+        yield Table("Pockets: regions of the features", columns, pockets)
+
+
+def listed_pockets(assessment: Assessment, *, full: bool = False) -> list[Any]:
+    """Return the pockets of the model to ship, or of all models, those that are covered too rarely first."""
+    return [
+        pocket
+        for model in _pocket_models(assessment, full=full)
+        for pocket in (*model.pockets, *model.wide)
+    ]
+
+
+def _pocket_models(assessment: Assessment, *, full: bool) -> list[Any]:
+    """Return what the features tell about the misses of the model to ship, or of all models."""
+    if assessment.pockets is None:
+        return []
+    name = assessment.verdict.model
+    return [model for model in assessment.pockets.models if full or model.model == name]
+
+
 def segments_title(assessment: Assessment) -> str:
     """Return how many segments fall short, of how many, and how many were not tested."""
     segments = assessment.segments
@@ -250,6 +277,9 @@ def sentences(assessment: Assessment) -> Iterator[str]:
     settings = assessment.settings
     for row in assessment.ranking:
         yield from fixed(row, assessment)
+    for model in _pocket_models(assessment, full=False):
+        yield from model.summary
+        yield from (f"Note: {note}." for note in assessment.pockets.notes)
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
     if any(row.coverage.has_interval for row in assessment.rows):
         yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals."
