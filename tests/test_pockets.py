@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from math import isnan
 from typing import Any
@@ -547,6 +548,18 @@ def test_cells_of_the_map_that_lie_in_a_pocket_are_known(assessed: ucc.Assessmen
     covered = np.array(grid.coverage)
     assert 0 < inside.sum() < inside.size / 2
     assert np.nanmean(covered[inside]) < 0.75 < np.nanmean(covered[~inside])
+
+
+def test_the_page_shows_pockets_and_a_page_without_features_none(
+    assessed: ucc.Assessment,
+) -> None:
+    (pocket,) = assessed.pockets
+    page = assessed.to_html()
+    assert '<section id="pockets"' in page
+    assert html.escape(pocket.title) in page
+    assert "Coverage as shipped of net by" in page
+    assert page.count('class="below fails"') >= 4
+    assert 'id="pockets"' not in ucc.assess(World(28).intervals(), coverage=0.9).to_html()
 
 
 def test_models_of_an_assessment_ship_with_their_own_factor_but_for_the_chosen_one() -> None:

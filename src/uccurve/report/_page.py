@@ -86,6 +86,7 @@ def page(
         metrics=METRICS,
         pairs=sections.pairs(assessment),
         segments=sections.segments(assessment),
+        pockets=sections.pockets(assessment),
         reading=_columns_explained(tables),
         files=files,
         version=version("uccurve"),

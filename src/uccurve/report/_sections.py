@@ -2,16 +2,19 @@
 
 import shlex
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from uccurve.results import Assessment
 from uccurve.view import SegmentMap, lowest_first, segment_map
-from uccurve.words.columns import PAIRS, SEGMENTS, chosen
+from uccurve.words.columns import PAIRS, POCKETS, SEGMENTS, chosen
 from uccurve.words.formats import Shipment, short
 from uccurve.words.tables import (
     SEGMENTS_SHOWN,
     Table,
     fixed,
+    listed_pockets,
     listed_segments,
     pairs_of_best,
     segments_title,
@@ -135,6 +138,57 @@ def _all(assessment: Assessment) -> Table:
         every = tuple(sorted(every, key=lambda segment: rank[segment.model])[:SEGMENTS_LISTED])
         title = f"{len(every):,} of {len(assessment.segments):,} segments, those of the best models"
     return Table(title, chosen(SEGMENTS, every, assessment.settings), every)
+
+
+class MapCell(NamedTuple):
+    """One cell of the map of two features: its coverage, its rows, and whether a pocket is there."""
+
+    covered: float
+    rows: int
+    fails: bool
+
+
+class PocketsPart(NamedTuple):
+    """What the page says of pockets: sentences, a table of all, and the map of the two strongest features."""
+
+    sentences: Sequence[str]
+    table: Table | None
+    grid: Any
+    cells: Sequence[tuple[str, Sequence[MapCell]]]
+
+
+def pockets(assessment: Assessment) -> PocketsPart | None:
+    """Return where the model to ship fails by the features; None where there were no features."""
+    if assessment.pockets is None:
+        return None
+    names = [model.model for model in assessment.pockets.models]
+    if assessment.verdict.model not in names:
+        return None
+    model = assessment.pockets[assessment.verdict.model]
+    sentences = [*model.summary, *(f"{note}." for note in assessment.pockets.notes)]
+    listed = listed_pockets(assessment, full=True)
+    table = Table("Pockets", chosen(POCKETS, listed, assessment.settings), listed)
+    cells = [] if model.map is None else _map_cells(model)
+    return PocketsPart(sentences, table if listed else None, model.map, cells)
+
+
+def _map_cells(model: Any) -> Sequence[tuple[str, Sequence[MapCell]]]:
+    """Return the rows of the map from top to bottom, each with its name."""
+    grid = model.map
+    inside = np.zeros((len(grid.y.places), len(grid.x.places)), np.bool_)
+    for pocket in model.pockets:
+        inside |= grid.inside(pocket.region)
+    lines = []
+    for place, name in enumerate(grid.y.places):
+        cells = [
+            MapCell(*cell)
+            for cell in zip(
+                grid.coverage[place], grid.rows[place], inside[place].tolist(), strict=True
+            )
+        ]
+        if any(cell.rows for cell in cells):
+            lines.append((name, cells))
+    return lines[::-1]
 
 
 def _worst(assessment: Assessment) -> Table:
