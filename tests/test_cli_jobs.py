@@ -422,7 +422,10 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
         (saved().replace("3", "2"), "`version` must be 3; got 2"),
         (saved(models="[]"), "`models` must be a list that is not empty"),
         (saved(models="[1]"), r"`models\[0\]` must be an object; got 1"),
-        (saved(models=f"[{MODEL.replace(LEVEL, '1')}]"), r"in `models\[0\]`, `levels\[0\]` must be an object"),
+        (
+            saved(models=f"[{MODEL.replace(LEVEL, '1')}]"),
+            r"in `models\[0\]`, `levels\[0\]` must be an object",
+        ),
         (
             saved(models=f"[{MODEL.replace(LEVEL, LEVEL.replace('0.9', 'true'))}]"),
             "`level` must be a finite number",

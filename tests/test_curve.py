@@ -257,7 +257,7 @@ def test_earlier_questions_do_not_change_later_answers(vary: Any) -> None:
 
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
-)  # noqa: S301
+)
 def test_copies_and_pickles_answer_alike(again: Callable[[Any], Any]) -> None:
     iv = asymmetric().intervals
     levels = ucc.UCC.from_levels({0.5: iv.calibrated(scale=0.5), 0.9: iv})

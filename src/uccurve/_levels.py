@@ -355,9 +355,7 @@ class Limits:
         room = path.actives[i] - path.error
         return room if path.symmetric else np.minimum(room, path.others[i] + path.error)
 
-    def _nearer_line(
-        self, i: int, rows: Indices, crossing: Indices | None
-    ) -> tuple[Array, Array]:
+    def _nearer_line(self, i: int, rows: Indices, crossing: Indices | None) -> tuple[Array, Array]:
         """Excess at a knot and its slope, by the bound that is the nearer one where the limit is reached."""
         path = self.path
         active, other = self.sides

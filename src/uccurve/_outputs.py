@@ -68,7 +68,9 @@ def held(path: str | Path, *, seconds: float = 60.0) -> Iterator[None]:
     with beside.open("ab") as stream:
         while not _is_locked(stream):
             if monotonic() > deadline:
-                raise OSError(f"another process has been using {shown_path(path)} for {seconds:g} seconds.")
+                raise OSError(
+                    f"another process has been using {shown_path(path)} for {seconds:g} seconds."
+                )
             sleep(WAIT)
         yield
 

@@ -264,7 +264,9 @@ def _refuse_overflow(scores: Array, y: Array, samples: Draws) -> None:
 
 
 def refuse_crossing(
-    names: str, quantiles: Sequence[Array], hint: str | Hint = "sort the quantiles of each row first"
+    names: str,
+    quantiles: Sequence[Array],
+    hint: str | Hint = "sort the quantiles of each row first",
 ) -> None:
     """Refuse rows whose quantiles are not in the order of their levels."""
 

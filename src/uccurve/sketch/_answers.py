@@ -362,9 +362,7 @@ def place_of(binned: Binned, state: State, share: Fraction | float) -> Place:
     high = float(weight.maximum[i])
     part = min(max((goal - float(masses[:i].sum())) / float(masses[i]), 0.0), 1.0)
     mean = (float(weight.mean[i]) - low) / (high - low or 1.0)
-    return Place(
-        low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high
-    )
+    return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
 
 
 def potential_crps(binned: Binned) -> Bracket:

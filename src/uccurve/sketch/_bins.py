@@ -147,7 +147,7 @@ class Histogram:
     @classmethod
     def grouped(
         cls, bin: Integers, rows: Integers, maximum: Array, sums: Mapping[str, Array]
-    ) -> Self:  # noqa: A002
+    ) -> Self:
         """Combine the entries of each bin. O(n)."""
         order = np.argsort(
             bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable"

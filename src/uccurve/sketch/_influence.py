@@ -278,9 +278,7 @@ def changes_of(numbers: Array, forms_of_model: Mapping[str, Form]) -> dict[str, 
     return found
 
 
-def offset_of_blocks(
-    one: Array, slopes: Array, missed: Array, shipping: Shipping
-) -> float:
+def offset_of_blocks(one: Array, slopes: Array, missed: Array, shipping: Shipping) -> float:
     """What the fit of a factor hides of a score, from block sums of the slopes and of the missed rows."""
     total = float(one.sum())
     gradient = slopes - float(slopes.sum()) / total * one

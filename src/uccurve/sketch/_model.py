@@ -266,7 +266,9 @@ class StreamedModel:
     def known_brackets(self) -> dict[str, tuple[float, float]]:
         """Brackets of what is open: those that are known have two ends."""
         pairs = {name: found.pair for name, found in self.brackets.items()}
-        return {name: pair for name, pair in pairs.items() if not (isnan(pair[0]) or isnan(pair[1]))}
+        return {
+            name: pair for name, pair in pairs.items() if not (isnan(pair[0]) or isnan(pair[1]))
+        }
 
     def concentration(self) -> int:
         """Rows of the last bins that carry half the area of miss_rate vs. bandwidth, an upper end; 0 for other axes."""
@@ -293,5 +295,3 @@ class StreamedModel:
             return 0.0
         wider = self.state.crossover.total("gap")
         return (2 * wider - (2 * critical.total("active") - width)) / width
-
-

@@ -71,7 +71,9 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     numbers = Columns()
     plain = Columns()
     for i, model in enumerate(models):
-        of_model = _numbers(rows, model, raised=scan.min_band is not None, grouped=bool(scan.groups))
+        of_model = _numbers(
+            rows, model, raised=scan.min_band is not None, grouped=bool(scan.groups)
+        )
         of_model |= level_columns(rows, model)
         for name, value in of_model.items():
             (numbers if name in PLACE else plain)[of(i, name)] = value
@@ -107,9 +109,7 @@ def _with_criticals(scan: Scan, models: Sequence[StreamedModel]) -> Frame:
     rows = bands(rows, {i: scan.floors[i] for i in places})
     ratios = {i: col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places}  # 0 / 0 is 0
     return rows.with_columns(
-        **{
-            f"critical_{i}": ratio.fill_null(0.0) if spark else ratio for i, ratio in ratios.items()
-        }
+        **{f"critical_{i}": ratio.fill_null(0.0) if spark else ratio for i, ratio in ratios.items()}
     )
 
 
@@ -528,9 +528,7 @@ class Sums:
         penalty = 2 / look.alpha
         both = (2 - penalty) * self._cross(missed)
         slopes = 2 * self._squares - penalty * self._cross(missed)
-        return self._hidden(
-            look.constant, missed, both, slopes, 2 - penalty * self.mean(missed)
-        )
+        return self._hidden(look.constant, missed, both, slopes, 2 - penalty * self.mean(missed))
 
     def _hidden(
         self, shipping: Shipping, missed: str, both: float, slopes: float, slope: float
@@ -546,7 +544,9 @@ class Sums:
         for name in model.row_forms:
             change = self._root(_form(name, i), self._mean_form(i, model, name))
             size = abs(_unit(model, name))
-            found[name] = change * (size / (self.mean(of(i, "wis")) or nan) if name == "wis" else size)
+            found[name] = change * (
+                size / (self.mean(of(i, "wis")) or nan) if name == "wis" else size
+            )
         return found
 
     def pairs(self, models: Sequence[StreamedModel], name: str) -> dict[frozenset[str], Array]:

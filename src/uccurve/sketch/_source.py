@@ -327,4 +327,3 @@ class LevelSums:
             bins[-1][of(i, "on the median")] = 1.0
             sides.append(bins)
         return [*sides[0], *reversed(sides[1])]
-

@@ -140,9 +140,7 @@ def assess_frame(
     for name, (place, levels) in places.items():
         answers = {level: Answers(whole[at]) for level, at in levels.items()}
         y_pred = columns[name].y_pred
-        streamed.append(
-            StreamedModel(name, whole[place], settings, y_pred, place, levels, answers)
-        )
+        streamed.append(StreamedModel(name, whole[place], settings, y_pred, place, levels, answers))
     sums, streamed = _seen(scan, streamed, blocks=block is not None)
     sources = []
     for i, model in enumerate(streamed):
@@ -162,9 +160,7 @@ def _seen(
     """Pass over the rows once more, and again where interpolated factors turn out to cover too few of them."""
     streamed = list(models)
     sums = second_pass(scan, streamed, blocks=blocks)
-    few = [
-        model.covers_too_few(sums.mean(of(i, "missed"))) for i, model in enumerate(streamed)
-    ]
+    few = [model.covers_too_few(sums.mean(of(i, "missed"))) for i, model in enumerate(streamed)]
     if any(few):
         streamed = [
             model.at_the_end() if is_short else model
@@ -390,9 +386,7 @@ class Streams(NamedTuple):
     segmented: Segmented | None = None
 
 
-def _assessed(
-    streams: Streams, settings: AssessmentSettings, *, asked: float | None
-) -> Assessment:
+def _assessed(streams: Streams, settings: AssessmentSettings, *, asked: float | None) -> Assessment:
     """Return the verdict on models of the same rows."""
     sources, units = streams.sources, streams.units
     if units.count < units.rows:
@@ -437,9 +431,7 @@ def _assessed(
 
 def _compared(streams: Streams, statistic: Statistic, name: Tested) -> list[Comparison]:
     """Paired t tests of all pairs on one statistic."""
-    contenders = [
-        Contender(source.name, source.evidence(statistic)) for source in streams.sources
-    ]
+    contenders = [Contender(source.name, source.evidence(statistic)) for source in streams.sources]
     level = streams.sources[0].settings.confidence_level
     pairs = streams.pairs.get(name, {})
     if streams.engine == "sketches" or not pairs:
