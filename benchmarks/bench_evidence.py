@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from itertools import product
 from math import erf, sqrt
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -56,31 +57,40 @@ def _called(job: Callable[[], Row]) -> Row:
     return job()
 
 
-def _jobs(size: Size) -> Iterable[Callable[[], Row]]:
+def _jobs(size: Size) -> Iterator[Callable[[], Row]]:
+    """All rows of all tables, the longest first within a table."""
+    half = size._replace(samples=size.samples // 2)
+    yield from _interval_jobs(size)
+    yield from _pair_jobs(size)
+    yield from _choice_jobs(half)
+    for n, segments in product((200, 1000), (0, SEGMENTS)):
+        yield partial(gate_outcomes, n, segments, size)
+    for n in (100, 1000):
+        yield partial(swap_test_size, n, half)
+    for n in (100, 1000):
+        yield partial(segment_alarms, n, half)
+
+
+def _interval_jobs(size: Size) -> Iterator[Callable[[], Row]]:
     for population in POPULATIONS:
         for n in population.sizes:
             yield partial(interval_coverage, population, n, size)
-    for name in EQUAL_PAIRS:
-        for n in (50, 100, 200, 1000, 2000):
-            yield partial(test_size, name, n, size)
-    for worse in (1.1, 1.2):
-        for n in (200, 1000):
-            yield partial(power, worse, n, size)
+
+
+def _pair_jobs(size: Size) -> Iterator[Callable[[], Row]]:
+    for name, n in product(EQUAL_PAIRS, (50, 100, 200, 1000, 2000)):
+        yield partial(test_size, name, n, size)
+    for worse, n in product((1.1, 1.2), (200, 1000)):
+        yield partial(power, worse, n, size)
     for runs in (2, 3, 5, 10):
         yield partial(size_of_runs, runs, size)
-    half = size._replace(samples=size.samples // 2)
-    for n in (100, 300, 1000):
-        for models in (1, 2, 5, 20):
-            yield partial(coverage_after_choosing, n, models, half)
-    for n in (100, 300, 1000):
-        for delivered in (0.84, 0.86, 0.9):
-            yield partial(coverage_unchanged, n, delivered, half)
-    for n in (200, 1000):
-        for segments in (0, SEGMENTS):
-            yield partial(gate_outcomes, n, segments, size)
-    for n in (100, 1000):
-        yield partial(swap_test_size, n, half)
-        yield partial(segment_alarms, n, half)
+
+
+def _choice_jobs(size: Size) -> Iterator[Callable[[], Row]]:
+    for n, models in product((100, 300, 1000), (1, 2, 5, 20)):
+        yield partial(coverage_after_choosing, n, models, size)
+    for n, delivered in product((100, 300, 1000), (0.84, 0.86, 0.9)):
+        yield partial(coverage_unchanged, n, delivered, size)
 
 
 # ---- intervals

@@ -15,6 +15,7 @@ import scipy.signal
 import scipy.stats
 
 from uccurve import Intervals
+from uccurve._arrays import Indices
 from uccurve._vocabulary import Array
 
 Generator = np.random.Generator
@@ -95,7 +96,7 @@ def panel(rng: Generator, n: int) -> Drawn:
     return around_zero(error, bands), date
 
 
-def _long_blocks(n: int) -> Array:
+def _long_blocks(n: int) -> Indices:
     return np.arange(n) * SERIES_BLOCKS // n
 
 
@@ -136,7 +137,7 @@ def sites(rng: Generator, n: int) -> list[Intervals]:
 
 
 def unlike_errors(rng: Generator, n: int) -> list[Intervals]:
-    """Constant bands around predictions with normal errors, and with errors of t(3) of such a size that scores are equal."""
+    """Constant bands around predictions with normal errors, and with errors of t(3) whose size makes scores equal."""
     size = _shipped_score(scipy.stats.norm) / _shipped_score(scipy.stats.t(3))
     errors = rng.normal(size=n), size * rng.standard_t(3, size=n)
     return [Intervals.from_bands(np.zeros(n), -error, np.ones(n)) for error in errors]
@@ -170,7 +171,7 @@ def same_skill(rng: Generator, n: int, ratio: float) -> list[Intervals]:
 
 
 def two_models(rng: Generator, n: int, worse: float) -> list[Intervals]:
-    """Predictions that are off in their own ways, the second one's errors `worse` times as large; both know their size."""
+    """Predictions with errors of their own, the second one's `worse` times as large; both know their size."""
     size = np.exp(0.5 * rng.normal(size=n))
     error = rng.normal(size=n)
     out = []

@@ -16,7 +16,7 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from uccurve import _order, assess
+from uccurve import _ramps, assess
 from uccurve._distributions import binomial_tail, clopper_pearson
 from uccurve._paths import Path
 from uccurve._ramps import Ramps
@@ -781,7 +781,7 @@ def test_crossings_of_all_pairs_come_with_their_names() -> None:
 def test_work_is_shared_between_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each model is sorted once, and its constant reference once."""
     sorts: list[int] = []
-    original = _order.ordered
+    original = _ramps.ordered
 
     def counted(values: Any, *, first: float) -> Any:
         sorts.append(len(values))

@@ -62,14 +62,14 @@ def test_carrying_takes_fewer_than_5_percent_of_blocks_and_at_most_three() -> No
     iv, _ = of_blocks(1.0)
     blocks = Blocks.of(iv, 5)
     scores = np.ones(300)
-    assert carrying_blocks(scores, blocks) == ()
+    assert carrying_blocks(blocks.sums(scores)) == ()
     scores[[7, 100]] = 300.0, 200.0
-    assert carrying_blocks(scores, blocks) == [1, 20]
+    assert carrying_blocks(blocks.sums(scores)) == [1, 20]
     four = np.ones(300)
     four[[7, 100, 150, 200]] = 300.0
-    assert carrying_blocks(four, blocks) == ()
+    assert carrying_blocks(blocks.sums(four)) == ()
     few = Blocks.of(iv, 10)  # 30 blocks: two are more than 5%
-    assert carrying_blocks(scores, few) == ()
+    assert carrying_blocks(few.sums(scores)) == ()
 
 
 def test_observations_on_bounds_are_noted_with_the_coverage_open_and_closed() -> None:

@@ -88,9 +88,9 @@ def test_numbers_are_those_of_the_scores() -> None:
     old, new, _ = two_models(5, worse=1.2)
     coverage, score = gate(old, new, coverage=0.9).checks
     assert_allclose(coverage.value, ucc.coverage_score(new.y_true, new.lower, new.upper))
-    assert_allclose(score.value, ucc.interval_score(new.y_true, new.lower, new.upper, alpha=0.1))
+    assert_allclose(score.value, ucc.interval_score(new.y_true, new.lower, new.upper, coverage=0.9))
     assert_allclose(
-        score.reference, ucc.interval_score(old.y_true, old.lower, old.upper, alpha=0.1)
+        score.reference, ucc.interval_score(old.y_true, old.lower, old.upper, coverage=0.9)
     )
     rows = [
         2 * (iv.lower_band + iv.upper_band) / 2
@@ -154,7 +154,7 @@ def test_a_saved_assessment_is_a_baseline_without_pairs() -> None:
     old, new, _ = two_models(13, n=1000)
     saved = json.loads(ucc.assess({"old": old}, coverage=0.9).to_json())
     baseline = SavedScore.of(saved, coverage=0.9)
-    assert_allclose(baseline.score, ucc.interval_score(old.y_true, old.lower, old.upper, alpha=0.1))
+    assert_allclose(baseline.score, ucc.interval_score(old.y_true, old.lower, old.upper, coverage=0.9))
     found = gate(baseline, new, coverage=0.9)
     paired = gate(old, new, coverage=0.9)
     assert found.passed

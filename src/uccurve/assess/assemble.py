@@ -23,7 +23,7 @@ from uccurve.assess.choice import (
     t_of,
     verdict_of,
 )
-from uccurve.assess.compare import Contender, compared, with_ranks
+from uccurve.assess.compare import Contender, PairTest, with_ranks
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.missing import (
     CHOICES,
@@ -467,11 +467,13 @@ def _tests(evidence: ModelEvidence, subject: Subject, settings: AssessmentSettin
         return Tests(with_ranks(rows, comparisons, values), comparisons, [])
     units = subject.entries[0].units
     level = settings.confidence_level
-    comparisons = compared(evidence.contenders, units, settings.ranked_by, level)
+    comparisons = PairTest(units, settings.ranked_by, level).of_all(evidence.contenders)
     ranked = with_ranks(rows, comparisons, ranking_values(rows, settings))
     same_levels = len({source.curve.levels for source in evidence.sources}) == 1
     has_levels = len(evidence.on_wis) == len(rows)
-    on_wis = compared(evidence.on_wis, units, "wis", level) if same_levels and has_levels else []
+    on_wis: list[Comparison] = []
+    if same_levels and has_levels:
+        on_wis = PairTest(units, "wis", level).of_all(evidence.on_wis)
     return Tests(ranked, comparisons, on_wis)
 
 

@@ -105,39 +105,55 @@ def common_notes(blocks: int, rows: int, *, comparable: bool) -> Iterator[str]:
 
 def notes_on(row: ModelRow, settings: AssessmentSettings, facts: RowFacts) -> Iterator[str]:
     """What a reader must know of one model before trusting its numbers."""
-    name = row.name
-    target = settings.shown_coverage
-    out_of_reach = isinf(row.half_width.value)
+    yield from _notes_on_its_data(row, facts)
+    yield from _notes_on_its_factor(row, settings.shown_coverage, facts)
+    yield from _notes_on_its_numbers(row, settings, facts)
+
+
+def _notes_on_its_data(row: ModelRow, facts: RowFacts) -> Iterator[str]:
+    """What was done to the rows of a model before anything was computed."""
     if facts.raised:
-        yield notes.raised_bands(name, facts.raised, row.n)
+        yield notes.raised_bands(row.name, facts.raised, row.n)
     if facts.dropped:
-        yield notes.dropped_rows(name, facts.dropped)
+        yield notes.dropped_rows(row.name, facts.dropped)
     if facts.from_middle:
-        yield notes.middle_as_prediction(name)
+        yield notes.middle_as_prediction(row.name)
+
+
+def _notes_on_its_factor(row: ModelRow, target: float, facts: RowFacts) -> Iterator[str]:
+    """What the factor promises, and what keeps it from hitting the target."""
+    out_of_reach = isinf(row.half_width.value)
     if out_of_reach and not facts.uncoverable:
         yield notes.too_few_rows(row.n, target)
     elif facts.weighted:
         yield notes.unequal_weights()
     if facts.uncoverable:
         yield notes.uncoverable_rows(
-            name, facts.uncoverable, out_of_reach=out_of_reach, target=target
+            row.name, facts.uncoverable, out_of_reach=out_of_reach, target=target
         )
     if facts.on_bounds > MANY:
         yield notes.observations_on_bounds(
-            name,
+            row.name,
             share_on_bounds=facts.on_bounds,
             closed=row.coverage.value,
             open_coverage=facts.open_coverage,
         )
+
+
+def _notes_on_its_numbers(
+    row: ModelRow, settings: AssessmentSettings, facts: RowFacts
+) -> Iterator[str]:
+    """What the scores and areas of a model rest on."""
     parts = row.decomposition
     if parts.slack > SLACK * parts.best and isfinite(parts.slack):
-        yield notes.slack(name, slack_share=parts.slack / parts.best, target=target)
+        share = parts.slack / parts.best
+        yield notes.slack(row.name, slack_share=share, target=settings.shown_coverage)
     if facts.asymmetry > ASYMMETRIC:
         yield notes.asymmetric_bands()
     if _is_carried_by_few_rows(row):
-        yield notes.carried_by_few_rows(name, row.concentration, row.n, settings.axes)
+        yield notes.carried_by_few_rows(row.name, row.concentration, row.n, settings.axes)
     if row.level is not None and row.level not in [level.level for level in row.levels]:
-        yield notes.interpolated_level(name, row.level)
+        yield notes.interpolated_level(row.name, row.level)
 
 
 def notes_on_rows(source: RowsSource, *, is_first: bool) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Compare: paired tests of models on the same rows, and the ranks that follow from their scores."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import expm1, inf, isfinite, isnan, nan
 from typing import Literal, NamedTuple, Protocol
@@ -10,7 +10,7 @@ from uccurve._vocabulary import Array
 from uccurve.assess.source import Evidence
 from uccurve.estimate import Estimate
 from uccurve.evidence.inference import ROUNDING, Span, holm, linear_estimate, paired_t_test
-from uccurve.evidence.units import UNKNOWN_SPREAD, Units
+from uccurve.evidence.units import UNKNOWN_SPREAD, Spread, Units
 from uccurve.results import Comparison, ModelRow
 
 Tested = Literal["score", "crps", "wis"]
@@ -52,19 +52,56 @@ def change_of_difference(first: Contender, second: Contender) -> Array | None:
     return first.evidence.change * first.value - second.evidence.change * second.value
 
 
-def compared(
-    contenders: Sequence[Contender],
-    units: Units,
-    statistic: Tested,
-    confidence_level: float,
-    change: PairChange = change_of_difference,
-) -> list[Comparison]:
-    """Paired t tests of all pairs, adjusted for all of them."""
-    pairs = [
-        _pair(first, second, units, statistic, confidence_level, change)
-        for first, second in combinations(contenders, 2)
-    ]
-    return adjusted_comparisons(pairs, confidence_level)
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """How two models are compared: on which units and statistic, and with what confidence."""
+
+    units: Units
+    statistic: Tested
+    confidence_level: float
+    change: PairChange = change_of_difference
+
+    def of_all(self, contenders: Sequence[Contender]) -> list[Comparison]:
+        """Test all pairs, with p-values that are adjusted for all of them."""
+        pairs = [self.of(*pair) for pair in combinations(contenders, 2)]
+        return adjusted_comparisons(pairs, self.confidence_level)
+
+    def of(self, first: Contender, second: Contender) -> Comparison:
+        """Difference of two models with its interval, and the p-value of the paired t test."""
+        largest = max(abs(first.value), abs(second.value))
+        difference = first.value - second.value
+        if not isfinite(difference):
+            return self._told(first, second, Estimate(difference), nan)
+        if abs(difference) <= ROUNDING * largest:
+            difference = 0.0
+        spread = self._spread(first, second)
+        centre = difference + first.offset - second.offset
+        hidden = first.hidden + second.hidden
+        span = Span(centre - hidden, centre, centre + hidden)
+        around = linear_estimate(span, spread, self.confidence_level)
+        if spread.is_known and spread.error <= ROUNDING * largest and difference == 0:
+            around = Estimate(0.0, 0.0, 0.0)
+        shown = max(abs(centre) - hidden, 0.0)  # as much of the difference as bins cannot hide
+        pvalue = paired_t_test(shown, spread, size=largest)
+        return self._told(first, second, Estimate(difference, around.low, around.high), pvalue)
+
+    def _spread(self, first: Contender, second: Contender) -> Spread:
+        """Return how sure the difference is."""
+        if first.value == second.value == 0:
+            return Spread(0.0, self.units.degrees)
+        influence = self.change(first, second)
+        if influence is None:
+            return UNKNOWN_SPREAD
+        degrees = min(first.evidence.degrees, second.evidence.degrees)
+        return self.units.spread(influence).limited(degrees)
+
+    def _told(
+        self, first: Contender, second: Contender, difference: Estimate, pvalue: float
+    ) -> Comparison:
+        ratio = nan
+        if second.value and isfinite(difference.value):
+            ratio = first.value / second.value
+        return Comparison(first.name, second.name, self.statistic, difference, pvalue, ratio=ratio)
 
 
 def adjusted_comparisons(pairs: Sequence[Comparison], confidence_level: float) -> list[Comparison]:
@@ -83,42 +120,6 @@ def _judged(pair: Comparison, pvalue: float, confidence_level: float) -> Compari
         middle = (pair.difference.low + pair.difference.high) / 2
         better = pair.first if middle < 0 else pair.second
     return replace(pair, pvalue_holm=pvalue, better=better)
-
-
-def _pair(
-    first: Contender,
-    second: Contender,
-    units: Units,
-    statistic: Tested,
-    confidence_level: float,
-    change: PairChange,
-) -> Comparison:
-    """Difference of two models with its interval, and the p-value of the paired t test."""
-    largest = max(abs(first.value), abs(second.value))
-    difference = first.value - second.value
-    if not isfinite(difference):
-        return Comparison(first.name, second.name, statistic, Estimate(difference), nan)
-    if abs(difference) <= ROUNDING * largest:
-        difference = 0.0
-    centre = difference + first.offset - second.offset
-    hidden = first.hidden + second.hidden
-    influence = change(first, second)
-    spread = UNKNOWN_SPREAD
-    if influence is not None:
-        degrees = min(first.evidence.degrees, second.evidence.degrees)
-        spread = units.spread(influence).limited(degrees)
-    if first.value == second.value == 0:
-        spread = UNKNOWN_SPREAD._replace(error=0.0, degrees=units.degrees)
-    around = linear_estimate(
-        Span(centre - hidden, centre, centre + hidden), spread, confidence_level
-    )
-    shown = max(abs(centre) - hidden, 0.0)  # as much of the difference as bins cannot hide
-    pvalue = paired_t_test(shown, spread, size=largest)
-    if spread.is_known and spread.error <= ROUNDING * largest and difference == 0:
-        around = Estimate(0.0, 0.0, 0.0)
-    estimate = Estimate(difference, around.low, around.high)
-    ratio = first.value / second.value if second.value else nan
-    return Comparison(first.name, second.name, statistic, estimate, pvalue, ratio=ratio)
 
 
 def adjusted_pvalue(comparisons: Sequence[Comparison], first: str, second: str) -> float:

@@ -67,7 +67,7 @@ class ConstantBand:
             self.path, 1 - source.alpha, source.units, source.settings.confidence_level
         )
         return shipped_evidence(
-            self.path, self.t, effective, source.units, source.alpha, source.unit
+            self.path, self.t, effective, source.units, alpha=source.alpha, unit=source.unit
         )
 
     @cached_property
@@ -237,7 +237,7 @@ class RowsSource:
     @cached_property
     def _shipped(self) -> Evidence:
         return shipped_evidence(
-            self.path, self.t, self.effective, self.units, self.alpha, self.unit
+            self.path, self.t, self.effective, self.units, alpha=self.alpha, unit=self.unit
         )
 
     def weighted_score_rows(self) -> Array:
@@ -381,7 +381,7 @@ def score_degrees(path: Path, t: float, units: Blocks) -> float:
 
 
 def shipped_evidence(
-    path: Path, t: float, effective: float, units: Blocks, alpha: Fraction, unit: float
+    path: Path, t: float, effective: float, units: Blocks, *, alpha: Fraction, unit: float
 ) -> Evidence:
     """Return the evidence on the interval score of a path at its conformal t."""
     if not isfinite(t):

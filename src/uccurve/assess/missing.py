@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Flags
-from uccurve.assess.compare import Contender, adjusted_comparisons, compared
+from uccurve.assess.compare import Contender, PairTest, adjusted_comparisons
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.source import CRPS, SCORE
 from uccurve.curve import UCC
@@ -175,8 +175,11 @@ def _pair(first: RowsSource, second: RowsSource, settings: AssessmentSettings) -
     left = _source_on(first, shared[masks[0]])
     right = _source_on(second, shared[masks[1]], left.units)
     statistic = SCORE if settings.ranked_by == "score" else CRPS
-    contenders = [Contender(source.name, source.evidence(statistic)) for source in (left, right)]
-    return compared(contenders, left.units, settings.ranked_by, settings.confidence_level)[0]
+    test = PairTest(left.units, settings.ranked_by, settings.confidence_level)
+    return test.of(
+        Contender(left.name, left.evidence(statistic)),
+        Contender(right.name, right.evidence(statistic)),
+    )
 
 
 def _source_on(source: RowsSource, rows: Flags, units: Blocks | None = None) -> RowsSource:

@@ -14,39 +14,36 @@ from uccurve.results import ModelRow
 
 def resampled_row(row: ModelRow, source: RowsSource) -> ModelRow:
     """Return the row with bootstrap intervals in place of those by influence."""
-    gains = {axes_name(axes): _gain(row.gains[axes_name(axes)], source, axes) for axes in SUMMARY}
+    settings = source.settings
+    asked = settings.shown_coverage
+    gains = dict(row.gains)
+    for axes in SUMMARY:
+        name = axes_name(axes)
+        gains[name] = _resampled(gains[name], source, "gain", axes=axes)
     partial = row.partial_gain
     if partial is not None:
-        partial = _gain(partial, source, source.settings.axes, source.settings.partial)
+        partial = _resampled(
+            partial, source, "gain", axes=settings.axes, miss_rate=settings.partial
+        )
+    move = _resampled(row.move.estimate, source, "scale", coverage=asked)
     return replace(
         row,
-        move=Move(row.move.kind, _at_coverage(row.move.estimate, source, "scale")),
-        half_width=_at_coverage(row.half_width, source, "half_width"),
-        crps_skill=_resampled(row.crps_skill, source, "skill", HEADLINE, None, None),
+        move=Move(row.move.kind, move),
+        half_width=_resampled(row.half_width, source, "half_width", coverage=asked),
+        crps_skill=_resampled(row.crps_skill, source, "skill"),
         gains=gains,
         partial_gain=partial,
     )
-
-
-def _gain(
-    estimate: Estimate, source: RowsSource, axes: Axes, miss_rate: Range | None = None
-) -> Estimate:
-    return _resampled(estimate, source, "gain", axes, miss_rate, None)
-
-
-def _at_coverage(
-    estimate: Estimate, source: RowsSource, statistic: Literal["scale", "half_width"]
-) -> Estimate:
-    return _resampled(estimate, source, statistic, HEADLINE, None, source.settings.shown_coverage)
 
 
 def _resampled(
     estimate: Estimate,
     source: RowsSource,
     statistic: Literal["gain", "skill", "scale", "half_width"],
-    axes: Axes,
-    miss_rate: Range | None,
-    coverage: float | None,
+    *,
+    axes: Axes = HEADLINE,
+    miss_rate: Range | None = None,
+    coverage: float | None = None,
 ) -> Estimate:
     """Return an estimate with its bootstrap interval; as it is where it is not finite."""
     settings = source.settings

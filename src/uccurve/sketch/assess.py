@@ -13,7 +13,7 @@ from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit
 from uccurve.assess import cautions
 from uccurve.assess.assemble import asked_settings, choice_notes, coverage_of, known_model
 from uccurve.assess.choice import NestedChoice, decide, ranking_values, t_of, verdict_of
-from uccurve.assess.compare import Contender, Tested, compared, with_ranks
+from uccurve.assess.compare import Contender, PairTest, Tested, with_ranks
 from uccurve.assess.rows import model_row
 from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, Statistic
 from uccurve.evidence.units import SummedUnits
@@ -435,14 +435,14 @@ def _compared(streams: Streams, statistic: Statistic, name: Tested) -> list[Comp
     level = streams.sources[0].settings.confidence_level
     pairs = streams.pairs.get(name, {})
     if streams.engine == "sketches" or not pairs:
-        return compared(contenders, streams.units, name, level)
+        return PairTest(streams.units, name, level).of_all(contenders)
     size = streams.sources[0].unit
 
     def change(first: Contender, second: Contender) -> Array | None:
         found = pairs.get(frozenset((first.name, second.name)))
         return None if found is None else found / size
 
-    return compared(contenders, streams.units, name, level, change)
+    return PairTest(streams.units, name, level, change).of_all(contenders)
 
 
 def _on_wis(streams: Streams) -> list[Comparison]:
