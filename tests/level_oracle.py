@@ -184,6 +184,10 @@ class Nested:
         widest = self.levels[-1]
         weights = [Fraction(w) for w in (widest.weight or [1.0] * len(widest.y_true))]
         knots = (Fraction(0), *(Fraction(name / self.names[-1]) for name in self.names))
+        low, high = (
+            default if end is None else Fraction(end)
+            for end, default in zip(widest.support, (-inf, inf), strict=True)
+        )
         rows = []
         for i, weight in enumerate(weights):
             lowers, uppers = (
@@ -200,10 +204,8 @@ class Nested:
                         uppers[-1],
                         weight / sum(weights),
                         widest.side,
-                        *(
-                            default if end is None else Fraction(end)
-                            for end, default in zip(widest.support, (-inf, inf), strict=True)
-                        ),
+                        low,
+                        high,
                         knots=knots,
                         lowers=lowers,
                         uppers=uppers,

@@ -290,6 +290,17 @@ class Oracle:
         ordered = sorted(map(self.critical, self.rows))
         return ordered[max(rank, 1) - 1] if rank <= len(ordered) else None
 
+    def shipped(self, alpha: Fraction) -> Fraction | float | None:
+        """What ships for a miss rate: the conformal place; with unequal weights the first that reaches it."""
+        if len({row.weight for row in self.rows}) == 1:
+            return self.conformal(alpha)
+        covered = Fraction(0)
+        for row in sorted(self.rows, key=self.critical):
+            covered += row.weight
+            if covered >= 1 - alpha:
+                return self.critical(row)
+        return None
+
     def interval_score(self, alpha: Fraction) -> Fraction:
         """Mean width plus 2/alpha times the distance of what lies outside, of the intervals as delivered."""
         return self.score(alpha, Fraction(0 if self.vary == "shift" else 1))

@@ -61,7 +61,8 @@ def test_what_holds_no_numbers_is_refused(
 
 @pytest.mark.parametrize("value", [{1, 2, 3}, {"a": 1}, (x for x in (1, 2, 3)), None, object()])
 def test_what_is_no_array_is_refused(value: Any) -> None:
-    sentence = f"`y_true` must be an array or a list of numbers; got {type(value).__name__}. Hint: pass a list or an array."
+    kind = type(value).__name__
+    sentence = f"`y_true` must be an array or a list of numbers; got {kind}. Hint: pass a list or an array."
     refused(sentence, bounds, error=TypeError, y_true=value)
 
 
@@ -89,14 +90,20 @@ def test_rows_of_different_length_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("value", [1.0, 1, ODD, np.float64(3)])
 def test_a_scalar_is_refused(value: Any) -> None:
-    sentence = "`y_pred` must have one dimension, or two for several outputs; it has 0. Hint: put a single value into a list."
+    sentence = (
+        "`y_pred` must have one dimension, or two for several outputs; it has 0. "
+        "Hint: put a single value into a list."
+    )
     refused(sentence, bounds, y_pred=value)
     refused(sentence.replace("y_pred", "lower_band"), bands, lower_band=value)
     refused(sentence.replace("y_pred", "weight"), bounds, weight=value)
 
 
 def test_three_dimensions_are_refused() -> None:
-    sentence = "`lower` must have one dimension, or two for several outputs; it has 3. Hint: reshape it to (rows, outputs)."
+    sentence = (
+        "`lower` must have one dimension, or two for several outputs; it has 3. "
+        "Hint: reshape it to (rows, outputs)."
+    )
     refused(sentence, bounds, lower=np.zeros((3, 1, 1)))
 
 

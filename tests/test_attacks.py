@@ -1,4 +1,4 @@
-"""Data that once gave wrong answers: huge one-sided bands, zero areas, the ends of float64.
+"""Data that once gave wrong answers: huge one-sided bands, zero areas, the ends of what is taken.
 
 What float64 cannot answer to nine digits is refused in one sentence; all else is right to nine digits. Warnings are
 errors here as everywhere, so an overflow that leaks is a failure.
@@ -7,12 +7,14 @@ errors here as everywhere, so an overflow that leaks is a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 
 import uccurve as ucc
 from level_oracle import Nested
@@ -20,6 +22,7 @@ from oracle import FALLING, METRICS, PAIRS
 from strategies import LIMIT, Data
 
 DIGITS = 1e-9
+Floats = NDArray[np.float64]
 
 
 def data(error: Any, lower: Any, upper: Any, weight: Any = None) -> Data:
@@ -109,7 +112,7 @@ def test_costs_targets_and_scores_of_huge_one_sided_bands_are_right_to_nine_digi
             close(getattr(found, name), goal)
 
 
-@pytest.mark.parametrize("band", [1e9, 1e16, 1e18, 1e300])
+@pytest.mark.parametrize("band", [1e9, 1e16, 1e18, 1e100])
 @pytest.mark.parametrize("kind", KINDS)
 def test_bands_too_wide_to_add_a_shift_to_are_refused_over_the_shift(
     kind: str, band: float
@@ -329,7 +332,7 @@ def test_rows_without_error_are_carried_by_none(vary: Any) -> None:
 
 
 @pytest.mark.parametrize("weight", [None, [0.3, 0.1, 0.7] * 3 + [0.11]])
-@pytest.mark.parametrize("unit", [1.0, 1e-160, 1e150, 1 / 3])
+@pytest.mark.parametrize("unit", [1.0, 1e-98, 1e99, 1 / 3])
 @pytest.mark.parametrize("vary", ["scale", "shift"])
 def test_a_gain_is_nan_where_both_areas_are_zero_and_only_there(
     vary: str, unit: float, weight: Any
@@ -367,7 +370,7 @@ def test_a_flag_that_is_no_truth_value_is_refused(value: Any) -> None:
             curve.find(coverage=0.5, conformal=value)
 
 
-# ---- the ends of float64
+# ---- the ends of what is taken, 1e-100 to 1e100
 
 
 def every_question(curve: Any) -> Iterator[Callable[[], object]]:
@@ -377,7 +380,7 @@ def every_question(curve: Any) -> Iterator[Callable[[], object]]:
     if curve.vary != "levels":  # there the model's own interval is scored, over the scale
         yield from (
             lambda: curve.interval_score(coverage=0.9),
-            lambda: curve.decompose(coverage=0.9),
+            lambda: curve.decompose(coverage=0.5),
         )
     for pair in PAIRS:
         yield lambda pair=pair: curve.area(axes=pair)  # type: ignore[misc]
@@ -398,9 +401,9 @@ def numbers(answer: Any) -> Iterator[float]:
         for one in answer:
             yield from numbers(one)
     elif not isinstance(answer, str | None):
-        fields = (getattr(answer, name) for name in answer.__dataclass_fields__)
+        values = (getattr(answer, name) for name in answer.__dataclass_fields__)
         yield from (
-            one for field in fields if not isinstance(field, tuple) for one in numbers(field)
+            one for value in values if not isinstance(value, tuple) for one in numbers(value)
         )
 
 
@@ -420,8 +423,10 @@ def rows_near(size: float) -> list[ucc.Intervals]:
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift", "levels"])
-@pytest.mark.parametrize("size", [2.0**1023, 2.0**1000, 2.0**-1000, 2.0**-1070])
-def test_rows_at_the_ends_of_float64_are_answered_without_a_warning(size: float, vary: Any) -> None:
+@pytest.mark.parametrize("size", [2.0**331, 2.0**300, 2.0**-300, 2.0**-328])
+def test_rows_at_the_ends_of_the_range_are_answered_without_a_warning(
+    size: float, vary: Any
+) -> None:
     for iv in rows_near(size):
         curve: Any = ucc.UCC.from_levels({0.9: iv}) if vary == "levels" else ucc.UCC(iv, vary=vary)
         for ask in every_question(curve):
@@ -429,8 +434,8 @@ def test_rows_at_the_ends_of_float64_are_answered_without_a_warning(size: float,
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-@pytest.mark.parametrize("size", [2.0**1023, 2.0**1000, 2.0**-1000, 2.0**-1060])
-def test_rows_at_the_ends_of_float64_have_the_answers_of_rows_near_one(
+@pytest.mark.parametrize("size", [2.0**331, 2.0**300, 2.0**-300, 2.0**-328])
+def test_rows_at_the_ends_of_the_range_have_the_answers_of_rows_near_one(
     size: float, vary: Any
 ) -> None:
     for far, here in zip(rows_near(size), rows_near(1.0), strict=True):
@@ -450,22 +455,32 @@ def test_rows_at_the_ends_of_float64_have_the_answers_of_rows_near_one(
             axes: Any = pair
             assert_allclose(theirs.gain(axes=axes), mine.gain(axes=axes), rtol=1e-12, atol=1e-14)
             assert_allclose(theirs.area(axes=axes, unit=size), mine.area(axes=axes), rtol=1e-12)
-        parts, expected = theirs.decompose(coverage=0.8, unit=size), mine.decompose(coverage=0.8)
-        assert_allclose(parts.best_scale, t * expected.best_scale)
-        for name in (
-            "score",
-            "best_score",
-            "miscalibration",
-            "discrimination",
-            "uncertainty",
-            "climatology",
-        ):
-            assert_allclose(getattr(parts, name), getattr(expected, name), rtol=1e-13, atol=1e-14)
+        parts, expected = (
+            theirs.decompose(coverage=0.8, unit=size),
+            mine.decompose(coverage=0.8),
+        )
+        for part in fields(expected):
+            values = getattr(parts, part.name), getattr(expected, part.name)
+            assert_allclose(*values, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1.1e100, 1e160, 1e300, 0.9e-100, 1e-160, 5e-324])
+def test_numbers_beyond_the_range_are_refused_at_the_door(size: float) -> None:
+    sentence = (
+        r"^`y_true` must be 0 or from 1e-100 to 1e\+100 in size: 1 of 3 rows is not, first row 1 \(.*\)\. "
+        r"Hint: divide all columns by a common unit first\.$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        ucc.Intervals.from_bands([0.0, size, 1.0], [0.0] * 3, [1.0] * 3)
+    bound = np.array([1.0, size, 1.0])
+    sentence = r"`upper` must be 0 or from 1e-100 to 1e\+100 in size|`upper_band` must be 0 or from"
+    with pytest.raises(ValueError, match=sentence):
+        ucc.Intervals.from_bounds([0.0] * 3, [0.0] * 3, -np.ones(3), bound)
 
 
 def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None:
     curve = ucc.UCC(
-        ucc.Intervals.from_bands([1e-320, 3e-320], [0, 0], [1e-320, 2e-320]), vary="shift"
+        ucc.Intervals.from_bands([1e-100, 3e-100], [0, 0], [1e-100, 2e-100]), vary="shift"
     )
     for shift in (1.0, 1e90):
         point = curve.at(shift)
@@ -475,7 +490,11 @@ def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None
 
 @pytest.mark.parametrize(
     ("error", "band"),
-    [([1.0, 2.0], [1e-320, 2.0]), ([1e300, 1.0], [1e-300, 1.0]), ([1e100, 0.0], [1e-200, 1e100])],
+    [
+        ([1e100, 1e100], [1e-100, 1e100]),
+        ([1e60, 1.0], [1e-90, 1e80]),
+        ([1e99, 0.0], [1e-100, 1e100]),
+    ],
 )
 def test_a_scale_beyond_float64_is_refused_and_not_treated_as_infinite(
     error: list[float], band: list[float]
@@ -490,16 +509,15 @@ def test_a_scale_beyond_float64_is_refused_and_not_treated_as_infinite(
 
 
 def test_infinite_is_said_of_what_lies_beyond_float64_and_of_nothing_else() -> None:
-    curve = ucc.UCC(rows_near(2.0**1023)[0])
+    curve = ucc.UCC(rows_near(2.0**331)[0])
     assert np.isfinite(list(numbers(curve.find(miss_rate=0.0)))).all()
-    assert curve.at(8.0).bandwidth == np.inf
-    assert curve.at(8.0, unit=2.0).bandwidth == 2 * curve.at(2.0).bandwidth
-    assert curve.area(axes=("bandwidth", "deficit")) == np.inf
-    assert np.isfinite(curve.area(axes=("bandwidth", "deficit"), unit=2.0**1000))
+    assert curve.at(1e300).bandwidth == np.inf
+    assert curve.at(8.0).bandwidth == 8 * curve.at(1.0).bandwidth
+    assert np.isfinite(curve.area(axes=("bandwidth", "deficit")))
 
 
-@pytest.mark.parametrize("power", [-1000, -540, 520, 1000])
-def test_an_assessment_says_the_same_of_rows_at_the_ends_of_float64(power: int) -> None:
+@pytest.mark.parametrize("power", [-320, -160, 160, 320])
+def test_an_assessment_says_the_same_of_rows_at_the_ends_of_the_range(power: int) -> None:
     rng = np.random.default_rng(1)
     error, bands, others = rng.normal(size=40), *np.exp(rng.normal(size=(2, 40)))
 
@@ -515,12 +533,20 @@ def test_an_assessment_says_the_same_of_rows_at_the_ends_of_float64(power: int) 
     assert 0.1 < here.comparisons[0].pvalue < 0.9
     assert_allclose(far.comparisons[0].pvalue, here.comparisons[0].pvalue, rtol=DIGITS)
     for mine, theirs in zip(here.rows, far.rows, strict=True):
-        for name in ("score", "score_low", "score_high", "crps_low", "half_width_high"):
-            assert_allclose(getattr(theirs, name), 2.0**power * getattr(mine, name), rtol=DIGITS)
-        for name in ("coverage_low", "scale_high", "skill_low", "gain_bandwidth_deficit_high"):
-            assert_allclose(getattr(theirs, name), getattr(mine, name), rtol=DIGITS)
+        for name in ("score", "crps", "half_width"):
+            assert_allclose(ends(theirs, name), 2.0**power * ends(mine, name), rtol=DIGITS)
+        for name in ("coverage", "scale", "skill"):
+            assert_allclose(ends(theirs, name), ends(mine, name), rtol=DIGITS)
+        gains = [row.gains["bandwidth_deficit"] for row in (theirs, mine)]
+        assert_allclose(gains[0].high, gains[1].high, rtol=DIGITS)
+
+
+def ends(row: ucc.ModelRow, name: str) -> Floats:
+    """A value of a row with both ends of its interval."""
+    estimate: ucc.Estimate = getattr(row, name)
+    return np.array([estimate.value, estimate.low, estimate.high])
 
 
 def test_an_assessment_of_the_largest_numbers_warns_of_nothing() -> None:
-    iv = ucc.Intervals.from_bands([1e308, -1e308, 3e307], [0, 0, 0], [1e308, 1e307, 1e308])
+    iv = ucc.Intervals.from_bands([1e100, -1e100, 3e99], [0, 0, 0], [1e100, 1e99, 1e100])
     assert ucc.assess({"A": iv, "B": iv.calibrated(scale=0.5)}, coverage=0.5).verdict.model == "A"

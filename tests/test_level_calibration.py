@@ -83,7 +83,7 @@ def test_the_pit_counts_observations_between_quantiles() -> None:
     inner, outer = (ucc.Intervals.from_bands(y, [0.0] * 8, [band] * 8) for band in (1.0, 2.0))
     found = pit({0.5: inner, 0.9: outer}, Blocks.of(inner), 0.95)
     assert_allclose(found.edges, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1])
-    counts = np.array([bin.value for bin in found.density]) * np.diff(found.edges) * 8
+    counts = np.array([share.value for share in found.density]) * np.diff(found.edges) * 8
     assert_allclose(
         counts, [1, 1, 1.5, 2.5, 1, 1]
     )  # 0.0 lies on the median and counts half on either side
@@ -210,7 +210,9 @@ def test_pictures_show_levels_and_pit() -> None:
     (ax,) = found.plot("pit").axes
     row = found["many"].pit
     assert row is not None
-    assert_allclose([bar.get_height() for bar in ax.patches], [bin.value for bin in row.density])
+    assert_allclose(
+        [bar.get_height() for bar in ax.patches], [share.value for share in row.density]
+    )
     with pytest.raises(ValueError, match="no model has several levels"):
         ucc.assess(skewed(11)[0.8]).plot("pit")
 
@@ -227,7 +229,7 @@ def test_pictures_of_levels_are_drawn_where_they_are_asked_to_be() -> None:
     assert ucc.plots.assessment(found, "pit", ax=right) is figure
     assert figure.axes == [left, right]
     assert left.get_xlabel() == "level, %"
-    heights = [bin.value for bin in row.pit.density]
+    heights = [share.value for share in row.pit.density]
     assert_allclose([bar.get_height() for bar in right.patches], heights)
     with pytest.raises(ValueError, match="`ax` takes one panel of an assessment"):
         found.plot(ax=left)

@@ -232,7 +232,8 @@ def test_some_rows_of_a_path_are_the_path_of_these_rows(data: Data, vary: str, b
     rows = [i for i in range(len(data.y_true)) if bits >> i & 1] or [0]
     path = path_of(data, vary)
     names = ("y_true", "y_pred", "lower_band", "upper_band")
-    path_of(Data(*(tuple(getattr(data, name)[i] for i in rows) for name in names)), vary)
+    columns: Any = [tuple(getattr(data, name)[i] for i in rows) for name in names]
+    path_of(Data(*columns), vary)
     alone, subset = KINDS[vary].of(data.intervals()[rows]), path.subset(np.array(rows))
     moved = (
         subset.error > 0

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from closeness import TOLERANCE
 from oracle import FALLING, METRICS, PAIRS
 from test_paths import Case, cases, extent
+from uccurve._paths import Path
 from uccurve._ramps import Ramps, _hull_corners, index_of_minimum, sum_error
 
 metrics = st.sampled_from(METRICS)
@@ -24,6 +25,11 @@ def off(case: Case) -> float:
     """What a value may be off by rounding."""
     path, oracle = case
     return float(100 * TOLERANCE * extent(oracle, max(abs(path.end), 1.0)))
+
+
+def metric(path: Path, name: Any, t: float) -> float:
+    """A metric by its definition."""
+    return path.at(t)[name]
 
 
 # ---- vertices
@@ -46,7 +52,7 @@ def test_the_values_at_the_vertices_are_those_of_the_path(case: Case) -> None:
     ramps = Ramps(path)
     for name in METRICS:
         values: Any = ramps.values(name)  # type: ignore[arg-type]
-        exact = [path.at(t)[name] for t in ramps.t.tolist()]  # type: ignore[index]
+        exact = [metric(path, name, t) for t in ramps.t.tolist()]
         assert_allclose(values, exact, rtol=1e-11, atol=1e-12 if name == "miss_rate" else off(case))
 
 
@@ -60,12 +66,10 @@ def test_between_vertices_the_miss_rate_waits_and_the_rest_is_straight(
         t = left + part * (right - left)
         if not left <= t < right:
             continue
-        point = path.at(t)
         for name in METRICS:
             found = ramps.value(name, t)  # type: ignore[arg-type]
-            assert_allclose(
-                found, point[name], rtol=1e-9, atol=1e-12 if name == "miss_rate" else off(case)
-            )  # type: ignore[index]
+            spare = 1e-12 if name == "miss_rate" else off(case)
+            assert_allclose(found, metric(path, name, t), rtol=1e-9, atol=spare)
 
 
 @given(cases, st.sampled_from([*combinations(METRICS, 1), *combinations(METRICS, 2)]))

@@ -56,7 +56,10 @@ def test_columns_of_different_length_are_refused() -> None:
 
 
 def test_a_single_column_of_two_dimensions_is_told_apart() -> None:
-    sentence = "`y_pred` must have the shape of `y_true`: (3, 1) against (3,). Hint: flatten a single column with .ravel()."
+    sentence = (
+        "`y_pred` must have the shape of `y_true`: (3, 1) against (3,). "
+        "Hint: flatten a single column with .ravel()."
+    )
     refused(sentence, bounds, y_pred=np.zeros((3, 1)))
 
 
@@ -168,9 +171,15 @@ def test_an_unknown_way_with_missing_values_is_refused() -> None:
 
 
 def test_crossing_bounds_are_refused() -> None:
-    sentence = "`lower` must not exceed `upper`: 2 of 3 rows do, first row 1 (4.0 > 2.0). Hint: sort crossing quantiles first."
+    sentence = (
+        "`lower` must not exceed `upper`: 2 of 3 rows do, first row 1 (4.0 > 2.0). "
+        "Hint: sort crossing quantiles first."
+    )
     refused(sentence, bounds, lower=[-1.0, 4.0, 3.5])
-    sentence = "`lower` must not exceed `upper`: 3 of 3 rows do, first row 0 (1.0 > -1.0). Hint: swap `lower` and `upper`."
+    sentence = (
+        "`lower` must not exceed `upper`: 3 of 3 rows do, first row 0 (1.0 > -1.0). "
+        "Hint: swap `lower` and `upper`."
+    )
     refused(sentence, bounds, lower=UPPER, upper=LOWER)
     in_two = with_value(two(LOWER), 2, [1.0, 30.5])
     sentence = (

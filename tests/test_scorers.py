@@ -147,7 +147,7 @@ def test_costs_and_interval_scores_are_less_is_better() -> None:
     assert ucc.make_interval_scorer("cost", c=0.1, axes=axes)(model, X_new, y_new) == -curve.cost(
         0.1, axes=("excess", "deficit")
     )
-    expected = -ucc.interval_score(y_new, *model.predict_interval(X_new), alpha=0.1)
+    expected = -ucc.interval_score(y_new, *model.predict_interval(X_new), coverage=0.9)
     assert_allclose(
         ucc.make_interval_scorer("interval_score", coverage=0.9)(model, X_new, y_new),
         expected,

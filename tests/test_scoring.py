@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from math import inf, pi, sqrt
 from typing import Any
@@ -68,6 +69,13 @@ def test_the_potential_crps_of_tiny_and_huge_rows_is_exact(data: Data) -> None:
     near(data.curve().potential_crps(), exact)
 
 
+def best_score(curve: ucc.UCC, coverage: float) -> float:
+    """The smallest interval score over all scales or shifts, which is a cost (fact 7)."""
+    alpha = 1 - coverage
+    point = curve.cheapest(alpha / (1 + alpha), axes=DEFICIT)
+    return curve.interval_score(coverage=coverage, at=getattr(point, curve.vary))
+
+
 def rows_of_every_kind(n: int = 40, seed: int = 4) -> ucc.Intervals:
     """Asymmetric, weighted and tied rows, some without error, some with a zero band, one of them uncoverable."""
     rng = np.random.default_rng(seed)
@@ -84,7 +92,7 @@ def rows_of_every_kind(n: int = 40, seed: int = 4) -> ucc.Intervals:
 def test_the_potential_crps_is_half_the_mean_of_alpha_times_the_best_score(vary: Any) -> None:
     curve, steps = ucc.UCC(rows_of_every_kind(), vary=vary), 400
     alphas = (np.arange(steps) + 0.5) / steps
-    scores = [alpha / 2 * curve.decompose(coverage=1 - alpha).best_score for alpha in alphas]
+    scores = [alpha / 2 * best_score(curve, 1 - alpha) for alpha in alphas]
     assert_allclose(curve.potential_crps(), np.mean(scores), rtol=1e-5)
 
 
@@ -254,11 +262,15 @@ def test_a_delivered_level_is_scored_as_its_intervals_are() -> None:
     inner = outer.calibrated(scale=0.25)
     curve = ucc.UCC.from_levels({0.5: inner, 0.9: outer})
     for coverage, iv in ((0.5, inner), (0.9, outer), (0.99, outer)):
-        alpha = float(alpha_of(coverage))
         expected = ucc.interval_score(
-            iv.y_true, iv.lower, iv.upper, alpha=alpha, sample_weight=iv.weight
+            iv.y_true, iv.lower, iv.upper, coverage=coverage, sample_weight=iv.weight
         )
         assert_allclose(curve.interval_score(coverage=coverage), expected, rtol=1e-13)
+        if coverage == 0.99:  # which one row of the outer level does not let any factor reach
+            for model in (curve, ucc.UCC(iv)):
+                with pytest.raises(ValueError, match=r"no scale reaches miss_rate=0\.01"):
+                    model.decompose(coverage=coverage)
+            continue
         assert curve.decompose(coverage=coverage) == ucc.UCC(iv).decompose(coverage=coverage)
     between = ucc.UCC(curve.intervals_at(level=0.7))
     assert curve.interval_score(coverage=0.7) == between.interval_score(coverage=0.7)
@@ -286,9 +298,8 @@ def test_fact_7_the_interval_score_is_a_cost_on_bandwidth_and_deficit(
         cost = c.cost(alpha / (1 + alpha), axes=DEFICIT, at=at)
         assert_allclose(score, 2 * (1 + alpha) / alpha * cost, rtol=1e-12)
     best = c.cheapest(alpha / (1 + alpha), axes=DEFICIT)
-    assert_allclose(
-        c.decompose(coverage=coverage).best_score, 2 * (1 + alpha) / alpha * best.cost, rtol=1e-9
-    )
+    score = c.interval_score(coverage=coverage, at=getattr(best, vary))
+    assert_allclose(score, 2 * (1 + alpha) / alpha * best.cost, rtol=1e-9)
 
 
 @given(data=mixed(8, never=True), vary=varies, coverage=coverages)
@@ -301,7 +312,7 @@ def test_the_interval_score_of_a_curve_is_that_of_its_bounds(
     )
     shipped = c.intervals_at(0.75)
     expected = ucc.interval_score(
-        shipped.y_true, shipped.lower, shipped.upper, alpha=float(alpha), sample_weight=data.weight
+        shipped.y_true, shipped.lower, shipped.upper, coverage=coverage, sample_weight=data.weight
     )
     found = c.interval_score(coverage=coverage, at=0.75)
     assert_allclose(
@@ -313,17 +324,31 @@ def test_the_interval_score_of_a_curve_is_that_of_its_bounds(
 
 
 def assert_parts(c: Any, oracle: Oracle, coverage: float, off: Fraction) -> None:
-    """Fail unless each part is the oracle's and they add up."""
-    d, alpha = c.decompose(coverage=coverage), alpha_of(coverage)
-    delivered = Fraction(0 if oracle.vary == "shift" else 1)
-    near(d.score, oracle.score(alpha, delivered), off)
-    near(d.best_score, oracle.best_score(alpha), off)
-    near(d.uncertainty, oracle.constant().best_score(alpha), off)
+    """Fail unless each part is the oracle's and they add up, or no scale (or shift) ships and that is said."""
+    alpha = alpha_of(coverage)
+    t = oracle.shipped(alpha)
+    if t is None or t == inf:
+        with pytest.raises(ValueError, match=r"at least|no (scale|shift) reaches"):
+            c.decompose(coverage=coverage)
+        return
+    d = c.decompose(coverage=coverage)
+    reference = Oracle(oracle.constant().rows)  # the constant band is scaled on every path
+    constant_t = reference.shipped(alpha)
+    assert constant_t is not None
+    delivered = oracle.score(alpha, Fraction(0 if oracle.vary == "shift" else 1))
+    shipped = oracle.score(alpha, Fraction(t))
+    near(d.delivered, delivered, off)
+    near(d.shipped, shipped, off)
+    near(d.constant, reference.score(alpha, Fraction(constant_t)), off)
+    near(d.best, min(oracle.best_score(alpha), delivered, shipped), off)
     reach = max(abs(row.y_true) for row in oracle.rows)
     near(d.climatology, oracle.climatology(alpha), 2 / alpha * TOLERANCE * reach)
-    assert d.miscalibration == d.score - d.best_score >= 0
-    parts = d.climatology, -d.prediction, -d.discrimination, d.miscalibration
-    assert_allclose(sum(parts), d.score, rtol=1e-12, atol=1e-12 * max(map(abs, parts)))
+    assert d.rescaling == d.delivered - d.shipped
+    assert d.bands == d.constant - d.shipped
+    assert d.prediction == d.climatology - d.constant
+    assert d.slack == d.shipped - d.best >= 0
+    parts = d.climatology, -d.prediction, -d.bands, d.rescaling
+    assert_allclose(sum(parts), d.delivered, rtol=1e-12, atol=1e-12 * max(map(abs, parts)))
 
 
 @given(data=mixed(7, never=True), vary=varies, coverage=coverages)
@@ -334,63 +359,53 @@ def test_a_decomposition_has_the_parts_of_the_definition_and_adds_up(
     assert_parts(c, oracle, coverage, 2 / alpha_of(coverage) * slack(oracle))
 
 
-@given(data=mixed(8, never=True), vary=varies, coverage=coverages)
-def test_the_best_scale_has_the_best_score(data: Data, vary: str, coverage: float) -> None:
-    c = data.curve(vary)
-    d, off = (
-        c.decompose(coverage=coverage),
-        float(2 / alpha_of(coverage) * slack(data.oracle(vary))),
-    )
-    assert_allclose(
-        c.interval_score(coverage=coverage, at=d.best_scale), d.best_score, rtol=1e-12, atol=off
-    )
+@given(data=dyadic(8), vary=varies)
+def test_the_best_scale_has_the_best_score(data: Data, vary: str) -> None:
+    c, oracle = data.curve(vary), data.oracle(vary)
+    t = oracle.shipped(Fraction(1, 2))
+    assume(t is not None and t != inf)
+    d = c.decompose(coverage=0.5)
+    best = min(best_score(c, 0.5), d.delivered, d.shipped)
+    assert_allclose(d.best, best, rtol=1e-12, atol=float(4 * slack(oracle)))
 
 
-@given(data=dyadic(8), coverage=coverages)
-def test_calibrated_to_its_best_scale_a_model_has_no_miscalibration_and_keeps_the_rest(
+@given(data=dyadic(8, weighted=False), coverage=st.sampled_from([0.5, 2 / 3, 0.8]))
+def test_scaled_to_its_conformal_factor_a_model_has_no_rescaling_and_keeps_the_rest(
     data: Data, coverage: float
 ) -> None:
-    before = ucc.UCC(data.intervals()).decompose(coverage=coverage)
-    after = ucc.UCC(data.intervals().calibrated(scale=before.best_scale)).decompose(
-        coverage=coverage
-    )
-    assert_allclose(after.miscalibration, 0, atol=1e-12 * before.score)
-    for part in ("best_score", "discrimination", "uncertainty", "prediction", "climatology"):
-        assert_allclose(
-            getattr(after, part), getattr(before, part), rtol=1e-11, atol=1e-12 * before.score
-        )
+    t = data.oracle().conformal(alpha_of(coverage))
+    assume(t is not None and 0 < t < inf)
+    curve = data.curve()
+    before = curve.decompose(coverage=coverage)
+    factor = curve.find(coverage=coverage, conformal=True).scale
+    after = ucc.UCC(data.intervals().calibrated(scale=factor)).decompose(coverage=coverage)
+    assert_allclose(after.rescaling, 0, atol=1e-12 * before.delivered)
+    for part in ("shipped", "best", "slack", "bands", "constant", "prediction", "climatology"):
+        spare = 1e-12 * (before.delivered + before.climatology)
+        assert_allclose(getattr(after, part), getattr(before, part), rtol=1e-11, atol=spare)
 
 
 @pytest.mark.parametrize("vary", ["scale", "shift"])
-def test_a_unit_divides_every_part_but_the_scale(vary: Any) -> None:
+def test_a_unit_divides_every_part(vary: Any) -> None:
     c = ucc.UCC(rows_of_every_kind(), vary=vary)
     raw, halves = c.decompose(coverage=0.8), c.decompose(coverage=0.8, unit=2.0)
-    assert halves.best_scale == raw.best_scale
-    for part in (
-        "score",
-        "best_score",
-        "miscalibration",
-        "discrimination",
-        "uncertainty",
-        "prediction",
-        "climatology",
-    ):
-        assert_allclose(getattr(halves, part), getattr(raw, part) / 2, rtol=1e-14, atol=1e-14)
-    assert_allclose(c.interval_score(coverage=0.8, unit=2.0), raw.score / 2, rtol=1e-14)
+    for part in fields(raw):
+        values = getattr(halves, part.name), getattr(raw, part.name) / 2
+        assert_allclose(*values, rtol=1e-14, atol=1e-14)
+    assert_allclose(c.interval_score(coverage=0.8, unit=2.0), raw.delivered / 2, rtol=1e-14)
 
 
 def test_a_decomposition_worked_by_hand() -> None:
     # errors 1, 0, -1, 1 in bands of 2, 1, 2, 2; alpha 1/2, so a unit of deficit costs 4 times its share
     iv = ucc.Intervals.from_bands([1, 2, 4, 9], [0, 2, 5, 8], [2, 1, 2, 2])
     d = ucc.UCC(iv).decompose(coverage=0.5)
-    assert (d.score, d.best_score, d.best_scale) == (2 * 7 / 4, 2 * 7 / 8, 0.5)
-    assert d.uncertainty == 2.0  # a half-width of 1 covers all
-    assert (
-        d.climatology == 3.0 + 4 * (0 + 0 + 0 + 5) / 4 == 8.0
-    )  # from 1 to 4, the first and the third of four
+    assert (d.delivered, d.shipped, d.best) == (2 * 7 / 4, 2 * 7 / 8, 2 * 7 / 8)  # factor 1/2
+    assert d.constant == 2.0  # a half-width of 1, the third of the errors 0, 1, 1, 1, covers all
+    # from 1 to 4, the first and the third of four
+    assert d.climatology == 3.0 + 4 * (0 + 0 + 0 + 5) / 4 == 8.0
     assert repr(d) == (
-        "Decomposition(score=3.5, best_score=1.75, best_scale=0.5, miscalibration=1.75, discrimination=0.25, "
-        "uncertainty=2, prediction=6, climatology=8)"
+        "Decomposition(delivered=3.5, shipped=1.75, rescaling=1.75, bands=0.25, constant=2, prediction=6, "
+        "climatology=8, best=1.75, slack=0)"
     )
 
 

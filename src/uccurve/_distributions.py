@@ -11,6 +11,7 @@ from ._refusals import Hint, Refusal, proportion
 TINY, EPS = 1e-300, 1e-16
 LARGE = 1e120  # A t statistic that is treated as infinite
 LARGEST_LOG_ODDS = 700.0  # whose exponential fits float64
+MOST_TERMS = 100_000  # of a continued fraction, which converges long before
 TIE = 1e-12  # share of a probability below which a difference is treated as rounding
 # Coefficients of the error of Stirling's formula in 1/n, 1/n^3, 1/n^5, ...
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
@@ -47,9 +48,14 @@ def clopper_pearson(
     >>> [round(end, 6) for end in clopper_pearson(3, 10)]
     [0.06674, 0.652453]
     """
-    error, rest = (1 - confidence_level) / 2, total - count
-    low = _beta_quantile(count, rest + 1, error)[0] if count > 0 else 0.0
-    high = _beta_quantile(rest, count + 1, error)[1] if rest > 0 else 1.0
+    error = (1 - confidence_level) / 2
+    rest = total - count
+    low = 0.0
+    if count > 0:
+        low, _ = _beta_quantile(count, rest + 1, error)
+    high = 1.0
+    if rest > 0:
+        _, high = _beta_quantile(rest, count + 1, error)
     return low, high
 
 
@@ -72,9 +78,12 @@ def t_quantile(p: float, dof: float) -> float:
     >>> round(t_quantile(0.975, dof=1), 6), round(t_quantile(0.975, dof=1e9), 6)
     (12.706205, 1.959964)
     """
-    tails, sign = 2 * min(p, 1 - p), 1 if p > 0.5 else -1
-    if tails <= 0 or tails >= 1:
-        return 0.0 if tails >= 1 else sign * inf
+    tails = 2 * min(p, 1 - p)
+    sign = 1 if p > 0.5 else -1
+    if tails >= 1:
+        return 0.0
+    if tails <= 0:
+        return sign * inf
     if tails < 0.5:  # solved for the smaller tail of x = dof / (dof + t^2)
         x, y = _beta_quantile(dof / 2, 0.5, tails)
     else:
@@ -99,7 +108,8 @@ def conformal_rank(
         )
     how = ""
     if confidence is None:
-        rank, needed = ceil((n + 1) * (1 - alpha)), ceil(1 / alpha) - 1
+        rank = ceil((n + 1) * (1 - alpha))
+        needed = ceil(1 / alpha) - 1
     else:
         how = f" with confidence {float(proportion('confidence', confidence)):g}"
         rank = _rank(n, float(1 - alpha), 1 - confidence)
@@ -132,34 +142,40 @@ def hypergeometric_tail(count: int, segment: int, successes: int, total: int) ->
     >>> round(hypergeometric_tail(2, 3, 4, 10), 12)  # (C(4,2) C(6,1) + C(4,3)) / C(10,3) = 40 / 120
     0.333333333333
     """
-    least, most = max(0, segment + successes - total), min(segment, successes)
-    if count <= least or count > most:
-        return float(count <= least)
-    if (
-        count * total <= segment * successes
-    ):  # few in the segment are many in the rest, which has the other successes
-        return 1 - hypergeometric_tail(successes - count + 1, total - segment, successes, total)
+    smallest = max(0, segment + successes - total)
+    largest = min(segment, successes)
+    if count <= smallest:
+        return 1.0
+    if count > largest:
+        return 0.0
+    rest = total - segment
+    if count * total <= segment * successes:
+        # few in the segment are many in the rest, which has the other successes
+        return 1 - hypergeometric_tail(successes - count + 1, rest, successes, total)
     # the probability of `count`, from binomial ones (Loader 2000), and of more, which fall from there on
-    x, y, failures = segment / total, (total - segment) / total, total - successes - segment
+    x = segment / total
+    y = rest / total
+    failures = rest - successes
     more = (count * total - segment * successes) / total
-    first = _mass(count, successes - count, x, y, more) * _mass(
-        segment - count, failures + count, x, y, -more
-    )
-    term = probabilities = 1.0
-    for i in range(count, most):
+    among_successes = _mass(count, successes - count, x, y, more)
+    among_failures = _mass(segment - count, failures + count, x, y, -more)
+    in_segment = _mass(segment, rest, x, y, 0.0)
+    term = 1.0
+    terms = 1.0
+    for i in range(count, largest):
         term *= (successes - i) * (segment - i) / ((i + 1) * (failures + i + 1))
-        probabilities += term
-        if term < EPS * probabilities:
+        terms += term
+        if term < EPS * terms:
             break
-    return probabilities * first / _mass(segment, total - segment, x, y, 0.0)
+    return terms * (among_successes * among_failures) / in_segment
 
 
 @lru_cache(maxsize=256)
 def _rank(n: int, share: float, error: float) -> int:
     """Smallest j with P(at least j successes in n) <= error, at most n + 1."""
-    return bisect_left(
-        range(n + 1), True, key=lambda rank: binomial_tail(rank, n, share) <= error * (1 + TIE)
-    )
+    limit = error * (1 + TIE)
+    ranks = range(n + 1)
+    return bisect_left(ranks, True, key=lambda rank: binomial_tail(rank, n, share) <= limit)
 
 
 def _beta_quantile(a: float, b: float, p: float) -> tuple[float, float]:
@@ -167,26 +183,46 @@ def _beta_quantile(a: float, b: float, p: float) -> tuple[float, float]:
 
     Halley's method, or halves, for the logarithm of I as a function of the log-odds of x, which is concave.
     """
-    low, high, left = -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, inf
-    z = NormalDist().inv_cdf(p)
-    odds = log(a) - log(b) + z * sqrt(1 / a + 1 / b)
-    if min(a, b) >= 1:  # to a few digits (Abramowitz and Stegun 26.5.22)
-        u, v, skew = 1 / (2 * a - 1), 1 / (2 * b - 1), (z * z - 3) / 6
-        h = 2 / (u + v)
-        odds = log(a / b) + 2 * z * sqrt(h + skew) / h - 2 * (u - v) * (skew + 5 / 6 - 2 / (3 * h))
+    low = -LARGEST_LOG_ODDS
+    high = LARGEST_LOG_ODDS
+    odds = _first_log_odds(a, b, p)
+    left = inf
     while left > 1e-15 and low < (middle := (low + high) / 2) < high:
-        odds = odds if low < odds < high else middle
-        x, y = 1 / (1 + exp(-odds)), 1 / (1 + exp(odds))
-        value, more = _beta(a, b, x, y), a - (a + b) * x
-        low, high = (odds, high) if value < p else (low, odds)
-        growth = _mass(a, b, x, y, more) * a * b / (a + b) / value if value > 0 else 0.0
+        if not low < odds < high:
+            odds = middle
+        x, y = _from_log_odds(odds)
+        value = _beta(a, b, x, y)
+        more = a - (a + b) * x
+        if value < p:
+            low = odds
+        else:
+            high = odds
+        growth = 0.0
+        if value > 0:
+            growth = _mass(a, b, x, y, more) * a * b / (a + b) / value
         step = log(p / value) / growth if growth > 0 else inf
         bend = (more - growth) * step  # by how much the growth changes over the step
-        left = abs(step * step * step) * (
-            (abs(more) + growth) ** 2 + a + b
-        )  # more than is left to go after it
+        curvature = (abs(more) + growth) ** 2 + a + b
+        left = abs(step * step * step) * curvature  # more than is left to go after it
         odds += step / (1 + bend / 2) if abs(bend) < 1 else step
-    odds = min(max(odds, low), high)
+    return _from_log_odds(min(max(odds, low), high))
+
+
+def _first_log_odds(a: float, b: float, p: float) -> float:
+    """Log-odds of the quantile to a few digits (Abramowitz and Stegun 26.5.22)."""
+    z = NormalDist().inv_cdf(p)
+    if min(a, b) < 1:
+        return log(a) - log(b) + z * sqrt(1 / a + 1 / b)
+    u = 1 / (2 * a - 1)
+    v = 1 / (2 * b - 1)
+    h = 2 / (u + v)
+    skew = (z * z - 3) / 6
+    spread = 2 * z * sqrt(h + skew) / h
+    return log(a / b) + spread - 2 * (u - v) * (skew + 5 / 6 - 2 / (3 * h))
+
+
+def _from_log_odds(odds: float) -> tuple[float, float]:
+    """Return a probability and its complement."""
     return 1 / (1 + exp(-odds)), 1 / (1 + exp(odds))
 
 
@@ -204,34 +240,41 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
 def _fraction(a: float, b: float, x: float, y: float) -> float:
     """I(x; a, b) below the mean by a continued fraction in terms of a - (a + b) x (DiDonato and Morris 1992, eq. 9)."""
     more = a - (a + b) * x if x < y else (a + b) * y - b
-    denominator = (more + 1) * a / (a + 1)
-    value = last = 1 / denominator
-    above, before, n = 0.0, 0.0, 0
-    while abs(value - before) > EPS * value and n < 100_000:
+    last = (a + 1) / ((more + 1) * a)
+    value = last
+    above = 0.0
+    before = 0.0
+    n = 0
+    while abs(value - before) > EPS * value and n < MOST_TERMS:
         n += 1
-        w, s = n * (b - n) * x, a + 2 * n - 1
+        w = n * (b - n) * x
+        s = a + 2 * n - 1
         alpha = (a + n - 1) * (a + b + n - 1) * w * x / (s * s)
         beta = n + w / s + (a + n) * (more + 1 + n * (1 + y)) / (s + 2)
         denominator = alpha * last + beta
-        before, value = value, (alpha * above + beta * value) / denominator
-        above, last = before / denominator, 1 / denominator
+        before = value
+        value = (alpha * above + beta * before) / denominator
+        above = before / denominator
+        last = 1 / denominator
     return value * _mass(a, b, x, y, more) * a * b / (a + b)
 
 
 def _mass(a: float, b: float, x: float, y: float, more: float) -> float:
     """Probability of a successes and b failures, formed from small differences (Loader 2000); `more` = a - n x."""
     n = a + b
-    if a == 0 or b == 0:
-        share, rest = (y, x) if a == 0 else (x, y)
-        return exp(n * (log1p(-rest) if rest < 0.5 else log(share)))
-    exponent = (
-        _stirling(n)
-        - _stirling(a)
-        - _stirling(b)
-        - _deviance(a, n * x, more)
-        - _deviance(b, n * y, -more)
-    )
+    if a == 0:
+        return _power(y, x, n)
+    if b == 0:
+        return _power(x, y, n)
+    exponent = _stirling(n) - _stirling(a) - _stirling(b)
+    exponent -= _deviance(a, n * x, more) + _deviance(b, n * y, -more)
     return exp(exponent) * sqrt(n / (2 * pi * a * b))
+
+
+def _power(share: float, rest: float, n: float) -> float:
+    """Return ``share ** n``, with rest = 1 - share given to keep its digits."""
+    logarithm = log1p(-rest) if rest < 0.5 else log(share)
+    return exp(n * logarithm)
 
 
 def _stirling(n: float) -> float:
@@ -251,7 +294,8 @@ def _deviance(x: float, mean: float, more: float) -> float:
     if abs(more) >= 0.1 * (x + mean):
         return x * log(x / mean) - more
     v = more / (x + mean)
-    value, term = more * v, 2 * x * v
+    value = more * v
+    term = 2 * x * v
     for j in range(3, 43, 2):
         term *= v * v
         value += term / j

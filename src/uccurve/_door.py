@@ -1,4 +1,4 @@
-"""Door: what is given as bounds, bands, units and supports becomes checked columns, or one sentence that says why not."""
+"""Door: bounds, bands, units and supports as given become checked columns, or one sentence that says why not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

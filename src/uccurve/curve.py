@@ -605,6 +605,7 @@ class UCC:
         return dict.fromkeys(METRICS, 1 / self.unit_size(unit)) | {"miss_rate": 1.0}
 
     def point_at(self, path: Path, t: float, unit: Unit) -> OperatingPoint:
+        """Return the operating point of this curve's `path` at t."""
         sizes = self._sizes(unit)
         values = {name: value * sizes[name] for name, value in path.at(t).items()}
         scale, shift = (1.0, t) if self.vary == "shift" else (t, 0.0)

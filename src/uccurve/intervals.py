@@ -81,7 +81,8 @@ class Intervals:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
-            "build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples, from_quantile or from_frame."
+            "build Intervals with Intervals.from_bounds, from_bands, from_std, from_samples, "
+            "from_quantile or from_frame."
         )
 
     # ---- ways to build them

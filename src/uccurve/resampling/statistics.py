@@ -179,7 +179,7 @@ def summed(
         knots = knots_for(path, statistic, smooth=smooth)
         return Summed(
             knots.table(unit, count),
-            lambda drawn: _from_knots(knots, means(drawn), path, statistic),
+            lambda drawn: _from_knots(knots, means(drawn), statistic),
         )
     columns = [path.weight, *(path.weighted(column) for column in closed_columns(path, closed))]
     size = statistic.size(*statistic.axes)
@@ -234,7 +234,7 @@ def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smoot
     return Summed(np.hstack([mine.table, theirs.table]), values)
 
 
-def _from_knots(knots: Knots, means: Array, path: Path, statistic: Statistic) -> Array:
+def _from_knots(knots: Knots, means: Array, statistic: Statistic) -> Array:
     """Return the statistic of several curves, from their metrics at the knots."""
     curves, size, alpha = (
         knots.curves(means),
