@@ -11,6 +11,8 @@
 #   make study       the study of interval methods, in docs/study.md
 #   make dist        wheel and sdist, checked         make lock        constraints.txt anew, from the newest releases
 #   make newest      all tests with the newest releases of everything, in build/newest
+#   make floors      the tests with the oldest releases that the extras allow, in build/floors
+#   make mutants     breaks evidence, assess and words in 300 places and lists what no test notices (an hour)
 # PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k area" goes to pytest or to the benchmarks;
 # CONSTRAINTS= installs the newest releases.
 
@@ -28,7 +30,7 @@ CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast coverage trackers check lint types format bench docs paper study dist lock newest clean
+.PHONY: help demo test test-all test-fast coverage trackers mutants check lint types format bench docs paper study dist lock newest floors clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -54,6 +56,9 @@ coverage: $(VENV)/.installed-dev
 		$(BIN)/python -m coverage run -m pytest $(EACH_CORE) -m "not ci" $(ARGS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
+
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python tests/mutants.py $(ARGS)
 
 trackers:
 	$(MAKE) VENV=build/trackers CONSTRAINTS= build/trackers/.installed-cli
@@ -101,6 +106,14 @@ lock:
 	rm -rf build/newest
 	$(MAKE) VENV=build/newest CONSTRAINTS= build/newest/.installed-dev
 	build/newest/bin/python -m pip list --format=freeze --exclude-editable | grep -vE '^(pip|setuptools)=' > constraints.txt
+
+# uv, because pip cannot take the oldest releases that are allowed.
+floors:
+	$(PYTHON) -m venv build/floors
+	build/floors/bin/python -m pip install --quiet uv
+	build/floors/bin/uv pip install --quiet --python build/floors/bin/python --resolution lowest-direct \
+		--editable '.[all]' --group test 'pandas>=2.2'
+	build/floors/bin/python -m pytest $(EACH_CORE) -m "not ci" tests $(ARGS)
 
 newest:
 	$(MAKE) VENV=build/newest CONSTRAINTS= test-all
