@@ -8,7 +8,7 @@ from pathlib import Path
 import paper
 from paper import NAMES, Progress
 from paper.results import as_text
-from uccurve._progress import Tick, watched
+from uccurve.resampling import Tick, watched
 
 INTERRUPTED = (
     "interrupted: finished parts are kept, so the same command resumes where this one stopped\n"

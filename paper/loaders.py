@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from uccurve._unpacking import unpacked
+from uccurve._files import unpacked
 
 from .experiment import Floats, printed
 from .store import cache_folder, write_whole

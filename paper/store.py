@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from uccurve._outputs import shown_path, written
+from uccurve._files import shown_path, written
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 LARGEST = (

@@ -6,8 +6,7 @@ from math import inf, nan
 from typing import Any
 
 from uccurve.crossings import Crossings
-from uccurve.estimate import Estimate, Move
-from uccurve.points import Decomposition, OperatingPoint
+from uccurve.points import Decomposition, Estimate, Move, OperatingPoint
 from uccurve.results import (
     Assessment,
     AssessmentSettings,

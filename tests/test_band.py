@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import confidence_band
-from uccurve.resampling.draws import Units
+from uccurve.resampling import Units
 
 KINDS: tuple[Any, ...] = ("pointwise", "simultaneous")
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import bootstrap
-from uccurve.resampling.draws import MOST, Units
+from uccurve.resampling import MOST, Units
 
 Y = np.array([1.0, -2.0, 4.0, 0.5, -2.5, 3.0, 0.25])
 P = np.array([0.5, 0.0, 1.0, 0.0, 0.0, 1.5, 1.0])
@@ -178,7 +178,7 @@ def test_random_groups_of_many_rows_give_the_interval_of_single_rows(
 ) -> None:
     iv = oracle_band(np.random.default_rng(2), 2 * MOST + 5)
     grouped = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
-    monkeypatch.setattr("uccurve.resampling.draws.MOST", 10**9)
+    monkeypatch.setattr("uccurve.resampling.MOST", 10**9)
     single = bootstrap(iv, axes=("bandwidth", "deficit"), seed=0, n_resamples=9999)
     assert_allclose(grouped.standard_error, single.standard_error, rtol=0.08)
     assert_allclose(

@@ -16,8 +16,8 @@ import uccurve as ucc
 from model_rows import OPEN, SETTINGS, estimate, pair, row, scaled
 from uccurve.assess.cautions import cost_of_choosing
 from uccurve.assess.choice import FOLDS, SEED, decide, fold_of_rows, nested_choice
-from uccurve.estimate import Estimate
 from uccurve.evidence.units import Blocks
+from uccurve.points import Estimate
 from uccurve.results import ModelRow
 
 KEPT = Estimate(0.902, 0.89, 0.915)

@@ -285,7 +285,7 @@ def test_a_terminal_shows_the_answer_before_all_else(csv: Path, command: tuple[s
 
 def test_progress_is_shown_at_a_terminal_or_on_request(run: Run, csv: Path) -> None:
     asked = ("assess", csv.name, "--resamples")
-    hurried = "import uccurve._progress as bar; bar.PATIENCE = 0; from uccurve.cli.app import main; main()"
+    hurried = "import uccurve.resampling as bar; bar.PATIENCE = 0; from uccurve.cli.app import main; main()"
     code, shown = at_a_terminal(csv.parent, *asked, "999", command=(sys.executable, "-c", hurried))
     assert code == 0
     assert "━" in shown

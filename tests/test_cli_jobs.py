@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import uccurve as ucc
 from pages import DOCS, Reader
 from test_cli import PROGRAM, Run, intervals, models, refused, run
-from uccurve._unpacking import unpacked
+from uccurve._files import unpacked
 from uccurve.cli._demo import example
 
 __all__ = ["run"]  # the fixture

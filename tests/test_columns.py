@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 
 from model_rows import OPEN, SETTINGS, assessment, estimate, mean8, pair, row, segment, shifted
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.results import WIS, AssessmentSettings, Cost, ModelRow
 from uccurve.words import columns as _columns
 from uccurve.words import formats as _formats

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import uccurve as ucc
-from uccurve._areas import row_shares
 from uccurve._paths import ShiftPath
-from uccurve._ramps import Ramps
+from uccurve._ramps import Ramps, row_shares
 from uccurve._vocabulary import METRICS
 
 VARY: list[Any] = ["scale", "shift"]

@@ -154,7 +154,9 @@ def test_a_saved_assessment_is_a_baseline_without_pairs() -> None:
     old, new, _ = two_models(13, n=1000)
     saved = json.loads(ucc.assess({"old": old}, coverage=0.9).to_json())
     baseline = SavedScore.of(saved, coverage=0.9)
-    assert_allclose(baseline.score, ucc.interval_score(old.y_true, old.lower, old.upper, coverage=0.9))
+    assert_allclose(
+        baseline.score, ucc.interval_score(old.y_true, old.lower, old.upper, coverage=0.9)
+    )
     found = gate(baseline, new, coverage=0.9)
     paired = gate(old, new, coverage=0.9)
     assert found.passed

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from level_oracle import Nested, nested
 from uccurve import UCC, Intervals, bootstrap, permutation_test
-from uccurve.resampling.draws import Units
+from uccurve.resampling import Units
 from uccurve.resampling.statistics import Statistic, summed
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]

@@ -17,9 +17,8 @@ from level_oracle import LevelsOracle, Nested, nested
 from oracle import METRICS, PAIRS
 from strategies import Data, mixed
 from uccurve import Intervals
-from uccurve._areas import row_shares
 from uccurve._levels import LevelsPath
-from uccurve._ramps import Ramps
+from uccurve._ramps import Ramps, row_shares
 
 Axes = Any
 

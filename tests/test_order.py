@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uccurve._arrays import blocks
-from uccurve._ramps import SHORT, ordered, running_integral, running_sum
+from uccurve._arrays import SHORT, blocks, ordered, running_integral, running_sum
 from uccurve._vocabulary import Array
 
 SIZES = [1, 2, 3, SHORT - 1, SHORT, SHORT + 1, 2047, 2048, 2049, 4095, 4096, 4097, 2**14 + 1]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from uccurve._outputs import UNFINISHED, check_apart, check_target, shown_path, written
+from uccurve._files import UNFINISHED, check_apart, check_target, shown_path, written
 
 
 def test_a_finished_file_appears_and_nothing_else(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_full_device_is_an_error() -> None:
 
 WRITE = """
 import sys, time
-from uccurve._outputs import written
+from uccurve._files import written
 with written(sys.argv[1]) as path:
     path.write_text("half")
     print(path, flush=True)

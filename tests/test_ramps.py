@@ -15,8 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from closeness import TOLERANCE
 from oracle import FALLING, METRICS, PAIRS
 from test_paths import Case, cases, extent
+from uccurve._arrays import index_of_minimum, sum_error
 from uccurve._paths import Path
-from uccurve._ramps import Ramps, _hull_corners, index_of_minimum, sum_error
+from uccurve._ramps import Ramps, _hull_corners
 
 metrics = st.sampled_from(METRICS)
 

@@ -29,7 +29,7 @@ from model_rows import (
 )
 from model_rows import decomposition as parts_of
 from uccurve._vocabulary import METRICS
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.report._charts import Axis, calibration, decomposition, explorer_data, sample_data
 from uccurve.report._page import page
 from uccurve.report._sections import command, pairs, segments

@@ -24,7 +24,7 @@ from model_rows import (
     scaled,
     segment,
 )
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.results import WIS, Assessment, Comparison, Cost, ModelRow, Segment, Verdict
 
 HOSTILE = '<script>alert("1")</script> & <b>'

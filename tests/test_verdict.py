@@ -22,8 +22,7 @@ from model_rows import (
     shifted,
     verdict,
 )
-from uccurve.estimate import Estimate
-from uccurve.points import Decomposition
+from uccurve.points import Decomposition, Estimate
 from uccurve.results import WIS, LevelRow, Missing, ModelRow
 
 NARROW: dict[str, Any] = {"promise": "too narrow"}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         PermutationTest as PermutationTest,
         permutation_test as permutation_test,
     )
-    from .estimate import Estimate as Estimate, Move as Move
+    from .points import Estimate as Estimate, Move as Move
     from .gate import Gate as Gate, gate as gate
     from .results import Assessment as Assessment, ModelRow as ModelRow, Verdict as Verdict
     from .pockets import find_pockets as find_pockets
@@ -51,7 +51,7 @@ _LATER = {
     "resampling.bootstrap": ("BootstrapInterval", "ConfidenceBand", "bootstrap", "confidence_band"),
     "crossings": ("Crossings", "crossings"),
     "resampling.permutation": ("PermutationTest", "permutation_test"),
-    "estimate": ("Estimate", "Move"),
+    "points": ("Estimate", "Move"),
     "gate": ("Gate", "gate"),
     "results": ("Assessment", "ModelRow", "Verdict"),
     "pockets": ("find_pockets",),

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from ._arrays import Indices
-from ._paths import Events, ShiftPath, cumulative, refuse_too_wide
+from ._arrays import Indices, cumulative
+from ._paths import Events, ShiftPath, refuse_too_wide
 from ._rows import ALL, Part, Rows, Source
 from ._vocabulary import Array, Metric
 from .intervals import Intervals

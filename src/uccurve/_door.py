@@ -1,17 +1,356 @@
-"""Door: bounds, bands, units and supports as given become checked columns, or one sentence that says why not."""
+"""Door: outside data become checked float64 columns by position, or one sentence that says what to do."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays as arrays
 from . import _refusals as checks
-from ._arrays import Flags
+from ._arrays import Flags, average, blocks
 from ._refusals import Hint, Rule
-from ._vocabulary import Array, Centre, Side, Support
+from ._vocabulary import Array, Centre, DroppedRowsWarning, Side, Support
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    from narwhals.typing import IntoFrame
+
+Draws = npt.NDArray[np.floating[Any]]
+DROP_HINT = Hint("pass {missing} to leave such rows out", {"missing": "drop"})
+DRAW = ("has a draw that is not", "have a draw that is not")
+CONVERT = "Hint: convert it to float first."
+# Size of numbers other than 0: the squares and quotients of what lies between fit float64.
+SMALLEST, LARGEST = 1e-100, 1e100
+KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
+SWAP = Hint("swap {lower} and {upper}", {"lower": None, "upper": None})
+ASCENDING = Rule(
+    "lower", "not exceed `upper`", ("does", "do"), "sort crossing quantiles first", SWAP
+)
+CONTAINED = Rule(
+    "y_pred",
+    "lie between `lower` and `upper`",
+    ("does not", "do not"),
+    checks.FLOOR_HINT,
+    Hint(
+        f"check that predictions and bounds belong to the same model, or {checks.FLOOR_HINT.text}",
+        checks.FLOOR_HINT.arguments,
+    ),
+)
+
+
+POSITIVE = Rule(
+    "unit",
+    "be above 0",
+    ("is not", "are not"),
+    "leave such rows out, or give them a unit of their own",
+)
+
+
+def finite(name: str, hint: str | Hint = DROP_HINT) -> Rule:
+    """Return the rule for missing and infinite values."""
+    return Rule(name, "be finite", ("is not", "are not"), hint)
+
+
+def exact(name: str) -> Rule:
+    """Return the rule for numbers that float64 would round."""
+    return Rule(
+        name,
+        "fit float64 exactly",
+        ("does not", "do not"),
+        "subtract a common offset from all columns first",
+    )
+
+
+def of_common_size(name: str, what: str = "all columns") -> Rule:
+    """Return the rule for numbers whose squares and quotients float64 must hold."""
+    must = f"be 0 or from {SMALLEST:g} to {LARGEST:g} in size"
+    return Rule(name, must, ("is not", "are not"), f"divide {what} by a common unit first")
+
+
+def apart(name: str) -> Rule:
+    """Return the rule for bounds, whose distance from `y_pred` is divided by."""
+    must = f"be `y_pred` itself or lie from {SMALLEST:g} to {LARGEST:g} away from it"
+    return Rule(name, must, ("is not", "are not"), "divide all columns by a common unit first")
+
+
+def near(name: str, other: str) -> Rule:
+    """Return the rule for columns whose difference float64 must hold."""
+    hint = "divide all columns by a common unit first"
+    return Rule(name, f"lie within float64 range of `{other}`", ("does not", "do not"), hint)
+
+
+def not_negative(name: str) -> Rule:
+    """Return the rule for weights."""
+    return Rule(name, "not be negative", ("is", "are"), "leave such rows out or give them weight 0")
+
+
+class Columns(NamedTuple):
+    """Columns of one shape without missing values, what rows weigh and are divided by, and which given rows they are."""
+
+    data: dict[str, Array]
+    weight: Array | None
+    unit: Array | None
+    kept: Flags | None  # None: all of them
+
+
+def columns(
+    data: Mapping[str, Any],
+    weight: Any,
+    missing: str,
+    *,
+    unit: Any = None,
+    weight_name: str = "weight",
+    hint: str | Hint = DROP_HINT,
+) -> Columns:
+    """Return columns of one shape without missing values, with raw weights and units."""
+    checks.choice("missing", missing, ("raise", "drop"))
+    arrays = {name: numbers(name, value) for name, value in data.items()}
+    first = next(iter(arrays))
+    shape = arrays[first].shape
+    _refuse_other_shapes(arrays, first)
+    for name, given in ((weight_name, weight), ("unit", unit)):
+        if given is not None:
+            arrays[name] = _per_row(name, given, first, shape)
+    kept = _without_missing(arrays, drop=missing == "drop", hint=hint)
+    shape = arrays[first].shape
+    raw_weight = arrays.pop(weight_name, None)
+    raw_unit = arrays.pop("unit", None)
+    return Columns(
+        arrays,
+        None if raw_weight is None else _weights(weight_name, raw_weight, shape),
+        None if raw_unit is None else _units(raw_unit, shape),
+        kept,
+    )
+
+
+def _refuse_other_shapes(arrays: Mapping[str, Array], first: str) -> None:
+    """Refuse columns that differ in shape from the `first`, and columns without rows."""
+    shape = arrays[first].shape
+    for name, array in arrays.items():
+        if array.shape != shape:
+            hint = "rows are matched by position, never by an index"
+            if {array.shape, shape} == {shape[:1], (*shape[:1], 1)}:
+                hint = "flatten a single column with .ravel()"
+            raise ValueError(
+                f"`{name}` must have the shape of `{first}`: {array.shape} against {shape}. Hint: {hint}."
+            )
+    if 0 in shape:
+        raise ValueError(
+            f"`{first}` must hold at least one row: its shape is {shape}. Hint: check earlier filters."
+        )
+
+
+def _per_row(name: str, value: Any, first: str, shape: tuple[int, ...]) -> Array:
+    """Return weights or units: one value per row, or per row and output."""
+    array = numbers(name, value)
+    if array.shape not in (shape, shape[:1]):
+        what = {"unit": "measure all rows in one unit"}.get(name, "weight rows equally")
+        raise ValueError(
+            f"`{name}` must have one value per row: its shape is {array.shape} where `{first}` has {shape}. "
+            f"Hint: leave `{name}` out to {what}."
+        )
+    return array
+
+
+def numbers(name: str, value: Any) -> Array:
+    """Copy `value` by position into a float64 array of one or two dimensions."""
+    out = floats(name, value)
+    if out.ndim not in (1, 2):
+        hint = "reshape it to (rows, outputs)" if out.ndim else "put a single value into a list"
+        raise ValueError(
+            f"`{name}` must have one dimension, or two for several outputs; it has {out.ndim}. Hint: {hint}."
+        )
+    return out
+
+
+def floats(name: str, value: Any) -> Array:
+    """Copy `value` into a float64 array; refuse what is no number or does not fit exactly; masked values become NaN."""
+    if isinstance(value, list | tuple) and any(
+        isinstance(item, np.ma.MaskedArray) for item in value
+    ):
+        value = np.ma.array([np.nan if item is np.ma.masked else item for item in value])
+    mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
+    raw = _raw(name, value if mask is None else value.filled(0))
+    kind, wide = raw.dtype.kind, raw.dtype.itemsize > 4
+    if kind == "O" or (
+        kind in "iu" and wide and raw.ndim and raw.size and max(-int(raw.min()), raw.max()) > 2**53
+    ):
+        out = _from_objects(name, raw.astype(object))
+    elif kind in "iuf":
+        with np.errstate(over="ignore"):
+            out = np.array(raw, dtype=np.float64, order="C")
+    else:
+        raise TypeError(
+            f"`{name}` must hold numbers; it holds {KINDS.get(kind, raw.dtype.name)}. {CONVERT}"
+        )
+    if mask is not None:
+        out[mask] = np.nan
+    return out
+
+
+def _raw(name: str, value: Any) -> npt.NDArray[Any]:
+    try:
+        raw = np.asarray(value)
+    except ValueError as error:
+        what = (
+            "its rows differ in length" if "inhomogeneous" in str(error) else str(error).rstrip(".")
+        )
+        raise ValueError(
+            f"`{name}` must be a regular array of numbers: {what}. Hint: give every row as many outputs as the others."
+        ) from None
+    except Exception as error:  # noqa: BLE001  # whatever the library behind the value raises
+        raise TypeError(
+            f"`{name}` must be an array of numbers: {str(error).rstrip('.')}. {CONVERT}"
+        ) from None
+    if raw.ndim == 0 and raw.dtype.kind == "O":
+        hint = "Hint: pass a list or an array."
+        raise TypeError(
+            f"`{name}` must be an array or a list of numbers; got {type(value).__name__}. {hint}"
+        )
+    return raw
+
+
+def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
+    """Floats, NaN for the missing values of any library; refuse text and integers that a float cannot hold."""
+    out, rounded = np.full(raw.shape, np.nan), np.zeros(raw.shape, np.bool_)
+    for place, item in np.ndenumerate(raw):
+        if item is None or type(item).__name__ in ("NAType", "NaTType"):
+            continue
+        try:
+            out[place] = checks.number(item)
+            rounded[place] = isinstance(item, Integral) and int(out[place]) != int(item)
+        except OverflowError:
+            rounded[place] = True
+        except (TypeError, ValueError):
+            held = "text" if isinstance(item, str) else type(item).__name__
+            raise TypeError(
+                f"`{name}` must hold numbers; row {place[0]} holds {held}. {CONVERT}"
+            ) from None
+    checks.rows(rounded, exact(name), lambda at: checks.shown(raw[at], str))
+    return out
+
+
+def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) -> Flags | None:
+    """Refuse rows with NaN or infinity, or take them out of all arrays; return which stay, None where all do."""
+    good = {name: np.isfinite(array) for name, array in arrays.items()}
+    bad = [name for name, flags in good.items() if not flags.all()]
+    if not bad:
+        return None
+    if not drop:
+        checks.rows(~good[bad[0]], finite(bad[0], hint), arrays[bad[0]].__getitem__)
+    whole = np.logical_and.reduce(
+        [good[name].reshape(len(good[name]), -1).all(axis=1) for name in bad]
+    )
+    total, dropped = len(whole), int(np.count_nonzero(~whole))
+    if dropped == total:
+        raise ValueError(
+            f"`missing` must leave at least one row: all {total} have a missing or infinite value in "
+            f"{' or '.join(f'`{name}`' for name in bad)}. Hint: look at these columns first."
+        )
+    for key, array in arrays.items():
+        arrays[key] = array[whole]
+    message = f"dropped {dropped} of {total} rows: a value is missing or infinite, first in row {np.argmin(whole)}"
+    warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
+    return np.asarray(whole)
+
+
+def outside() -> int:
+    """How many calls lead from the caller to the first line outside this package: where a warning belongs."""
+    frame, level = sys._getframe(1), 1
+    while (
+        frame.f_back is not None
+        and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
+    """Checked weights in the shape of the data; in units of a power of two where their sum could leave float64."""
+    checks.rows(weight < 0, not_negative(name), weight.__getitem__)
+    if not weight.any():
+        raise ValueError(
+            f"`{name}` must not be zero in every row: all {len(weight)} are. "
+            f"Hint: leave `{name}` out to weight rows equally."
+        )
+    refuse_extreme(weight, of_common_size(name, "all weights"))
+    return weight if weight.shape == shape else np.broadcast_to(weight[:, None], shape)
+
+
+def _units(unit: Array, shape: tuple[int, ...]) -> Array:
+    """Checked units in the shape of the data."""
+    checks.rows(unit <= 0, POSITIVE, unit.__getitem__)
+    refuse_extreme(unit, of_common_size("unit", "all units"))
+    return unit if unit.shape == shape else np.broadcast_to(unit[:, None], shape)
+
+
+def first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> Draws:
+    """Draws or quantiles on the first axis, then the shape of `y_true`; plain floats are not copied."""
+    plain = (
+        type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
+    )
+    array: Draws = samples if plain else floats("samples", samples)
+    if array.shape[1:] == shape and array.size and count in (None, len(array)):
+        return array
+    wanted = ", ".join(map(str, (count or what, *shape)))
+    hint = (
+        " Hint: move the last axis to the front."
+        if array.ndim > 1 and array.shape[:-1] == shape
+        else ""
+    )
+    raise ValueError(
+        f"`samples` must have {what} on the first axis, then the shape of `y_true`: {array.shape} against "
+        f"({wanted}).{hint}"
+    )
+
+
+def refuse_missing(rule: Rule, array: Draws, axis: int = 0) -> None:
+    """Refuse rows with NaN or infinity in any of the draws or quantiles along an axis."""
+    along = np.moveaxis(array, axis, -1)
+    bad = np.asarray(~np.isfinite(along).all(axis=-1))
+    checks.rows(bad, rule, lambda at: along[at][~np.isfinite(along[at])][0])
+
+
+def ascending(lower: Array, upper: Array) -> None:
+    """Refuse intervals that are upside down."""
+    checks.rows(lower > upper, ASCENDING, lambda at: f"{lower[at]!s} > {upper[at]!s}")
+
+
+def within_range(result: Array, **given: Array) -> None:
+    """Refuse a first column so far from the second that float64 cannot hold the `result` of combining the two."""
+    (name, values), (other, centre) = given.items()
+    checks.rows(
+        ~np.isfinite(result), near(name, other), lambda at: f"{values[at]!s} against {centre[at]!s}"
+    )
+
+
+def refuse_extreme(values: Array, rule: Rule) -> None:
+    """Refuse numbers other than 0 that are too small or too large to calculate with."""
+    sizes = np.abs(values)
+    if sizes.max() <= LARGEST and sizes.min() >= SMALLEST:
+        return
+    extreme = (sizes > LARGEST) | ((sizes < SMALLEST) & (sizes > 0))
+    checks.rows(extreme, rule, values.__getitem__)
+
+
+def kept_in_range(name: str, bounds: Array) -> None:
+    """Refuse a number that moves bounds too far to calculate with."""
+    rule = Rule(
+        name,
+        f"keep the bounds within {LARGEST:g}",
+        ("leaves it", "leave it"),
+        "pass a smaller number",
+    )
+    checks.rows(~(np.abs(bounds) <= LARGEST), rule, bounds.__getitem__)
+
+
+# ---- intervals
 
 ENDLESS: Support = (-np.inf, np.inf)
 SIDES: tuple[Side, ...] = ("both", "upper", "lower")
@@ -52,9 +391,7 @@ def judged_side(bounds: Mapping[str, Any], side: Any) -> tuple[Side, dict[str, A
     """
     if side is not None:
         checks.choice("side", side, SIDES)
-    given = {
-        name: arrays.numbers(name, value) for name, value in bounds.items() if value is not None
-    }
+    given = {name: numbers(name, value) for name, value in bounds.items() if value is not None}
     if not given:
         raise TypeError("give `lower`, `upper` or both: there is no bound to judge.")
     for sign, name in zip((-1, 1), bounds, strict=True):
@@ -118,7 +455,7 @@ def support_of(value: Any) -> Support:
         )
     for end in ends:
         if np.isfinite(end):
-            arrays.refuse_extreme(np.array([end]), arrays.of_common_size("support"))
+            refuse_extreme(np.array([end]), of_common_size("support"))
     return ends
 
 
@@ -164,13 +501,13 @@ def units_per_row(
 def refuse_unfit(unit: Array | None, **columns: Array) -> None:
     """Refuse numbers that are too small or too large to calculate with, also in the units of their rows."""
     for name, column in columns.items():
-        arrays.refuse_extreme(column, arrays.of_common_size(name))
+        refuse_extreme(column, of_common_size(name))
         if unit is not None:
-            rule = arrays.of_common_size(name)._replace(
-                must=f"be 0 or from {arrays.SMALLEST:g} to {arrays.LARGEST:g} in units of its row",
+            rule = of_common_size(name)._replace(
+                must=f"be 0 or from {SMALLEST:g} to {LARGEST:g} in units of its row",
                 hint="measure all columns and `unit` in a common unit first",
             )
-            arrays.refuse_extreme(column / unit, rule)
+            refuse_extreme(column / unit, rule)
 
 
 def raise_bands(
@@ -183,7 +520,7 @@ def raise_bands(
     half_widths = bands[0] if len(bands) == 1 else bands[0] / 2 + bands[1] / 2
     if unit is not None:
         half_widths = half_widths / unit
-    minimum: Any = checks.floor(min_band, arrays.average(half_widths, weight))
+    minimum: Any = checks.floor(min_band, average(half_widths, weight))
     if isinstance(min_band, str) and unit is not None:
         minimum = minimum * unit
     minimum = np.broadcast_to(minimum, half_widths.shape)
@@ -199,7 +536,7 @@ def bounds(side: int, y: Array, p: Array, band: Array) -> Array:
     """Lower (-1) or upper (1) bounds; one step of float64 away where rounding would cover another row than the band."""
     bound: Array = p + band if side > 0 else p - band
     true, pred, edge, width = (array.reshape(-1) for array in (y, p, bound, band))
-    for part in arrays.blocks(true.size):
+    for part in blocks(true.size):
         error = side * (true[part] - pred[part])
         covered = error <= width[part]
         wrong = (covered != (side * true[part] <= side * edge[part])) & (error > 0)
@@ -211,12 +548,12 @@ def bounds(side: int, y: Array, p: Array, band: Array) -> Array:
     return bound
 
 
-def draw_quantiles(samples: arrays.Draws, points: Sequence[float], missing: str | None) -> Array:
+def draw_quantiles(samples: Draws, points: Sequence[float], missing: str | None) -> Array:
     """Ascending quantiles of draws; NaN in rows with a draw that is not finite, where such rows are to be dropped."""
     draws = np.array(samples, np.float64)
     bad: Flags = np.asarray(~np.isfinite(draws).all(axis=0))
     if missing != "drop":
-        arrays.refuse_missing(arrays.finite("samples")._replace(verbs=arrays.DRAW), draws)
+        refuse_missing(finite("samples")._replace(verbs=DRAW), draws)
     draws[:, bad] = np.nan
     draws /= 2  # so that the distance between two draws fits float64
     found: Array = np.maximum.accumulate(2 * np.quantile(draws, points, axis=0))
@@ -230,3 +567,41 @@ def standard_deviation(y: Array, weight: npt.NDArray[Any]) -> float:
         raise ValueError('`unit="std"` needs a y_true that varies; all values are equal.')
     mean = np.sum(weight * y)
     return float(np.sqrt(np.sum(weight * (y - mean) ** 2)))
+
+
+# ---- data frames
+
+
+def frame_columns(frame: IntoFrame, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the columns `names` (role to column name) of `frame` as arrays by role; lazy frames are collected."""
+    import narwhals as nw
+
+    chosen = opened(frame, names.items()).select(*dict.fromkeys(names.values()))
+    eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+    return {role: eager[name].to_numpy() for role, name in names.items()}
+
+
+def opened(
+    frame: IntoFrame, names: Iterable[tuple[str, str | None]]
+) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return `frame` for narwhals; refuse what is none or lacks one of the columns `names` (role and column name)."""
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise TypeError(
+            f"`frame` must be a data frame that narwhals supports; got {type(frame).__name__}."
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise ValueError(
+            "`frame` must not have two columns of one name. Hint: rename or drop one."
+        ) from None
+    found = native.collect_schema().names()
+    for role, name in names:
+        if name is not None and name not in found:
+            raise ValueError(
+                f"`{role}` must name a column of `frame`; got {name!r}. Its columns are {', '.join(map(str, found))}."
+                f"{checks.nearest(name, found)}"
+            )
+    return native

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import fsum
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from . import _refusals as checks
-from ._arrays import Flags, Indices
-from ._paths import Events, Path, ScalePath, cumulative, refuse_unresolved
+from ._arrays import Flags, Indices, cumulative, exact_sum
+from ._paths import Events, Path, ScalePath, refuse_unresolved
 from ._rows import ALL, Part
 from ._vocabulary import Array, Metric, Vary
 from .intervals import Intervals
@@ -376,13 +375,6 @@ class Limits:
         place = np.maximum(position, self.path.critical[rows])
         kept = place < self.path.largest
         return Events(place[kept], {metric: -self.path.weighted(slope[kept], rows[kept])})
-
-
-def exact_sum(*terms: Array) -> tuple[Array, Array]:
-    """Sum in two floats, the second of which is what rounding takes off the first."""
-    values = [value for array in terms for value in array.tolist()]
-    high = fsum(values)
-    return np.array([high]), np.array([fsum([*values, -high])])
 
 
 def _slopes(values: Array, knots: Array) -> Array:

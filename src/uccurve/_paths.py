@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ._arrays import Flags, Indices, blocks
-from ._rows import ALL, Part, Rows, Source, select
+from ._arrays import Flags, Indices, blocks, cumulative, select
+from ._rows import ALL, Part, Rows, Source
 from ._vocabulary import METRICS, Array, Metric, Side, Vary
 from .intervals import NO_PREDICTION, Intervals
 
@@ -611,10 +611,3 @@ def refuse_too_wide(who: str, largest: float, error: float, steepest: float) -> 
             f"{who} bands and errors of comparable size: the largest band is {largest:.3g}, the mean error "
             f"{error:.3g}, which float64 cannot add to nine digits. Hint: leave out or cap such bands."
         )
-
-
-def cumulative(mass: Array) -> Array:
-    """Sums of the first 0, 1, 2, ... items."""
-    sums = np.zeros(len(mass) + 1)
-    np.cumsum(mass, out=sums[1:])
-    return sums

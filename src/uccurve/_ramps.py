@@ -1,26 +1,29 @@
-"""Ramps: the vertices of a curve in order, the metrics at each of them, and the smallest t that reaches a value.
+"""Ramps: the vertices of a curve in order, the metrics at each, the smallest t that reaches a value, and areas.
 
 Every metric but the miss rate is a sum of ramps ``slope * max(0, t - position)``, or of falling ones for the deficit.
 One sort and two running sums give its value at every vertex, and between vertices it is a straight line. The miss rate
-is a step down at each critical t.
+is a step down at each critical t. An area is the exact integral of that: steps as steps, lines as lines.
 """
 
+import sys
 from collections.abc import Collection
-from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Indices, blocks
+from ._arrays import (
+    Indices,
+    index_of_minimum,
+    ordered,
+    rearrange,
+    running_integral,
+    running_sum,
+    sum_error,
+)
 from ._levels import LevelsPath
 from ._paths import Path, ScalePath
-from ._vocabulary import FALLING, Array, Metric
-
-SHORT = 400  # arrays below this length are sorted plainly
-# Running sums are taken this many items at a time: few enough for their rounding, enough for numpy's speed.
-SUMMED = 2048
-LANES, DEPTH = 40, 4000
+from ._vocabulary import FALLING, Array, Axes, Metric
 
 
 class Hull(NamedTuple):
@@ -242,16 +245,6 @@ class Ramps:
         return missed
 
 
-def index_of_minimum(costs: Array) -> int:
-    """Place of the first of the costs that differ from the smallest by rounding alone."""
-    return int(np.argmax(costs <= costs.min() * (1 + sum_error(len(costs)))))
-
-
-def sum_error(length: int) -> float:
-    """Return how far running sums of `length` weights that add up to 1 may be off."""
-    return 4 * float(np.finfo(np.float64).eps) * (1 + isqrt(length))
-
-
 def _hull_corners(x: Array, y: Array) -> Indices:
     """Places of the lower convex hull of points with ascending x and falling y.
 
@@ -284,113 +277,166 @@ def _joined(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def running_sum(values: Array) -> Array:
-    """Cumulative sum, in place; its rounding error grows with the length of a block, not with that of all. O(n)."""
-    whole, total = len(values) - len(values) % SUMMED, 0.0
-    if whole:
-        lines = values[:whole].reshape(-1, SUMMED)
-        np.cumsum(lines, axis=1, out=lines)
-        ends = np.cumsum(lines[:, -1])
-        lines[1:] += ends[:-1, None]
-        total = float(ends[-1])
-    np.cumsum(values[whole:], out=values[whole:])
-    values[whole:] += total
-    return values
+# ---- areas
 
 
-def running_integral(slopes: Array, rest: Array | None, t: Array, *, divisor: float = 1.0) -> None:
-    """Overwrite slope changes by the integral of the accumulated slope: item i is the value at t[i + 1]. O(n).
+class Piece(NamedTuple):
+    """The part of a curve between two t; `span` is the range of the miss rate where that is what cuts it."""
 
-    Values are divided by `divisor`. The running sum of the slopes is never negative. Where single ones are, or where
-    they have a `rest` that would vanish in their rounding, the sum is taken in twice the precision of float64: where a
-    large slope comes and goes, what is left is exact.
-    """
-    if rest is None and not (slopes < 0).any():
-        running_sum(slopes)
-    else:
-        rest = np.zeros(len(slopes)) if rest is None else rest
-        _accumulate_exactly(slopes, rest)
-        slopes += rest
-        np.maximum(slopes, 0, out=slopes)
-    for part in blocks(len(slopes)):
-        slopes[part] /= (
-            divisor  # now, not before: changes that cancel each other do so without rounding
-        )
-        slopes[part] *= np.abs(t[part.start + 1 : part.stop + 1] - t[part])
-    running_sum(slopes)
+    first: float
+    last: float
+    infinite: bool = False
+    span: tuple[float, float] | None = None
 
 
-def _accumulate_exactly(high: Array, low: Array) -> None:
-    """Running sum in place, rounded in `high` and what rounding took off in `low`.
-
-    Item i is in lane ``i % LANES``: lanes are added to each other as whole arrays.
-    """
-    carry = (0.0, 0.0)
-    whole = len(high) - len(high) % LANES
-    for part in (
-        *blocks(whole, LANES * DEPTH),
-        *(slice(i, i + 1) for i in range(whole, len(high))),
+def closed_axes(path: Path, axes: Axes) -> frozenset[Metric] | None:
+    """Metrics of the closed form of an area over the scale; None where there is none."""
+    names = frozenset(axes)
+    if path.limited or (path.side != "both" and axes == ("deficit", "excess")):
+        return None
+    if (
+        names == {"excess", "deficit"}
+        and isinstance(path, ScalePath)
+        and not len(path.crossovers()[0])
     ):
-        lanes = min(LANES, part.stop - part.start)
-        sums, lost = (
-            np.ascontiguousarray(array[part].reshape(-1, lanes).T) for array in (high, low)
-        )
-        for i in range(1, lanes):
-            lost[i] += lost[i - 1] + _add_exactly(sums[i], sums[i - 1])
-        if sums.shape[1] > 1:
-            ends, ends_lost = sums[-1].copy(), lost[-1].copy()
-            _accumulate_exactly(ends, ends_lost)
-            lost[:, 1:] += _add_exactly(sums[:, 1:], ends[:-1]) + ends_lost[:-1]
-        lost += _add_exactly(sums, carry[0]) + carry[1]
-        carry = float(sums[-1, -1]), float(lost[-1, -1])
-        high[part], low[part] = sums.T.ravel(), lost.T.ravel()
+        names = frozenset(
+            {"overshoot", "deficit"}
+        )  # which is the excess where no other bound becomes the nearer one
+    closed = ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"})
+    return names if isinstance(path, ScalePath) and names in closed else None
 
 
-def _add_exactly(values: Array, other: Array | float) -> Array:
-    """Add in place and return what rounding took off (Knuth's two-sum)."""
-    total = values + other
-    share = total - other
-    lost: Array = (values - share) + (other - (total - share))
-    values[...] = total
-    return lost
+@np.errstate(over="ignore", invalid="ignore")
+def closed_area(path: Path, names: frozenset[Metric]) -> float:
+    """Whole area over the scale on metrics of `closed_axes`. O(n), no sort.
 
-
-def ordered(values: Array, *, first: float) -> tuple[Indices, Array]:
-    """Order of `values`, and `first` followed by the values in their order. O(n log n).
-
-    Long arrays without negative values are sorted as integers whose last bits are the row number, in half the time of
-    ``np.argsort``; the few rows that differ in the overwritten bits only are put right afterwards.
+    With b the mean half-width and k the critical scales the areas are b mean(k), b mean(error k) / 2, and
+    mean(active)^2 / 2 times the variance of k under weights in proportion to the active band.
     """
-    plainly = len(values) < SHORT or values.min() < 0
-    order = np.argsort(values, kind="stable") if plainly else _coarsely_ordered(values)
-    out = np.empty(len(values) + 1)
-    out[0], inner = first, out[1:]
-    values.take(order, out=inner, mode="clip")  # other modes would write to a copy first
-    for attempt in range(9):
-        falls = np.flatnonzero(inner[1:] < inner[:-1])
-        if not len(falls):
-            break
-        places = np.union1d(falls, falls + 1) if attempt < 8 else np.arange(len(inner))
-        right = places[np.argsort(inner[places], kind="stable")]
-        order[places], inner[places] = order[right], inner[right]
-    return order, out
+    if path.has_uncoverable_rows:
+        return np.inf
+    if "bandwidth" in names:
+        falling = path.critical if "miss_rate" in names else path.error * path.critical / 2
+        return path.mean_half_width * path.mean(falling)
+    active = path.mean(path.active)
+    if active == 0:
+        return 0.0
+    off = path.critical - path.mean(path.error) / active
+    spread = path.active * off  # in this order: the square alone may overflow
+    spread *= off
+    return active * path.mean(spread) / 2
 
 
-def rearrange(values: Array, order: npt.NDArray[np.integer], out: Array) -> None:
-    """Write ``out[i] = values[order[i]]``, for as many i as `out` has."""
-    for part in blocks(len(out)):
-        out[part] = values.take(order[part], mode="clip")
+def size_of_area(path: Path, axes: Axes) -> float:
+    """Return the order of magnitude of an area in the unit of the path."""
+    return path.mean(path.error) ** sum(name != "miss_rate" for name in axes)
 
 
-def _coarsely_ordered(values: Array) -> Indices:
-    """Order of non-negative values without their last bits; the row numbers decide between equal ones."""
-    row = np.int64(
-        (1 << (len(values) - 1).bit_length()) - 1
-    )  # the last bits, which hold any row number
-    keys = np.empty(len(values), np.int64)
-    for block in blocks(len(values)):
-        np.bitwise_and(values[block].view(np.int64), ~row, out=keys[block])
-        keys[block] += np.arange(block.start, block.stop)
-    keys.view(np.float64).sort()  # the order of the integers, and numpy's fastest sort
-    keys &= row
-    return keys.view(np.intp)
+def rounding_of_area(path: Path, axes: Axes) -> float:
+    """What an area may be off by rounding, where it is a difference of sums."""
+    is_product = isinstance(path, ScalePath) and "bandwidth" in axes
+    return 0.0 if is_product else sum_error(len(path)) * size_of_area(path, axes)
+
+
+def t_reaching(
+    ramps: Ramps, path: Path, name: Metric, target: float, *, beyond_the_curve: bool = False
+) -> float:
+    """Return the smallest t at which the metric reaches `target`; infinite where none does.
+
+    The curve ends where all rows are covered; a rising metric goes on after it.
+    """
+    t = ramps.smallest_t_reaching(name, target)
+    if (
+        t == np.inf and name != "miss_rate"
+    ):  # a largest or smallest value that rounding moved away from the target
+        off = sum_error(len(path))
+        t = ramps.smallest_t_reaching(name, target * (1 + off if name in FALLING else 1 - off))
+    if (
+        t < np.inf
+        or name in FALLING
+        or target == np.inf
+        or not (beyond_the_curve or path.has_uncoverable_rows)
+    ):
+        return t
+    # after the last critical t, by bisection: O(n) per step
+    largest = path.at(sys.float_info.max)[
+        name
+    ]  # infinite, unless there is nothing that rises after the last crossover
+    if largest < target * (1 - sum_error(len(path))):
+        return np.inf
+    target = min(target, largest)
+    low, step = path.end, max(abs(path.end), 1.0)
+    while path.at(low + step)[name] < target:
+        low, step = low + step, 2 * step
+        if not np.isfinite(low + step):
+            return np.inf
+    high = low + step
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (middle, high) if path.at(middle)[name] < target else (low, middle)
+    return high
+
+
+def piece(ramps: Ramps, path: Path, name: Metric, low: float, high: float) -> Piece:
+    """Return the part of the curve on which the metric lies in (low, high), cut exactly at its ends."""
+    end, uncoverable = float(ramps.t[ramps.end]), path.has_uncoverable_rows
+    ends = (high, low) if name in FALLING else (low, high)
+    first, last = (t_reaching(ramps, path, name, target) for target in ends)
+    infinite = uncoverable and first < last == np.inf
+    first, last = (
+        end if t == np.inf else t for t in (first, last)
+    )  # the curve ends before what is never reached
+    last = max(first, last if uncoverable else min(last, end))
+    return Piece(first, last, infinite, (low, high) if name == "miss_rate" else None)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # an area beyond float64 is infinite
+def integral(ramps: Ramps, path: Path, axes: Axes, part: Piece | None = None) -> float:
+    """Absolute value of the integral of y dx over a part of the curve, by default all of it. O(n)."""
+    part = part or Piece(float(ramps.t[0]), float(ramps.t[ramps.end]), path.has_uncoverable_rows)
+    if part.infinite and not FALLING.issuperset(axes):
+        return np.inf
+    x, y = (_nodes(ramps, path, name, part) for name in axes)
+    if axes[0] == "miss_rate":
+        # the miss rate before each node's step and after the last; a step that leaves the range is cut at its end
+        before, (low, high) = x[0], part.span or (0.0, 1.0)
+        if part.span and part.first > ramps.t[0]:
+            before = ramps.values("miss_rate")[np.searchsorted(ramps.t, part.first) - 1]
+        x = np.clip(np.append(before, x), low, high)
+        return (
+            float(x[0] ** 2 - x[-1] ** 2) / 2
+            if axes[1] == "miss_rate"
+            else float(np.sum((x[:-1] - x[1:]) * y))
+        )
+    heights = y[:-1] if axes[1] == "miss_rate" else (y[:-1] + y[1:]) / 2
+    area = abs(float(np.sum((x[1:] - x[:-1]) * heights)))
+    return np.inf if np.isnan(area) else area
+
+
+def _nodes(ramps: Ramps, path: Path, name: Metric, part: Piece) -> Array:
+    """Metric at both ends of the part and at the vertices between them."""
+    if part.first == ramps.t[0] and part.last == ramps.t[-1]:
+        return ramps.values(name)
+    i, j = (
+        np.searchsorted(ramps.t, part.first, side="right"),
+        np.searchsorted(ramps.t, part.last, side="left"),
+    )
+    ends = [
+        ramps.value(name, t) if t <= ramps.t[-1] else path.at(t)[name]
+        for t in (part.first, part.last)
+    ]
+    return np.concatenate([ends[:1], ramps.values(name)[i:j], ends[1:]])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def row_shares(ramps: Ramps, path: Path, falling: Metric, other: Metric) -> Array:
+    """Each row's part of the area: its own miss or deficit, integrated over the other metric."""
+    t, place = ramps.t, np.minimum(ramps.places(), len(ramps.t) - 1)
+    x = np.abs(ramps.values(other) - ramps.values(other)[0])
+    if falling == "miss_rate":
+        parts = x[place]
+    else:  # between vertices a deficit is a straight line, whose mean is the middle; a step is where it is
+        middle = t[1:] if other == "miss_rate" else (t[:-1] + t[1:]) / 2
+        parts = path.deficit_integrals(middle, np.diff(x), place)
+    if path.has_uncoverable_rows:
+        parts = np.where(np.isinf(path.critical), np.inf, parts)
+    return path.weighted(parts)

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from ._arrays import Flags, Indices, blocks, equal_weights
+from ._arrays import Flags, Indices, equal_weights, select
 from ._vocabulary import Array, Side
 from .intervals import Intervals
 
@@ -247,12 +247,3 @@ class Source:
         weight = self._weight[self._kept]
         exponent = int(np.frexp(weight.max())[1])
         return weight if abs(exponent) <= LARGEST_WEIGHT else np.ldexp(weight, -exponent)
-
-
-def select(which: Flags, yes: Array, no: Array) -> Array:
-    """Return ``np.where(which, yes, no)`` of finite values, in half the time where `which` is random."""
-    out = np.empty(len(which))
-    for part in blocks(len(out)):
-        np.multiply(which[part], yes[part], out=out[part])
-        out[part] += ~which[part] * no[part]
-    return out

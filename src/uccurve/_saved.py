@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ._outputs import shown_path, written
+from ._files import shown_path, written
 from ._refusals import shown
 
 LARGEST = 64 << 20  # bytes of JSON that are read at most

@@ -10,17 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _refusals as checks
-from ._arrays import (
-    DRAW,
-    Draws,
-    average,
-    blocks,
-    columns,
-    equal_weights,
-    finite,
-    refuse_missing,
-    within_range,
-)
+from ._arrays import average, blocks, equal_weights
+from ._door import DRAW, Draws, columns, finite, refuse_missing, within_range
 from ._paths import Path
 from ._ramps import Ramps
 from ._refusals import Hint, Rule

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _refusals as checks
-from ._areas import (
+from ._bounds import BoundPath
+from ._distributions import conformal_rank
+from ._door import standard_deviation
+from ._levels import LevelsPath, checked_levels
+from ._paths import Path, ScalePath, ShiftPath
+from ._ramps import (
+    Ramps,
     closed_area,
     closed_axes,
     integral,
@@ -21,12 +27,6 @@ from ._areas import (
     row_shares,
     t_reaching,
 )
-from ._bounds import BoundPath
-from ._distributions import conformal_rank
-from ._door import standard_deviation
-from ._levels import LevelsPath, checked_levels
-from ._paths import Path, ScalePath, ShiftPath
-from ._ramps import Ramps
 from ._scoring import (
     ROUNDING,
     conformal_t,

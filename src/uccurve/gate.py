@@ -16,7 +16,6 @@ from uccurve.assess.memory import RowsSource, score_degrees
 from uccurve.assess.rows import Promised
 from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate, plain
 from uccurve.evidence.contributions import weights
 from uccurve.evidence.inference import (
     checked_level,
@@ -29,6 +28,7 @@ from uccurve.evidence.inference import (
 from uccurve.evidence.models import curves_by_name
 from uccurve.evidence.units import Blocks, Spread
 from uccurve.intervals import Intervals
+from uccurve.points import Estimate, plain
 from uccurve.results import Promise
 from uccurve.words.formats import amount, counted, number, p, share, short
 from uccurve.words.formats import coverage as percentage

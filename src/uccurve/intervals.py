@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays as arrays
 from . import _door as door
 from . import _refusals as checks
-from ._arrays import Flags
+from ._arrays import Flags, average
 from ._door import ENDLESS, Facts
 from ._vocabulary import Array, Centre, Side, Support
 
@@ -142,10 +141,10 @@ class Intervals:
         if y_pred is None:
             del columns["y_pred"]
         single, per_row = door.unit_of(unit)
-        read = arrays.columns(columns, weight, missing, unit=per_row)
+        read = door.columns(columns, weight, missing, unit=per_row)
         data = read.data
         if judged == "both":
-            arrays.ascending(data["lower"], data["upper"])
+            door.ascending(data["lower"], data["upper"])
         facts = cls._facts_of(read, judged, support, single)
         if y_pred is None:
             centre: Centre = "middle" if judged == "both" else "bound"
@@ -157,7 +156,7 @@ class Intervals:
         door.refuse_outside(facts.support, **checked)
         bands = {name: p - data[name] if name == "lower" else data[name] - p for name in given}
         for name, band in bands.items():
-            arrays.refuse_extreme(band, arrays.apart(name))
+            door.refuse_extreme(band, door.apart(name))
         facts = _raised_bounds(data, bands, min_band, facts)
         return cls._of(facts, y, p, data, bands)
 
@@ -232,7 +231,7 @@ class Intervals:
         ([2.0], [1.0], [3.0])
         """
         level = checks.real("level", level, 0, 1)
-        draws = arrays.first_axis("draws", samples, arrays.numbers("y_true", y_true).shape)
+        draws = door.first_axis("draws", samples, door.numbers("y_true", y_true).shape)
         side = options.get("side")
         outside = (1 - level) / 2 if side in (None, "both") else 1 - max(level, 0.5)
         points = [outside, 0.5, 1 - outside]
@@ -306,8 +305,6 @@ class Intervals:
         >>> Intervals.from_frame(frame, y_true="y", y_pred="yhat", lower="lo", upper="hi")
         Intervals(2 rows, miss_rate 0.5, bandwidth 1.25)
         """
-        from ._frames import columns
-
         names: dict[str, Any] = {
             "y_true": y_true,
             "y_pred": y_pred,
@@ -319,7 +316,9 @@ class Intervals:
             names["unit"] = unit
         else:
             options["unit"] = unit
-        data = columns(frame, {role: name for role, name in names.items() if name is not None})
+        data = door.frame_columns(
+            frame, {role: name for role, name in names.items() if name is not None}
+        )
         return cls.from_bounds(**data, **options)
 
     @classmethod
@@ -342,7 +341,7 @@ class Intervals:
             checks.choice("side", side or "both", door.SIDES)
             judged, given = side or "both", dict(bands)
         single, per_row = door.unit_of(unit)
-        read = arrays.columns({**middle, **given}, weight, missing, unit=per_row)
+        read = door.columns({**middle, **given}, weight, missing, unit=per_row)
         facts = cls._facts_of(read, judged, support, single)
         y, p = (read.data[name] for name in middle)
         widths = {name: read.data[name] for name in given}
@@ -359,9 +358,7 @@ class Intervals:
         return cls._from_bands(facts, y, p, *_below_and_above(judged, [*widths.values()]))
 
     @classmethod
-    def _facts_of(
-        cls, read: arrays.Columns, side: Side, support: Any, single: float | None
-    ) -> Facts:
+    def _facts_of(cls, read: door.Columns, side: Side, support: Any, single: float | None) -> Facts:
         y = next(iter(read.data.values()))
         return Facts(
             weight=read.weight,
@@ -421,7 +418,7 @@ class Intervals:
 
     def measured_in(self, unit: npt.ArrayLike) -> Self:
         """The same intervals with another unit per row, which it is divided by before anything is averaged."""
-        read = arrays.columns({"y_true": self.y_true}, None, "raise", unit=unit)
+        read = door.columns({"y_true": self.y_true}, None, "raise", unit=unit)
         columns = {name: getattr(self, name) for name in ("y_true", "y_pred")}
         door.refuse_unfit(read.unit, **columns)
         return self._with(replace(self._facts, unit=read.unit))
@@ -532,7 +529,7 @@ class Intervals:
         if self.side != "lower":
             parts.append(np.minimum(self.upper_band, self.support[1] - self.y_pred))
         widths = parts[0] if len(parts) == 1 else parts[0] / 2 + parts[1] / 2
-        return arrays.average(self.in_units(widths), self._weight)
+        return average(self.in_units(widths), self._weight)
 
     def in_units(self, values: Array) -> Array:
         """Values of the rows in the units of the rows."""
@@ -556,7 +553,7 @@ class Intervals:
         bands = [self.in_units(band) for band in self._judged_bands()]
         if both and len(bands) == 2:
             bands = [bands[0] / 2 + bands[1] / 2]
-        means = [arrays.average(band, self._weight) for band in bands]
+        means = [average(band, self._weight) for band in bands]
         if not any(means):
             means = [1.0] * len(means)
         size = np.broadcast_to(1.0, self.y_true.shape) if self.unit is None else self.unit
@@ -649,7 +646,7 @@ class Intervals:
         if self.side != "both":
             alone = "" if self.has_prediction else " without a prediction"
             words.append(f"{self.side} bound{alone}")
-        words.append(f"miss_rate {arrays.average(outside, self._weight):.4g}")
+        words.append(f"miss_rate {average(outside, self._weight):.4g}")
         if self.has_prediction:
             words.append(f"bandwidth {self.half_width:.4g}")
         if self.raised:
@@ -687,14 +684,14 @@ def _raised_bounds(
     if min_band is None:
         outside = np.logical_or.reduce([band < 0 for band in bands.values()])
         ends = [data.get(name) for name in ("lower", "upper")]
-        checks.rows(outside, arrays.CONTAINED, lambda at: _place(p[at], at, ends))
+        checks.rows(outside, door.CONTAINED, lambda at: _place(p[at], at, ends))
         return facts
     raised = 0
     masks = door.raise_bands(min_band, [*bands.values()], facts.weight, facts.unit)
     for (name, band), small in zip(bands.items(), masks, strict=True):
         side = -1 if name == "lower" else 1
         data[name][small] = door.bounds(side, y[small], p[small], band[small])
-        arrays.kept_in_range("min_band", data[name])
+        door.kept_in_range("min_band", data[name])
         raised += int(np.count_nonzero(small))
     return replace(facts, raised=raised)
 
@@ -775,7 +772,7 @@ def _moved_bands(
         out = scaled + amount
         if intervals.side == "both":
             out = np.maximum(out, 0)
-        arrays.kept_in_range("shift" if shifted else "scale", p + side * out)
+        door.kept_in_range("shift" if shifted else "scale", p + side * out)
     held = np.ones(error.shape, np.bool_) if intervals.side != "both" and shifted else error > 0
     covers = held & covered
     out[covers] = np.maximum(out, error)[covers]

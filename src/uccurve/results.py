@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from uccurve._refusals import nearest
 from uccurve._vocabulary import Axes, Range, Side, Unit
-from uccurve.estimate import Estimate, Move
-from uccurve.points import Decomposition, OperatingPoint
+from uccurve.points import Decomposition, Estimate, Move, OperatingPoint
 from uccurve.words import tables
 from uccurve.words.formats import listed, short
 

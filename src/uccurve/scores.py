@@ -7,16 +7,8 @@ from numpy.typing import ArrayLike
 
 from . import _refusals as checks
 from . import _scoring as rows
-from ._arrays import (
-    Indices,
-    ascending,
-    average,
-    finite,
-    first_axis,
-    floats,
-    refuse_missing,
-    within_range,
-)
+from ._arrays import Indices, average
+from ._door import ascending, finite, first_axis, floats, refuse_missing, within_range
 from ._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
 from .curve import UCC
 from .intervals import Intervals

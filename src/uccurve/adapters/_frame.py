@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from uccurve._arrays import floats
-from uccurve._frames import opened
+from uccurve._door import floats, opened
 from uccurve._refusals import prefixed
 from uccurve._scoring import refuse_crossing
 from uccurve._vocabulary import Array

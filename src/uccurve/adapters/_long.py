@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from uccurve import _refusals as checks
-from uccurve._arrays import Flags, Indices, outside
+from uccurve._arrays import Flags, Indices
+from uccurve._door import outside
 from uccurve._refusals import Rule, as_written, shown
 from uccurve._vocabulary import Array, DroppedRowsWarning
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _refusals as checks
-from uccurve._arrays import SWAP, Flags, first_axis, floats, outside
-from uccurve._door import draw_quantiles
+from uccurve._arrays import Flags
+from uccurve._door import SWAP, draw_quantiles, first_axis, floats, outside
 from uccurve._refusals import Hint, Rule, as_written
 from uccurve._scoring import refuse_crossing
 from uccurve._vocabulary import Array

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _refusals as checks
-from uccurve._progress import Progress, watched
 from uccurve._vocabulary import HEADLINE, Axes, Range, Side, Unit
 from uccurve.assess import cautions
 from uccurve.assess.choice import (
@@ -47,6 +46,7 @@ from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import Given, given_models, measured_in, refuse_different
 from uccurve.evidence.units import Blocks, Repeated, Units, generator, positive
 from uccurve.intervals import Intervals
+from uccurve.resampling import Progress, watched
 from uccurve.results import (
     Assessment,
     AssessmentSettings,

@@ -15,8 +15,8 @@ from uccurve._vocabulary import Array
 from uccurve.assess.compare import adjusted_pvalue
 from uccurve.assess.rows import Promised, half_width
 from uccurve.assess.source import DELIVERED_SCORE, SCORE, Source, estimate
-from uccurve.estimate import Estimate
 from uccurve.evidence.units import Blocks
+from uccurve.points import Estimate
 from uccurve.results import AssessmentSettings, Choice, Comparison, ModelRow, Verdict
 
 FOLDS = 10

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from uccurve._vocabulary import Array
 from uccurve.assess.source import Evidence
-from uccurve.estimate import Estimate
 from uccurve.evidence.inference import ROUNDING, Span, holm, linear_estimate, paired_t_test
 from uccurve.evidence.units import UNKNOWN_SPREAD, Spread, Units
+from uccurve.points import Estimate
 from uccurve.results import Comparison, ModelRow
 
 Tested = Literal["score", "crps", "wis"]

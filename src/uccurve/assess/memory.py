@@ -5,10 +5,9 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, log, nan
 
-from uccurve._areas import rounding_of_area, row_shares
 from uccurve._arrays import Flags
 from uccurve._paths import Path
-from uccurve._ramps import Ramps
+from uccurve._ramps import Ramps, rounding_of_area, row_shares
 from uccurve._refusals import miss_rate_of
 from uccurve._scoring import WISRows, climatology, conformal_t, rows_carrying, saved_share
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Side
@@ -29,7 +28,6 @@ from uccurve.assess.source import (
     spread_of,
 )
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate, MoveKind
 from uccurve.evidence import contributions
 from uccurve.evidence.inference import (
     Span,
@@ -39,7 +37,7 @@ from uccurve.evidence.inference import (
 )
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-from uccurve.points import Decomposition, OperatingPoint
+from uccurve.points import Decomposition, Estimate, MoveKind, OperatingPoint
 from uccurve.results import PIT, AssessmentSettings, LevelRow
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from uccurve._vocabulary import HEADLINE, SUMMARY, Axes, Range
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.rows import axes_name
-from uccurve.estimate import Estimate, Move
+from uccurve.points import Estimate, Move
 from uccurve.resampling.bootstrap import bootstrap
 from uccurve.results import ModelRow
 

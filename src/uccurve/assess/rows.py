@@ -22,9 +22,8 @@ from uccurve.assess.source import (
     estimate_of,
     spread_of,
 )
-from uccurve.estimate import Estimate, Move
 from uccurve.evidence.inference import mover_estimate
-from uccurve.points import Curve
+from uccurve.points import Curve, Estimate, Move
 from uccurve.results import WIS, AssessmentSettings, Cost, ModelRow, Promise
 
 USUAL_TOLERANCE = (

@@ -16,7 +16,6 @@ from uccurve._scoring import conformal_t, saved_share
 from uccurve._vocabulary import Array
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.source import Source
-from uccurve.estimate import UNKNOWN, Estimate, Move
 from uccurve.evidence.inference import (
     effective_rows,
     holm,
@@ -25,6 +24,7 @@ from uccurve.evidence.inference import (
     share_tail,
 )
 from uccurve.evidence.units import Blocks, codes, labels, positive
+from uccurve.points import UNKNOWN, Estimate, Move
 from uccurve.results import Segment
 
 MOST_LABELS = 50  # integers with at most so many different values are labels

@@ -6,10 +6,9 @@ from math import expm1, inf, nan
 from typing import NamedTuple, Protocol
 
 from uccurve._vocabulary import SUMMARY, Array, Axes, Side
-from uccurve.estimate import Estimate, MoveKind
 from uccurve.evidence.inference import Span, WidthsAround, log_estimate, saved_estimate
 from uccurve.evidence.units import Spread, Units
-from uccurve.points import Curve, Decomposition, OperatingPoint
+from uccurve.points import Curve, Decomposition, Estimate, MoveKind, OperatingPoint
 from uccurve.results import PIT, AssessmentSettings, LevelRow
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from uccurve._outputs import shown_path
+from uccurve._files import shown_path
 from uccurve._refusals import prefixed
 from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._names import TIMES, Columns, plain_name

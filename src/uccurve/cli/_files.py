@@ -18,9 +18,8 @@ from typing import Any, BinaryIO, Literal, Self, cast
 
 import polars as pl
 
-from uccurve._outputs import shown_path
+from uccurve._files import is_packed, shown_path, unpacked
 from uccurve._refusals import nearest
-from uccurve._unpacking import is_packed, unpacked
 from uccurve.words.formats import listed, short
 
 WILDCARD = re.compile(r"[*?\[]")

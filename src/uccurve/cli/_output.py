@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, TextIO
 
-from uccurve._outputs import check_apart, check_target, shown_path, written
+from uccurve._files import check_apart, check_target, shown_path, written
 from uccurve._refusals import Refusal
 from uccurve.words.formats import coverage, short
 from uccurve.words.tables import Table, aligned

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from uccurve._outputs import held, shown_path
+from uccurve._files import held, shown_path
 from uccurve._refusals import as_written, prefixed
 from uccurve._saved import (
     FLAG,

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uccurve._areas import closed_area, closed_axes, integral
 from uccurve._distributions import order_statistic_ranks
 from uccurve._paths import Path, ScalePath
-from uccurve._ramps import Ramps
+from uccurve._ramps import Ramps, closed_area, closed_axes, integral
 from uccurve._scoring import quantiles
 from uccurve._vocabulary import Array, Axes, Metric
 from uccurve.evidence.inference import effective_rows

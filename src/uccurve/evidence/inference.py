@@ -17,8 +17,8 @@ from uccurve._distributions import (
 )
 from uccurve._refusals import proportion
 from uccurve._vocabulary import Array
-from uccurve.estimate import Estimate
 from uccurve.evidence.units import Blocks, Spread, Units
+from uccurve.points import Estimate
 
 ROUNDING = 1e-12  # share of what is compared below which a difference is treated as rounding
 LARGEST_LOG = 700.0  # logarithm of about the largest float

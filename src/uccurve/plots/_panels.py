@@ -11,7 +11,7 @@ import numpy as np
 from uccurve import view
 from uccurve._vocabulary import Axes, Unit
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.view import LIGHT, MODELS, SegmentMap, Step, span
 from uccurve.words.columns import filled
 from uccurve.words.formats import Shipment, coverage, short

@@ -17,7 +17,6 @@ from uccurve._vocabulary import Array
 from uccurve.assess.choice import t_of
 from uccurve.assess.missing import kept_rows
 from uccurve.curve import UCC
-from uccurve.estimate import UNKNOWN, Estimate, Move, MoveKind
 from uccurve.evidence.inference import checked_level, holm
 from uccurve.evidence.models import curves_by_name
 from uccurve.evidence.units import Blocks
@@ -41,6 +40,7 @@ from uccurve.pockets.regions import (
 )
 from uccurve.pockets.results import ModelPockets, Pocket, Pockets, feature_map
 from uccurve.pockets.trees import FEWEST_BLOCKS, FEWEST_ROWS, RiskTest, risk_test
+from uccurve.points import UNKNOWN, Estimate, Move, MoveKind
 
 if TYPE_CHECKING:
     from uccurve.assess.memory import RowsSource

@@ -17,10 +17,10 @@ import numpy as np
 from uccurve._arrays import Flags, Indices, equal_weights
 from uccurve._distributions import binomial_tail, clopper_pearson, t_quantile, t_tail
 from uccurve._vocabulary import Array
-from uccurve.estimate import Estimate, Move
 from uccurve.evidence.inference import holm
 from uccurve.pockets.features import Feature, Region
 from uccurve.pockets.trees import Ground, Node, Tree, grow, savage_scores, shuffled
+from uccurve.points import Estimate, Move
 
 FEWEST_BLOCKS = 8  # of dependent rows, in a region that is tested
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from uccurve._arrays import Flags, Indices
 from uccurve._vocabulary import Array
-from uccurve.estimate import UNKNOWN, Estimate, Move, record
 from uccurve.pockets.features import (
     ELSEWHERE,
     Feature,
@@ -23,6 +22,7 @@ from uccurve.pockets.features import (
     value_in_words,
 )
 from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
+from uccurve.points import UNKNOWN, Estimate, Move, record
 from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from uccurve._arrays import evenly
 from uccurve._door import standard_deviation
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate
-from uccurve.points import Curve
+from uccurve.points import Curve, Estimate
 from uccurve.results import PIT, Assessment, LevelRow, ModelRow
 from uccurve.view import (
     FEWEST,

@@ -9,7 +9,7 @@ from math import inf, isfinite
 from typing import Any
 
 from uccurve._vocabulary import METRICS
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.results import Assessment
 from uccurve.view import DARK, LIGHT, MODELS
 from uccurve.words.columns import LEVELS, TITLES, chosen, filled, model_columns

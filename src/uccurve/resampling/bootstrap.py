@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from uccurve import _refusals as checks
 from uccurve._arrays import evenly
-from uccurve._progress import Progress, watched
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import curve_of
 from uccurve.evidence.units import Blocks, positive
 from uccurve.intervals import Intervals
-from uccurve.resampling.draws import TIE, Seed, Units
+from uccurve.resampling import TIE, Progress, Seed, Units, watched
 from uccurve.resampling.statistics import Asked, Statistic, called, knots_for, means, summed
 
 Method = Literal["BCa", "percentile"]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from uccurve._arrays import Indices, blocks
+from uccurve._arrays import Indices, blocks, sum_error
 from uccurve._paths import Path, ScalePath
-from uccurve._ramps import _hull_corners, sum_error
+from uccurve._ramps import _hull_corners
 from uccurve._scoring import quantiles
 from uccurve._vocabulary import FALLING, Array, Axes, Metric, Range
 from uccurve.evidence.units import sums

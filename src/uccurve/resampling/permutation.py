@@ -8,15 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _refusals as checks
-from uccurve._areas import size_of_area
 from uccurve._paths import Path
-from uccurve._progress import Progress, watched
+from uccurve._ramps import size_of_area
 from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
 from uccurve.curve import UCC
 from uccurve.evidence.models import curve_of, refuse_other_rows
 from uccurve.evidence.units import positive
 from uccurve.intervals import Intervals
-from uccurve.resampling.draws import TIE, Seed, Units, batches
+from uccurve.resampling import TIE, Progress, Seed, Units, batches, watched
 from uccurve.resampling.statistics import Asked, Statistic, Summed, called, summed
 
 Alternative = Literal["two-sided", "less", "greater"]

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from uccurve import _refusals as checks
-from uccurve._areas import closed_axes, rounding_of_area
 from uccurve._arrays import Indices
 from uccurve._paths import Path
+from uccurve._ramps import closed_axes, rounding_of_area
 from uccurve._refusals import FLOOR_HINT
 from uccurve._scoring import penalised
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Range, Unit

@@ -10,7 +10,7 @@ from typing import Any
 
 import narwhals as nw
 
-from uccurve import _arrays as arrays
+from uccurve import _door as door
 from uccurve import _refusals as checks
 from uccurve._refusals import Rule
 
@@ -32,7 +32,7 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
         if not dtype.is_numeric():
             held = next((word for kind, word in HELD.items() if dtype == kind), str(dtype))
             role = new.rstrip("_0123456789")  # without the number of the model
-            raise TypeError(f"`{role}` must hold numbers; it holds {held}. {arrays.CONVERT}")
+            raise TypeError(f"`{role}` must hold numbers; it holds {held}. {door.CONVERT}")
         if dtype in WIDE:
             wide = (column > EXACT) | (column < (0 if dtype in (nw.UInt64, nw.UInt128) else -EXACT))
             columns[f"wide_{new}"] = wide
@@ -111,12 +111,12 @@ def _rules(
     for role, flag in (
         (role, nw.col(f"wide_{name}")) for role, name in roles.items() if f"wide_{name}" in columns
     ):
-        yield arrays.exact(role), ~flag | flag.is_null()
-    yield from ((arrays.finite(role), is_finite(nw.col(name))) for role, name in roles.items())
+        yield door.exact(role), ~flag | flag.is_null()
+    yield from ((door.finite(role), is_finite(nw.col(name))) for role, name in roles.items())
     if "weight" in roles:
-        yield arrays.not_negative("weight"), nw.col("weight") >= 0
-    yield arrays.ASCENDING, lower <= upper
+        yield door.not_negative("weight"), nw.col("weight") >= 0
+    yield door.ASCENDING, lower <= upper
     for role, distance in (("y_true", y - p), ("lower", p - lower), ("upper", upper - p)):
-        yield arrays.near(role, "y_pred"), is_finite(distance)
+        yield door.near(role, "y_pred"), is_finite(distance)
     if not floored:
-        yield arrays.CONTAINED, (lower <= p) & (p <= upper)
+        yield door.CONTAINED, (lower <= p) & (p <= upper)

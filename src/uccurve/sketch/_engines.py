@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from uccurve import _arrays as arrays
+from uccurve import _door as door
 from uccurve._vocabulary import DroppedRowsWarning
 
 from ._bins import Histogram, bins, bits, mark
@@ -318,7 +318,7 @@ def _accept(scan: Scan, total: int, dropped: int, refused: int, weightless: int)
         )
     if dropped:
         message = f"dropped {dropped} of {total} rows: a value is missing or infinite"
-        warnings.warn(message, DroppedRowsWarning, stacklevel=arrays.outside())
+        warnings.warn(message, DroppedRowsWarning, stacklevel=door.outside())
 
 
 def _is_code(table: Table) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from uccurve._ramps import index_of_minimum
+from uccurve._arrays import index_of_minimum
 from uccurve._vocabulary import Array
 
 from ._binned import Binned

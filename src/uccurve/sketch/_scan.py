@@ -11,7 +11,7 @@ import numpy.typing as npt
 from narwhals.typing import IntoFrame
 
 from uccurve import _refusals as checks
-from uccurve._frames import opened
+from uccurve._door import opened
 from uccurve.intervals import Missing
 
 from ._bins import checked

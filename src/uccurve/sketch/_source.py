@@ -14,10 +14,9 @@ from uccurve.assess.cautions import RowFacts
 from uccurve.assess.levels import pit_density, pit_edges
 from uccurve.assess.rows import Promised
 from uccurve.assess.source import Evidence, Place, Statistic, WISParts, spread_of
-from uccurve.estimate import Estimate, MoveKind
 from uccurve.evidence.inference import Span, WidthsAround, log_estimate, share_estimate
 from uccurve.evidence.units import SummedUnits
-from uccurve.points import Decomposition, OperatingPoint
+from uccurve.points import Decomposition, Estimate, MoveKind, OperatingPoint
 from uccurve.results import PIT, LevelRow
 
 from ._answers import Answers, saved

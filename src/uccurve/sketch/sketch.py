@@ -12,7 +12,7 @@ import numpy as np
 from narwhals.typing import IntoFrame
 
 from uccurve import _refusals as checks
-from uccurve._ramps import index_of_minimum
+from uccurve._arrays import index_of_minimum
 from uccurve._refusals import counted
 from uccurve._vocabulary import (
     HEADLINE,

@@ -14,8 +14,7 @@ from uccurve._arrays import Indices, evenly
 from uccurve._refusals import as_written
 from uccurve._vocabulary import METRICS, Array, Axes, Unit
 from uccurve.curve import UCC
-from uccurve.estimate import Estimate, Move
-from uccurve.points import Curve, Decomposition
+from uccurve.points import Curve, Decomposition, Estimate, Move
 from uccurve.words.formats import alike, coverage, share, short
 
 if TYPE_CHECKING:

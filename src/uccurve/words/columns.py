@@ -11,7 +11,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from uccurve._vocabulary import SUMMARY
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.words.formats import (
     DASH,
     Cell,

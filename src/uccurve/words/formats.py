@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import floor, inf, isfinite, isnan, log10, nan
 
 from uccurve._vocabulary import Side
-from uccurve.estimate import Estimate, Move
+from uccurve.points import Estimate, Move
 
 UNCHANGED = "unchanged"
 DASH = "–"  # what stands where there is nothing to show
@@ -243,7 +243,7 @@ class Shipment:
 
     `level` is that of the interval that is moved, where a model has several and it is not the coverage aimed at.
 
-    >>> from uccurve.estimate import Estimate
+    >>> from uccurve.points import Estimate
     >>> net = Shipment("net", Move("scale", Estimate(1.69)))
     >>> net.shipped, net.named
     ('net with bands × 1.69', 'net × 1.69')
@@ -301,7 +301,7 @@ class Shipment:
 def movers(moves: Iterable[Move]) -> str:
     """Return what would have to move the bands: a factor, a shift, or either.
 
-    >>> from uccurve.estimate import Estimate
+    >>> from uccurve.points import Estimate
     >>> movers([Move("shift", Estimate(1.0))])
     'shift'
     """

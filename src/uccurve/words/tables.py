@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from uccurve._arrays import evenly
-from uccurve.estimate import Estimate, Move, plain, record
+from uccurve.points import Estimate, Move, plain, record
 from uccurve.words.columns import (
     LEVELS,
     PAIRS,

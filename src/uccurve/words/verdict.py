@@ -8,7 +8,7 @@ from math import ceil, isfinite, isnan, nan
 from typing import Any
 
 from uccurve._refusals import as_written
-from uccurve.estimate import Move
+from uccurve.points import Move
 from uccurve.results import (
     Assessment,
     AssessmentSettings,
