@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +18,7 @@ import polars as pl
 
 import uccurve as ucc
 from uccurve._vocabulary import Array
-from uccurve.watch.evidence import Promise, PromiseEvidence
+from uccurve.watch.evidence import DifferenceEvidence, Promise, PromiseEvidence
 
 from .measure import Row
 
@@ -32,13 +38,15 @@ class Size:
     """How much is simulated."""
 
     monitors: int
-    years: int  # of 1,000 days
+    spans: int  # of 1,000 days
     changes: int
     worlds: int
+    runs: int  # of the command, one per day
+    kills: int
 
 
-FULL = Size(monitors=2000, years=3, changes=1000, worlds=20)
-QUICK = Size(monitors=20, years=1, changes=20, worlds=1)
+FULL = Size(monitors=2000, spans=3, changes=1000, worlds=20, runs=365, kills=200)
+QUICK = Size(monitors=20, spans=1, changes=20, worlds=1, runs=3, kills=2)
 
 
 @dataclass(slots=True)
@@ -57,6 +65,8 @@ class Days:
         Correlation of what a day adds with the day before.
     weekly : bool
         Whether weekends miss more often, and the promise is kept over the week.
+    period : int, optional
+        As a `Monitor` takes it.
     change : float, optional
         Miss rate after the reference days.
     tolerance : float
@@ -67,6 +77,7 @@ class Days:
     rate: float | Array = ALPHA
     memory: float = 0.0
     weekly: bool = False
+    period: int | None = None
     change: float | None = None
     tolerance: float = TOLERANCE
     effect: Array | float = field(default=0.0, init=False)
@@ -88,12 +99,13 @@ class Days:
 def levels(days: Days, count: int, monitors: int, seed: int) -> Iterator[Array]:
     """Yield the evidence of many monitors after each day."""
     rng = np.random.default_rng([SEED, seed])
-    period = WEEK if days.weekly else None
-    evidence = PromiseEvidence.of(Promise(ALPHA, days.tolerance, period=period), (monitors,))
+    promise = Promise(ALPHA, days.tolerance, period=days.period)
+    evidence = PromiseEvidence.of(promise, (monitors,))
     for day in range(count):
         rows = days.rows(day)
         missed = rng.binomial(rows, days.rates(day, monitors, rng))
-        evidence = evidence.after(missed / rows, float(rows), day % WEEK if days.weekly else 0)
+        place = day % (days.period or 1)
+        evidence = evidence.after(missed / rows, float(rows), place)
         yield evidence.starts.mean
 
 
@@ -113,8 +125,11 @@ def run(quick: bool = False) -> list[Row]:
         *false_alarms(size),
         *delays(size),
         *noise_of_the_factor(size),
+        *contests(size),
         *following(size),
         *following_on_data(),
+        *daily_runs(size),
+        *killed_runs(size),
     ]
 
 
@@ -124,15 +139,14 @@ def run(quick: bool = False) -> list[Row]:
 def false_alarms(size: Size) -> Iterator[Row]:
     """Days to a false alarm, estimated by the days that were watched for each alarm."""
     for place, (name, days) in enumerate(kept_promises()):
-        count = 1000 * size.years
+        count = 1000 * size.spans
         first = first_alarms(days, count, size.monitors, place)
+        rang = (first[1000] >= 0) & (first[1000] < 1000)
         yield {
-            "days with a kept promise": name,
-            "days to a false alarm, 365 asked": _mean_days(first[365], count),
+            "a kept promise": name,
+            "days per false alarm, 365 asked": _mean_days(first[365], count),
             "1,000 asked": _mean_days(first[1000], count),
-            "rang within 1,000 days, 1,000 asked": _percent(
-                np.mean((first[1000] >= 0) & (first[1000] < 1000))
-            ),
+            "rang within 1,000 days": _percent(np.mean(rang)),
         }
 
 
@@ -143,11 +157,13 @@ def kept_promises() -> Iterator[tuple[str, Days]]:
             yield f"{rows:,} rows, daily effect of sd {sd:g}", Days(_always(rows), sd)
     for rows in (100, 5000):
         yield f"{rows:,} rows, at the edge (89.5%), sd .014", Days(_always(rows), 0.014, rate=0.105)
-    weekly = Days(_always(5000), 0.014, weekly=True)
-    yield "5,000 rows, weekly pattern of 5 points, `period=7`", weekly
+    for period in (WEEK, None):
+        how = "`period=7`" if period else "without `period`"
+        weekly = Days(_always(5000), 0.014, weekly=True, period=period)
+        yield f"5,000 rows, sd .014, weekends miss 4.2 points more, {how}", weekly
     yield "5,000 rows, weekends of 50, sd .014", Days(_weekends, 0.014)
     for sd in (0.014, 0.03):
-        name = f"5,000 rows, AR(.5) days of sd {sd:g} (no promise)"
+        name = f"5,000 rows, AR(.5) days of sd {sd:g}: no promise"
         yield name, Days(_always(5000), sd, memory=0.5)
 
 
@@ -211,6 +227,44 @@ def noise_of_the_factor(size: Size) -> Iterator[Row]:
         yield row
 
 
+# ---- champion and challenger
+
+Draw = Callable[[np.random.Generator, int], Array]
+DIFFERENCES: dict[str, Draw] = {  # of mean 0 and standard deviation 1
+    "normal": lambda rng, count: rng.normal(size=count),
+    "long tails, t(3)": lambda rng, count: rng.standard_t(3, size=count) / np.sqrt(3),
+    "skew, exponential": lambda rng, count: rng.exponential(size=count) - 1,
+}
+
+
+def contests(size: Size) -> Iterator[Row]:
+    """How often an equal challenger rings, and how soon one that is better by a share of a day's deviation."""
+    count = 1000 * size.spans
+    for place, (name, draw) in enumerate(DIFFERENCES.items()):
+        equal = _first_contest_alarms(draw, 0.0, count, size.monitors, 300 + place)
+        row: Row = {
+            "daily differences of two scores": f"{name}, once in 1,000 days",
+            "days per false alarm": _mean_days(equal, count),
+        }
+        for better in (0.25, 0.5, 1.0):
+            first = _first_contest_alarms(draw, better, SLOWEST, size.changes, 310 + place)
+            waited = np.where(first < 0, SLOWEST + 1, first + 1)
+            half, most = np.quantile(waited, [0.5, 0.9], method="higher")
+            row[f"better by {better:g} sd"] = f"{_waited(half)} ({_waited(most)})"
+        yield row
+
+
+def _first_contest_alarms(draw: Draw, better: float, count: int, monitors: int, seed: int) -> Array:
+    """Return the day of the first alarm of each pair of models; -1 where none rang."""
+    rng = np.random.default_rng([SEED, seed])
+    evidence = DifferenceEvidence.of((monitors,))
+    first = np.full(monitors, -1)
+    for day in range(count):
+        evidence = evidence.after(better + draw(rng, monitors))
+        first[(first < 0) & (evidence.starts.mean >= 1000)] = day
+    return first
+
+
 # ---- following
 
 
@@ -251,8 +305,12 @@ def following_on_data() -> Iterator[Row]:
     traffic = folder / "Metro_Interstate_Traffic_Volume.csv"
     if traffic.exists():
         yield _race("traffic volume, 24 hours a day", [raced(*traffic_days(traffic), first=60)])
+    else:
+        print(f"following is not measured on traffic: there is no {traffic}", flush=True)
     hourly = folder / "panel" / "m4_hourly_cv.csv"
-    if hourly.exists():
+    if not hourly.exists():
+        print(f"following is not measured on the panel: there is no {hourly}", flush=True)
+    else:
         for model in ("AutoETS", "MSTL", "SeasonalNaive"):
             name = f"M4 hourly, {model}, 69 series an hour"
             yield _race(name, [raced(*hourly_days(hourly, model), first=30)])
@@ -347,6 +405,81 @@ def _race(name: str, results: list[dict[str, tuple[float, float]]]) -> Row:
     for way, (covered, score) in means.items():
         row[way] = f"{_percent(covered)} (+{100 * (score / best - 1):.1f}%)"
     return row
+
+
+# ---- the command
+
+
+def daily_runs(size: Size) -> Iterator[Row]:
+    """How long a run of the command takes, day after day of a year, and how large its state becomes."""
+    walls: list[float] = []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for day in range(size.runs):
+            _write_day(folder, day)
+            started = time.perf_counter()
+            subprocess.run(_watch(day), cwd=folder, check=True, capture_output=True)
+            walls.append(time.perf_counter() - started)
+            (folder / _name_of(day)).unlink()
+        state = (folder / "state.json").stat().st_size
+    yield {
+        "job": f"`uccurve watch`, {size.runs} days of 5,000 rows, one run per day",
+        "median wall": float(np.median(walls)),
+        "longest": float(np.max(walls)),
+        "at most": 1.0,
+        "state kB": state / 1000,
+    }
+
+
+def killed_runs(size: Size) -> Iterator[Row]:
+    """What the state is after the command was killed at a random moment."""
+    rng = np.random.default_rng([SEED, 6])
+    seen = {"old": 0, "new": 0, "neither": 0}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        state = folder / "state.json"
+        for day in (0, 1):
+            _write_day(folder, day)
+        subprocess.run(_watch(0), cwd=folder, check=True, capture_output=True)
+        old = state.read_bytes()
+        started = time.perf_counter()
+        subprocess.run(_watch(1), cwd=folder, check=True, capture_output=True)
+        whole = time.perf_counter() - started
+        new = state.read_bytes()
+        for _ in range(size.kills):
+            state.write_bytes(old)
+            process = subprocess.Popen(
+                _watch(1), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            time.sleep(float(rng.uniform(0.3, 1.2)) * whole)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            after = state.read_bytes()
+            seen["old" if after == old else "new" if after == new else "neither"] += 1
+    yield {"killed at a random moment": f"{size.kills} times", **seen}
+
+
+def _watch(day: int) -> list[str]:
+    words = ["watch", "state.json", _name_of(day), "--coverage", "90%"]
+    return [sys.executable, "-m", "uccurve", *words]
+
+
+def _name_of(day: int) -> str:
+    return f"{date(2026, 1, 1) + timedelta(day)}.csv"
+
+
+def _write_day(folder: Path, day: int) -> None:
+    """Write 5,000 rows of a kept promise."""
+    rng = np.random.default_rng([SEED, 7, day])
+    pred = rng.normal(20, 5, 5000)
+    spread = np.exp(0.3 * rng.normal(size=5000))
+    columns = {
+        "y": pred + spread * rng.normal(size=5000),
+        "pred": pred,
+        "lower": pred - 1.645 * spread,
+        "upper": pred + 1.645 * spread,
+    }
+    pl.DataFrame(columns).write_csv(folder / _name_of(day), float_precision=4)
 
 
 # ---- words

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
-from uccurve.results import ModelRow
+from uccurve.results import Estimate, ModelRow
 
 CHECKS = 52
 """How many weeks are looked at before a false alarm may be expected with probability 5%."""
@@ -52,7 +52,7 @@ def assessed(days: list[ucc.UCCSketch]) -> ModelRow:
 
 def alarm(now: ModelRow, reference: ModelRow) -> bool:
     """Return whether the coverage is too low, or the skill below that of the reference week, and not by chance."""
-    return now.promise == "too narrow" or now.skill_high < reference.skill_low
+    return now.promise == "too narrow" or now.skill.high < reference.skill.low
 
 
 def main(folder: Path) -> list[bool]:
@@ -60,16 +60,19 @@ def main(folder: Path) -> list[bool]:
     rng = np.random.default_rng(1)
     for day in range(28):
         keep(folder, day, forecasts(rng, informed=day < 21))
-    reference, alarms = assessed(week(folder, 0)), []
+    reference = assessed(week(folder, 0))
+    alarms: list[bool] = []
     for number in range(1, 4):
         now = assessed(week(folder, number))
         alarms.append(alarm(now, reference))
-        print(  # noqa: T201  # a script speaks to the terminal
-            f"week {number}: {now.n} rows, coverage {now.coverage:.3f} [{now.coverage_low:.3f}, "
-            f"{now.coverage_high:.3f}], skill {now.skill:.3f} [{now.skill_low:.3f}, {now.skill_high:.3f}]"
-            f"{'  ALARM' if alarms[-1] else ''}"
-        )
+        line = f"week {number}: coverage {shown(now.coverage)}, skill {shown(now.skill)}"
+        print(f"{line}  ALARM" if alarms[-1] else line)  # noqa: T201  # a script speaks to the terminal
     return alarms
+
+
+def shown(estimate: Estimate) -> str:
+    """Return a number with its interval."""
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 if __name__ == "__main__":

@@ -171,6 +171,7 @@ def test_acknowledged_alarms_are_over_and_days_are_learnt_anew(run: Run, days: D
     found = run("watch", "s.json", "--acknowledge")
     assert found.returncode == 0
     assert found.stdout.startswith("learning net: ")
+    assert found.stderr == "acknowledged: days are learnt from anew\n"
 
 
 def test_a_followed_factor_is_a_calibration_that_apply_takes(
@@ -303,6 +304,7 @@ def edited(path: Path) -> None:
         (["day004.csv", "--by", "site"], "s.json watches no groups, not site"),
         (["half.csv"], "half.csv holds 500 rows of 2026-01-05 twice, of 1,500"),
         (["day004.csv", "again.csv"], "hold the same 1,000 rows of 2026-01-05"),
+        (["day004.csv", "--day", "site"], "days must be all dates.*; got '2026-01-04' and 'N'"),
         (["day004.csv", "--day", "when"], "day004.csv has no column when"),
         (["undated.csv"], "undated.csv has no column that tells the day"),
         (["unobserved.csv"], "unobserved.csv has no column for the observation"),

@@ -19,7 +19,7 @@ from pages import DOCS, ROOT, Reader, Step, commands, environment, pages, steps
 from uccurve import adapters, train
 
 LINK = re.compile(r"(?<!!)\[[^\]^]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
-EXECUTED = ("README.md", "tutorial.md", "howto-gate.md")
+EXECUTED = ("README.md", "tutorial.md", "howto-gate.md", "howto-watch.md")
 """Pages whose commands and scripts are all run, besides the prompts of every page."""
 
 

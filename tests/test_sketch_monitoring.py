@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pages import DOCS, ROOT
+from uccurve.results import Estimate, Promise
 
 EXAMPLE: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "monitoring.py"))
 
@@ -21,7 +22,7 @@ def test_the_week_that_lost_sight_of_its_errors_is_noticed(
     shown = capsys.readouterr().out.splitlines()
     assert len(list(tmp_path.glob("day-*.json"))) == len(list(tmp_path.iterdir())) == 28
     assert "coverage 0.900" in shown[2]  # which does not tell
-    page = (DOCS / "guide-monitoring.md").read_text(encoding="utf-8")
+    page = (DOCS / "howto-watch.md").read_text(encoding="utf-8")
     assert "\n".join(shown) in page
 
 
@@ -30,20 +31,18 @@ def test_a_week_is_the_same_in_whatever_order_its_days_come(tmp_path: Path) -> N
     days = EXAMPLE["week"](tmp_path, 0)
     one, two = EXAMPLE["assessed"](days), EXAMPLE["assessed"](days[::-1])
     assert (one.n, one.coverage) == (two.n, two.coverage)
-    assert (one.skill_low, one.score_high) == pytest.approx((two.skill_low, two.score_high))
+    assert (one.skill.low, one.score.high) == pytest.approx((two.skill.low, two.score.high))
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"skill_high": 0.05}, True),
-        ({"skill_high": 0.07}, False),
-        ({"promise": "too narrow"}, True),
-    ],
+    ("highest", "promise", "expected"),
+    [(0.05, "kept", True), (0.07, "kept", False), (0.07, "too narrow", True)],
 )
 def test_only_a_broken_promise_or_a_skill_that_lies_below_as_a_whole_is_an_alarm(
-    tmp_path: Path, change: dict[str, Any], expected: bool
+    tmp_path: Path, highest: float, promise: Promise, expected: bool
 ) -> None:
     EXAMPLE["main"](tmp_path)
-    row = replace(EXAMPLE["assessed"](EXAMPLE["week"](tmp_path, 0)), skill_low=0.06)
-    assert EXAMPLE["alarm"](replace(row, **change), row) is expected
+    row = EXAMPLE["assessed"](EXAMPLE["week"](tmp_path, 0))
+    reference = replace(row, skill=Estimate(0.08, 0.06, 0.1))
+    now = replace(row, promise=promise, skill=Estimate(0.04, 0.02, highest))
+    assert EXAMPLE["alarm"](now, reference) is expected

@@ -115,7 +115,7 @@ def test_a_day_is_taken_once_and_in_order() -> None:
     ):
         monitor.update("2026-03-01", (100, 10))
     with pytest.raises(
-        TypeError, match="`label` must be text for all days or an integer for all; got"
+        TypeError, match="days must be all dates, all integers or all other text; got"
     ):
         monitor.update(3, (100, 10))
     assert monitor.to_json() == before
@@ -285,7 +285,7 @@ HOSTILE = {
     "days out of order": (changed(series__0__days__label=[2, 1, 3]), "`label` must be in order"),
     "labels of two kinds": (
         changed(series__0__days__label=[1, "2", 3]),
-        "must be text for all days or an integer",
+        "days must be all dates, all integers or all other text",
     ),
     "scales that fall": (
         changed(series__0__days__scales=[[3, 2, 1, 1, 1]] * 3),

@@ -195,6 +195,15 @@ def test_differences_ring_for_a_better_model_and_not_for_an_equal_one() -> None:
     assert (better[:200] >= 365).any(axis=0).all()
 
 
+def test_one_extraordinary_day_rings_for_no_model() -> None:
+    rng = np.random.default_rng(5)
+    heavy = evidence_of_differences(rng.standard_t(3, size=(365, 100)))
+    assert (heavy >= 365).any(axis=0).mean() <= 0.3
+    noise = rng.normal(size=60)
+    noise[-1] = 1e6
+    assert evidence_of_differences(noise)[-1] < 100
+
+
 def test_a_day_is_placed_by_its_date_and_not_by_its_order() -> None:
     days = ["2026-03-02", "2026-03-09", "2026-03-11"]
     monday, next_monday, wednesday = (place_of(day, 0, 7) for day in days)

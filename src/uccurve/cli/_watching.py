@@ -278,6 +278,7 @@ class Taken:
     rows: int = 0
     waiting: int = 0  # rows without an observation
     unfollowed: list[Label] = field(default_factory=list)
+    acknowledged: bool = False
 
     def say(self) -> None:
         """Say it, beside the output."""
@@ -294,6 +295,8 @@ class Taken:
             parts.append(
                 f"late rows do not move the factor: {listed([str(day) for day in self.unfollowed])}"
             )
+        if self.acknowledged:
+            parts.append("acknowledged: days are learnt from anew")
         say("; ".join(parts) or "no days were given")
 
 
@@ -321,6 +324,7 @@ def watch_files(
             _take(rows, watch, request, wish, taken)
         if wish.acknowledge:
             watch.monitor.acknowledge()
+            taken.acknowledged = True
         if wish.follow and not watch.followed:
             raise ValueError("--follow learns from outcomes: give a file with a new day.")
         replace(state, watch.text())

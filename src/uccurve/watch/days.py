@@ -23,6 +23,7 @@ SAME = 1e-5  # relative difference of numbers that are the same but for their ro
 DIGITS = 6  # that are kept of a number
 LONGEST_LABEL = 80  # characters
 PIECE = re.compile(r"(\D+)|(\d+)")  # of a label
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}\b")  # at the start of a label
 SMALLEST_SCALE = 1e-12  # below which a scale is treated as this, on the log scale
 
 
@@ -134,11 +135,18 @@ def is_before(label: Label, other: Label) -> bool:
     >>> is_before("week 9", "week 12"), is_before("2026-03-02", "2026-03-01")
     (True, False)
     """
-    if isinstance(label, int) != isinstance(other, int):
+    if _kind_of(label) != _kind_of(other):
         raise TypeError(
-            f"`label` must be text for all days or an integer for all; got {label!r} after {other!r}."
+            f"days must be all dates, all integers or all other text; got {label!r} and {other!r}."
         )
     return order_key(label) < order_key(other)
+
+
+def _kind_of(label: Label) -> str:
+    """Return what a label is: an integer, a date or other text."""
+    if isinstance(label, int):
+        return "integer"
+    return "date" if DATE.match(label) else "text"
 
 
 def order_key(label: Label) -> list[tuple[int, str]]:

@@ -27,6 +27,9 @@ LONGEST_MEMORY = (
     60  # degrees of freedom of a t ratio at most: tails of shares are longer than normal ones
 )
 FEWEST_MISSES = 5  # expected in a day; with fewer a share is too skew for a t ratio
+MOST_OF_A_DAY = (
+    3.0  # standard deviations that one difference of scores counts at most: scores have long tails
+)
 USUAL = 0.25  # share of the median size from which the size of a day is usual
 RECENT = 60  # days whose median size is the usual one
 CERTAIN = 1e100  # where evidence ends, so that months of a broken promise stay within float64
@@ -318,7 +321,8 @@ class DifferenceEvidence:
         values = np.asarray(difference, np.float64)
         deviation = self.scatter.deviation(1.0, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.nan_to_num(values / deviation, posinf=CERTAIN, neginf=-CERTAIN)
+            z = np.nan_to_num(values / deviation, posinf=MOST_OF_A_DAY, neginf=-MOST_OF_A_DAY)
+        z = np.clip(z, -MOST_OF_A_DAY, MOST_OF_A_DAY)
         both = np.stack([z, -z], axis=-1)
         ratios = _flat(t_ratios(both, self.scatter.degrees))
         return replace(
