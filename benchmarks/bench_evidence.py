@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from itertools import product
-from math import erf, sqrt
+from math import erf, exp, pi, sqrt
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -28,7 +28,9 @@ UNUSED: Any = ("bandwidth", "bandwidth")
 """Axes on which curves are not compared, which saves the time for their crossings."""
 STATISTICS = ("score", "half_width", "skill", "crps", "coverage")
 SEGMENTS = 20
-GATES = 150
+SETS = 60
+SIZES = (50, 200, 1000, 5000)
+PULL_REQUESTS = 10
 Pair = Sequence[Any]
 
 
@@ -41,7 +43,7 @@ class Size(NamedTuple):
     truth: int
 
 
-FULL = Size(seed=271_828_182, samples=600, swaps=499, truth=1_000_000)
+FULL = Size(seed=577_215_664, samples=1500, swaps=499, truth=1_000_000)
 QUICK = Size(seed=1, samples=10, swaps=99, truth=100_000)
 
 
@@ -59,12 +61,16 @@ def _called(job: Callable[[], Row]) -> Row:
 
 def _jobs(size: Size) -> Iterator[Callable[[], Row]]:
     """All rows of all tables, the longest first within a table."""
-    half = size._replace(samples=size.samples // 2)
+    half = size._replace(samples=max(size.samples // 2, 1))
     yield from _interval_jobs(size)
     yield from _pair_jobs(size)
-    yield from _choice_jobs(half)
+    yield from _choice_jobs(size._replace(samples=size.samples * 2 // 3))
+    for n in (100, 300, 1000):
+        yield partial(right_choices, n, size)
     for n, segments in product((200, 1000), (0, SEGMENTS)):
         yield partial(gate_outcomes, n, segments, size)
+    for n in (200, 1000):
+        yield partial(ratchet, n, size._replace(samples=size.samples // 10))
     for n in (100, 1000):
         yield partial(swap_test_size, n, half)
     for n in (100, 1000):
@@ -73,7 +79,7 @@ def _jobs(size: Size) -> Iterator[Callable[[], Row]]:
 
 def _interval_jobs(size: Size) -> Iterator[Callable[[], Row]]:
     for population in POPULATIONS:
-        for n in population.sizes:
+        for n in SIZES:
             yield partial(interval_coverage, population, n, size)
 
 
@@ -97,16 +103,20 @@ def _choice_jobs(size: Size) -> Iterator[Callable[[], Row]]:
 
 
 def interval_coverage(population: Population, n: int, size: Size) -> Row:
-    """Share of samples whose intervals contain the true value of the population."""
+    """Share of the intervals that contain the true value, and how many samples have no interval of the score."""
     rng = _generator(size, population.name, n)
     true = _truth(population, size)
+    given = dict.fromkeys(STATISTICS, 0)
     held = dict.fromkeys(STATISTICS, 0)
     for _ in range(size.samples):
         iv, block = population.draw(rng, n)
         row = ucc.assess(iv, coverage=COVERAGE, block=block, axes=UNUSED).rows[0]
         for name in STATISTICS:
+            given[name] += getattr(row, name).has_interval
             held[name] += _holds(row, name, true[name])
-    return _row("95% interval", population.name, n, size, held)
+    shares = {name: held[name] / max(given[name], 1) for name in STATISTICS}
+    row_of_table = {"95% interval": population.name, "n": n, "samples": size.samples, **shares}
+    return row_of_table | {"no interval": 1 - given["score"] / size.samples}
 
 
 def _truth(population: Population, size: Size) -> dict[str, float]:
@@ -207,19 +217,29 @@ def _compared(pair: Pair, **options: Any) -> Comparison:
 
 
 def coverage_after_choosing(n: int, models: int, size: Size) -> Row:
-    """Coverage of new rows by the best of several equal models, with the verdict's factor and with its own."""
+    """Coverage of new rows by the best of several equal models, with the verdict's factor and with its own.
+
+    The half-width and the score that are reported are divided by what they really are.
+    """
     rng = _generator(size, "choosing", n, models)
-    covered = dict.fromkeys(("verdict's factor", "own factor"), 0.0)
+    names = ("verdict's factor", "own factor", "half-width", "score", "own score")
+    sums = dict.fromkeys(names, 0.0)
     for _ in range(size.samples):
         given = {
             name: iv.calibrated(scale=0.5)  # so that none may ship unchanged
             for name, iv in simulated.equal_models(rng, n, models).items()
         }
-        verdict = ucc.assess(given, coverage=COVERAGE, axes=UNUSED).verdict
-        covered["verdict's factor"] += _normal_coverage(0.5 * verdict.scale)
-        covered["own factor"] += _normal_coverage(0.5 * verdict.choice.own.value)
+        found = ucc.assess(given, coverage=COVERAGE, axes=UNUSED)
+        verdict = found.verdict
+        shipped = 0.5 * verdict.scale
+        own = 0.5 * verdict.choice.own.value
+        sums["verdict's factor"] += _normal_coverage(shipped)
+        sums["own factor"] += _normal_coverage(own)
+        sums["half-width"] += verdict.half_width.value / shipped
+        sums["score"] += verdict.score.value / _normal_score(shipped)
+        sums["own score"] += found[verdict.model].score.value / _normal_score(own)
     what = "1 model" if models == 1 else f"the best of {models} models"
-    return _row("coverage of new rows", what, n, size, covered)
+    return _row("coverage of new rows", what, n, size, sums)
 
 
 def coverage_unchanged(n: int, delivered: float, size: Size, models: int = 5) -> Row:
@@ -244,19 +264,82 @@ def _normal_coverage(factor: float) -> float:
     return erf(factor / sqrt(2))
 
 
+def _normal_score(factor: float) -> float:
+    """Interval score of normal errors with bands of so many standard deviations, which are 1 on average."""
+    density = exp(-(factor**2) / 2) / sqrt(2 * pi)
+    outside = density - factor * (1 - _normal_coverage(factor)) / 2
+    return 2 * factor + 2 / (1 - COVERAGE) * 2 * outside
+
+
+def right_choices(n: int, size: Size) -> Row:
+    """How often the truly best of four models of eight families is found, by two scores, and what is lost."""
+    rng = _generator(size, "families", n)
+    repetitions = max(size.samples // SETS, 1)
+    sums = dict.fromkeys(("as shipped", "at the best scale"), 0.0)
+    regrets = dict.fromkeys(("regret as shipped", "regret at the best scale"), 0.0)
+    for _ in range(SETS):
+        models = simulated.candidates(rng)
+        true = _scores(simulated.rows_of_candidates(rng, models, size.truth // 5)).shipped
+        for _ in range(repetitions):
+            found = _scores(simulated.rows_of_candidates(rng, models, n))
+            for score, right, regret in zip(found, sums, regrets, strict=True):
+                chosen = int(np.argmin(score))
+                sums[right] += chosen == int(np.argmin(true))
+                regrets[regret] += true[chosen] / true.min() - 1
+    counted = size._replace(samples=SETS * repetitions)
+    return _row("best of 4 models found", f"{SETS} sets", n, counted, sums | regrets)
+
+
+class _Scores(NamedTuple):
+    """Scores of several models at 90% coverage: as shipped, and at the best scale."""
+
+    shipped: Any
+    best: Any
+
+
+def _scores(models: Sequence[ucc.Intervals]) -> _Scores:
+    parts = [ucc.UCC(iv).decompose(coverage=COVERAGE) for iv in models]
+    shipped = np.array([part.shipped for part in parts])
+    return _Scores(shipped, np.array([part.best for part in parts]))
+
+
+def ratchet(n: int, size: Size, step: float = 1.03) -> Row:
+    """How much worse the score is after ten pull requests, each 3% worse than the last accepted one.
+
+    The gate compares with the last accepted model, or with a baseline that is frozen.
+    """
+    rng = _generator(size, "ratchet", n)
+    growth = dict.fromkeys(("against the last accepted", "against a frozen baseline"), 0.0)
+    for _ in range(size.samples):
+        for name in growth:
+            frozen = name == "against a frozen baseline"
+            present = 1.0
+            for _ in range(PULL_REQUESTS):
+                baseline = 1.0 if frozen else present
+                pair = simulated.two_models(rng, n, step * present, first=baseline)
+                if ucc.gate(*_at_90_percent(pair), coverage=COVERAGE).passed:
+                    present *= step
+            growth[name] += present - 1
+    what = f"{PULL_REQUESTS} pull requests, each {100 * (step - 1):.0f}% worse"
+    return _row("score is worse by", what, n, size, growth)
+
+
+def _at_90_percent(pair: Pair) -> list[Any]:
+    """Return models of normal errors with bands that cover 90%."""
+    return [iv.calibrated(scale=simulated.normal_quantile(0.95)) for iv in pair]
+
+
 def gate_outcomes(n: int, segments: int, size: Size) -> Row:
     """Share of gates that fail: for equally good models, and for one whose score is 10% worse."""
     rng = _generator(size, "gate", n, segments)
-    gates = size._replace(samples=min(GATES, size.samples))
     failed = dict.fromkeys(("equally good", "score 10% worse"), 0)
-    for _ in range(gates.samples):
+    for _ in range(size.samples):
         by = rng.integers(0, segments, n).astype(str) if segments else None
         for name, worse in zip(failed, (1.0, 1.1), strict=True):
-            pair = simulated.two_models(rng, n, worse)
-            delivered = [iv.calibrated(scale=simulated.normal_quantile(0.95)) for iv in pair]
-            failed[name] += not ucc.gate(*delivered, coverage=COVERAGE, by=by).passed
+            pair = _at_90_percent(simulated.two_models(rng, n, worse))
+            failed[name] += not ucc.gate(*pair, coverage=COVERAGE, by=by).passed
     what = f"with {segments} segments" if segments else "without segments"
-    return _row("gates that fail", what, n, gates, failed)
+    return _row("gates that fail", what, n, size, failed)
 
 
 def segment_alarms(n: int, size: Size) -> Row:

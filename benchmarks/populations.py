@@ -35,7 +35,6 @@ class Population(NamedTuple):
 
     name: str
     draw: Callable[[Generator, int], Drawn]
-    sizes: tuple[int, ...] = (50, 200, 1000, 5000)
 
 
 def normal_quantile(share: float) -> float:
@@ -87,12 +86,12 @@ def series(rng: Generator, n: int, memory: float) -> Drawn:
 
 def panel(rng: Generator, n: int) -> Drawn:
     """Twenty series over the same dates, whose errors share a shock on each date; blocks are dates."""
-    dates = n // PANEL_SERIES
-    date = np.repeat(np.arange(dates), PANEL_SERIES)
-    size = np.tile(np.exp(0.5 * np.linspace(-1.5, 1.5, PANEL_SERIES)), dates)
+    date = np.arange(n) // PANEL_SERIES
+    dates = int(date[-1]) + 1
+    size = np.exp(0.5 * np.linspace(-1.5, 1.5, PANEL_SERIES))[np.arange(n) % PANEL_SERIES]
     bands = size * np.exp(0.2 * rng.normal(size=dates))[date]
     shock = rng.normal(size=dates)[date]
-    error = bands * (np.sqrt(0.5) * shock + np.sqrt(0.5) * rng.normal(size=len(date)))
+    error = bands * (np.sqrt(0.5) * shock + np.sqrt(0.5) * rng.normal(size=n))
     return around_zero(error, bands), date
 
 
@@ -114,9 +113,9 @@ POPULATIONS = (
     Population("asymmetric bands", asymmetric),
     Population("counts (ties)", counts),
     Population("weighted rows", weighted),
-    Population("AR(0.5), 12 blocks", _ar_half, (200, 1000, 5000)),
-    Population("AR(0.9), 12 blocks", _ar_nine, (200, 1000, 5000)),
-    Population("panel of 20 series, blocks of dates", panel, (200, 1000, 5000)),
+    Population("AR(0.5), 12 blocks", _ar_half),
+    Population("AR(0.9), 12 blocks", _ar_nine),
+    Population("panel of 20 series, blocks of dates", panel),
 )
 
 
@@ -170,12 +169,12 @@ def same_skill(rng: Generator, n: int, ratio: float) -> list[Intervals]:
     return [_own_errors(rng, both, size=size) for size in (1.0, ratio)]
 
 
-def two_models(rng: Generator, n: int, worse: float) -> list[Intervals]:
-    """Predictions with errors of their own, the second one's `worse` times as large; both know their size."""
+def two_models(rng: Generator, n: int, worse: float, *, first: float = 1.0) -> list[Intervals]:
+    """Predictions with errors of their own, `first` and `worse` times as large; both know their size."""
     size = np.exp(0.5 * rng.normal(size=n))
     error = rng.normal(size=n)
     out = []
-    for ratio in (1.0, worse):
+    for ratio in (first, worse):
         total = ratio * np.sqrt(1.09)
         own = np.sqrt(total**2 - 1) * rng.normal(size=n)
         out.append(Intervals.from_bands(size * error, size * own, size * total))
@@ -201,6 +200,70 @@ def equal_models(
     """Models with predictions and bands of their own, of the same quality; normal errors in units of the bands."""
     both = _common(rng, n)
     return {f"model {i}": _own_errors(rng, both, shared=shared) for i in range(count)}
+
+
+class Family(NamedTuple):
+    """How the bands of a model follow the size of its errors, with one number that is drawn from a range."""
+
+    bands: Callable[[Generator, Array, float], Array]
+    low: float
+    high: float
+
+
+def _noisy(rng: Generator, size: Array, sd: float) -> Array:
+    return size * np.exp(sd * rng.normal(size=len(size)))
+
+
+def _outliers(rng: Generator, size: Array, share: float) -> Array:
+    return np.where(rng.random(len(size)) < share, 0.3, 1.0) * size
+
+
+def _power(_: Generator, size: Array, power: float) -> Array:
+    return size**power
+
+
+FAMILIES = (
+    Family(lambda _, size, __: size, 0.0, 1.0),  # right
+    Family(_power, 1.2, 1.8),  # exaggerated
+    Family(_power, 0.3, 0.8),  # timid
+    Family(_noisy, 0.1, 0.4),
+    Family(_noisy, 0.4, 0.7),
+    Family(lambda _, size, least: np.maximum(size, least), 0.7, 1.3),
+    Family(_outliers, 0.02, 0.15),  # far too narrow in a few rows
+    Family(lambda _, size, __: np.ones(len(size)), 0.0, 1.0),  # constant
+)
+
+
+class Candidate(NamedTuple):
+    """A model of some family, whose errors are so many times as large as they need be."""
+
+    family: Family
+    number: float
+    size: float
+
+    def draw(self, rng: Generator, difficulty: Array, eps: Array) -> Intervals:
+        """Rows of y_true 0."""
+        error = self.size * difficulty * eps
+        bands = self.family.bands(rng, difficulty, self.number)
+        return Intervals.from_bands(np.zeros(len(eps)), -error, bands)
+
+
+def candidates(rng: Generator, count: int = 4) -> list[Candidate]:
+    """Return models of different families and of nearly the same quality."""
+    chosen = rng.choice(len(FAMILIES), count, replace=False)
+    out = []
+    for place in chosen:
+        family = FAMILIES[place]
+        number = rng.uniform(family.low, family.high)
+        out.append(Candidate(family, number, size=rng.uniform(0.9, 1.1)))
+    return out
+
+
+def rows_of_candidates(rng: Generator, models: list[Candidate], n: int) -> list[Intervals]:
+    """Rows of several models: the same difficulties, half of the variance of the errors in common."""
+    difficulty = np.exp(0.5 * rng.normal(size=n))
+    common = rng.normal(size=n)
+    return [model.draw(rng, difficulty, _own(rng, common, 0.5)) for model in models]
 
 
 def around_zero(error: Array, band: Array) -> Intervals:

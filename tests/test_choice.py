@@ -64,6 +64,23 @@ def test_kept_alone_is_not_enough_to_ship_unchanged() -> None:
     assert not decide(unclear, [], SETTINGS).unchanged
 
 
+def test_the_usual_tolerance_is_5_percent_of_the_miss_rate_everywhere() -> None:
+    """89.7% of a promised 90% will do, unless less is tolerated."""
+    y = np.random.default_rng(3).normal(size=1000)
+    iv = ucc.Intervals.from_bands(y, 0 * y, np.full(1000, 1.0))
+    factor = np.sort(np.abs(y))[896] * (1 + 1e-9)
+    two = {"one": iv.calibrated(scale=factor), "two": iv.calibrated(scale=2 * factor)}
+    found = ucc.assess(two, coverage=0.9, incumbent="two")
+    assert found.settings.tolerance == pytest.approx(0.005)
+    assert found["one"].coverage.value == 0.897
+    assert found["one"].may_ship_unchanged(found.settings)
+    assert not found["two"].may_ship_unchanged(found.settings)
+    alone = ucc.assess({"one": two["one"]}, coverage=0.9)
+    assert alone.verdict.unchanged
+    strict = ucc.assess({"one": two["one"]}, coverage=0.9, tolerance=0.001)
+    assert not strict.verdict.unchanged
+
+
 def test_an_incumbent_stays_unless_another_is_shown_to_be_better() -> None:
     rows = models(KEPT, LOW_BUT_KEPT)
     in_use = replace(SETTINGS, incumbent="model 2")

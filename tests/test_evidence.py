@@ -17,16 +17,18 @@ from numpy.testing import assert_allclose
 import uccurve as ucc
 from uccurve.evidence.inference import (
     Span,
+    WidthsAround,
     coverage_estimate,
     coverage_tail,
     effective_rows,
     holm,
     linear_estimate,
     log_estimate,
+    mover_estimate,
     paired_t_test,
     segment_test,
 )
-from uccurve.evidence.units import Blocks
+from uccurve.evidence.units import Blocks, Spread
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -99,6 +101,14 @@ def test_an_interval_on_the_log_scale_is_positive_and_even_in_ratio() -> None:
 
 def test_an_interval_on_the_log_scale_may_reach_infinity() -> None:
     assert interval(2.0, np.array([-1e3, 1e3]), blocks_of(2), 0.95, log=True) == (0, inf)
+
+
+def test_a_half_width_whose_factor_may_be_infinite_has_no_upper_end() -> None:
+    widths = WidthsAround(1.0, 2.0, inf)
+    estimate = mover_estimate(widths, Spread(0.1, 20), 0.95, log_scale=True)
+    assert estimate.value == 2
+    assert 0 < estimate.low < 1
+    assert estimate.high == inf
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,7 @@ def test_what_the_choice_among_models_costs_is_part_of_the_first_sentence() -> N
     assert more.headline == "Ship OLS with bands × 0.99 for 90% coverage."
     assert own.format("1.2% less") in verdict([row(), mean8()], multiplier=0.988).text
     assert SHIP in verdict([row(), mean8()], multiplier=1.0001).text
+    assert "because" not in verdict([row(), mean8()], multiplier=1.004).text  # × 0.97 both
     shift = verdict([row(move=shifted(2.0)), mean8()], multiplier=0.25).text
     assert "; widened by 2.00 by its own shift, and 0.250 more because it was chosen" in shift
     spent = verdict([row(), mean8()], corrected=False).text
@@ -280,6 +281,8 @@ def test_criteria_that_disagree_are_named_in_one_sentence() -> None:
     assert "Criteria disagree: Mean8 is narrowest at 90% (half-width 640)." in three.text
     near = verdict([row(), mean8(half_width=estimate(686.1))])
     assert "disagree" not in near.text
+    chosen = verdict([row(), mean8(half_width=estimate(690.0))], multiplier=1.05)
+    assert "disagree" not in chosen.text  # wider, but for what choosing costs the other one
     by_wis = verdict(
         [
             row(wis=WIS(estimate(4.0), 1.0, 1.0, 2.0, 3.0)),

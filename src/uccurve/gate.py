@@ -13,7 +13,6 @@ from uccurve._saved import NUMBER, PROPORTION, SIZE, Growing, check
 from uccurve._vocabulary import Array
 from uccurve.assess.assemble import asked_settings
 from uccurve.assess.memory import RowsSource, score_degrees
-from uccurve.assess.rows import Promised
 from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
 from uccurve.evidence.contributions import weights
@@ -29,7 +28,7 @@ from uccurve.evidence.models import curves_by_name
 from uccurve.evidence.units import Blocks, Spread
 from uccurve.intervals import Intervals
 from uccurve.points import Estimate, plain
-from uccurve.results import Promise
+from uccurve.results import Promise, Promised
 from uccurve.words.formats import amount, counted, number, p, share, short
 from uccurve.words.formats import coverage as percentage
 
@@ -343,7 +342,7 @@ def gate(
     sources = {name: RowsSource(name, curve, settings, blocks) for name, curve in curves.items()}
     new = sources[names[1]]
     parts = segment_rows(by, blocks, bins)
-    promised = Promised.of(settings.shown_coverage, settings.tolerance)
+    promised = settings.promised
     coverage_check = _overall_coverage(new, promised, allow_unclear=allow_unclear)
     whole = _judged(
         [coverage_check, _score_check(new, saved or sources[names[0]], allowed)],

@@ -9,7 +9,7 @@ from math import nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from uccurve._refusals import nearest
+from uccurve._refusals import miss_rate_of, nearest
 from uccurve._vocabulary import Axes, Range, Side, Unit
 from uccurve.points import Decomposition, Estimate, Move, OperatingPoint
 from uccurve.words import tables
@@ -21,6 +21,47 @@ if TYPE_CHECKING:
 Promise = Literal["kept", "too narrow", "too wide", "unclear"]
 Ranking = Literal["score", "crps"]
 SCHEMA = 2  # version of what `to_dict` and `to_json` return
+USUAL_TOLERANCE = (
+    0.05  # share of the miss rate by which a coverage may differ from the promised one
+)
+# A coverage interval that reaches down to this many times the promised odds of a miss tells hardly anything.
+TELLING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """A promised coverage, and how far the delivered one may lie from it and still keep the promise."""
+
+    coverage: float
+    tolerance: float
+
+    @classmethod
+    def of(cls, coverage: float) -> Promised:
+        """Return a promise with the usual tolerance: 5% of the miss rate."""
+        return cls(coverage, USUAL_TOLERANCE * float(miss_rate_of(coverage)))
+
+    @property
+    def lowest(self) -> float:
+        """Smallest coverage that keeps the promise, with room for rounding."""
+        return self.coverage - self.tolerance - 1e-12
+
+    @property
+    def highest(self) -> float:
+        """Largest coverage that keeps the promise, with room for rounding."""
+        return self.coverage + self.tolerance + 1e-12
+
+    def kept_by(self, coverage: Estimate) -> Promise:
+        """Whether a coverage keeps it."""
+        if not coverage.has_interval:
+            return "unclear"
+        if coverage.high < self.lowest:
+            return "too narrow"
+        if coverage.low > self.highest:
+            return "too wide"
+        odds = (1 - coverage.low) * self.coverage
+        if odds > TELLING * (1 - self.coverage) * coverage.low:
+            return "unclear"
+        return "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +242,15 @@ class ModelRow:
     def shift(self) -> Estimate:
         """Amount added to the bands that reaches the target; nan for a model that is calibrated by a factor."""
         return self.move.shift
+
+    def may_ship_unchanged(self, settings: AssessmentSettings) -> bool:
+        """Whether the model keeps its promise as delivered, and its observed coverage reaches the target.
+
+        A promise that is kept is one that is not shown to be broken, which alone would not do.
+        """
+        if settings.coverage is None or self.promise != "kept":
+            return False
+        return self.coverage.value >= settings.promised.lowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +447,7 @@ class AssessmentSettings:
     """What the assessment was asked for.
 
     `ranked_by` says what ranks the models and is tested; `shown_coverage` is the coverage asked for, or 0.9.
-    `tolerance` is how far a coverage may lie from the promised one and still be kept; `block` says in words which rows
+    `tolerance` is how far a coverage may lie from the promised one and still keep it; `block` says in words which rows
     are dependent (None: none are), `reference` names the model that skill is also measured against.
     """
 
@@ -416,6 +466,11 @@ class AssessmentSettings:
     n_resamples: int | None = None
     seed: int | None = None
     block: str | None = None
+
+    @property
+    def promised(self) -> Promised:
+        """The promise that coverages are held against."""
+        return Promised(self.shown_coverage, self.tolerance)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +47,7 @@ from uccurve.evidence.units import Blocks, Repeated, Units, generator, positive
 from uccurve.intervals import Intervals
 from uccurve.resampling import Progress, watched
 from uccurve.results import (
+    USUAL_TOLERANCE,
     Assessment,
     AssessmentSettings,
     Comparison,
@@ -373,7 +373,7 @@ def known_model(name: str, model: str | None, curves: Mapping[str, Any]) -> str 
 
 def _checked_tolerance(tolerance: float | None, alpha: Fraction) -> float:
     if tolerance is None:
-        return nan
+        return USUAL_TOLERANCE * float(alpha)
     value = checks.real("tolerance", tolerance, 0)
     if value >= alpha:
         raise ValueError(

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, isnan, nan
+from math import ceil, inf, isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
 
-from uccurve._arrays import Indices
+from uccurve._arrays import Indices, equal_weights
 from uccurve._paths import Path
-from uccurve._scoring import conformal_t, quantiles
+from uccurve._scoring import quantiles
 from uccurve._vocabulary import Array
 from uccurve.assess.compare import adjusted_pvalue
-from uccurve.assess.rows import Promised, half_width
+from uccurve.assess.rows import half_width
 from uccurve.assess.source import DELIVERED_SCORE, SCORE, Source, estimate
 from uccurve.evidence.units import Blocks
 from uccurve.points import Estimate
@@ -23,10 +23,17 @@ FOLDS = 10
 SEED = 0  # folds are the same in every call
 
 
+class Fold(NamedTuple):
+    """One of ten folds: its rows, and all other rows, on which the choice is made again."""
+
+    rows: Indices
+    rest: Indices
+
+
 class Winner(NamedTuple):
     """The model that is best without one fold, and its factor (or shift) there."""
 
-    place: int
+    path: Path
     t: float
 
 
@@ -63,17 +70,25 @@ def nested_choice(paths: Sequence[Path], blocks: Blocks, alpha: Fraction) -> Nes
     """
     if len({path.vary for path in paths}) > 1 or blocks.count < 2:
         return None
-    fold = fold_of_rows(blocks)
-    winners = [_winner(paths, fold != number, alpha) for number in range(int(fold.max()) + 1)]
     additive = paths[0].vary == "shift"
-    if not all(isfinite(winner.t) and (additive or winner.t > 0) for winner in winners):
-        return None
-    relative = _relative(paths, fold, winners, additive=additive)
-    multiplier = _conformal(paths[0], relative, 1 - alpha)
+    of_row = fold_of_rows(blocks)
+    relative = np.empty(len(of_row))
+    folds: list[Fold] = []
+    winners: list[Winner] = []
+    for number in range(int(of_row.max()) + 1):
+        fold = Fold(np.flatnonzero(of_row == number), np.flatnonzero(of_row != number))
+        winner = _winner(paths, fold, alpha)
+        if winner is None or not (additive or winner.t > 0):
+            return None
+        critical = winner.path.critical[fold.rows]
+        relative[fold.rows] = critical - winner.t if additive else critical / winner.t
+        folds.append(fold)
+        winners.append(winner)
+    multiplier = _conformal_quantile(relative, paths[0].weight, 1 - alpha)
     if not isfinite(multiplier):
         return None
-    score = _held_out_score(paths, fold, winners, multiplier, alpha)
-    return NestedChoice(multiplier, score, len(winners))
+    score = _held_out_score(folds, winners, multiplier, float(alpha))
+    return NestedChoice(multiplier, score, len(folds))
 
 
 def moved(t: float, multiplier: float, *, additive: bool) -> float:
@@ -81,57 +96,48 @@ def moved(t: float, multiplier: float, *, additive: bool) -> float:
     return t + multiplier if additive else t * multiplier
 
 
-def _winner(paths: Sequence[Path], chosen: np.ndarray, alpha: Fraction) -> Winner:
-    """Best model on some of the rows, by its score at its own conformal factor there."""
-    rows = np.flatnonzero(chosen)
-    best = Winner(0, inf)
+def _winner(paths: Sequence[Path], fold: Fold, alpha: Fraction) -> Winner | None:
+    """Best model on the rows of the other folds, by its score at its own conformal factor there."""
+    best: Winner | None = None
     smallest = inf
-    for place, path in enumerate(paths):
-        part = path.subset(rows)
-        t = conformal_t(part, alpha)
+    for path in paths:
+        weight = None if path.weight is None else path.weight[fold.rest]
+        t = _conformal_quantile(path.critical[fold.rest], weight, 1 - alpha)
         if not isfinite(t):
             continue
-        score = part.mean(part.score_rows(t, float(alpha)))
+        score = _score_without(path, fold.rows, t, float(alpha))
         if score < smallest:
             smallest = score
-            best = Winner(place, t)
+            best = Winner(path, t)
     return best
 
 
-def _relative(
-    paths: Sequence[Path], fold: Indices, winners: Sequence[Winner], *, additive: bool
-) -> Array:
-    """Critical t of each row under the winner of its fold, relative to that winner's t."""
-    out = np.empty(len(fold))
-    for number, winner in enumerate(winners):
-        rows = np.flatnonzero(fold == number)
-        critical = paths[winner.place].critical[rows]
-        out[rows] = critical - winner.t if additive else critical / winner.t
-    return out
+def _score_without(path: Path, rows: Indices, t: float, alpha: float) -> float:
+    """Mean score of all but some rows: all of them less these, which takes no copy of the many."""
+    part = path.subset(rows)
+    total = path.score(t, alpha) * path.total - part.score(t, alpha) * part.total
+    return total / (path.total - part.total)
 
 
-def _conformal(path: Path, values: Array, q: Fraction) -> float:
+def _conformal_quantile(values: Array, weight: Array | None, q: Fraction) -> float:
     """Conformal quantile of one value per row; with unequal weights the smallest that reaches q."""
+    if not equal_weights(weight):
+        return quantiles(values, weight, q)[0]
     n = len(values)
-    share = Fraction(-((-(n + 1) * q) // 1), n) if path.equally_weighted else q
-    return quantiles(values, path.weight, share)[0]
+    rank = ceil((n + 1) * q)
+    return quantiles(values, None, Fraction(rank, n))[0]
 
 
 def _held_out_score(
-    paths: Sequence[Path],
-    fold: Indices,
-    winners: Sequence[Winner],
-    multiplier: float,
-    alpha: Fraction,
+    folds: Sequence[Fold], winners: Sequence[Winner], multiplier: float, alpha: float
 ) -> float:
     """Mean score of all rows, each under the winner of its fold at its factor times the multiplier."""
-    out = np.empty(len(fold))
-    for number, winner in enumerate(winners):
-        rows = np.flatnonzero(fold == number)
-        path = paths[winner.place]
-        t = moved(winner.t, multiplier, additive=path.vary == "shift")
-        out[rows] = path.subset(rows).score_rows(t, float(alpha))
-    return paths[0].mean(out)
+    total = 0.0
+    for fold, winner in zip(folds, winners, strict=True):
+        part = winner.path.subset(fold.rows)
+        t = moved(winner.t, multiplier, additive=part.vary == "shift")
+        total += part.score(t, alpha) * part.total
+    return total / winners[0].path.total
 
 
 # Adjusted p-value of the best model against every other below which nothing is spent by choosing it.
@@ -184,7 +190,7 @@ def decide(
     model = _chosen([best, *tied], settings)
     runner_up = ordered[1].name if len(ordered) > 1 else None
     pvalue = adjusted_pvalue(comparisons, best.name, runner_up) if runner_up else nan
-    unchanged = may_ship_unchanged(model, settings)
+    unchanged = model.may_ship_unchanged(settings)
     clear = all(adjusted_pvalue(comparisons, best.name, row.name) < CLEAR for row in rivals)
     stays = model.name == settings.incumbent
     chosen_among_others = (
@@ -196,13 +202,6 @@ def decide(
     )
 
 
-def may_ship_unchanged(row: ModelRow, settings: AssessmentSettings) -> bool:
-    """Whether a model keeps its promise as delivered, and is seen to."""
-    if settings.coverage is None or row.promise != "kept":
-        return False
-    return row.coverage.value >= Promised.of(settings.coverage, settings.tolerance).lowest
-
-
 def _chosen(candidates: Sequence[ModelRow], settings: AssessmentSettings) -> ModelRow:
     """The model that ships, of the best and those tied with it."""
     best = candidates[0]
@@ -212,7 +211,7 @@ def _chosen(candidates: Sequence[ModelRow], settings: AssessmentSettings) -> Mod
         if row.name == settings.incumbent:
             return row
     for row in candidates:
-        if may_ship_unchanged(row, settings):
+        if row.may_ship_unchanged(settings):
             return row
     return best
 

@@ -11,13 +11,12 @@ from uccurve._refusals import miss_rate_of
 from uccurve._rows import ALL
 from uccurve._scoring import WISRows, conformal_t, quantiles, wis
 from uccurve._vocabulary import Array
-from uccurve.assess.rows import Promised
 from uccurve.evidence.contributions import effective_at, factor_ends
 from uccurve.evidence.inference import coverage_estimate, effective_rows
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.points import Estimate
-from uccurve.results import PIT, AssessmentSettings, LevelRow
+from uccurve.results import PIT, AssessmentSettings, LevelRow, Promised
 
 
 def level_rows(

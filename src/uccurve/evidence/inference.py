@@ -71,7 +71,7 @@ def log_estimate(
     reach = reach_of(spread, confidence_level)
     if not isfinite(span.value) or isnan(reach) or span.low + offset <= 0:
         return Estimate(span.value)
-    factor = exp(reach) if reach < LARGEST_LOG else inf
+    factor = _exp(reach)
     return Estimate(span.value, (span.low + offset) / factor, (span.high + offset) * factor)
 
 
@@ -119,8 +119,14 @@ def mover_estimate(
         return Estimate(widths.value)
     below = log(widths.value / widths.low) if widths.low > 0 else inf
     above = log(widths.high / widths.value)
-    low = widths.value * exp(-min(hypot(reach, below), LARGEST_LOG))
-    return Estimate(widths.value, low, widths.value * exp(min(hypot(reach, above), LARGEST_LOG)))
+    low = widths.value * _exp(-hypot(reach, below))
+    high = widths.value * _exp(hypot(reach, above))
+    return Estimate(widths.value, low, high)
+
+
+def _exp(power: float) -> float:
+    """Exponential function, infinite beyond the largest float."""
+    return exp(power) if power < LARGEST_LOG else inf
 
 
 def effective_rows(

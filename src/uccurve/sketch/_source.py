@@ -12,12 +12,11 @@ from uccurve._refusals import miss_rate_of
 from uccurve._vocabulary import Side
 from uccurve.assess.cautions import RowFacts
 from uccurve.assess.levels import pit_density, pit_edges
-from uccurve.assess.rows import Promised
 from uccurve.assess.source import Evidence, Place, Statistic, WISParts, spread_of
 from uccurve.evidence.inference import Span, WidthsAround, log_estimate, share_estimate
 from uccurve.evidence.units import SummedUnits
 from uccurve.points import Decomposition, Estimate, MoveKind, OperatingPoint
-from uccurve.results import PIT, LevelRow
+from uccurve.results import PIT, LevelRow, Promised
 
 from ._answers import Answers, saved
 from ._binned import Bracket, bracket

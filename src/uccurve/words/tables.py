@@ -299,10 +299,11 @@ def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:
     passing = [segment for segment in failing if not segment.short]
     if not passing or settings.coverage is None:
         return
-    tolerance = settings.tolerance if settings.tolerance >= 0 else 0.0
-    floor = settings.coverage - tolerance
-    reaching = [segment for segment in passing if segment.shipped_coverage.value >= floor]
-    doubtful = [segment for segment in passing if segment.shipped_coverage.value < floor]
+    reaching: list[Segment] = []
+    doubtful: list[Segment] = []
+    for segment in passing:
+        reaches = segment.shipped_coverage.value >= settings.promised.lowest
+        (reaching if reaches else doubtful).append(segment)
     bands = f"Bands {Shipment(row.name, row.move, row.side).change}"
     claims = []
     if reaching:

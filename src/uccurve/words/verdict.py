@@ -109,19 +109,8 @@ class Case:
         if row.name == self.decision.model:
             move = decided_move(self.decision, row)
             return Shipment(row.name, move, row.side, moved_level, self.decision.unchanged)
-        return Shipment(row.name, row.move, row.side, moved_level, self.meets_target(row))
-
-    def meets_target(self, row: ModelRow) -> bool:
-        """Whether a model keeps its promise as delivered, and is seen to, so that it needs no factor."""
-        target = self.settings.coverage
-        if target is None or row.promise != "kept":
-            return False
-        return row.coverage.value >= target - self.tolerance - ROUNDING
-
-    @property
-    def tolerance(self) -> float:
-        """How far a coverage may lie from the promised one."""
-        return self.settings.tolerance if self.settings.tolerance >= 0 else 0.0
+        unchanged = row.may_ship_unchanged(self.settings)
+        return Shipment(row.name, row.move, row.side, moved_level, unchanged)
 
 
 def worded(
@@ -294,7 +283,7 @@ def _what_ships(case: Case) -> Iterator[str]:
 
 def _why_unchanged(case: Case) -> str:
     """That the intervals as delivered will do."""
-    if case.model.coverage.value > case.decision.coverage + case.tolerance:
+    if case.model.coverage.value > case.settings.promised.highest:
         return "Slightly above target; no rescaling needed"
     return "It already meets the target, so you can ship it unchanged"
 
@@ -307,13 +296,11 @@ def _cost_of_choice(case: Case) -> str:
         return f"; not corrected for choosing from {models} on these rows"
     own = Shipment(case.model.name, Move(case.model.move.kind, choice.own), case.model.side).change
     because = f"because it was chosen from {models} on these rows"
+    if own == case.shipment(case.model).change:
+        return ""
     if case.model.move.kind == "shift":
-        if abs(choice.multiplier) <= ROUNDING * abs(choice.own.value):
-            return ""
         more = "more" if choice.multiplier > 0 else "less"
         return f"; {own} by its own shift, and {number(abs(choice.multiplier))} {more} {because}"
-    if abs(choice.multiplier - 1) < 0.0005:
-        return ""
     more = "more" if choice.multiplier > 1 else "less"
     return f"; own factor {own}, and {percent_more(choice.multiplier)} {more} {because}"
 
@@ -451,14 +438,15 @@ def _disagreement(case: Case) -> Iterator[str]:
 
 
 def _narrowest(case: Case) -> Iterator[str]:
+    """A model that is narrower, both at their own factors: what choosing costs is no difference between them."""
     rows = [row for row in case.others if row.move.is_reachable]
     if not rows or not case.decision.reachable:
         return
+    unchanged = case.decision.unchanged
+    ours = case.decision.half_width.value if unchanged else case.model.half_width.value
     narrowest = min(rows, key=lambda row: row.half_width.value)
     theirs = number(narrowest.half_width.value)
-    if narrowest.half_width.value < case.decision.half_width.value and theirs != number(
-        case.decision.half_width.value
-    ):
+    if narrowest.half_width.value < ours and theirs != number(ours):
         superlative = "narrower" if len(rows) == 1 else "narrowest"
         yield f"{short(narrowest.name)} is {superlative} at {case.target} (half-width {theirs})"
 
