@@ -1,6 +1,8 @@
 """Pages: a Markdown page as the steps that a reader would take, and a way to take them."""
 
+import contextlib
 import doctest
+import io
 import re
 import subprocess
 import sys
@@ -72,11 +74,18 @@ class Reader:
             elif not self.whole:
                 continue
             elif step.kind == "python":
-                exec(compile(step.text, where, "exec"), self.names)  # noqa: S102  the page's own code
+                self.said = self._python(step, where)
             elif step.kind == "sh":
                 self.said = "".join(self._shell(line, where) for line in step.text.splitlines())
             elif step.kind == "text":
                 self._same(step, where)
+
+    def _python(self, step: Step, where: str) -> str:
+        """Run a block as a script, and return what it prints."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(step.text, where, "exec"), self.names)  # noqa: S102  the page's own code
+        return printed.getvalue()
 
     def _prompts(self, step: Step, where: str) -> None:
         test = doctest.DocTestParser().get_doctest(
