@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,9 +19,10 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
-from uccurve import _ramps, assess
+from uccurve import assess
+from uccurve._arrays import ordered
 from uccurve._distributions import binomial_tail, clopper_pearson
-from uccurve._paths import Path
+from uccurve._paths import Path as CurvePath
 from uccurve._ramps import Ramps
 from uccurve.evidence.inference import holm
 
@@ -781,7 +785,7 @@ def test_crossings_of_all_pairs_come_with_their_names() -> None:
 def test_work_is_shared_between_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each model is sorted once, and its constant reference once."""
     sorts: list[int] = []
-    original = _ramps.ordered
+    original = ordered
 
     def counted(values: Any, *, first: float) -> Any:
         sorts.append(len(values))
@@ -796,6 +800,31 @@ def test_work_is_shared_between_the_answers(monkeypatch: pytest.MonkeyPatch) -> 
         }
     )
     assert len(sorts) == 2 * len(given)
+
+
+MODULES = 28  # that the assessment of two models runs through
+
+
+def test_two_models_are_assessed_in_few_modules() -> None:
+    """A reader who follows one call from `assess` to the verdict opens so many files."""
+    two = models()
+    del two["noise"]
+    assess(two, coverage=0.9)  # imports run once
+    files: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        assess(two, coverage=0.9)
+    finally:
+        sys.setprofile(before)
+    package = str(Path(ucc.__file__).parent)
+    modules = {file for file in files if file.startswith(package)}
+    assert len(modules) <= MODULES, sorted(modules)
 
 
 def test_progress_runs_from_start_to_end() -> None:
@@ -934,7 +963,7 @@ def test_each_model_is_sorted_once_and_their_constant_reference_once(
     built: list[int] = []
     original = Ramps.__init__
 
-    def counting(self: Ramps, path: Path) -> None:
+    def counting(self: Ramps, path: CurvePath) -> None:
         built.append(len(path))
         original(self, path)
 

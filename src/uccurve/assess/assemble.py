@@ -13,16 +13,18 @@ from uccurve import _refusals as checks
 from uccurve._vocabulary import HEADLINE, Axes, Range, Side, Unit
 from uccurve.assess import cautions
 from uccurve.assess.choice import (
+    Contender,
     Decision,
     NestedChoice,
+    PairTest,
     decide,
     nested_choice,
     ranking_values,
     t_of,
     verdict_of,
+    with_ranks,
 )
-from uccurve.assess.compare import Contender, PairTest, with_ranks
-from uccurve.assess.memory import RowsSource
+from uccurve.assess.memory import RowsSource, resampled_row
 from uccurve.assess.missing import (
     CHOICES,
     Aligned,
@@ -35,10 +37,8 @@ from uccurve.assess.missing import (
     pairwise_values,
     vanished_segments,
 )
-from uccurve.assess.resampled import resampled_row
-from uccurve.assess.rows import model_row
 from uccurve.assess.segments import SegmentRows, assessed_segments, segment_rows
-from uccurve.assess.source import CRPS, SCORE, WIS_SCORE
+from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, model_row
 from uccurve.crossings import Crossings, Line, crossings_of_lines
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level

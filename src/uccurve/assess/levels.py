@@ -12,7 +12,7 @@ from uccurve._rows import ALL
 from uccurve._scoring import WISRows, conformal_t, quantiles, wis
 from uccurve._vocabulary import Array
 from uccurve.evidence.contributions import effective_at, factor_ends
-from uccurve.evidence.inference import coverage_estimate, effective_rows
+from uccurve.evidence.inference import coverage_estimate, effective_rows, missed_on_sides
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.points import Estimate
@@ -48,14 +48,6 @@ def level_rows(
         )
         rows.append(row)
     return rows
-
-
-def missed_on_sides(intervals: Intervals) -> tuple[float, float]:
-    """Shares of the rows above the upper and below the lower bound."""
-    y = intervals.y_true
-    above = np.average(y > intervals.upper, weights=intervals._weight)
-    below = np.average(y < intervals.lower, weights=intervals._weight)
-    return float(above), float(below)
 
 
 def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: float) -> PIT:

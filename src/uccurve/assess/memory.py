@@ -1,16 +1,18 @@
 """Memory: the numbers of one model whose rows are at hand, from one path, one order and one constant reference."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, log, nan
+from typing import Literal
 
 from uccurve._arrays import Flags
 from uccurve._paths import Path
 from uccurve._ramps import Ramps, rounding_of_area, row_shares
 from uccurve._refusals import miss_rate_of
 from uccurve._scoring import WISRows, climatology, conformal_t, rows_carrying, saved_share
-from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Side
+from uccurve._vocabulary import FALLING, HEADLINE, SUMMARY, Array, Axes, Range, Side
 from uccurve.assess import levels as level_rows
 from uccurve.assess.source import (
     BEST_SCORE,
@@ -25,6 +27,7 @@ from uccurve.assess.source import (
     Place,
     Statistic,
     WISParts,
+    axes_name,
     spread_of,
 )
 from uccurve.curve import UCC
@@ -34,11 +37,13 @@ from uccurve.evidence.inference import (
     WidthsAround,
     coverage_estimate,
     log_estimate,
+    missed_on_sides,
 )
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-from uccurve.points import Decomposition, Estimate, MoveKind, OperatingPoint
-from uccurve.results import PIT, AssessmentSettings, LevelRow
+from uccurve.points import Decomposition, Estimate, Move, MoveKind, OperatingPoint
+from uccurve.resampling.bootstrap import bootstrap
+from uccurve.results import PIT, AssessmentSettings, LevelRow, ModelRow
 
 
 class ConstantBand:
@@ -312,7 +317,7 @@ class RowsSource:
 
     def missed(self) -> tuple[float, float]:
         """Shares of the rows above the upper and below the lower bound, as delivered."""
-        return level_rows.missed_on_sides(self.delivered_intervals)
+        return missed_on_sides(self.delivered_intervals)
 
     def decomposition(self) -> Decomposition:
         """What makes up the interval score."""
@@ -356,6 +361,8 @@ class RowsSource:
 
     def levels(self) -> Sequence[LevelRow]:
         """The model's own levels, narrowest first."""
+        if not self.curve.levels:
+            return ()
         return level_rows.level_rows(
             self.name, self.intervals_by_level, self.units, self.settings, self.unit
         )
@@ -402,3 +409,59 @@ def _saved(mine: Evidence, constant: Evidence, negligible: float = 0.0) -> Evide
         change = mine.change - constant.change
     degrees = min(mine.degrees, constant.degrees)
     return Evidence(Span.exact(saved), change, mine.offset - constant.offset, degrees)
+
+
+# ---- bootstrap intervals, for those who ask
+
+
+def resampled_row(row: ModelRow, source: RowsSource) -> ModelRow:
+    """Return the row with bootstrap intervals in place of those by influence."""
+    settings = source.settings
+    asked = settings.shown_coverage
+    gains = dict(row.gains)
+    for axes in SUMMARY:
+        name = axes_name(axes)
+        gains[name] = _resampled(gains[name], source, "gain", axes=axes)
+    partial = row.partial_gain
+    if partial is not None:
+        partial = _resampled(
+            partial, source, "gain", axes=settings.axes, miss_rate=settings.partial
+        )
+    move = _resampled(row.move.estimate, source, "scale", coverage=asked)
+    return replace(
+        row,
+        move=Move(row.move.kind, move),
+        half_width=_resampled(row.half_width, source, "half_width", coverage=asked),
+        crps_skill=_resampled(row.crps_skill, source, "skill"),
+        gains=gains,
+        partial_gain=partial,
+    )
+
+
+def _resampled(
+    estimate: Estimate,
+    source: RowsSource,
+    statistic: Literal["gain", "skill", "scale", "half_width"],
+    *,
+    axes: Axes = HEADLINE,
+    miss_rate: Range | None = None,
+    coverage: float | None = None,
+) -> Estimate:
+    """Return an estimate with its bootstrap interval; as it is where it is not finite."""
+    settings = source.settings
+    if not isfinite(estimate.value) or settings.n_resamples is None:
+        return estimate
+    interval = bootstrap(
+        source.curve,
+        statistic=statistic,
+        axes=axes,
+        miss_rate=miss_rate,
+        coverage=coverage,
+        unit=settings.unit,
+        confidence_level=settings.confidence_level,
+        n_resamples=settings.n_resamples,
+        seed=settings.seed,
+        block=source.units,
+        progress=False,
+    )
+    return Estimate(estimate.value, interval.low, interval.high)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Flags
-from uccurve.assess.compare import Contender, PairTest, adjusted_comparisons
+from uccurve.assess.choice import Contender, PairTest, adjusted_comparisons
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.source import CRPS, SCORE
 from uccurve.curve import UCC

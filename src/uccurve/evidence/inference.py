@@ -18,6 +18,7 @@ from uccurve._distributions import (
 from uccurve._refusals import proportion
 from uccurve._vocabulary import Array
 from uccurve.evidence.units import Blocks, Spread, Units
+from uccurve.intervals import Intervals
 from uccurve.points import Estimate
 
 ROUNDING = 1e-12  # share of what is compared below which a difference is treated as rounding
@@ -186,6 +187,14 @@ def coverage_estimate(
     """Estimate of a coverage, from one flag for each flattened row of positive weight."""
     effective = effective_rows(covered, weight, blocks, confidence_level)
     return share_estimate(share_of(covered, weight), effective, confidence_level)
+
+
+def missed_on_sides(intervals: Intervals) -> tuple[float, float]:
+    """Shares of the rows above the upper and below the lower bound."""
+    y = intervals.y_true
+    above = np.average(y > intervals.upper, weights=intervals._weight)
+    below = np.average(y < intervals.lower, weights=intervals._weight)
+    return float(above), float(below)
 
 
 def paired_t_test(difference: float, spread: Spread, *, size: float) -> float:

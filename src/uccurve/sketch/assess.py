@@ -12,10 +12,18 @@ from uccurve import _refusals as checks
 from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit
 from uccurve.assess import cautions
 from uccurve.assess.assemble import asked_settings, choice_notes, coverage_of, known_model
-from uccurve.assess.choice import NestedChoice, decide, ranking_values, t_of, verdict_of
-from uccurve.assess.compare import Contender, PairTest, Tested, with_ranks
-from uccurve.assess.rows import model_row
-from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, Statistic
+from uccurve.assess.choice import (
+    Contender,
+    NestedChoice,
+    PairTest,
+    Tested,
+    decide,
+    ranking_values,
+    t_of,
+    verdict_of,
+    with_ranks,
+)
+from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, Statistic, model_row
 from uccurve.evidence.units import SummedUnits
 from uccurve.intervals import Missing
 from uccurve.results import Assessment, AssessmentSettings, Comparison, ModelRow, Segment
