@@ -313,3 +313,36 @@ def test_the_page_names_every_option(run: Run) -> None:
     ).read_text(encoding="utf-8")
     offered = set(re.findall(r"(--[a-z-]+)", run("gate", "-h").stdout))
     assert sorted(option for option in offered if option not in text and option != "--help") == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "n", "narrow", "promise"),
+    [(1.0, N, 0, 0), (0.6, N, 3, 3), (3.0, N, 0, 3), (1.0, 12, 0, 3)],
+    ids=["kept", "too narrow", "too wide", "unclear"],
+)
+def test_an_assessment_fails_on_a_broken_promise_where_that_is_asked(
+    run: Run, tmp_path: Path, factor: float, n: int, narrow: int, promise: int
+) -> None:
+    scaled(factor).head(n).write_csv(tmp_path / "new.csv")
+    asked = ("assess", "new.csv", "--coverage", "90%")
+    plain = run(*asked)
+    assert plain.returncode == 0
+    for check, code in {"too-narrow": narrow, "promise": promise}.items():
+        found = run(*asked, "--fail-on", check)
+        assert found.returncode == code, found.stderr
+        assert found.stdout == plain.stdout
+        assert ("failed: new (" in found.stderr) == (code == 3)
+
+
+def test_a_failing_model_is_named_among_several(run: Run, tmp_path: Path) -> None:
+    for name, factor in (("good", 1.0), ("bad", 0.5)):
+        scaled(factor).write_csv(tmp_path / f"{name}.csv")
+    files = ("good.csv", "bad.csv", "--coverage", "90%", "--json", "a.json")
+    found = run("assess", *files, "--fail-on", "too-narrow")
+    assert found.returncode == 3
+    assert "failed: bad (too narrow)" in found.stderr
+    assert json.loads((tmp_path / "a.json").read_text())["models"]["bad"]["promise"] == "too narrow"
+
+
+def test_what_was_not_promised_cannot_fail(run: Run, tmp_path: Path) -> None:
+    refused(run("assess", "base.csv", "--fail-on", "promise"), "--fail-on .* Hint: --coverage 90%")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from rich.filesize import decimal
@@ -16,7 +16,7 @@ from uccurve.curve import UCC
 from uccurve.gate import Gate, SavedScore, gate
 from uccurve.points import Curve
 from uccurve.results import SCHEMA, Assessment
-from uccurve.words.formats import listed
+from uccurve.words.formats import listed, short
 from uccurve.words.tables import layout
 
 from ._files import SHARE, Source, Table, room
@@ -27,6 +27,7 @@ from ._output import Outputs, say, show
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
 ASSESSMENT = Growing({"schema": exactly(SCHEMA), "models": Named(ANY), "settings": ANY})
+FailOn = Literal["too narrow", "promise"]  # what makes an assessment fail
 Pair = tuple[str | None, str | None]  # of the baseline and of the proposed model
 
 
@@ -37,9 +38,13 @@ def assess_files(
     *,
     full: bool,
     engine: Engine | None,
+    fail_on: FailOn | None = None,
     **options: Any,
-) -> None:
-    """Assess the models in the files; `options` as in `uccurve.assess`. Files too large for memory are streamed."""
+) -> bool:
+    """Assess the models in the files, and return whether what `fail_on` asks for holds.
+
+    `options` are those of `uccurve.assess`. Files too large for memory are streamed.
+    """
     outputs.check(*paths)
     found, request, options["coverage"] = look_into(paths, request, options["coverage"])
     engine = engine or choose_engine(found, request)
@@ -52,6 +57,8 @@ def assess_files(
             quick = assess(models, **{**asked, "n_resamples": None, "progress": False})
             say(f"without resampling: {quick.verdict}", at_once=True)
         assessment = assess(models, **asked)
+    if fail_on is not None and any(row.promise is None for row in assessment.rows):
+        raise ValueError("--fail-on needs to know what is promised. Hint: --coverage 90%.")
     best = assessment.verdict.model
     path, part = next(pair for pair in zip(paths, found, strict=True) if best in pair[1].models)
     reading = _read_again(path, part, request, best, assessment.curves[best])
@@ -62,6 +69,19 @@ def assess_files(
         files=[path for path in paths if path != "-"],
         reading=reading,
     )
+    return fail_on is None or _passes(assessment, fail_on)
+
+
+def _passes(assessment: Assessment, fail_on: FailOn) -> bool:
+    """Whether no model breaks its promise as delivered; with "promise" each must be shown to keep it."""
+    broken: list[str] = []
+    for row in assessment.rows:
+        fails = row.promise != "kept" if fail_on == "promise" else row.promise == fail_on
+        if fails:
+            broken.append(f"{short(row.name)} ({row.promise})")
+    if broken:
+        say(f"failed: {listed(broken)}")
+    return not broken
 
 
 def choose_engine(found: Sequence[Part], request: Request) -> Engine:

@@ -101,6 +101,12 @@ def assess_command(
     engine: Annotated[
         options.Engine | None, option("--engine", "Engine that reads files; default: by size.")
     ] = None,
+    fail_on: Annotated[
+        Literal["too-narrow", "promise"] | None,
+        option(
+            "--fail-on", "Exit code 3 where a model is too narrow, or does not keep its promise."
+        ),
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Say which model's intervals to ship, with what factor on the bands, and whether the difference is significant."""
@@ -121,7 +127,9 @@ def assess_command(
         "seed": seed,
         "progress": watch(progress),
     }
-    assess_files(files, request, outputs, full=full, engine=engine, **asked)
+    check: Any = None if fail_on is None else fail_on.replace("-", " ")
+    if not assess_files(files, request, outputs, full=full, engine=engine, fail_on=check, **asked):
+        raise typer.Exit(3)
 
 
 @app.command("gate")
