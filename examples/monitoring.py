@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
-from uccurve.results import Estimate, ModelRow
+from uccurve.estimate import Estimate
+from uccurve.results import ModelRow
 
 CHECKS = 52
 """How many weeks are looked at before a false alarm may be expected with probability 5%."""

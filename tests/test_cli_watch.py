@@ -285,6 +285,20 @@ def test_of_several_levels_the_one_nearest_90_is_watched(run: Run, tmp_path: Pat
     )
 
 
+def test_a_bound_without_a_prediction_is_watched_but_no_factor_follows_it(
+    run: Run, tmp_path: Path
+) -> None:
+    for day in range(3):
+        rows(day).select("date", "y", q90=pl.col("net_upper")).write_csv(tmp_path / f"{day}.csv")
+    found = run("watch", "s.json", "0.csv", "1.csv", "2.csv")
+    assert found.returncode == 0, found.stderr
+    assert "of 90% on 2026-01-03" in found.stdout
+    found = run("watch", "s.json", "--report", "r.html")
+    assert "Shift that would have kept" in (tmp_path / "r.html").read_text()
+    follow = run("watch", "t.json", "0.csv", "--follow", "-o", "n.json")
+    refused(follow, "--follow moves a factor on bands, and .* has no prediction")
+
+
 # ---- bad input
 
 

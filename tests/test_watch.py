@@ -75,6 +75,18 @@ def test_counts_tell_the_same_as_rows() -> None:
     assert np.isnan(two.factor)
 
 
+def test_a_bound_without_a_prediction_is_watched_and_a_shift_would_restore_it() -> None:
+    monitor = ucc.Monitor(coverage=0.9)
+    for day in range(30):
+        y = np.random.default_rng(day).normal(size=1000) + (0.5 if day >= 25 else 0)
+        step = monitor.update(day, ucc.Intervals.from_quantile(y, np.full(1000, 1.2816), level=0.9))
+    assert (step.status, step.since) == ("ringing", 25)
+    assert np.isnan(step.factor)
+    assert_allclose(step.shift, 0.5, atol=0.05)
+    assert "; a shift of 0.5" in str(step)
+    assert ucc.Monitor.from_json(monitor.to_json()).history()[-1].shift == step.shift
+
+
 def test_few_rows_are_unclear_and_not_ok() -> None:
     monitor = ucc.Monitor(coverage=0.95)
     statuses = {monitor.update(day, (1, 0)).status for day in range(25)}
@@ -287,9 +299,9 @@ HOSTILE = {
         changed(series__0__days__label=[1, "2", 3]),
         "days must be all dates, all integers or all other text",
     ),
-    "scales that fall": (
-        changed(series__0__days__scales=[[3, 2, 1, 1, 1]] * 3),
-        "`scales` must be a list of null or",
+    "tails that fall": (
+        changed(series__0__days__tails=[[3, 2, 1, 1, 1]] * 3),
+        "`tails` must be a list of null or",
     ),
     "a share of 2": (
         changed(series__0__days__missed=[2, 0, 0]),

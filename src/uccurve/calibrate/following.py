@@ -136,6 +136,11 @@ class FollowingCalibrator:
         intervals : Intervals
             Of the model itself, before any factor.
         """
+        if not intervals.has_prediction:
+            raise ValueError(
+                "a factor follows bands, and a bound without a prediction has none: only a shift can move it. "
+                "Hint: pass intervals with y_pred."
+            )
         path = ScalePath.of(intervals)
         if not self._days:
             self._start(path.critical)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from uccurve._files import shown_path
 from uccurve._refusals import prefixed
 from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._names import TIMES, Columns, plain_name
+from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.watch.days import Label, order_key
 from uccurve.words.formats import counted, coverage, joined, listed, short
@@ -34,7 +36,7 @@ CONTINUOUS = 0.9  # share of different predictions from which the same row is no
 
 
 @dataclass(slots=True)
-class Rows:
+class DayRows:
     """Rows of one day from one file, or from several that hold parts of it."""
 
     label: Label
@@ -43,7 +45,7 @@ class Rows:
     y: str
     title: str
 
-    def with_more(self, other: Rows) -> Rows:
+    def with_more(self, other: DayRows) -> DayRows:
         """Return both parts of the day; refuse the same rows twice."""
         if self.frame.equals(other.frame):
             raise ValueError(
@@ -55,7 +57,7 @@ class Rows:
                 f"{self.title} and {other.title} hold rows of {self.label} with different columns. "
                 "Hint: put all models of a day into one file."
             )
-        return Rows(
+        return DayRows(
             self.label, pl.concat([self.frame, other.frame]), self.models, self.y, self.title
         )
 
@@ -64,7 +66,7 @@ class Rows:
 class Days:
     """The days of some files, in order, and how many of their rows wait for an outcome."""
 
-    rows: list[Rows]
+    rows: list[DayRows]
     waiting: int = 0
 
     @property
@@ -82,17 +84,17 @@ class Days:
 
 def days_of(files: Sequence[str], request: Request, column: str | None, by: Sequence[str]) -> Days:
     """Return the rows with outcomes of each day, in order; `column` tells the day, `by` are columns of groups."""
-    found = Days([])
-    days: dict[Label, Rows] = {}
+    days = Days([])
+    by_label: dict[Label, DayRows] = {}
     for path in _expanded(files):
-        for rows in _of_file(path, request, column, by, found):
-            earlier = days.get(rows.label)
-            days[rows.label] = rows if earlier is None else earlier.with_more(rows)
-    if len({type(label) for label in days}) > 1:
-        shown = listed([repr(label) for label in days])
+        for rows in _of_file(path, request, column, by, days):
+            earlier = by_label.get(rows.label)
+            by_label[rows.label] = rows if earlier is None else earlier.with_more(rows)
+    if len(set(map(type, by_label))) > 1:
+        shown = listed([*map(repr, by_label)])
         raise ValueError(f"days must be all numbers or all text; got {shown}. Hint: --day COLUMN.")
-    found.rows = sorted(days.values(), key=lambda rows: order_key(rows.label))
-    return found
+    days.rows = sorted(by_label.values(), key=lambda rows: order_key(rows.label))
+    return days
 
 
 def _expanded(files: Sequence[str]) -> Iterator[str]:
@@ -108,9 +110,9 @@ def _expanded(files: Sequence[str]) -> Iterator[str]:
 
 
 def _of_file(
-    path: str, request: Request, column: str | None, by: Sequence[str], found: Days
-) -> Iterator[Rows]:
-    """Yield the days of one file."""
+    path: str, request: Request, column: str | None, by: Sequence[str], days: Days
+) -> Iterator[DayRows]:
+    """Yield the days of one file; count in `days` what waits."""
     source = replace(Source.of(path), name=NAMELESS)
     part = part_of(Table.open(source, request.decimal, request.na), request)
     table = part.table
@@ -125,13 +127,13 @@ def _of_file(
     labels = [*by] if day is None else [day, *by]
     frame = table.read(part.numbers(request), labels)
     is_observed = frame[y].is_finite().fill_null(value=False)
-    found.waiting += len(frame) - int(is_observed.sum())
+    days.waiting += len(frame) - int(is_observed.sum())
     frame = frame.filter(is_observed)
     if request.missing == "drop" and len(frame):
-        numbers = [name for columns in part.models.values() for name in columns.names]
+        numbers = [*chain.from_iterable(columns.names for columns in part.models.values())]
         frame = frame.filter(complete_rows([frame], [numbers]))
     for label, rows in _by_day(frame, day, named, table.label):
-        day_rows = Rows(label, rows, part.models, y, table.label)
+        day_rows = DayRows(label, rows, part.models, y, table.label)
         _refuse_repeated(day_rows)
         yield day_rows
 
@@ -168,10 +170,9 @@ def _by_day(
         )
     text = frame[column].cast(pl.String)
     marked = frame.with_columns(text.alias(column))
-    labels = {value: _label(value) for value in text.unique().to_list()}
     days: dict[Label, list[str]] = {}
-    for value, label in labels.items():
-        days.setdefault(label, []).append(value)
+    for value in text.unique().to_list():
+        days.setdefault(_label(value), []).append(value)
     for label in sorted(days, key=lambda label: (str(type(label)), order_key(label))):
         rows = marked if len(days) == 1 else marked.filter(text.is_in(days[label]))
         yield label, rows
@@ -219,7 +220,7 @@ def _label(text: str) -> Label:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER else text
 
 
-def _refuse_repeated(rows: Rows) -> None:
+def _refuse_repeated(rows: DayRows) -> None:
     """Refuse a day of which rows are there twice, where no two rows are alike by coincidence."""
     distinct = rows.frame.unique()
     twice = len(rows.frame) - len(distinct)
@@ -234,7 +235,7 @@ def _refuse_repeated(rows: Rows) -> None:
         )
 
 
-def intervals_of(rows: Rows, request: Request, promised: float) -> dict[str, Intervals]:
+def intervals_of(rows: DayRows, request: Request, promised: float) -> dict[str, Intervals]:
     """Return the intervals of each model at the level that is watched."""
     weight = rows.frame[request.weight] if request.weight else None
     options: Any = {
@@ -243,19 +244,24 @@ def intervals_of(rows: Rows, request: Request, promised: float) -> dict[str, Int
         "weight": weight,
     }
     try:
-        found = models_of(rows.models, rows.frame[rows.y], rows.frame, **options)
+        models = models_of(rows.models, rows.frame[rows.y], rows.frame, **options)
     except (TypeError, ValueError) as error:
         raise prefixed(f"{rows.title}, {rows.label}: ", error) from None
-    return {name: _level_of(name, model, promised, rows.title) for name, model in found.items()}
+    intervals: dict[str, Intervals] = {}
+    for name, model in models.items():
+        intervals[name] = _level_of(name, model, promised, rows.title)
+    return intervals
 
 
 def _level_of(name: str, model: Model, promised: float, title: str) -> Intervals:
     """Return the intervals of the level that is watched."""
     if isinstance(model, Intervals):
         return model
+    if isinstance(model, UCC):  # a bound that only a shift can move
+        return model.intervals
     near = [level for level in model if abs(level - promised) < 1e-9]
     if not near:
-        levels = joined([str(coverage(level)) for level in model])
+        levels = joined([*map(str, map(coverage, model))])
         raise ValueError(
             f"{short(name)} of {title} has the levels {levels}, and {coverage(promised)} is watched. "
             "Hint: --coverage chooses the level of a new watch."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, Self
@@ -35,10 +36,10 @@ from uccurve.watch import Monitor
 from uccurve.watch.days import ContestStep, Day, Label, Step
 from uccurve.watch.saved import LABEL
 from uccurve.watch.saved import SHAPE as MONITOR
-from uccurve.words.formats import counted, coverage, listed
+from uccurve.words.formats import counted, coverage, listed, short
 
 from ._calibrating import SavedCalibration, SavedModel
-from ._days import Rows, days_of, intervals_of, is_later, watched_level
+from ._days import DayRows, days_of, intervals_of, is_later, watched_level
 from ._files import Source
 from ._options import Request
 from ._output import Outputs, output, say
@@ -93,11 +94,11 @@ class Wish:
     acknowledge: bool = False
     follow: bool = False
 
-    def new_monitor(self, told: float | None) -> Monitor:
+    def new_monitor(self, known_coverage: float | None) -> Monitor:
         """Return a monitor as it was asked for, of the coverage that columns tell where nobody asked for one."""
         asked = {name: value for name, value in self.settings.items() if value is not None}
-        if told is not None:
-            asked.setdefault("coverage", told)
+        if known_coverage is not None:
+            asked.setdefault("coverage", known_coverage)
         if "coverage" not in asked:
             raise ValueError(
                 "a new watch must know what was promised: the column names do not state a coverage. "
@@ -205,7 +206,7 @@ class Followed:
 
 
 @dataclass(slots=True)
-class State:
+class SavedWatch:
     """What is known of a watch: the monitor, how files are read, and the factors that follow."""
 
     monitor: Monitor
@@ -247,7 +248,7 @@ class State:
         part = self.followed.get(name)
         return intervals if part is None else intervals.calibrated(scale=part.factor_on(label))
 
-    def follow(self, rows: Rows, models: Mapping[str, Intervals]) -> bool:
+    def follow(self, rows: DayRows, models: Mapping[str, Intervals]) -> bool:
         """Move the factors by a day; False where it came too late to move them all."""
         moved: list[bool] = []
         for name, intervals in models.items():
@@ -293,7 +294,7 @@ class Taken:
             parts.append(f"waiting for outcomes: {counted(self.waiting, 'row')}")
         if self.unfollowed:
             parts.append(
-                f"late rows do not move the factor: {listed([str(day) for day in self.unfollowed])}"
+                f"late rows do not move the factor: {listed([*map(str, self.unfollowed)])}"
             )
         if self.acknowledged:
             parts.append("acknowledged: days are learnt from anew")
@@ -305,23 +306,14 @@ def watch_files(
 ) -> bool:
     """Take the new days of files into the state, write what was asked for, and return whether it rings."""
     outputs.check(*files, str(state))
+    title = shown_path(state)
     with held(state):
-        watch = State.read(state) if state.exists() else None
-        if watch is None and not files:
+        before = SavedWatch.read(state) if state.exists() else None
+        if before is None and not files:
             raise FileNotFoundError(
-                f"{shown_path(state)} does not exist yet. Hint: give files with outcomes to begin it."
+                f"{title} does not exist yet. Hint: give files with outcomes to begin it."
             )
-        if watch is not None:
-            wish.refuse_other(watch.monitor, shown_path(state))
-        by = _groups_to_watch(watch, request, shown_path(state))
-        column = wish.day or (None if watch is None else watch.day)
-        columns = dict.fromkeys(name for names in by for name in names)
-        days = days_of(files, request, column, [*columns])
-        taken = Taken(waiting=days.waiting)
-        if watch is None:
-            watch = State(wish.new_monitor(days.coverage), wish.day, by)
-        for rows in days.rows:
-            _take(rows, watch, request, wish, taken)
+        watch, taken = _with_days(before, title, files, request, wish)
         if wish.acknowledge:
             watch.monitor.acknowledge()
             taken.acknowledged = True
@@ -336,13 +328,36 @@ def watch_files(
 # ---- the state
 
 
-def _take(rows: Rows, watch: State, request: Request, wish: Wish, taken: Taken) -> None:
+def _with_days(
+    before: SavedWatch | None, title: str, files: Sequence[str], request: Request, wish: Wish
+) -> tuple[SavedWatch, Taken]:
+    """Return the watch with the days of the files, and what became of them."""
+    if before is not None:
+        wish.refuse_other(before.monitor, title)
+    by = _groups_to_watch(before, request, title)
+    column = wish.day
+    if column is None and before is not None:
+        column = before.day
+    days = days_of(files, request, column, [*dict.fromkeys(chain.from_iterable(by))])
+    watch = before or SavedWatch(wish.new_monitor(days.coverage), wish.day, by)
+    taken = Taken(waiting=days.waiting)
+    for rows in days.rows:
+        _take(rows, watch, request, wish, taken)
+    return watch, taken
+
+
+def _take(rows: DayRows, watch: SavedWatch, request: Request, wish: Wish, taken: Taken) -> None:
     """Take a day, unless it was taken from the same rows."""
     monitor = watch.monitor
     models = intervals_of(rows, request, monitor.coverage)
-    shipped = {
-        name: watch.shipped(name, rows.label, intervals) for name, intervals in models.items()
-    }
+    shipped: dict[str, Intervals] = {}
+    for name, intervals in models.items():
+        if wish.follow and not intervals.has_prediction:
+            raise ValueError(
+                f"--follow moves a factor on bands, and {short(name)} of {rows.title} has no prediction to measure "
+                "its bound from: only a shift can move it. Hint: leave --follow out."
+            )
+        shipped[name] = watch.shipped(name, rows.label, intervals)
     known = monitor.has_taken(rows.label)
     if known and (monitor.holds(rows.label, shipped) or not _is_kept(monitor, rows.label)):
         taken.known += 1
@@ -370,7 +385,7 @@ def _group_labels(frame: pl.DataFrame, names: Sequence[str]) -> list[Any]:
 
 
 def _groups_to_watch(
-    watch: State | None, request: Request, title: str
+    watch: SavedWatch | None, request: Request, title: str
 ) -> tuple[tuple[str, ...], ...]:
     """Return the columns of groups: those of the state, or those that were asked for at first."""
     asked = tuple(request.by or ())
@@ -397,7 +412,7 @@ def _setting(name: str, value: Any) -> str:
 # ---- what is written
 
 
-def _write(watch: State, taken: Taken, request: Request, outputs: Outputs) -> None:
+def _write(watch: SavedWatch, taken: Taken, request: Request, outputs: Outputs) -> None:
     """Print one line per model, and write what was asked for."""
     monitor = watch.monitor
     outputs.write("--json", lambda: _json(watch, taken))
@@ -413,7 +428,7 @@ def _write(watch: State, taken: Taken, request: Request, outputs: Outputs) -> No
             stream.write(f"{line}\n")
 
 
-def lines(watch: State) -> Iterator[str]:
+def lines(watch: SavedWatch) -> Iterator[str]:
     """Yield one line per model fit for a chat; of groups only those that need somebody."""
     steps = watch.monitor.steps
     quiet = 0
@@ -428,7 +443,7 @@ def lines(watch: State) -> Iterator[str]:
         yield str(watch.monitor.contest)
 
 
-def _next(watch: State, step: Step) -> str:
+def _next(watch: SavedWatch, step: Step) -> str:
     """Return the factor of the next day, where it is followed."""
     part = watch.followed.get(step.model)
     if part is None or step.group is not None:
@@ -465,7 +480,7 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
-def _json(watch: State, taken: Taken) -> str:
+def _json(watch: SavedWatch, taken: Taken) -> str:
     """Return all numbers of the last day."""
     monitor = watch.monitor
     contest = monitor.contest

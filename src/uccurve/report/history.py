@@ -22,7 +22,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 @dataclass(slots=True)
-class Chart:
+class DailyChart:
     """A drawing of one number per day.
 
     Attributes
@@ -143,7 +143,7 @@ def _series(monitor: Monitor, last: Step) -> dict[str, Any]:
     """Return what the page shows of one model or group."""
     steps = monitor.history(last.model, last.group)
     days = monitor.days(last.model, last.group)
-    charts = [_coverage(monitor, steps), _evidence(monitor, steps), _factor(steps), _skill(days)]
+    charts = [_coverage(monitor, steps), _evidence(monitor, steps), _move(steps), _skill(days)]
     drawn = [chart for chart in charts if chart is not None]
     for chart in drawn:
         chart.alarms = _alarms(steps)
@@ -158,11 +158,11 @@ def _series(monitor: Monitor, last: Step) -> dict[str, Any]:
     }
 
 
-def _coverage(monitor: Monitor, steps: Sequence[Step]) -> Chart:
+def _coverage(monitor: Monitor, steps: Sequence[Step]) -> DailyChart:
     values = [step.coverage for step in steps]
     ends = [end for step in steps for end in (step.low, step.high)]
     scale = Scale.around([*ends, monitor.coverage], len(steps))
-    chart = Chart("Coverage per day, with the 95% interval of that day by itself")
+    chart = DailyChart("Coverage per day, with the 95% interval of that day by itself")
     chart.lines = scale.pieces(values)
     chart.ticks = scale.ticks(_percent)
     chart.rules = [(scale.y(monitor.coverage), f"promised {coverage(monitor.coverage)}")]
@@ -171,11 +171,11 @@ def _coverage(monitor: Monitor, steps: Sequence[Step]) -> Chart:
     return chart
 
 
-def _evidence(monitor: Monitor, steps: Sequence[Step]) -> Chart:
+def _evidence(monitor: Monitor, steps: Sequence[Step]) -> DailyChart:
     values = [_log_of(step.evidence) for step in steps]
     limit = _log_of(monitor.false_alarm_every)
     scale = Scale.around([*values, limit, 0.0], len(steps))
-    chart = Chart("Evidence: so strong by chance once in that many days (log scale)")
+    chart = DailyChart("Evidence: so strong by chance once in that many days (log scale)")
     chart.lines = scale.pieces(values)
     chart.rules = [(scale.y(limit), f"rings at {monitor.false_alarm_every:,.0f}")]
     for power in range(10):
@@ -189,26 +189,28 @@ def _log_of(evidence: float) -> float:
     return log10(min(max(evidence, LOWEST_EVIDENCE), HIGHEST_EVIDENCE))
 
 
-def _factor(steps: Sequence[Step]) -> Chart | None:
-    values = [step.factor for step in steps]
+def _move(steps: Sequence[Step]) -> DailyChart | None:
+    """Return the factors, or the shifts of a bound that has no prediction."""
+    if any(isfinite(step.shift) for step in steps):
+        name, values, unchanged = "Shift", [step.shift for step in steps], 0.0
+    else:
+        name, values, unchanged = "Factor", [step.factor for step in steps], 1.0
     if not any(map(isfinite, values)):
         return None
-    scale = Scale.around([*values, 1.0], len(steps))
-    chart = Chart(
-        "Factor on the bands that would have kept the promise (while it rings, since then)"
-    )
+    scale = Scale.around([*values, unchanged], len(steps))
+    chart = DailyChart(f"{name} that would have kept the promise (while it rings, since then)")
     chart.lines = scale.pieces(values)
     chart.ticks = scale.ticks(_number)
-    chart.rules = [(scale.y(1.0), "unchanged")]
+    chart.rules = [(scale.y(unchanged), "unchanged")]
     return chart
 
 
-def _skill(days: Sequence[Day]) -> Chart | None:
+def _skill(days: Sequence[Day]) -> DailyChart | None:
     values = [day.skill for day in days]
     if not any(map(isfinite, values)):
         return None
     scale = Scale.around([*values, 0.0], len(days))
-    chart = Chart(
+    chart = DailyChart(
         "Skill of the bands per day (share of a constant band's potential CRPS that is saved)"
     )
     chart.lines = scale.pieces(values)

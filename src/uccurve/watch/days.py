@@ -12,13 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from uccurve import _refusals as checks
-from uccurve._paths import ScalePath
-from uccurve._vocabulary import Array
+from uccurve._vocabulary import Array, Vary
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 
 Label = str | int
-TAILS = (3.0, 1.7, 1.0, 0.6, 0.3)  # miss rates, times the promised one, whose scales are kept
+TAILS = (3.0, 1.7, 1.0, 0.6, 0.3)  # miss rates, times the promised one, whose factors are kept
 SAME = 1e-5  # relative difference of numbers that are the same but for their rounding
 DIGITS = 6  # that are kept of a number
 LONGEST_LABEL = 80  # characters
@@ -39,10 +38,13 @@ class Day:
         Share of the rows outside their interval.
     effective : float
         Number of rows that the weights leave; `rows` without weights.
-    scales : tuple of float
-        Factors on the bands that leave 3, 1.7, 1, 0.6 and 0.3 times the promised miss rate; empty for mere counts.
+    vary : {"scale", "shift"}
+        What can move the intervals: a factor on the bands, or a shift of a bound that has no prediction.
+    tails : tuple of float
+        Factors (or shifts) that leave 3, 1.7, 1, 0.6 and 0.3 times the promised miss rate; empty for mere counts.
     score, half_width, skill : float
-        Interval score, mean half-width and skill of the potential CRPS; nan for mere counts.
+        Interval score, mean half-width and skill of the potential CRPS; nan for mere counts, and the last two for a
+        bound without a prediction.
     watched : int
         How many series the monitor watched then, which share the false alarms.
     """
@@ -51,7 +53,8 @@ class Day:
     rows: int
     missed: float
     effective: float
-    scales: tuple[float, ...] = ()
+    vary: Vary = "scale"
+    tails: tuple[float, ...] = ()
     score: float = nan
     half_width: float = nan
     skill: float = nan
@@ -69,32 +72,33 @@ class Day:
     def _of_intervals(
         cls, label: Label, intervals: Intervals, coverage: float, watched: int
     ) -> Day:
-        path = ScalePath.of(intervals)
-        curve = UCC(intervals)
+        vary = _vary_of(intervals)
+        curve = UCC(intervals, vary=vary)
+        path = curve.path()
         missed = path.critical > path.delivered
-        scales = tail_scales(path.critical, path.weight, 1 - coverage)
+        tails = tails_of(path.critical, path.weight, 1 - coverage)
+        has_bands = vary == "scale"
         return cls(
             label,
             rows=len(intervals),
             missed=_rounded(path.mean(missed)),
             effective=_rounded(_effective_rows(intervals)),
-            scales=tuple(_rounded(scale) for scale in scales),
-            score=_rounded(curve.interval_score(coverage=coverage, at=1.0)),
-            half_width=_rounded(path.mean_half_width),
-            skill=_rounded(curve.skill()),
+            vary=vary,
+            tails=tuple(_rounded(tail) for tail in tails),
+            score=_rounded(curve.interval_score(coverage=coverage, at=path.delivered)),
+            half_width=_rounded(path.mean_half_width) if has_bands else nan,
+            skill=_rounded(curve.skill()) if has_bands else nan,
             watched=watched,
         )
 
     def holds_the_same_rows(self, other: Day) -> bool:
         """Whether both may come from the same rows, in any order."""
-        if (self.label, self.rows, len(self.scales)) != (
-            other.label,
-            other.rows,
-            len(other.scales),
-        ):
+        numbers = [self.missed, self.effective, *self.tails]
+        others = [other.missed, other.effective, *other.tails]
+        if (self.label, self.rows, self.vary) != (other.label, other.rows, other.vary):
             return False
-        numbers = [self.missed, self.effective, *self.scales]
-        others = [other.missed, other.effective, *other.scales]
+        if len(numbers) != len(others):
+            return False
         return bool(np.allclose(numbers, others, rtol=SAME, atol=0))
 
 
@@ -176,52 +180,64 @@ def place_of(label: Label, order: int, period: int | None) -> int:
     return number % period
 
 
-def tail_scales(critical: Array, weight: Array | None, alpha: float) -> Array:
-    """Return the factors that leave a few multiples of the miss rate `alpha`, the smallest first."""
+def _vary_of(intervals: Intervals) -> Vary:
+    """Return what can move intervals: a factor, or only a shift where bands cannot be measured from a prediction."""
+    if not intervals.has_prediction:
+        return "shift"
+    smallest = min(intervals.lower_band.min(), intervals.upper_band.min())
+    return "scale" if smallest >= 0 else "shift"
+
+
+def tails_of(critical: Array, weight: Array | None, alpha: float) -> Array:
+    """Return the factors or shifts that leave a few multiples of the miss rate `alpha`, the smallest first."""
     order = np.argsort(critical)
     mass = np.ones(len(critical)) if weight is None else weight
     below = np.cumsum(mass[order]) / mass.sum()
-    shares = np.minimum(np.array(TAILS) * alpha, (1 + alpha) / 2)
-    places = np.searchsorted(below, 1 - shares - 1e-12)
+    places = np.searchsorted(below, 1 - _tail_shares(alpha) - 1e-12)
     kept: Array = np.take(critical, order[np.minimum(places, len(order) - 1)])
     return kept
 
 
-def pooled_factor(days: Sequence[Day], alpha: float) -> float:
-    """Return the factor on the bands that would have left the miss rate `alpha` on all these days together.
+def _tail_shares(alpha: float) -> Array:
+    """Return the miss rates of the tails that are kept."""
+    shares: Array = np.minimum(np.array(TAILS) * alpha, (1 + alpha) / 2)
+    return shares
 
-    Between the scales that are kept of a day its miss rate is a straight line in their logarithm.
+
+def pooled_move(days: Sequence[Day], alpha: float, vary: Vary) -> float:
+    """Return the factor (or shift) that would have left the miss rate `alpha` on all these days together.
+
+    Between the tails that are kept of a day its miss rate is a straight line, in the logarithm of factors.
     """
-    curves = [day for day in days if day.scales]
+    curves = [day for day in days if day.tails and day.vary == vary]
     if not curves:
         return nan
-    shares = np.minimum(np.array(TAILS) * alpha, (1 + alpha) / 2)
-    scales = np.array([day.scales for day in curves])
-    finite = np.maximum(scales[np.isfinite(scales)], SMALLEST_SCALE)
-    places = np.sort(np.log(finite))
+    tails = np.array([day.tails for day in curves])
+    places = np.sort(_on_axis(tails[np.isfinite(tails)], vary))
     missed = np.zeros(len(places))
     rows = 0.0
     for day in curves:
-        missed += day.effective * _misses(day, shares, places)
+        missed += day.effective * _misses(day, _tail_shares(alpha), places)
         rows += day.effective
     if not len(places) or missed[-1] > alpha * rows:
-        return _largest(scales)
-    return float(np.exp(np.interp(-alpha * rows, -missed, places)))
+        return inf if np.isinf(tails).any() else float(tails.max())
+    place = np.interp(-alpha * rows, -missed, places)
+    return float(np.exp(place) if vary == "scale" else place)
 
 
 def _misses(day: Day, shares: Array, places: Array) -> Array:
-    """Return the miss rate of one day at these logarithms of factors."""
-    scales = np.array(day.scales)
-    known = np.isfinite(scales)
+    """Return the miss rate of one day at these places of the axis."""
+    tails = np.array(day.tails)
+    known = np.isfinite(tails)
     if not known.any():
         return np.full(len(places), shares[0])
-    logs = np.log(np.maximum(scales[known], SMALLEST_SCALE))
-    missed: Array = np.interp(places, logs, shares[known])
+    missed: Array = np.interp(places, _on_axis(tails[known], day.vary), shares[known])
     return missed
 
 
-def _largest(scales: Array) -> float:
-    return inf if np.isinf(scales).any() else float(scales.max())
+def _on_axis(tails: Array, vary: Vary) -> Array:
+    """Return where between tails lines are straight: the logarithm of factors, shifts as they are."""
+    return np.log(np.maximum(tails, SMALLEST_SCALE)) if vary == "scale" else tails
 
 
 def _counts(data: Any) -> tuple[int, float]:
@@ -274,7 +290,9 @@ class Step:
         While it rings, the first day of what broke the promise.
     factor : float
         Factor on the bands that would have kept the promise, since then or, where nothing rings, on this day; nan for
-        mere counts.
+        mere counts, and for a bound without a prediction.
+    shift : float
+        The same for a bound without a prediction: what would have to be added to its band; nan for others.
     since_coverage : float
         Coverage since then.
     since_days : int
@@ -295,6 +313,7 @@ class Step:
     status: Status
     since: Label | None = None
     factor: float = nan
+    shift: float = nan
     since_coverage: float = nan
     since_days: int = 0
     model: str = "model"
@@ -333,6 +352,8 @@ one such alarm in 3,400 days by chance'
         parts = [f"RINGING {self.name}: {seen} since {self.since} ({days})"]
         if isfinite(self.factor):
             parts.append(f"bands × {self.factor:.2f} would restore it")
+        if isfinite(self.shift):
+            parts.append(f"a shift of {self.shift:.3g} would restore it")
         parts.append(f"one such alarm in {rarity(self.evidence)} days by chance")
         return "; ".join(parts)
 

@@ -47,7 +47,7 @@ POSITIVES = list_of(POSITIVE, "a list of finite numbers above 0")
 SHARES = list_of(SHARE, "a list of numbers from 0 to 1")
 NUMBERS = list_of(NUMBER, "a list of finite numbers")
 GAPPED = list_of(or_null(NUMBER), "a list of finite numbers or null")
-TAIL = Kind("scales", lambda value: value is None or _are_scales(value))
+TAIL = Kind("tails", lambda value: value is None or _are_tails(value))
 WATCH = Growing(
     {
         "coverage": PROPORTION,
@@ -82,8 +82,9 @@ COLUMNS = Growing(
         "rows": COUNTS,
         "missed": SHARES,
         "effective": POSITIVES,
-        "scales": list_of(
-            TAIL, f"a list of null or of {len(TAILS)} ascending scales, null where infinite"
+        "vary": list_of(among("scale", "shift"), "a list of scale or shift"),
+        "tails": list_of(
+            TAIL, f"a list of null or of {len(TAILS)} ascending numbers, null where infinite"
         ),
         "score": GAPPED,
         "half_width": GAPPED,
@@ -162,7 +163,8 @@ def _series(name: Name, series: Series) -> dict[str, Any]:
         columns["rows"].append(day.rows)
         columns["missed"].append(day.missed)
         columns["effective"].append(day.effective)
-        columns["scales"].append([_finite(scale) for scale in day.scales] or None)
+        columns["vary"].append(day.vary)
+        columns["tails"].append([_finite(tail) for tail in day.tails] or None)
         columns["score"].append(_finite(day.score))
         columns["half_width"].append(_finite(day.half_width))
         columns["skill"].append(_finite(day.skill))
@@ -335,13 +337,14 @@ def _days(columns: dict[str, list[Any]], where: str) -> list[Day]:
 
 
 def _day(columns: dict[str, list[Any]], place: int) -> Day:
-    scales = columns["scales"][place] or []
+    tails = columns["tails"][place] or []
     return Day(
         label=columns["label"][place],
         rows=columns["rows"][place],
         missed=float(columns["missed"][place]),
         effective=float(columns["effective"][place]),
-        scales=tuple(_or(scale, inf) for scale in scales),
+        vary=columns["vary"][place],
+        tails=tuple(_or(tail, inf) for tail in tails),
         score=_or(columns["score"][place], nan),
         half_width=_or(columns["half_width"][place], nan),
         skill=_or(columns["skill"][place], nan),
@@ -370,13 +373,13 @@ def _refuse_disorder(labels: Sequence[Label], where: str) -> None:
             raise ValueError(f"in `{where}`, `label` must be in order")
 
 
-def _are_scales(value: Any) -> bool:
-    """Whether a value is a list of as many ascending scales as there are tails, null at the end where infinite."""
+def _are_tails(value: Any) -> bool:
+    """Whether a value is a list of as many ascending numbers as there are tails, null at the end where infinite."""
     if not isinstance(value, list) or len(value) != len(TAILS):
         return False
-    known = [scale for scale in value if scale is not None]
+    known = [tail for tail in value if tail is not None]
     rest = value[len(known) :]
-    return all(map(SIZE.holds, known)) and known == sorted(known) and rest == [None] * len(rest)
+    return all(map(NUMBER.holds, known)) and known == sorted(known) and rest == [None] * len(rest)
 
 
 def _finite(value: float) -> float | None:

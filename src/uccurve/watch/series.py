@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import nan
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from .days import (
     Step,
     is_before,
     place_of,
-    pooled_factor,
+    pooled_move,
 )
 from .evidence import DifferenceEvidence, Promise, PromiseEvidence, Side, Starts
 
@@ -377,6 +378,7 @@ class Series(Track[Day, Judgement]):
         alarm = judgement.memory.alarm
         since = None if alarm is None else alarm.since
         part = self._part(since, place)
+        move = pooled_move(part, judgement.watch.alpha, day.vary)
         return Step(
             label=day.label,
             n=day.rows,
@@ -386,7 +388,8 @@ class Series(Track[Day, Judgement]):
             evidence=judgement.memory.level,
             status=judgement.status,
             since=since,
-            factor=pooled_factor(part, judgement.watch.alpha),
+            factor=move if day.vary == "scale" else nan,
+            shift=move if day.vary == "shift" else nan,
             since_coverage=_coverage(part),
             since_days=len(part),
             model=model,
