@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import uccurve as ucc
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.results import ModelRow
 
 CHECKS = 52

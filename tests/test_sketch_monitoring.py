@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pages import DOCS, ROOT
-from uccurve.estimate import Estimate
+from uccurve.points import Estimate
 from uccurve.results import Promise
 
 EXAMPLE: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "monitoring.py"))
