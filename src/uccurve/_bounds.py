@@ -1,6 +1,6 @@
 """Bounds: the path that shifts a single bound, which may pass the prediction and starts nowhere."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -74,9 +74,19 @@ class BoundPath(ShiftPath):
         return False
 
     @property
+    def has_area(self) -> bool:
+        """Whether the curve starts somewhere: it does not."""
+        return False
+
+    @property
     def bends(self) -> bool:
         """Whether the mean distance of the bound is no straight line."""
         return self.limited or self.floor is not None
+
+    def falls_without_end(self, weights: Mapping[Metric, float]) -> bool:
+        """Whether a weighted sum of metrics falls for ever as the bound is moved inwards."""
+        gained = weights.get("bandwidth", 0.0) - weights.get("deficit", 0.0)
+        return self.floor is None and gained > 0
 
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Distance of the bound from the prediction at t, twice."""

@@ -410,6 +410,11 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
             )
         found.append((float(checks.proportion("level", level)), intervals))
     found.sort(key=lambda pair: pair[0])
+    if len(found) > 1 and not found[0][1].has_prediction:
+        raise ValueError(
+            "`levels` of a single bound need a prediction to measure them from. "
+            "Hint: pass `y_pred`, for which the median will do, or take one level."
+        )
     for inner, outer in pairwise(found):
         for name in ("y_true", "y_pred", "_weight"):
             if not np.array_equal(getattr(inner[1], name), getattr(outer[1], name)):

@@ -154,6 +154,11 @@ class Path(ABC):
         return self.symmetric
 
     @property
+    def has_area(self) -> bool:
+        """Whether the curve starts somewhere, so that it has areas."""
+        return True
+
+    @property
     def bends(self) -> bool:
         """Whether single rows bend the curve of the half-width."""
         return self.limited
@@ -271,8 +276,13 @@ class Path(ABC):
         return self.sides * (point["bandwidth"] + point["deficit"] / alpha) + self.mean_offset
 
     @property
+    def offset(self) -> Array | float:
+        """Part of each row's score that no t changes: prediction less observation, towards a single bound."""
+        return 0.0 if self.rows.offset is None else self.rows.offset
+
+    @property
     def mean_offset(self) -> float:
-        """Part of the score that no t changes: the mean of prediction less observation, towards a single bound."""
+        """Part of the score that no t changes, on average."""
         return 0.0 if self.rows.offset is None else self.mean(self.rows.offset)
 
     def score_rows(self, t: float, alpha: float) -> Array:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from math import floor
-from typing import TYPE_CHECKING, Any, Literal
+from math import floor, nan
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from ._vocabulary import (
     Unit,
     Vary,
 )
-from .intervals import Intervals
+from .intervals import NO_PREDICTION, Intervals
 from .points import Curve, CurvePoints, Decomposition, OperatingPoint
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ class UCC:
     Parameters
     ----------
     intervals : Intervals
-    vary : {"scale", "shift"}
-        Multiply both bands by a factor, or add an amount to both.
+    vary : {"scale", "shift"}, optional
+        Multiply both bands by a factor, or add an amount to both. By default a factor; a bound without a prediction can
+        only be shifted.
 
     Notes
     -----
@@ -88,7 +89,7 @@ class UCC:
     """
 
     intervals: Intervals
-    vary: Vary = field(default="scale", kw_only=True)
+    vary: Vary = field(default=cast("Vary", None), kw_only=True)  # settled below
     levels: tuple[float, ...] = field(default=(), init=False)
     _levels: tuple[Intervals, ...] = field(default=(), init=False)
 
@@ -97,7 +98,12 @@ class UCC:
             raise TypeError(
                 f"`intervals` must be Intervals; got {type(self.intervals).__name__}. Hint: see Intervals.from_bounds."
             )
+        if self.vary is None:
+            can_scale = self.intervals.has_prediction
+            vars(self)["vary"] = "scale" if can_scale else "shift"
         checks.choice("vary", self.vary, ("scale", "shift"))
+        if self.vary == "scale" and not self.intervals.has_prediction:
+            raise ValueError(NO_PREDICTION.format('`vary="scale"`'))
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles carry the data and sort again when asked."""
@@ -309,6 +315,12 @@ class UCC:
         c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
         path = self.path()
         sizes = self._sizes(unit)
+        weights = {axes[0]: c, axes[1]: 1 - c} if axes[0] != axes[1] else {axes[0]: 1.0}
+        if isinstance(path, BoundPath) and path.falls_without_end(weights):
+            raise ValueError(
+                "the cost has no minimum: the further a single bound is moved inwards, the smaller it is. "
+                'Hint: weigh the deficit more than the bandwidth, as in cheapest(0.1, axes=("bandwidth", "deficit")).'
+            )
         t = self.ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
         point = self.point_at(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
@@ -379,7 +391,8 @@ class UCC:
         """Share of the reference's score that these intervals save; by default of the constant band's.
 
         With a `coverage` it compares interval scores as shipped, each at its own conformal factor; without one
-        potential CRPS. 0 says that the bands know no more than one width for all rows, 1 that no uncertainty is left.
+        potential CRPS. 0 says that the bands know no more than one width for all rows, 1 that no uncertainty is left;
+        a bound without a prediction has no bands, and its skill is nan.
 
         Examples
         --------
@@ -387,6 +400,8 @@ class UCC:
         >>> round(curve.skill(), 4), round(curve.skill(coverage=0.7), 4)
         (0.2222, 0.4167)
         """
+        if reference is None and not self.intervals.has_prediction:
+            return nan
         if coverage is not None:
             return self._skill_as_shipped(checks.miss_rate_of(coverage), reference)
         other = self._reference(reference)
@@ -537,7 +552,7 @@ class UCC:
     def _path_of_area(self) -> Path:
         """Rows of a curve that has areas; that over the shift of a single bound starts nowhere."""
         path = self.path()
-        if isinstance(path, BoundPath):
+        if not path.has_area:
             raise ValueError(
                 "the shift of a single bound has no area: its curve starts nowhere. "
                 'Hint: pass vary="scale", which needs `y_pred`.'

@@ -168,7 +168,7 @@ def assess(
     checks.choice("missing", missing, CHOICES)
     per_row, one_unit = _units(unit)
     settings = asked_settings(
-        coverage_of(coverage, [curve.levels for curve in given.curves.values()]),
+        coverage_of(coverage, [promised_levels(curve) for curve in given.curves.values()]),
         side=next(iter(given.curves.values())).intervals.side,
         tolerance=tolerance,
         incumbent=known_model("incumbent", incumbent, given.curves),
@@ -194,7 +194,7 @@ def assess(
     pockets = _pockets(evidence.sources, verdict, subject.features, settings)
     untested = cautions.not_tested(tests.ranked, tests.comparisons, segments, verdict.model)
     notes = [
-        *_coverage_note(coverage, settings),
+        *_coverage_note(coverage, given, settings),
         *evidence.notes,
         *choice_notes(verdict, units),
     ]
@@ -350,6 +350,12 @@ def asked_settings(
     )
 
 
+def promised_levels(curve: UCC) -> tuple[float, ...]:
+    """Return the levels of a model: several of its own, or the one that a quantile was made for."""
+    level = curve.intervals.level
+    return curve.levels or (() if level is None else (level,))
+
+
 def coverage_of(coverage: float | None, levels: Sequence[tuple[float, ...]]) -> float | None:
     """Return the coverage that counts: the one asked for, or the common level nearest 0.9 of models with levels."""
     if coverage is not None or not all(levels):
@@ -396,8 +402,9 @@ def _block_in_words(block: Any, units: Blocks) -> str | None:
     return counted(units.count, "block") + by_name
 
 
-def _coverage_note(coverage: float | None, settings: AssessmentSettings) -> list[str]:
-    if coverage is None and settings.coverage is not None:
+def _coverage_note(coverage: float | None, given: Given, settings: AssessmentSettings) -> list[str]:
+    has_levels = any(curve.levels for curve in given.curves.values())
+    if coverage is None and settings.coverage is not None and has_levels:
         return [sentences.level_as_coverage(settings.coverage)]
     return []
 
@@ -409,7 +416,12 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
     y_pred = first.curve.intervals.y_pred
     comparable = all(np.array_equal(curve.intervals.y_pred, y_pred) for curve in curves.values())
     crosses = comparable and len(entries) > 1 and settings.axes[0] != settings.axes[1]
-    notes = list(cautions.common_notes(first.units.count, first.units.rows, comparable=comparable))
+    has_predictions = all(curve.intervals.has_prediction for curve in curves.values())
+    notes = list(
+        cautions.common_notes(
+            first.units.count, first.units.rows, comparable=comparable or not has_predictions
+        )
+    )
     evidence = ModelEvidence([], [], [], [], [], notes, comparable)
     lines: dict[str, Line] = {}
     for entry in entries:
@@ -423,7 +435,7 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
         evidence.sources.append(source)
         evidence.rows.append(row)
         evidence.contenders.append(Contender(name, source.evidence(_ranking_statistic(settings))))
-        if curve.levels:
+        if source.has_central_levels:
             evidence.on_wis.append(Contender(name, source.evidence(WIS_SCORE)))
         evidence.notes += cautions.notes_on(row, settings, cautions.facts_of(source))
         evidence.notes += cautions.notes_on_rows(source, is_first=len(evidence.sources) == 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, isinf
+from math import isfinite
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def _notes_on_its_data(row: ModelRow, facts: RowFacts) -> Iterator[str]:
 
 def _notes_on_its_factor(row: ModelRow, target: float, facts: RowFacts) -> Iterator[str]:
     """What the factor promises, and what keeps it from hitting the target."""
-    out_of_reach = isinf(row.half_width.value)
+    out_of_reach = not row.move.is_reachable
     if out_of_reach and not facts.uncoverable:
         yield notes.too_few_rows(row.n, target)
     elif facts.weighted:

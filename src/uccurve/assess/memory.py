@@ -128,6 +128,11 @@ class RowsSource:
         return self.delivered_intervals.side
 
     @property
+    def _has_bands(self) -> bool:
+        """Whether there is a prediction that a constant band could be put around."""
+        return self.delivered_intervals.has_prediction
+
+    @property
     def kind(self) -> MoveKind:
         """Whether bands are calibrated by a factor or by a shift."""
         return "shift" if self.path.vary == "shift" else "scale"
@@ -188,6 +193,8 @@ class RowsSource:
         return log_estimate(evidence.span, spread_of(self, evidence), confidence_level)
 
     def _width_at(self, t: float) -> float:
+        if not self._has_bands:
+            return nan
         if not isfinite(t):
             return t
         return self.path.at(t)["bandwidth"] / self.unit
@@ -276,11 +283,13 @@ class RowsSource:
         return self._of_rows(self.path.contributions(self.t, {"bandwidth": 1.0}))
 
     def _skill(self) -> Evidence:
-        if not isfinite(self._shipped.span.value):
+        if not isfinite(self._shipped.span.value) or not self._has_bands:
             return Evidence(Span.exact(nan), None)
         return _saved(self._shipped, self.constant.shipped)
 
     def _crps_skill(self) -> Evidence:
+        if not self._has_bands:
+            return Evidence(Span.exact(nan), None)
         return _saved(self._crps(), self.constant.crps)
 
     def _area(self, axes: Axes) -> Evidence:
@@ -291,6 +300,8 @@ class RowsSource:
 
     def _area_anew(self, axes: Axes) -> Evidence:
         path = self.whole_path
+        if not path.has_area:
+            return Evidence(Span.exact(nan), None)
         ramps = self.whole_ramps
         size = self.unit ** -sum(metric != "miss_rate" for metric in axes)
         area = contributions.whole_area(path, ramps, axes)
@@ -300,6 +311,8 @@ class RowsSource:
 
     def _gain(self, axes: Axes) -> Evidence:
         """One of the paper's areas against that of the constant band."""
+        if not self.whole_path.has_area:
+            return Evidence(Span.exact(nan), None)
         rows = contributions.constant_area_contributions(self.whole_path, axes)
         size = self.unit ** -sum(metric != "miss_rate" for metric in axes)
         constant = Span.exact(self.path.mean(rows) / 2 * size)
@@ -338,14 +351,21 @@ class RowsSource:
         return self.moved_curve.point_at(self.path, self.path.delivered, self.settings.unit)
 
     def concentration(self) -> int:
-        """Smallest number of rows that make up half the area on the assessment's axes."""
+        """Smallest number of rows that make up half the area on the assessment's axes; 0 where there is none."""
+        if not self.whole_path.has_area:
+            return 0
         axes = self.settings.axes if FALLING.intersection(self.settings.axes) else HEADLINE
         rising, falling = axes if axes[1] in FALLING else axes[::-1]
         return rows_carrying(0.5, row_shares(self.whole_ramps, self.whole_path, falling, rising))
 
+    @property
+    def has_central_levels(self) -> bool:
+        """Whether there are several levels, each with two bounds."""
+        return bool(self.curve.levels) and self.side == "both"
+
     def wis_parts(self) -> WISParts | None:
-        """Parts of the weighted interval score; None for a model of one level."""
-        if not self.curve.levels:
+        """Parts of the weighted interval score; None for a model of one level, or of one side."""
+        if not self.has_central_levels:
             return None
         rows = self.wis_rows
 
@@ -369,7 +389,7 @@ class RowsSource:
 
     def pit(self) -> PIT | None:
         """Where observations fall among the quantiles of the levels."""
-        if not self.curve.levels:
+        if not self.has_central_levels:
             return None
         return level_rows.pit(self.intervals_by_level, self.units, self.settings.confidence_level)
 
@@ -427,10 +447,13 @@ def resampled_row(row: ModelRow, source: RowsSource) -> ModelRow:
         partial = _resampled(
             partial, source, "gain", axes=settings.axes, miss_rate=settings.partial
         )
-    move = _resampled(row.move.estimate, source, "scale", coverage=asked)
+    move = row.move
+    if move.kind == "scale":
+        factor = _resampled(move.estimate, source, "scale", coverage=asked)
+        move = Move(move.kind, factor)
     return replace(
         row,
-        move=Move(row.move.kind, move),
+        move=move,
         half_width=_resampled(row.half_width, source, "half_width", coverage=asked),
         crps_skill=_resampled(row.crps_skill, source, "skill"),
         gains=gains,

@@ -239,7 +239,8 @@ def half_width(source: Source, confidence_level: float) -> Estimate:
     """Mean half-width as shipped."""
     place = source.target(confidence_level)
     if not isfinite(place.value):
-        return Estimate(inf if place.value > 0 else nan)
+        width = source.widths(place).value
+        return Estimate(width if width > 0 else nan)
     spread = spread_of(source, source.evidence(WIDTH))
     log_scale = source.kind == "scale" or source.side == "both"
     return mover_estimate(source.widths(place), spread, confidence_level, log_scale=log_scale)

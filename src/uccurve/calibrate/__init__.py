@@ -199,9 +199,9 @@ class IntervalCalibrator:
 
     def apply_bounds(
         self,
-        y_pred: npt.ArrayLike,
-        lower: npt.ArrayLike,
-        upper: npt.ArrayLike,
+        y_pred: npt.ArrayLike | None,
+        lower: npt.ArrayLike | None = None,
+        upper: npt.ArrayLike | None = None,
         *,
         groups: Labels | None = None,
         min_band: float | None = None,
@@ -211,7 +211,7 @@ class IntervalCalibrator:
         Parameters
         ----------
         y_pred, lower, upper : array_like
-            As for `Intervals.from_bounds`.
+            As for `Intervals.from_bounds`: one of the bounds may be left out, and comes out infinite.
         groups : array_like or mapping, optional
             Needed if and only if `fit` had them.
         min_band : float, optional
@@ -229,8 +229,9 @@ class IntervalCalibrator:
             raise ValueError(
                 f"`min_band` must be a number in units of y_true here; got {min_band!r}."
             )
+        known = next((column for column in (y_pred, lower, upper) if column is not None), None)
         new = self.apply(
-            Intervals.from_bounds(y_pred, y_pred, lower, upper, min_band=min_band), groups=groups
+            Intervals.from_bounds(known, y_pred, lower, upper, min_band=min_band), groups=groups
         )
         return new.lower, new.upper
 
@@ -324,6 +325,11 @@ class IntervalCalibrator:
             )
         parts = [intervals]
         if self.tails == "separate":
+            if intervals.side != "both":
+                raise ValueError(
+                    f'`tails="separate"` needs two bounds; these intervals have a single {intervals.side} one. '
+                    "Hint: leave it out."
+                )
             y, p, weight = intervals.y_true, intervals.y_pred, intervals._weight
             below = Intervals.from_bands(np.minimum(y, p), p, intervals.lower_band, weight=weight)
             parts = [

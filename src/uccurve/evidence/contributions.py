@@ -43,7 +43,10 @@ def log_influence(path: Path, contributions: Array, *, degree: int = 1) -> Array
 
 
 def crps_contributions(path: Path, ramps: Ramps) -> Array:
-    """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha."""
+    """Each row's part of the potential CRPS: alpha h + d at the best t, integrated over alpha.
+
+    Of a single bound that is twice as much, and what no t changes.
+    """
     hull = ramps.lower_hull()
     t, corners, moment, length = hull.t, hull.corners, hull.alpha_moment, hull.alpha_length
     del hull  # it takes as much memory as all of these
@@ -56,7 +59,7 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
         place = np.cumsum(before)[place]
     out = path.width_integrals(t, moment)
     out += path.deficit_integrals(t, length, place)
-    return out
+    return out if path.sides == 2 else 2 * out + path.offset
 
 
 def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:

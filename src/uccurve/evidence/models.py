@@ -48,6 +48,7 @@ def refuse_different(curves: Mapping[str, UCC]) -> None:
     (first, curve), *others = curves.items()
     for name, other in others:
         refuse_other_side(curve, other, names=(repr(first), repr(name)))
+        _refuse_other_level(curve, other, names=(repr(first), repr(name)))
         refuse_other_rows(curve, other, names=(f"`models` {first!r}", repr(name)))
 
 
@@ -64,10 +65,21 @@ def refuse_other_side(a: UCC, b: UCC, *, names: tuple[str, str]) -> None:
     )
 
 
+def _refuse_other_level(a: UCC, b: UCC, *, names: tuple[str, str]) -> None:
+    """Refuse to compare quantiles of different probabilities."""
+    levels = (a.intervals.level, b.intervals.level)
+    if a.levels or b.levels or None in levels or levels[0] == levels[1]:
+        return
+    raise ValueError(
+        f"`models` must be quantiles of the same level: {names[0]} has {levels[0]:g}, {names[1]} has {levels[1]:g}. "
+        "Hint: assess each level in a call of its own."
+    )
+
+
 def curve_of(name: str, data: Any, vary: Vary | None = None) -> UCC:
     """Return the curve of Intervals, or the one that is given; refuse what keeps no rows."""
     if isinstance(data, Intervals):
-        return UCC(data, vary="scale" if vary is None else vary)
+        return UCC(data) if vary is None else UCC(data, vary=vary)
     if not isinstance(data, UCC):
         raise TypeError(
             f"`{name}` must be Intervals or a UCC, which keep their rows (a sketch keeps none); "

@@ -160,8 +160,7 @@ class UCCDisplay:
         self.figure_ = draw.root_figure(ax)
         if reference:
             self._draw_reference(ax)
-        gain = self.ucc.gain(axes=self.axes, unit=self.unit)
-        note = "" if np.isnan(gain) else f"gain {percent(gain)}"
+        note = self._gain_in_words()
         label = f"{self.name} ({note})" if self.name and note else self.name or note
         exact = isinstance(self.ucc, UCC)
         look: Any = {"label": label, "zorder": 2.5, **line}
@@ -209,6 +208,14 @@ class UCCDisplay:
         ax.add_collection(
             PolyCollection(boxes, label="bracket of the exact curve", **look), autolim=False
         )
+
+    def _gain_in_words(self) -> str:
+        """The gain over the constant band; nothing where it is not defined."""
+        curve = self.ucc
+        if isinstance(curve, UCC) and not curve.path().has_area:
+            return ""
+        gain = curve.gain(axes=self.axes, unit=self.unit)
+        return "" if np.isnan(gain) else f"gain {percent(gain)}"
 
     def _draw_reference(self, ax: PlotAxes) -> None:
         """Draw the constant band's curve, once for all models that share their predictions."""

@@ -26,6 +26,7 @@ from uccurve.words.formats import (
     pvalue,
     share,
     short,
+    width_name,
     words,
 )
 
@@ -111,7 +112,7 @@ KEPT = (
     "Kept, unless the {level} confidence interval of the coverage lies outside {coverage} by more than the tolerance; "
     "unclear where the interval is too wide to tell."
 )
-HALF_WIDTH = "Mean half-width (bandwidth) with the model's own {move}, {unit}."
+HALF_WIDTH = "Mean {width} (bandwidth) with the model's own {move}, {unit}."
 SCORE = "Interval score with the model's own {move}, {unit}. Lower is better."
 CRPS = "CRPS with each level at its best scale, {unit}. Lower is better."
 SKILL = "How much lower the score as shipped is than that of a constant band around the same predictions, as shipped."
@@ -144,7 +145,7 @@ _VERDICT = (
         "Paired t test against the best model (Holm).",
         lambda row: row.pvalue,
     ),
-    Column("half_width", "half-width as shipped", number, HALF_WIDTH, lambda row: row.half_width),
+    Column("half_width", "{width} as shipped", number, HALF_WIDTH, lambda row: row.half_width),
     Column(
         "scale",
         "own factor",
@@ -257,7 +258,7 @@ _DELIVERED = (
         "missed_below", "below", share, "Share below the lower bound.", lambda row: row.missed_below
     ),
     _delivered(
-        "bandwidth", "bandwidth", number, "Mean half-width.", lambda row: row.delivered.bandwidth
+        "bandwidth", "bandwidth", number, "Mean {width}.", lambda row: row.delivered.bandwidth
     ),
     _delivered("excess", "excess", number, EXCESS, lambda row: row.delivered.excess),
     _delivered("deficit", "deficit", number, DEFICIT, lambda row: row.delivered.deficit),
@@ -309,7 +310,7 @@ _CURVES = (
         "rows with half the area",
         count,
         CONCENTRATION,
-        lambda row: row.concentration,
+        lambda row: row.concentration or None,
         "gains",
     ),
 )
@@ -439,9 +440,9 @@ LEVELS: tuple[Column, ...] = (
     ),
     Column(
         "half_width",
-        "half-width",
+        "{width}",
         number,
-        "Mean half-width as delivered, {unit}.",
+        "Mean {width} as delivered, {unit}.",
         lambda row: row.half_width,
     ),
 )
@@ -624,6 +625,7 @@ def filled(text: str, settings: AssessmentSettings) -> str:
         range=f"miss rate {low:g} to {high:g}",
         cost=f"{c:g} × {x} + {1 - c:g} × {y}",
         move="factor (or shift)",
+        width=width_name(settings.side),
     )
 
 

@@ -329,6 +329,15 @@ def columns_of(text: str) -> int:
     return sum(_columns_of_sign(sign) for sign in text)
 
 
+def width_name(side: Side) -> str:
+    """What the mean distance between prediction and bounds is called.
+
+    >>> width_name("both"), width_name("upper")
+    ('half-width', 'margin')
+    """
+    return "half-width" if side == "both" else "margin"
+
+
 def padded(text: str, width: int, side: str = "<") -> str:
     """Return a text filled with spaces to a width in columns of a terminal, on the right or (">") on the left.
 

@@ -22,6 +22,7 @@ from uccurve.words.columns import written
 from uccurve.words.formats import (
     Shipment,
     alike,
+    amount,
     counted,
     coverage,
     joined,
@@ -33,6 +34,7 @@ from uccurve.words.formats import (
     share,
     short,
     spelled,
+    width_name,
 )
 
 BROKEN = ("too narrow", "too wide")
@@ -267,18 +269,26 @@ def _what_ships(case: Case) -> Iterator[str]:
     if not decision.reachable:
         yield _why_out_of_reach(case)
         return
-    half_width = number(
-        decision.half_width.value, decision.half_width.low, decision.half_width.high
-    )
+    size = _size(case)
     shipped = case.shipment(case.model).shipped
     if case.settings.coverage is None:
-        yield f"No coverage was asked for; {case.target}, for example, needs {shipped}: half-width {half_width}."
+        yield f"No coverage was asked for; {case.target}, for example, needs {shipped}: {size}."
     elif decision.unchanged:
-        yield f"{_why_unchanged(case)}: half-width {half_width}."
+        yield f"{_why_unchanged(case)}: {size}."
     elif decision.model == case.settings.incumbent:
-        yield f"Ship {shipped} for {case.target} coverage: half-width {half_width}{_cost_of_choice(case)}."
+        yield f"Ship {shipped} for {case.target} coverage: {size}{_cost_of_choice(case)}."
     else:
-        yield f"Half-width {half_width}{_cost_of_choice(case)}."
+        yield f"{size[0].upper()}{size[1:]}{_cost_of_choice(case)}."
+
+
+def _size(case: Case) -> str:
+    """How wide what ships is; of a bound without a prediction how far it moves."""
+    width = case.decision.half_width
+    if isnan(width.value):
+        move = decided_move(case.decision, case.model).estimate
+        return f"shift {amount(move.value, move.low, move.high)}"
+    name = width_name(case.model.side)
+    return f"{name} {number(width.value, width.low, width.high)}"
 
 
 def _why_unchanged(case: Case) -> str:
@@ -337,7 +347,9 @@ def _runner_up(case: Case) -> str:
     shipment = case.shipment(second)
     name = f"{short(second.name)}, unchanged" if shipment.unchanged else shipment.named
     width = second.delivered.bandwidth if shipment.unchanged else second.half_width.value
-    return f"Runner-up: {name}, half-width {number(width)} ({_tested(case, second)})."
+    known = not isnan(second.half_width.value)
+    size = f", {width_name(second.side)} {number(width)}" if known else ""
+    return f"Runner-up: {name}{size} ({_tested(case, second)})."
 
 
 def _lost(case: Case) -> str:
@@ -448,7 +460,7 @@ def _narrowest(case: Case) -> Iterator[str]:
     theirs = number(narrowest.half_width.value)
     if narrowest.half_width.value < ours and theirs != number(ours):
         superlative = "narrower" if len(rows) == 1 else "narrowest"
-        yield f"{short(narrowest.name)} is {superlative} at {case.target} (half-width {theirs})"
+        yield f"{short(narrowest.name)} is {superlative} at {case.target} ({width_name(narrowest.side)} {theirs})"
 
 
 def _best_by_wis(case: Case) -> Iterator[str]:
@@ -527,6 +539,11 @@ def _contributions(case: Case) -> Iterator[str]:
     parts = case.model.decomposition
     if not all(isfinite(value) for value in astuple(parts)):
         return
+    if isnan(case.model.half_width.value):
+        climatology, saved = alike(parts.climatology, abs(parts.prediction))
+        effect = "saves" if parts.prediction > 0 else "costs"
+        yield f"One bound for all rows would score {climatology}: that of {case.name} {effect} {saved}."
+        return
     climatology, prediction, bands = alike(
         parts.climatology, abs(parts.prediction), abs(parts.bands)
     )
@@ -556,11 +573,10 @@ def _against(case: Case, second: ModelRow) -> Iterator[str]:
         *_saves_more("predictions", prediction, texts[1]),
         *_saves_more("bands", bands, texts[2]),
     ]
+    have_predictions = not isnan(case.model.half_width.value + second.half_width.value)
+    split = f": {', '.join(saved)}" if have_predictions else ""
     lower = "lower" if gap > 0 else "higher"
-    yield (
-        f"As shipped, the score of {case.name} is {texts[0]} {lower} than that of {short(second.name)}: "
-        f"{', '.join(saved)}."
-    )
+    yield f"As shipped, the score of {case.name} is {texts[0]} {lower} than that of {short(second.name)}{split}."
 
 
 def _saves_more(what: str, value: float, text: str) -> Iterator[str]:
