@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 import uccurve as ucc
 from strategies import Data, mixed, varies
@@ -551,3 +552,133 @@ def test_a_percentage_as_floor_of_new_rows_is_refused() -> None:
         ValueError, match="`min_band` must be a number in units of y_true here; got '5%'"
     ):
         IntervalCalibrator(coverage=0.5).fit(made(5)).apply_bounds([0], [0], [1], min_band="5%")  # type: ignore[arg-type]
+
+
+# ---- dependent rows: what the next block will cover
+
+
+def log_sizes(world: str, blocks: int, rng: np.random.Generator) -> Any:
+    """How large the errors of each block are, on a log scale."""
+    match world:
+        case "exchangeable":
+            return rng.normal(0, 0.2, blocks)
+        case "random walk":
+            return np.cumsum(rng.normal(0, 0.06, blocks))
+        case "trend":
+            return np.linspace(0, 0.5, blocks) + rng.normal(0, 0.05, blocks)
+    raise ValueError(world)
+
+
+def by_day(world: str, days: int, rows: int, rng: np.random.Generator) -> tuple[Intervals, Any]:
+    """Normal errors whose size is that of the day, bands of 1, and the day of each row."""
+    day = np.repeat(np.arange(days), rows)
+    errors = rng.normal(size=len(day)) * np.exp(log_sizes(world, days, rng))[day]
+    return Intervals.from_bands(errors, np.zeros(len(day)), np.ones(len(day))), day
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["exchangeable", "random walk", "trend"])
+def test_the_range_of_the_next_block_holds_it_in_90_to_98_percent(world: str) -> None:
+    rng = np.random.default_rng(7)
+    held = 0
+    for _ in range(200):
+        iv, day = by_day(world, 25, 200, rng)
+        calibrator = IntervalCalibrator(coverage=0.9).fit(iv[day < 24], block=day[day < 24])
+        outlook = calibrator.outlook_
+        assert outlook is not None
+        new = calibrator.apply(iv[day == 24])
+        covered = ucc.coverage_score(new.y_true, new.lower, new.upper)
+        held += outlook.next_block.low <= covered <= outlook.next_block.high
+    assert 0.90 <= held / 200 <= 0.985
+
+
+def test_a_factor_that_drifts_is_called_so() -> None:
+    rng = np.random.default_rng(0)
+    drifting, day = by_day("trend", 30, 200, rng)
+    outlook = IntervalCalibrator(coverage=0.9).fit(drifting, block=day).outlook_
+    assert outlook is not None
+    assert outlook.drifts
+    assert outlook.trend.first > 0.9 > outlook.trend.last
+    assert "recent blocks need a larger one" in str(outlook)
+
+
+def test_blocks_that_do_not_drift_seldom_seem_to() -> None:
+    rng = np.random.default_rng(1)
+    drifts = 0
+    for _ in range(200):
+        iv, day = by_day("exchangeable", 20, 40, rng)
+        outlook = IntervalCalibrator(coverage=0.8).fit(iv, block=day).outlook_
+        assert outlook is not None
+        drifts += outlook.drifts
+    assert drifts <= 20  # 10 are expected
+
+
+def test_dependent_rows_know_less_of_the_factor_than_independent_ones() -> None:
+    rng = np.random.default_rng(2)
+    iv, day = by_day("exchangeable", 30, 100, rng)
+    by_blocks = IntervalCalibrator(coverage=0.9).fit(iv, block=day)
+    by_rows = IntervalCalibrator(coverage=0.9).fit(iv, block=1)
+    assert by_blocks.scale_ == by_rows.scale_
+    blocked, single = by_blocks.outlook_, by_rows.outlook_
+    assert blocked is not None
+    assert single is not None
+    assert blocked.move.value == by_blocks.scale_
+    assert blocked.move.low < single.move.low < by_blocks.scale_ < single.move.high
+    assert single.move.high < blocked.move.high
+    assert blocked.new_rows.high - blocked.new_rows.low > single.new_rows.high - single.new_rows.low
+
+
+def test_the_trend_is_the_line_of_least_squares() -> None:
+    iv = Intervals.from_bands([1.0, 3, 1, 3, 1, 1, 1, 1], np.zeros(8), np.ones(8))
+    outlook = IntervalCalibrator(coverage=0.5, conformal=False).fit(iv, block=2).outlook_
+    assert outlook is not None
+    # coverages .5, .5, 1, 1 of a factor of 1: slope .2 per block, residuals .05, -.15, .15, -.05
+    assert_allclose(outlook.trend.first, 0.45)
+    assert_allclose(outlook.trend.last, 1.05)
+    t = 0.2 / np.sqrt(0.05 / 2 / 5)
+    assert_allclose(outlook.trend.pvalue, 2 * (1 - stats.t.cdf(t, 2)))
+
+
+def test_groups_have_an_outlook_too_and_few_blocks_say_so() -> None:
+    rng = np.random.default_rng(3)
+    iv, day = by_day("exchangeable", 20, 60, rng)
+    site = np.tile(["N", "S"], len(day) // 2)
+    outlook = IntervalCalibrator(coverage=0.8).fit(iv, groups=site, block=day).outlook_
+    assert outlook is not None
+    assert not outlook.move.has_interval
+    assert outlook.next_block.low < 0.8 < outlook.next_block.high
+    few = IntervalCalibrator(coverage=0.8).fit(iv, block=600).outlook_
+    assert few is not None
+    assert str(few).endswith("Only 2 blocks: what the next one will cover is unknown.")
+
+
+# ---- what an assessment decided
+
+
+def test_a_calibrator_ships_what_the_verdict_names() -> None:
+    models = {f"m{seed}": made(150, seed=seed) for seed in range(1)}
+    models["wider"] = models["m0"].calibrated(scale=3.0)
+    a = ucc.assess(models, coverage=0.8)
+    for calibrator in (
+        IntervalCalibrator.from_assessment(a),
+        IntervalCalibrator.from_assessment(a.to_json()),
+    ):
+        assert calibrator.scale_ == a.verdict.scale
+        again = IntervalCalibrator.from_json(calibrator.to_json())
+        assert again.scale_ == a.verdict.scale
+        assert again.coverage == a.verdict.coverage
+
+
+def test_a_shift_of_an_assessment_is_a_shift() -> None:
+    a = ucc.assess(ucc.UCC(made(100), vary="shift"), coverage=0.8)
+    calibrator = IntervalCalibrator.from_assessment(a)
+    assert calibrator.vary == "shift"
+    assert calibrator.shift_ == a.verdict.shift
+
+
+def test_an_assessment_without_a_factor_ships_nothing() -> None:
+    a = ucc.assess(made(5), coverage=0.9)
+    with pytest.raises(ValueError, match="names no factor that would ship: No factor brings"):
+        IntervalCalibrator.from_assessment(a)
+    with pytest.raises(ValueError, match="must be one, or the JSON that its to_json wrote"):
+        IntervalCalibrator.from_assessment('{"schema": 1}')

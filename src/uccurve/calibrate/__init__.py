@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import nan
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,12 +12,25 @@ from uccurve import _refusals as checks
 from uccurve._distributions import clopper_pearson, conformal_rank
 from uccurve._vocabulary import Array, Vary
 from uccurve.curve import UCC, rank_leaving
+from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
+from uccurve.results import Assessment
 from uccurve.words.formats import counted
 
-from ._saved import SETTINGS, Calibration, Calibrations, Keys, Label, grouped, read, write
+from ._outlook import CalibrationRows, Factor, Outlook, outlook_of
+from ._saved import (
+    SETTINGS,
+    Calibration,
+    Calibrations,
+    Keys,
+    Label,
+    grouped,
+    read,
+    read_verdict,
+    write,
+)
 
-__all__ = ["Calibration", "IntervalCalibrator"]
+__all__ = ["Calibration", "IntervalCalibrator", "Outlook"]
 
 Tails = Literal["joint", "separate"]
 Fallback = Literal["pooled"]
@@ -49,6 +63,8 @@ class IntervalCalibrator:
     ----------
     calibrations_ : mapping from group to `Calibration`
         After `fit`. The key None stands for all rows: the only key without groups, and the `fallback` beside them.
+    outlook_ : Outlook or None
+        After `fit` with `block`: the factor with its interval, what the next block will cover, whether it drifts.
 
     Notes
     -----
@@ -84,7 +100,7 @@ class IntervalCalibrator:
     ([6.0], [18.0])
     """
 
-    __slots__ = ("_alpha", "_keys", "_learnt", *SETTINGS)
+    __slots__ = ("_alpha", "_keys", "_learnt", "outlook_", *SETTINGS)
 
     def __init__(
         self,
@@ -114,6 +130,7 @@ class IntervalCalibrator:
             raise ValueError("`confidence` needs conformal=True: it is about new rows.")
         self._learnt: Calibrations = {}
         self._keys: Keys = None
+        self.outlook_: Outlook | None = None
 
     @classmethod
     def of_calibration(
@@ -129,6 +146,25 @@ class IntervalCalibrator:
         self = cls(coverage=coverage, conformal=False, vary=vary)
         self._learnt = {None: calibration}
         return self
+
+    @classmethod
+    def from_assessment(cls, assessment: Assessment | str | bytes) -> Self:
+        """Return a calibrator that ships what the verdict of an assessment, or of its JSON, names.
+
+        The factor allows for the choice among the models, which one that is fitted on the same rows does not.
+
+        Examples
+        --------
+        >>> from uccurve import assess
+        >>> y = [1.0, 2.0, 4.0, 0.5, 3.0, 2.5, 5.0, 1.5]
+        >>> iv = Intervals.from_bands(y, [0.0] * 8, [0.9, 2.2, 3.9, 0.6, 2.8, 2.6, 5.2, 1.3])
+        >>> IntervalCalibrator.from_assessment(assess(iv, coverage=0.5))
+        IntervalCalibrator(coverage=0.5, conformal=False; scale 1.026 from 8 rows)
+        """
+        text = assessment.to_json() if isinstance(assessment, Assessment) else assessment
+        saved = read_verdict(text)
+        calibration = Calibration(saved.rows, saved.move, saved.move, nan)
+        return cls.of_calibration(calibration, coverage=saved.coverage, vary=saved.vary)
 
     @property
     def calibrations_(self) -> Mapping[Label | None, Calibration]:
@@ -149,7 +185,13 @@ class IntervalCalibrator:
         """The amount to add to both bands, where there is one for all rows."""
         return self._single().upper if (self.vary, self.tails) == ("shift", "joint") else 0.0
 
-    def fit(self, intervals: Intervals, *, groups: Labels | None = None) -> Self:
+    def fit(
+        self,
+        intervals: Intervals,
+        *,
+        groups: Labels | None = None,
+        block: int | npt.ArrayLike | None = None,
+    ) -> Self:
         """Learn from held-out `intervals`, optionally for each group by itself; returns the calibrator. O(n log n).
 
         Parameters
@@ -159,6 +201,10 @@ class IntervalCalibrator:
         groups : array_like of str or int, or mapping, optional
             One label per row, known for new rows too (a region, a horizon), or several keys by name. Each group (each
             combination of labels) gets a calibration of its own.
+        block : int or array_like, optional
+            Dependent rows: a number of consecutive rows, or one label per row whose order is that of time (a date, a
+            forecast origin). The factor stays what it is; `outlook_` then says how sure it is and what the next block
+            will cover.
 
         Examples
         --------
@@ -183,7 +229,9 @@ class IntervalCalibrator:
             raise ValueError(
                 f"{len(refused)} of {len(parts)} groups cannot be calibrated, first {refused[0]}"
             )
-        self._learnt, self._keys = learnt | whole, keys
+        self._learnt = learnt | whole
+        self._keys = keys
+        self.outlook_ = None if block is None else self._outlook(intervals, groups, block)
         return self
 
     def apply(self, intervals: Intervals, *, groups: Labels | None = None) -> Intervals:
@@ -298,6 +346,21 @@ class IntervalCalibrator:
                 state = f"{min(moves):.4g} to {max(moves):.4g} in {len(groups)} groups"
             state = f"{self.vary} {state} from {sum(one.rows for one in found)} rows"
         return f"IntervalCalibrator({', '.join(words)}; {state})"
+
+    def _outlook(
+        self, intervals: Intervals, groups: Labels | None, block: int | npt.ArrayLike
+    ) -> Outlook:
+        """Return what blocks of the calibration rows say."""
+        factor = None
+        if groups is None and self.tails == "joint":
+            factor = Factor(self.vary, self._single().upper, self._alpha)
+        return outlook_of(
+            CalibrationRows(intervals, groups, Blocks.of(intervals, block)),
+            self.apply(intervals, groups=groups),
+            type(self)(**self._settings()),
+            target=self.coverage,
+            factor=factor,
+        )
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in SETTINGS}

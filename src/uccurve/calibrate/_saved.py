@@ -3,13 +3,30 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from math import isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from uccurve._saved import ANY, COUNT, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
+from uccurve._saved import (
+    ANY,
+    COUNT,
+    NUMBER,
+    PROPORTION,
+    SIZE,
+    TEXT,
+    Growing,
+    Kind,
+    Named,
+    exactly,
+    list_of,
+    or_null,
+    parsed,
+)
+from uccurve._vocabulary import Vary
 from uccurve.evidence.units import labels as one_per_row
+from uccurve.results import SCHEMA
 
 Label = (
     str | int | tuple[str | int, ...]
@@ -35,10 +52,25 @@ SHAPE = {
             "rows": COUNT,
             "lower": NUMBER,
             "upper": NUMBER,
-            "miss_rate": SIZE,
+            "miss_rate": or_null(SIZE),
         },
     ],
 }
+VARIED: tuple[Vary, ...] = ("scale", "shift")
+VERDICT = {
+    "headline": TEXT,
+    "model": TEXT,
+    "scale": or_null(SIZE),
+    "shift": or_null(NUMBER),
+    "coverage": PROPORTION,
+}
+ASSESSMENT = Growing(
+    {
+        "schema": exactly(SCHEMA),
+        "verdict": Growing(VERDICT),
+        "models": Named(Growing({"n": COUNT})),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +84,43 @@ class Calibration:
     lower, upper : float
         Scale (or shift) of the lower and of the upper bands, the same but for separate tails.
     miss_rate : float
-        Of these rows, once they are calibrated.
+        Of these rows, once they are calibrated; nan where only the verdict of an assessment is known.
     """
 
     rows: int
     lower: float
     upper: float
     miss_rate: float
+
+
+class SavedVerdict(NamedTuple):
+    """What the verdict of an assessment ships: how bands are moved, for which coverage, from how many rows."""
+
+    vary: Vary
+    move: float
+    coverage: float
+    rows: int
+
+
+def read_verdict(text: str | bytes) -> SavedVerdict:
+    """Return what the JSON of an assessment ships; ValueError where that is nothing, or the text is something else."""
+    try:
+        data = parsed(text, ASSESSMENT)
+    except ValueError as error:
+        raise ValueError(
+            f"`assessment` must be one, or the JSON that its to_json wrote: {error}."
+        ) from None
+    verdict = data["verdict"]
+    row = data["models"].get(verdict["model"])
+    if row is None:
+        raise ValueError("`assessment` must have the model of its verdict among its models.")
+    for vary in VARIED:
+        if verdict[vary] is not None:
+            return SavedVerdict(vary, float(verdict[vary]), float(verdict["coverage"]), row["n"])
+    raise ValueError(
+        f"`assessment` names no factor that would ship: {verdict['headline']} "
+        "Hint: assess more rows, or ask for less coverage."
+    )
 
 
 # What was learnt, by group; None is all rows, for want of groups or as the fallback of those never seen.
@@ -70,8 +132,10 @@ def write(
 ) -> str:
     """Write the settings and what was learnt; floats are written so that they read back exactly."""
     learnt = [
-        {"group": label if label is None or isinstance(label, tuple) else [label], **asdict(one)}
-        for label, one in calibrations.items()
+        {"group": label if label is None or isinstance(label, tuple) else [label]}
+        | asdict(calibration)
+        | {"miss_rate": None if isnan(calibration.miss_rate) else calibration.miss_rate}
+        for label, calibration in calibrations.items()
     ]
     return json.dumps(
         {**HEAD, "settings": settings, "keys": keys, "calibrations": learnt}, allow_nan=False
@@ -90,6 +154,8 @@ def read(text: str | bytes) -> tuple[dict[str, Any], Keys, Calibrations]:
         label = group and (tuple(group) if len(group) > 1 else group[0])
         if label in learnt:
             raise ValueError("each group must occur once")
+        if one["miss_rate"] is None:
+            one["miss_rate"] = nan
         learnt[label] = found = Calibration(**one)
         if settings["tails"] != "separate" and found.lower != found.upper:
             raise ValueError("`lower` and `upper` must be the same but for separate `tails`")
