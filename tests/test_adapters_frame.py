@@ -248,8 +248,11 @@ def only(*levels: str) -> dict[str, Any]:
             only("0.5"),
             "A: quantiles must hold at least one pair q and 1 - q; there is the median only",
         ),
-        (only("0.05", "0.5"), "A: quantiles must come in pairs q and 1 - q: 0.05 has no 0.95"),
-        (only("0.05", "0.95"), "A must have a median, the quantile 0.5, as its prediction"),
+        (only("0.05", "0.5", "0.75"), "A: quantiles must come in pairs q and 1 - q: 0.05 has no"),
+        (
+            only("0.05", "0.25", "0.75", "0.95"),
+            "A must have a median, the quantile 0.5, as its prediction",
+        ),
     ],
 )
 def test_what_is_no_model_is_refused_in_a_sentence(columns: dict[str, Any], sentence: str) -> None:

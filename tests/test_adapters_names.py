@@ -1,4 +1,4 @@
-"""Columns are recognised by what people call them, and nothing is guessed where two could be meant."""
+"""ModelColumns are recognised by what people call them, and nothing is guessed where two could be meant."""
 
 from fractions import Fraction
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from uccurve.adapters._names import (
     Bounds,
-    Columns,
+    ModelColumns,
     key_columns,
     long_columns,
     model_columns,
@@ -150,7 +150,7 @@ def test_several_levels_are_one_model_the_narrowest_first() -> None:
         Bounds("m-lo-80", "m-hi-80", Fraction(4, 5)),
         Bounds("m-lo-97.5", "m-hi-97.5", Fraction(39, 40)),
     )
-    assert found == {"m": Columns("m", (inner, outer))}
+    assert found == {"m": ModelColumns("m", (inner, outer))}
     assert told_coverage(found.values()) is None
     quantiles = model_columns(["y", "a_pred", "a_q05", "a_q10", "a_q90", "a_q95"], y="y")["a"]
     assert quantiles.levels == (Fraction(4, 5), Fraction(9, 10))

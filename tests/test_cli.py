@@ -277,7 +277,7 @@ def test_a_terminal_shows_the_answer_before_all_else(csv: Path, command: tuple[s
     rest = " ".join(lines[1:])
     for aside in (
         "gap.csv: a is a_pred",
-        "dropped 1 of 60 rows",
+        "ropped 1 of 60 rows" if command[0] == "gate" else "ropped: 1 of 60 rows",
         "in time (ds) are usually dependent",
     ):
         assert aside in rest
@@ -366,8 +366,15 @@ def test_rows_with_a_missing_number_are_dropped_for_all_models_or_refused(
     sentence = r"b: `upper` must be finite: 1 of 60 rows is not, first row 7 \(nan\). Hint: pass --missing drop"
     refused(run("assess", "gap.csv"), sentence)
     found = run("assess", "gap.csv", "--missing", "drop", "--json", "-")
-    assert "uccurve: dropped 1 of 60 rows: they have a missing or infinite value" in found.stderr
-    assert {row["n"] for row in json.loads(found.stdout)["models"].values()} == {59}
+    data = json.loads(found.stdout)
+    assert "Dropped: 1 of 60 rows (b lacks 1)." in data["verdict"]["text"]
+    assert data["missing"] == {
+        "dropped": 1,
+        "kept": 59,
+        "lacking": {"a": 0, "b": 1},
+        "vanished": [],
+    }
+    assert {row["n"] for row in data["models"].values()} == {59}
 
 
 def test_what_is_not_defined_is_a_dash_and_null(run: Run, tmp_path: Path) -> None:
@@ -451,7 +458,6 @@ def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
         (["assess", "x.csv", "--coverage", "most"], "write a share of the rows as 0.9 or 90%"),
         (["assess", "x.csv", "--by", "site,,w"], "separate columns by single commas"),
         (["assess", "x.csv", "--decimal", ";"], "--decimal"),
-        (["assess", "x.csv", "--unit", "metres"], "a unit is raw, std or a number"),
         (["assess", "x.csv", "--min-band", "few"], "write a number in units of y, or a percentage"),
         (["assess", "x.csv", "--model", "A=p,l"], "a model is written NAME=PRED,LOWER,UPPER"),
         (["assess", "x.csv", "--model", "A=p,l,u", "--model", "A=p,l,u"], "'A' is given twice"),

@@ -113,7 +113,7 @@ def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_p
     assert "n = 700" in fewer.stdout
     refused(
         run("gate", "base.csv", "new.csv", *ASKED, "--on", "site"),
-        "--on must name each row once: 800 of 800",
+        "site must name each row once: 800 of 800",
     )
 
 

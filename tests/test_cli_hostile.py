@@ -54,8 +54,8 @@ HEADER = b"y,pred,lower,upper\n"
             r"`upper` must be finite: 3 of 4 rows are not",
         ),
         (
-            HEADER + b"1,2,0,inf\n",
-            r"`upper` must be finite: 1 of 1 row is not, first row 0 \(inf\)",
+            HEADER + b"1,2,0,3\n1,2,0,inf\n",
+            r"`upper` must be finite, or infinite in every row: 1 of 2 rows is not, first row 1 \(inf\)",
         ),
         (
             HEADER + b"1,2,3,0\n",

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from uccurve.cli import _files as sources
-from uccurve.cli._files import HEADER_LIMIT, Table
+from uccurve.cli._tables import HEADER_LIMIT, DataFile
 from uccurve.words.formats import listed
 
 
@@ -23,10 +23,10 @@ from uccurve.words.formats import listed
 def table(tmp_path: Path) -> Any:
     """A function from bytes to the table of a file that holds them."""
 
-    def made(content: bytes | str, name: str = "data.csv", **dialect: Any) -> Table:
+    def made(content: bytes | str, name: str = "data.csv", **dialect: Any) -> DataFile:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return Table.open(str(path), **dialect)
+        return DataFile.open(str(path), **dialect)
 
     return made
 
@@ -84,7 +84,7 @@ def test_standard_input_may_be_csv_or_parquet(monkeypatch: pytest.MonkeyPatch) -
     frame.write_parquet(parquet)
     for content in (frame.write_csv().encode(), parquet.getvalue()):
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
-        table = Table.open("-")
+        table = DataFile.open("-")
         assert table.label == "standard input"
         assert table.source.size == len(content)
         assert rows(table.read(["y"], ["a"])) == frame.rows()
@@ -156,12 +156,12 @@ def test_a_parquet_column_of_text_is_refused(table: Any) -> None:
 
 
 def test_a_folder_is_its_parquet_files(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"is a folder without Parquet files\."):
-        Table.open(str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"is a folder without CSV or Parquet files\."):
+        DataFile.open(str(tmp_path))
     for i in (2, 1):
         pl.DataFrame({"y": [i]}).write_parquet(tmp_path / f"{i}.parquet")
     for path in (tmp_path, tmp_path / "[12].parquet"):
-        assert rows(Table.open(str(path)).read(["y"])) == [(1,), (2,)]
+        assert rows(DataFile.open(str(path)).read(["y"])) == [(1,), (2,)]
 
 
 def test_names_are_listed_short_and_cannot_steer_the_terminal() -> None:
@@ -274,7 +274,7 @@ def test_a_fifo_is_read_once_and_works(tmp_path: Path) -> None:
     for data in (content, gzip.compress(content)):
         writer = threading.Thread(target=pipe.write_bytes, args=(data,))
         writer.start()
-        found = Table.open(str(pipe))
+        found = DataFile.open(str(pipe))
         assert len(found.read(["y", "a"])) == 100_000
         assert (found.source.name, found.label) == ("model", str(pipe))
         writer.join(timeout=10)
@@ -294,11 +294,11 @@ def test_a_pipe_larger_than_the_memory_is_refused(
     writer = threading.Thread(target=write)
     writer.start()
     with pytest.raises(MemoryError, match="pipe is larger than half of the free memory"):
-        Table.open(str(pipe))
+        DataFile.open(str(pipe))
     writer.join(timeout=10)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero")
 def test_a_device_that_never_ends_is_refused() -> None:
     with pytest.raises(ValueError, match=r"/dev/zero is a device, not a file\."):
-        Table.open("/dev/zero")
+        DataFile.open("/dev/zero")

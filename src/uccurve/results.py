@@ -448,7 +448,8 @@ class AssessmentSettings:
 
     `ranked_by` says what ranks the models and is tested; `shown_coverage` is the coverage asked for, or 0.9.
     `tolerance` is how far a coverage may lie from the promised one and still keep it; `block` says in words which rows
-    are dependent (None: none are), `reference` names the model that skill is also measured against.
+    are dependent (None: none are), `row_unit` in what each row is measured (None: all in `unit`), `reference` names
+    the model that skill is also measured against.
     """
 
     coverage: float | None
@@ -462,6 +463,7 @@ class AssessmentSettings:
     partial: Range | None = None
     c: float | None = None
     unit: Unit = "raw"
+    row_unit: str | None = None
     confidence_level: float = 0.95
     n_resamples: int | None = None
     seed: int | None = None

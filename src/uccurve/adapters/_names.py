@@ -64,6 +64,8 @@ TIMES = (
     ),
     *("cutoff", "origin_date", "reference_date", "forecast_date"),
 )
+# Times at which forecasts were made.
+ORIGINS = ("cutoff", "forecast_date", "reference_date", "origin_date")
 HORIZONS = ("horizon", "h", "step", "lead_time")
 # Columns of a long table, one row per quantile: the probability, the value, the model and the kind of the row.
 QUANTILE = ("output_type_id", "quantile", "quantile_level")
@@ -71,6 +73,9 @@ VALUE = ("value", *PREDICTED)
 MODEL = ("model_id", "model")
 SAMPLES = ("sample_id", "sample", "draw")
 KIND = ("output_type", "type")
+# What a hub forecasts, and how files call what was observed where they hold nothing else.
+TARGETS = ("target", "target_type", "target_variable")
+TRUTH = ("oracle_value", "observation", "true_value", "value")
 # Columns of forecast hubs, whose `target` says what is forecast.
 HUB = frozenset(("output_type", "output_type_id", "target_end_date"))
 _TOKEN = re.compile(r"(?:[^\s_.\-:]|(?<=\d)\.(?=\d))+")
@@ -90,7 +95,7 @@ class Bounds(NamedTuple):
     level: Fraction | None = None
 
 
-class Columns(NamedTuple):
+class ModelColumns(NamedTuple):
     """Columns of one model: the prediction, and its bounds, the narrowest level first; or samples instead of both.
 
     Without a prediction (""), two bounds are judged around their middle, and one bound by itself.
@@ -202,7 +207,7 @@ def model_columns(
     nameless: str = "model",
     hint: str = "rename or drop the others",
     side: Side | None = None,
-) -> dict[str, Columns]:
+) -> dict[str, ModelColumns]:
     """Return the models recognised among `names`; one without a name of its own is called `nameless`.
 
     Parameters
@@ -281,7 +286,7 @@ def key_columns(names: Iterable[str]) -> list[str]:
     return [name for name in names if plain_name(name) in ("id", *SERIES, *TIMES, *HORIZONS)]
 
 
-def told_coverage(models: Iterable[Columns]) -> Fraction | None:
+def told_coverage(models: Iterable[ModelColumns]) -> Fraction | None:
     """Return the coverage that the names of all bounds agree on; None where they tell none, or several."""
     levels = {level for columns in models for level in columns.levels}
     return levels.pop() if len(levels) == 1 else None
@@ -309,7 +314,7 @@ def plain_name(name: str) -> str:
 
 def _columns(
     model: str, roles: Mapping[str, _Role], names: Sequence[str], hint: str, *, named: bool
-) -> Columns | None:
+) -> ModelColumns | None:
     """Return the model's columns, or None where some are missing."""
     sides = _sides({name: role for name, role in roles.items() if not role.second_choice})
     if not any(all(both) for both in sides.values()):
@@ -323,7 +328,7 @@ def _columns(
         _refuse_incomplete(model, outside, sides)
     if not pairs:
         samples = tuple(name for name, role in roles.items() if role.kind == "sample")
-        return Columns("", (), samples=samples) if len(samples) > 1 else None
+        return ModelColumns("", (), samples=samples) if len(samples) > 1 else None
     if not centres and not _needs_no_prediction(model, roles, names, named=named):
         return None
     groups = [centres, *(side for both in pairs.values() for side in both)]
@@ -335,7 +340,7 @@ def _columns(
         )
     bounds = [Bounds(lower[0], upper[0], level) for level, (lower, upper) in pairs.items()]
     bounds.sort(key=lambda one: one.level or Fraction(0))
-    return Columns(centres[0] if centres else "", tuple(bounds), median)
+    return ModelColumns(centres[0] if centres else "", tuple(bounds), median)
 
 
 def _centres(
@@ -364,7 +369,7 @@ def _only_side(roles: Mapping[str, Mapping[str, _Role]]) -> Side | None:
 
 def _one_sided(
     model: str, roles: Mapping[str, _Role], names: Sequence[str], side: Side, hint: str
-) -> Columns | None:
+) -> ModelColumns | None:
     """Return the columns of a model of which one bound is judged, or None where it has none."""
     centres, is_median = _centres(model, roles, names)
     sides = _sides(roles)
@@ -385,7 +390,7 @@ def _one_sided(
         for level, (bound,) in by_level.items()
     ]
     bounds.sort(key=lambda one: one.level or Fraction(0))
-    return Columns(centres[0] if centres else "", tuple(bounds), is_median)
+    return ModelColumns(centres[0] if centres else "", tuple(bounds), is_median)
 
 
 def _one_sided_level(role: _Role, side: Side, *, beside: bool) -> Fraction | None:

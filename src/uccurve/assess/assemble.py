@@ -184,7 +184,9 @@ def assess(
     labels = RowLabels(block, by, bins, features, per_row)
     subject = _subject(given, labels, missing)
     units = subject.entries[0].units
-    settings = replace(settings, block=_block_in_words(block, units))
+    settings = replace(
+        settings, block=_block_in_words(block, units), row_unit=_unit_in_words(per_row)
+    )
     with watched(progress, "assessment") as tick:
         evidence = _evidence(subject.entries, settings, tick)
     tests = _tests(evidence, subject, settings)
@@ -263,6 +265,14 @@ class Subject:
 def _units(unit: Any) -> tuple[Any, Unit]:
     """Return one unit per row, or None, and the unit of all numbers."""
     return (unit, "raw") if np.ndim(unit) else (None, unit)
+
+
+def _unit_in_words(per_row: Any) -> str | None:
+    """Say in what rows are measured; units may come with a name, such as a column of a data frame."""
+    if per_row is None:
+        return None
+    name = getattr(per_row, "name", None)
+    return name if isinstance(name, str) and name else "each row's own unit"
 
 
 def _subject(given: Given, labels: RowLabels, missing: MissingRows) -> Subject:

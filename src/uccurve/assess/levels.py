@@ -103,10 +103,12 @@ def wis_rows(levels: Mapping[float, Intervals]) -> WISRows:
     """Weighted interval score of each row, in its three parts; the prediction is the median."""
     every = list(levels.values())
     first = every[0]
-    lower = [_flat(intervals, intervals.lower) for intervals in every]
-    upper = [_flat(intervals, intervals.upper) for intervals in every]
+    lower = [_in_units(intervals, intervals.lower) for intervals in every]
+    upper = [_in_units(intervals, intervals.upper) for intervals in every]
     alphas = [float(miss_rate_of(level)) for level in levels]
-    return wis(_flat(first, first.y_true), _flat(first, first.y_pred), lower, upper, alphas)
+    y_true = _in_units(first, first.y_true)
+    y_pred = _in_units(first, first.y_pred)
+    return wis(y_true, y_pred, lower, upper, alphas)
 
 
 def potential_wis(levels: Mapping[float, Intervals]) -> float:
@@ -128,6 +130,11 @@ def best_factor(path: ScalePath, alpha: float) -> float:
         return 0.0
     rows = np.flatnonzero(path.active) if path.has_uncoverable_rows else ALL
     return quantiles(path.critical[rows], path.weighted(path.active[rows], rows), share)[0]
+
+
+def _in_units(intervals: Intervals, values: Array) -> Array:
+    """Values of the flattened rows that carry weight, each in the unit of its row."""
+    return _flat(intervals, intervals.in_units(values))
 
 
 def _flat(intervals: Intervals, values: Array) -> Array:

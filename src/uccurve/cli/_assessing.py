@@ -19,12 +19,15 @@ from uccurve.results import SCHEMA, Assessment
 from uccurve.words.formats import listed, short
 from uccurve.words.tables import layout
 
-from ._files import SHARE, Source, Table, room
-from ._loading import Part, labels_of, load, look_into
+from ._files import SHARE, FileSource, room
+from ._loading import Part, Reading, features_of, labels_of, load, look_into, units_of
 from ._options import BINS, Engine, Request, joined_names
 from ._output import Outputs, say, show
+from ._tables import DataFile
 
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
+MANY = 3_000_000  # rows x models from which streaming is several times faster
+SAMPLE = 1 << 18  # bytes of a CSV file from which its number of rows is estimated
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
 ASSESSMENT = Growing({"schema": exactly(SCHEMA), "models": Named(ANY), "settings": ANY})
 FailOn = Literal["too narrow", "promise"]  # what makes an assessment fail
@@ -46,28 +49,21 @@ def assess_files(
     `options` are those of `uccurve.assess`. Files too large for memory are streamed.
     """
     outputs.check(*paths)
-    found, request, options["coverage"] = look_into(paths, request, options["coverage"])
-    engine = engine or choose_engine(found, request)
-    if engine != "memory":
-        assessment: Assessment = stream(found, request, engine, options)
-    else:
-        models, frame = load(found, request)
-        asked: Any = options | labels_of(frame, request)
-        if options["n_resamples"] is not None:  # slow: what is known at once comes at once
-            quick = assess(models, **{**asked, "n_resamples": None, "progress": False})
-            say(f"without resampling: {quick.verdict}", at_once=True)
-        assessment = assess(models, **asked)
+    reading = look_into(paths, request, options.pop("coverage"))
+    engine = engine or choose_engine(reading.parts, reading.request)
+    is_streamed = engine != "memory"
+    assessment = stream(reading, engine, options) if is_streamed else in_memory(reading, options)
     if fail_on is not None and any(row.promise is None for row in assessment.rows):
         raise ValueError("--fail-on needs to know what is promised. Hint: --coverage 90%.")
     best = assessment.verdict.model
-    path, part = next(pair for pair in zip(paths, found, strict=True) if best in pair[1].models)
-    reading = _read_again(path, part, request, best, assessment.curves[best])
+    part = next(part for part in reading.parts if best in part.models)
+    again = _read_again(part, reading, best, assessment.curves[best])
     write(
         assessment,
         outputs,
         full=full,
         files=[path for path in paths if path != "-"],
-        reading=reading,
+        reading=again,
     )
     return fail_on is None or _passes(assessment, fail_on)
 
@@ -84,77 +80,139 @@ def _passes(assessment: Assessment, fail_on: FailOn) -> bool:
     return not broken
 
 
-def choose_engine(found: Sequence[Part], request: Request) -> Engine:
-    """Return the engine that the memory allows, and say why where it is not the exact one."""
-    free = room()
-    if free is None:
-        return "memory"
-    stream = STREAM * pl.thread_pool_size() + sum(part.table.source.size for part in found)
+def in_memory(reading: Reading, options: Mapping[str, Any]) -> Assessment:
+    """Load the files and assess their models."""
+    loaded = load(reading.parts, reading.request, own_rows=True)
+    asked: Any = {**options, **labels_of(loaded), "coverage": reading.coverage}
+    asked |= {
+        "unit": units_of(loaded),
+        "features": features_of(loaded),
+        "missing": loaded.request.missing,
+    }
+    if options["n_resamples"] is not None:  # slow: what is known at once comes at once
+        quick = assess(loaded.models, **{**asked, "n_resamples": None, "progress": False})
+        say(f"without resampling: {quick.verdict}", at_once=True)
+    return with_notes(assess(loaded.models, **asked), (*reading.notes, *loaded.notes))
+
+
+def with_notes(assessment: Assessment, notes: Sequence[str]) -> Assessment:
+    """Return an assessment that also says what its files were like."""
+    return replace(assessment, notes=(*assessment.notes, *notes)) if notes else assessment
+
+
+def choose_engine(recognised: Sequence[Part], request: Request) -> Engine:
+    """Return the engine that size and memory ask for, and say why where it is not the exact one."""
+    table = recognised[0].table
+    reasons = _needs_memory(recognised, request)
+    rows: float
     try:
-        need: float = sum(
-            _rows(part.table) * 8 * (2 * len(part.numbers(request)) + WORK) for part in found
-        )
+        rows = max(_rows(part.table) for part in recognised)
     except OSError:  # not even the file fits into the address space
-        need = inf
-    if need <= SHARE * free or stream > free >= need:
+        rows = inf
+    models = sum(len(part.models) for part in recognised)
+    free = room()
+    size = sum(part.table.source.size for part in recognised)
+    streaming = STREAM * pl.thread_pool_size() + size
+    columns = sum(len(part.numbers(request)) for part in recognised)
+    needed = rows * 8 * (2 * columns + WORK)
+    fits = free is None or needed <= SHARE * free or streaming > free >= needed
+    is_large = rows * models >= MANY
+    if reasons or (fits and not is_large):
         return "memory"
-    if stream > free or need == inf:
+    if free is not None and not fits and (streaming > free or needed == inf):
         raise MemoryError(
-            f"{found[0].table.label} is too large: even streaming takes about {decimal(stream)}, and {decimal(free)} "
+            f"{table.label} is too large: even streaming takes about {decimal(streaming)}, and {decimal(free)} "
             "are free. Hint: raise the limit (ulimit -v), or choose another engine with --engine."
         )
-    sizes = f"about {decimal(int(need))} would be needed in memory and {decimal(free)} are free"
-    say(f"{sizes}: streamed by polars (--engine memory loads it all)")
+    why = f"about {rows:,} rows x {models}" if fits else _sizes(needed, free)
+    say(
+        f"{why}: streamed by polars, in bins of scales (--engine memory loads all rows, and is exact)"
+    )
     return "polars"
 
 
-def _rows(table: Table) -> int:
+def _sizes(needed: float, free: int | None) -> str:
+    return (
+        f"about {decimal(int(needed))} would be needed in memory and {decimal(free or 0)} are free"
+    )
+
+
+def _rows(table: DataFile) -> int:
     """Rows of a Parquet file, and of a CSV file as many as its bytes can hold."""
-    if table.kind == "csv":
-        return table.source.size // max(8 * len(table.columns), 1)
     content: Any = table.source.content
+    if table.kind == "csv":
+        with table.source.opened() as stream:
+            start = stream.read(SAMPLE)
+        lines = max(start.count(b"\n"), 1)
+        return table.source.size * lines // len(start)
+    if table.kind == "frame":
+        return len(content)
     return int(pl.scan_parquet(content, glob=False).select(pl.len()).collect().item())
 
 
-def stream(
-    found: Sequence[Part], request: Request, engine: Engine, options: Mapping[str, Any]
-) -> Assessment:
-    """Assess the models of files without loading them; what cannot be done one row at a time is refused."""
-    in_memory = {
-        "--sort-crossing": request.sort_crossing,
-        f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
-        "--resamples": options["n_resamples"] is not None,
-        "--bins": options["bins"] != BINS,
-        "a model of samples": any(
-            columns.samples for part in found for columns in part.models.values()
-        ),
-    }
-    if refused := [what for what, asked in in_memory.items() if asked]:
+def _needs_memory(
+    recognised: Sequence[Part], request: Request, options: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Return what was asked for that cannot be done one row at a time."""
+    asked = options or {}
+    lacks_prediction = any(
+        not columns.pred for part in recognised for columns in part.models.values()
+    )
+    return [
+        what
+        for what, is_asked in {
+            "--sort-crossing": request.sort_crossing,
+            f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
+            "--resamples": asked.get("n_resamples") is not None,
+            "--bins": asked.get("bins", BINS) != BINS,
+            "--features": request.features is not None,
+            "--missing pairwise": request.missing == "pairwise",
+            "--unit-by": request.unit_by is not None,
+            "--unit COLUMN": request.unit_column is not None,
+            "--support": request.support is not None,
+            "a model without a prediction, or of samples,": lacks_prediction,
+            "more than one file": len(recognised) > 1,
+            "a table with a row per quantile": any(part.is_long for part in recognised),
+        }.items()
+        if is_asked
+    ]
+
+
+def stream(reading: Reading, engine: Engine, options: Mapping[str, Any]) -> Assessment:
+    """Assess the models of a file without loading it; what cannot be done one row at a time is refused."""
+    request = reading.request
+    refused = _needs_memory(reading.parts, request, options)
+    if refused:
         raise ValueError(
             f"{refused[0]} needs the rows in memory, and {engine} streams them. Hint: --engine memory."
         )
-    part, *others = found
-    if others:
-        raise ValueError(
-            "rows of several files cannot be paired while they are streamed. "
-            "Hint: put all models into one file, or --engine memory."
-        )
+    part = reading.parts[0]
+    part.table.refuse_surplus()
     from uccurve.sketch.assess import assess_frame
 
     models: dict[str, Any] = {}
     for name, columns in part.models.items():
-        bounds = {float(one.level or 0): one[:2] for one in columns.bounds}
+        bounds = {float(pair.level or 0): pair[:2] for pair in columns.bounds}
         models[name] = (columns.pred, bounds) if len(bounds) > 1 else columns.names
     asked: Any = {
         name: options[name]
-        for name in ("coverage", "axes", "partial", "c", "unit", "confidence_level")
+        for name in (
+            "axes",
+            "partial",
+            "c",
+            "confidence_level",
+            "incumbent",
+            "reference",
+            "tolerance",
+        )
     }
     asked |= {
-        name: getattr(request, name) for name in ("weight", "by", "block", "min_band", "missing")
+        name: getattr(request, name) for name in ("weight", "by", "block", "min_band", "unit")
     }
+    asked |= {"coverage": reading.coverage, "missing": request.missing or "raise"}
     try:
         rows = _scanned(engine, part.table, part.numbers(request), request.labels)
-        return assess_frame(rows, models, y_true=str(part.y), **asked)
+        return with_notes(assess_frame(rows, models, y_true=str(part.y), **asked), reading.notes)
     except ImportError as error:
         raise ImportError(
             f'--engine {engine} needs {error.name}: pip install "uccurve[{engine}]"'
@@ -166,14 +224,16 @@ def stream(
         ) from None
 
 
-def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+def _scanned(engine: Engine, table: DataFile, numbers: Sequence[str], labels: Sequence[str]) -> Any:
     """Return the named columns of a table in the engine's own lazy frame."""
     table.require([*numbers, *labels])
     if engine == "polars":
         return table.lazy(numbers, labels)
     paths, parquet = table.source.content, table.kind == "parquet"
-    if isinstance(paths, bytes):
-        raise ValueError(f"{engine} reads files, not {table.label}. Hint: --engine polars.")
+    if not isinstance(paths, list) or table.where or table.source.partitions:
+        raise ValueError(
+            f"{engine} reads plain files without --where, not {table.label}. Hint: --engine polars."
+        )
     if (table.separator, table.decimal, table.missing) != (",", ".", ()):
         raise ValueError(
             f"{engine} reads CSV with commas, decimal points and no --na. Hint: --engine polars."
@@ -192,30 +252,29 @@ def _scanned(engine: Engine, table: Table, numbers: Sequence[str], labels: Seque
     return library.read_parquet(paths) if parquet else library.read_csv(paths)
 
 
-def _read_again(
-    path: str, part: Part, request: Request, name: str, curve: Curve
-) -> list[str] | None:
+def _read_again(part: Part, reading: Reading, name: str, curve: Curve) -> list[str] | None:
     """Return a model's file and the options with which `calibrate` reads it as here; None where it cannot.
 
     It takes no weights, no samples and no observations of another file, and a minimum band as a number only.
     """
-    columns, minimum = part.models[name], request.min_band
-    if request.weight is not None or part.y is None or columns.samples:
+    request = reading.request
+    columns = part.models[name]
+    if request.weight is not None or part.y is None or columns.samples or part.is_long:
         return None
+    minimum = request.min_band
     if isinstance(minimum, str):  # the smallest band of a single level, where any was raised to it
         if not isinstance(curve, UCC) or curve.levels:
             return None
         rows = curve.intervals
         minimum = float(min(rows.lower_band.min(), rows.upper_band.min())) if rows.raised else None
-    read = replace(request, min_band=minimum).written(
-        "y", "missing", "min_band", "sort_crossing", "decimal", "na"
+    words = replace(request, min_band=minimum).written(
+        "y", "where", "missing", "min_band", "support", "sort_crossing", "decimal", "na"
     )
     if len(columns.bounds) == 1 and (request.models or len(part.models) > 1):
-        read += ["--model", f"{name.partition('=')[0] or 'model'}={joined_names(columns.names)}"]
-    return [
-        "calibration.csv" if path.startswith(("-", "/dev/")) else path,
-        *read,
-    ]  # what was piped is gone
+        words += ["--model", f"{name.partition('=')[0] or 'model'}={joined_names(columns.names)}"]
+    path = part.table.source.path
+    is_gone = path.startswith(("-", "/dev/"))  # what was piped
+    return ["calibration.csv" if is_gone else path, *words]
 
 
 def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: Any) -> None:
@@ -245,29 +304,30 @@ def gate_files(
 ) -> Gate:
     """Judge a proposed model by the baseline, each by its file and its name in it; `options` as in `compare.gate`."""
     outputs.check(*(path for path in files if path is not None))
-    first = Source.of(str(files[0]))
+    first = FileSource.of(str(files[0]))
     saved = _saved(first)
     if saved is not None and files[1] is None:
         raise ValueError(
             f"{first.label} is a saved assessment: give the intervals of the new model too."
         )
     sources = [source for source in (files[1], None if saved else first) if source is not None]
-    found, request, coverage = look_into(
-        sources, request, coverage
-    )  # the labels are those of PROPOSED
-    if coverage is None:
+    reading = look_into(sources, request, coverage)  # the labels are those of PROPOSED
+    promised = reading.coverage
+    if promised is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
-    models, frame = load(found, request)
-    own, baseline = list(found[0].models), None
-    if saved is None and len(found) == 1 and names == (None, None) and len(own) == 2:
-        old, new = own
+    loaded = load(reading.parts, reading.request)
+    models = loaded.models
+    parts = [part for part in reading.parts if part.models]
+    proposed = list(parts[0].models)
+    baseline = None if saved is None else SavedScore.of(saved, coverage=promised, name=names[0])
+    if saved is None and len(parts) == 1 and names == (None, None) and len(proposed) == 2:
+        old, new = proposed
     else:
-        new = _chosen(found[0], names[1], "--proposed")
-        baseline = None if saved is None else SavedScore.of(saved, coverage=coverage, name=names[0])
-        old = _chosen(found[-1], names[0], "--baseline") if baseline is None else baseline.name
+        new = _chosen(parts[0], names[1], "--proposed")
+        old = _chosen(parts[-1], names[0], "--baseline") if baseline is None else baseline.name
         old = f"{old} (saved)" if baseline is not None and old == new else old
     say(f"baseline: {old}; proposed: {new}")
-    asked: Any = {"coverage": coverage, "names": (old, new), **labels_of(frame, request), **options}
+    asked: Any = {"coverage": promised, "names": (old, new), **labels_of(loaded), **options}
     outcome = gate(models[old] if baseline is None else baseline, models[new], **asked)
     outputs.write(
         "--json",
@@ -279,7 +339,7 @@ def gate_files(
     return outcome
 
 
-def _saved(source: Source) -> Any:
+def _saved(source: FileSource) -> Any:
     """Return the saved assessment that a file holds; None for another file."""
     text = source.json_text()
     if not text:
@@ -295,7 +355,7 @@ def _saved(source: Source) -> Any:
 def _chosen(part: Part, name: str | None, option: str) -> str:
     """Return the model that is meant among those of a file, also by its name there where both files have it."""
     models = list(part.models)
-    meant = [one for one in models if name in (None, one, one.partition(": ")[2])]
+    meant = [model for model in models if name in (None, model, model.partition(": ")[2])]
     if len(meant) != 1:
         what = (
             f"no model is called {name}."

@@ -16,17 +16,18 @@ from uccurve._refusals import as_written, prefixed
 from uccurve._saved import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
 from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
-from uccurve.adapters._names import Bounds, Columns, model_columns
+from uccurve.adapters._names import Bounds, ModelColumns, model_columns
 from uccurve.calibrate import IntervalCalibrator
 from uccurve.words.columns import Column
 from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
-from uccurve.words.tables import Table as Lines
+from uccurve.words.tables import Table
 
-from ._files import Source, Table
+from ._files import FileSource
 from ._loading import Part, load, part_of, parts
 from ._options import Request
 from ._output import Outputs, say, show
 from ._rows import complete_rows, group_labels
+from ._tables import DataFile
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most
@@ -46,7 +47,7 @@ class SavedModel:
     """One model: where its columns were, and what was learnt for each pair of bounds."""
 
     name: str
-    columns: Columns
+    columns: ModelColumns
     calibrators: tuple[IntervalCalibrator, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class SavedModel:
                 ) from None
         return cls(
             data["name"],
-            Columns(data["pred"], tuple(bounds), median=data["median"]),
+            ModelColumns(data["pred"], tuple(bounds), median=data["median"]),
             tuple(calibrators),
         )
 
@@ -104,7 +105,7 @@ class SavedCalibration:
         return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
     @classmethod
-    def read(cls, source: Source) -> Self:
+    def read(cls, source: FileSource) -> Self:
         """Read what `to_json` wrote; anything else is refused."""
         try:
             data = parsed(source.json_text(), SHAPE)
@@ -142,15 +143,16 @@ def calibrate_files(
 def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:
     """Write a file with bounds calibrated by what an earlier `calibrate` kept."""
     outputs.check(saved, new)
-    _write(*_calibrated(new, SavedCalibration.read(Source.of(saved)), request), outputs)
+    _write(*_calibrated(new, SavedCalibration.read(FileSource.of(saved)), request), outputs)
 
 
 def _learnt(
     found: Part, request: Request, target: float | None, options: Mapping[str, Any]
 ) -> SavedCalibration:
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
-    given, frame = load([found], request)
-    groups, models = group_labels(frame, request.labels), []
+    loaded = load([found], request)
+    given = loaded.models
+    groups, models = group_labels(loaded.frame, request.labels), []
     untold = any(
         found.models[name].levels == (None,) for name in given
     )  # whose promise --coverage is, if only theirs
@@ -168,7 +170,7 @@ def _learnt(
     )
 
 
-def _targets(name: str, columns: Columns, target: float | None) -> list[float]:
+def _targets(name: str, columns: ModelColumns, target: float | None) -> list[float]:
     """Return the coverage to promise of each pair of bounds."""
     if columns.samples:
         raise ValueError(
@@ -191,9 +193,11 @@ def _targets(name: str, columns: Columns, target: float | None) -> list[float]:
     return told
 
 
-def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[pl.DataFrame, Table]:
+def _calibrated(
+    new: str, learnt: SavedCalibration, request: Request
+) -> tuple[pl.DataFrame, DataFile]:
     """Return a table with calibrated bounds, all its other cells as they were, and what it was read from."""
-    table, models = _columns_in(Table.open(new, request.decimal, request.na), learnt, request)
+    table, models = _columns_in(DataFile.open(new, request.decimal, request.na), learnt, request)
     frame = table.texts()
     for one in (one for one in learnt.models if one.name in models):
         columns = models[one.name]
@@ -214,8 +218,8 @@ def _calibrated(new: str, learnt: SavedCalibration, request: Request) -> tuple[p
 
 
 def _columns_in(
-    table: Table, learnt: SavedCalibration, request: Request
-) -> tuple[Table, dict[str, Columns]]:
+    table: DataFile, learnt: SavedCalibration, request: Request
+) -> tuple[DataFile, dict[str, ModelColumns]]:
     """Return the columns of the models in a new file, all of them learnt: of the same names, or by convention."""
     same = {one.name: one.columns for one in learnt.models}
     if not request.models and all(
@@ -251,13 +255,13 @@ def _columns_in(
     return part.table, found
 
 
-def _level_name(name: str, columns: Columns, bounds: Bounds) -> str:
+def _level_name(name: str, columns: ModelColumns, bounds: Bounds) -> str:
     """Return what one level of a model is called."""
     return name if len(columns.bounds) == 1 else f"{name} {coverage(float(bounds.level or 0))}"
 
 
 def _moved(
-    numbers: pl.DataFrame, columns: Columns, one: SavedModel, learnt: SavedCalibration
+    numbers: pl.DataFrame, columns: ModelColumns, one: SavedModel, learnt: SavedCalibration
 ) -> dict[str, Array]:
     """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
     groups = group_labels(numbers, learnt.by)
@@ -283,7 +287,7 @@ def _moved(
 
 
 def _refuse_crossing_others(
-    table: Table, columns: Columns, rows: Any, bounds: Mapping[str, Array]
+    table: DataFile, columns: ModelColumns, rows: Any, bounds: Mapping[str, Array]
 ) -> None:
     """Refuse bounds that would cross the model's other levels in the same file, which nobody asked to change."""
     try:
@@ -306,7 +310,7 @@ def _refuse_crossing_others(
         )
 
 
-def _write(frame: pl.DataFrame, table: Table, outputs: Outputs) -> None:
+def _write(frame: pl.DataFrame, table: DataFile, outputs: Outputs) -> None:
     """Write calibrated rows, as the file that they come from is written."""
     suffix, more = (
         Path(str(outputs.paths["--out"])).suffix.lower(),
@@ -346,7 +350,7 @@ def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
         Column(one, one, Cell if i else words, "", read=itemgetter(i))
         for i, one in enumerate(headings)
     ]
-    show([Lines(title, columns, lines[:LISTED]), "\n".join(promises)])
+    show([Table(title, columns, lines[:LISTED]), "\n".join(promises)])
 
 
 def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:

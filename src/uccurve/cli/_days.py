@@ -14,16 +14,17 @@ import polars as pl
 from uccurve._files import shown_path
 from uccurve._refusals import prefixed
 from uccurve.adapters._frame import Model, models_of
-from uccurve.adapters._names import TIMES, Columns, plain_name
+from uccurve.adapters._names import TIMES, ModelColumns, plain_name
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.watch.days import Label, order_key
 from uccurve.words.formats import counted, coverage, joined, listed, short
 
-from ._files import Source, Table
+from ._files import FileSource
 from ._loading import Part, part_of
 from ._options import Request
 from ._rows import complete_rows
+from ._tables import DataFile
 
 USUAL_COVERAGE = 0.9  # of models with several levels, the one nearest to this is watched
 NAMELESS = "model"  # what the only model of a file is called, whatever the file
@@ -41,7 +42,7 @@ class DayRows:
 
     label: Label
     frame: pl.DataFrame
-    models: Mapping[str, Columns]
+    models: Mapping[str, ModelColumns]
     y: str
     title: str
 
@@ -113,8 +114,8 @@ def _of_file(
     path: str, request: Request, column: str | None, by: Sequence[str], days: Days
 ) -> Iterator[DayRows]:
     """Yield the days of one file; count in `days` what waits."""
-    source = replace(Source.of(path), name=NAMELESS)
-    part = part_of(Table.open(source, request.decimal, request.na), request)
+    source = replace(FileSource.of(path), name=NAMELESS)
+    part = part_of(DataFile.open(source, request.decimal, request.na), request)
     table = part.table
     y = _observed(part)
     day = column or _day_column(table.columns)
@@ -269,7 +270,7 @@ def _level_of(name: str, model: Model, promised: float, title: str) -> Intervals
     return model[near[0]]
 
 
-def watched_level(columns: Columns, promised: float) -> Columns:
+def watched_level(columns: ModelColumns, promised: float) -> ModelColumns:
     """Return the columns of the level that is watched."""
     bounds = [
         pair

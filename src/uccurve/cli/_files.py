@@ -1,129 +1,318 @@
-"""Files: what lies behind a path, be it a file, a folder, a pipe or standard input, and the table in it.
+"""Files: what lies behind a path, be it a file, a folder, a database, a pipe or standard input.
 
-Each is read once, CSV and Parquet, and looked into before that; what cannot be read is refused in one sentence.
+One path may hold the files of several models, a folder for each, and several files may hold one model, a date for each.
 """
 
-import csv
-import errno
 import glob
 import io
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Self, cast
+from typing import BinaryIO, Self
 
 import polars as pl
 
 from uccurve._files import is_packed, shown_path, unpacked
-from uccurve._refusals import nearest
-from uccurve.words.formats import listed, short
+from uccurve._refusals import counted
+from uccurve.words.formats import listed
+
+from ._databases import DATABASE, is_address, is_database, table_of
 
 WILDCARD = re.compile(r"[*?\[]")
 PIECE = 1 << 20  # bytes that are read from a pipe at a time
 SHARE = 0.5  # of the free memory that a pipe, or a packed file once it is unpacked, may fill
 JSON_LIMIT = 64 << 20  # bytes that a saved result may have
-HEADER_LIMIT = 1 << 20  # bytes in which the first line of a CSV file must end
-MISSING = (
-    "",
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "NULL",
-    "null",
-    "None",
-    "none",
-    "NaN",
-    "nan",
-    "NAN",
-    "-nan",
-    "?",
+TABLES = (".parquet", ".pq", ".csv", ".tsv")  # what is read in a folder
+# Folders of a hub that hold a folder for each model, and those that hold what was observed.
+OF_MODELS = ("model-output", "data-processed", "model-forecasts")
+OF_TRUTH = ("target-data", "data-truth")
+TRUTH_NAMES = ("oracle-output", "time-series")  # hubverse's own, the first one first
+PARTITION = re.compile(r"([^=/]+)=([^/]*)")
+DATE = re.compile(
+    r"[-_. ]*(?<!\d)(?:19|20)\d{2}[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:[0-2]\d|3[01])(?!\d)"
 )
-COMMA_NUMBER, POINT_NUMBER = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+(e[+-]?\d+)?")
+NUMBERED = re.compile(r"[\d._-]*")  # what names a year, a month, a part
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where a table is: the path of a file, several paths (Parquet only), or the bytes of a pipe or of a packed file.
+class FileSource:
+    """Where a table is: the paths of one or more files, the bytes of a pipe or of a packed file, or rows at hand.
 
-    `name` is what a model without a name of its own is called.
+    `name` is what a model without a name of its own is called, `partitions` are what the folders of each file say of
+    its rows, as in ``day=2026-03-01``, and `path` is what was given.
     """
 
     label: str
     name: str
-    content: list[str] | bytes = field(repr=False)
+    content: list[str] | bytes | pl.DataFrame = field(repr=False)
+    partitions: tuple[Mapping[str, str], ...] = ()
+    path: str = ""
 
     @classmethod
     def of(cls, path: str) -> Self:
-        """Source at `path`; ``-`` is standard input."""
+        """Source at `path`, which must be one table; ``-`` is standard input."""
         if path == "-":
             if sys.stdin is None:
                 raise OSError(
                     "standard input is closed. Hint: give the name of a file, or pipe one in."
                 )
-            return cls("standard input", "model", _content("standard input", sys.stdin.buffer))
+            content = _content("standard input", sys.stdin.buffer)
+            return cls("standard input", "model", content, path=path)
+        if is_address(path):
+            label, name, frame = table_of(path)
+            return cls(label, name, frame, path=path)
         place = Path(path)
-        if place.is_dir() or (WILDCARD.search(path) and not place.exists()):
-            return cls._of_many(path)
+        if place.is_dir():
+            return cls._of_folder(path)
+        if WILDCARD.search(path) and not place.exists():
+            return cls._of_pattern(path)
+        return cls._of_file(path)
+
+    @classmethod
+    def _of_file(cls, path: str) -> Self:
+        place = Path(path)
         label = shown_path(path)
         with place.open("rb", buffering=0) as stream:
             if place.is_file():
-                if not is_packed(stream.read(4)):
-                    return cls(label, place.stem, [path])
+                start = stream.read(16)
+                if is_database(start):
+                    table_of(f"{path}{DATABASE}")  # which refuses it, and names its tables
+                if not is_packed(start):
+                    return cls(label, _without_date(place.stem) or place.stem, [path], path=path)
                 stream.seek(0)
-                return cls(label, Path(place.stem).stem, _content(label, stream))
+                stem = Path(place.stem).stem
+                return cls(label, _without_date(stem) or stem, _content(label, stream), path=path)
             if place.is_block_device() or (
                 place.is_char_device() and not stream.isatty() and path != os.devnull
             ):
                 raise ValueError(f"{label} is a device, not a file.")
-            return cls(label, "model", _content(label, stream))
+            return cls(label, "model", _content(label, stream), path=path)
 
     @classmethod
-    def _of_many(cls, path: str) -> Self:
-        """All Parquet files of a folder or of a pattern."""
-        folder = Path(path).is_dir()
-        pattern = str(Path(glob.escape(path)) / "*.parquet") if folder else path
-        names = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  a pattern may start anywhere
-        found = [name for name in names if Path(name).is_file()]
-        if not found:
-            what = "is a folder without Parquet files" if folder else "matches no file"
-            raise FileNotFoundError(f"{shown_path(path)} {what}.")
-        for one in found:
-            with Path(one).open("rb") as stream:
-                if stream.read(4) != b"PAR1":
-                    raise ValueError(
-                        f"{shown_path(one)} is not a Parquet file; several files at once must be."
-                    )
-        label = f"{shown_path(path)} ({len(found)} file{'s' if len(found) > 1 else ''})"
-        name = WILDCARD.split(Path(path).stem)[0].strip("-_. ") or Path(path).parent.name or "model"
-        return cls(label, name, found)
+    def _of_folder(cls, path: str) -> Self:
+        """All files of a folder and of its partitions, which are one table."""
+        files = _files_in(Path(path))
+        if not files:
+            raise FileNotFoundError(f"{shown_path(path)} is a folder without CSV or Parquet files.")
+        models = _model_folders(Path(path))
+        if models:
+            first = shown_path(models[0])
+            raise ValueError(
+                f"{shown_path(path)} holds a folder for each model, and one table is read here. "
+                f"Hint: give one of them, such as {first}."
+            )
+        return cls._of_many(path, files, Path(path).resolve().name or "model")
+
+    @classmethod
+    def _of_pattern(cls, path: str) -> Self:
+        """All files that a pattern names, which are one table."""
+        names = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  a pattern may start anywhere
+        files = [name for name in names if Path(name).is_file()]
+        if not files:
+            raise FileNotFoundError(f"{shown_path(path)} matches no file.")
+        fixed = WILDCARD.split(Path(path).stem)[0]
+        name = "" if NUMBERED.fullmatch(fixed) else _without_date(fixed).strip("-_. ")
+        return cls._of_many(path, files, name or Path(path).parent.name or "model")
+
+    @classmethod
+    def _of_many(cls, path: str, files: Sequence[str], name: str) -> Self:
+        kinds = {_is_parquet(file) for file in files}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"{shown_path(path)} holds CSV and Parquet files: which ones are meant? "
+                f"Hint: '{path.rstrip('/')}/*.csv' in quotes reads those of one kind."
+            )
+        label = shown_path(path)
+        if [path] != files:
+            label += f" ({counted(len(files), 'file')})"
+        partitions = tuple(_partitions(path, file) for file in files)
+        if not any(partitions):
+            partitions = ()
+        return cls(label, name, list(files), partitions, path)
 
     @property
     def size(self) -> int:
         """Bytes as they are stored, or as they lie in memory."""
-        return (
-            len(self.content)
-            if isinstance(self.content, bytes)
-            else sum(map(os.path.getsize, self.content))
-        )
+        if isinstance(self.content, pl.DataFrame):
+            return int(self.content.estimated_size())
+        if isinstance(self.content, bytes):
+            return len(self.content)
+        return sum(map(os.path.getsize, self.content))
 
     def opened(self) -> BinaryIO:
         """Return a stream of the bytes, or of the first file."""
-        return (
-            io.BytesIO(self.content)
-            if isinstance(self.content, bytes)
-            else Path(self.content[0]).open("rb")
-        )
+        if isinstance(self.content, pl.DataFrame):
+            return io.BytesIO()
+        if isinstance(self.content, bytes):
+            return io.BytesIO(self.content)
+        return Path(self.content[0]).open("rb")
 
     def json_text(self) -> bytes:
         """Return the text where it begins like a JSON object; nothing of any other."""
         with self.opened() as stream:
             text = stream.read(64)
             return text + stream.read(JSON_LIMIT) if text.lstrip().startswith(b"{") else b""
+
+
+def sources_of(paths: Sequence[str | FileSource]) -> list[FileSource]:
+    """Return the tables behind the paths: a folder of folders is one per model, files that differ by date are one."""
+    sources: list[FileSource] = []
+    for path in paths:
+        if isinstance(path, FileSource):
+            sources.append(path)
+        elif path != "-" and Path(path).is_dir():
+            sources += [FileSource.of(model) for model in _model_folders(Path(path)) or [path]]
+        else:
+            sources.append(FileSource.of(path))
+    return _named_apart(_stacked(sources))
+
+
+def truth_in(paths: Sequence[str]) -> str | None:
+    """Return the file of what was observed in a hub, where one of the paths is a hub."""
+    for path in paths:
+        for folder in OF_TRUTH:
+            place = Path(path) / folder
+            if place.is_dir():
+                return _truth_file(place)
+    return None
+
+
+def _truth_file(folder: Path) -> str:
+    """Return the only file of a folder, or the one with the name that hubs give it."""
+    files = _files_in(folder)
+    for name in TRUTH_NAMES:
+        named = [file for file in files if Path(file).stem == name]
+        if named:
+            return named[0]
+    if len(files) == 1:
+        return files[0]
+    shown = listed([Path(file).name for file in files])
+    raise ValueError(
+        f"which file of {shown_path(folder)} holds what was observed? It has {shown}. Hint: --truth FILE."
+    )
+
+
+def _model_folders(folder: Path) -> list[str]:
+    """Return the folders of a folder that hold a model each; none where the folder is one table."""
+    for name in OF_MODELS:
+        if (folder / name).is_dir():
+            folder = folder / name
+            break
+    inside = [place for place in sorted(folder.iterdir()) if not place.name.startswith(".")]
+    if any(place.is_file() and _is_table(place) for place in inside):
+        return []
+    folders = [place for place in inside if place.is_dir() and _files_in(place)]
+    if all(PARTITION.fullmatch(place.name) or NUMBERED.fullmatch(place.name) for place in folders):
+        return []
+    return [str(place) for place in folders]
+
+
+def _files_in(folder: Path) -> list[str]:
+    """Return the tables in a folder and in the folders in it."""
+    files = []
+    for place in sorted(folder.rglob("*")):
+        hidden = any(part.startswith((".", "_")) for part in place.relative_to(folder).parts)
+        if not hidden and _is_table(place) and place.is_file():
+            files.append(str(place))
+    return files
+
+
+def _is_table(place: Path) -> bool:
+    return place.suffix.lower() in TABLES
+
+
+def _is_parquet(path: str) -> bool:
+    with Path(path).open("rb") as stream:
+        return stream.read(4) == b"PAR1"
+
+
+def _partitions(path: str, file: str) -> dict[str, str]:
+    """Return what the folders of a file say of its rows.
+
+    >>> _partitions("rows", "rows/day=2026-03-01/shop=7/part-0.parquet")
+    {'day': '2026-03-01', 'shop': '7'}
+    """
+    inner = file.removeprefix(path.rstrip("/")) if not WILDCARD.search(path) else file
+    matches = map(PARTITION.fullmatch, Path(inner).parent.parts)
+    return {match[1]: match[2] for match in matches if match is not None}
+
+
+def _without_date(name: str) -> str:
+    """Return a name without the date at its beginning or end, which tells no model.
+
+    >>> _without_date("2023-11-06-EuroCOVIDhub-baseline"), _without_date("net_20260301")
+    ('EuroCOVIDhub-baseline', 'net')
+    """
+    for date in DATE.finditer(name):
+        if date.start() == 0 or date.end() == len(name):
+            rest = name[: date.start()] + name[date.end() :]
+            return rest.strip("-_. ")
+    return name
+
+
+def _stacked(sources: Sequence[FileSource]) -> list[FileSource]:
+    """Return sources with files that differ by the date in their name as one."""
+    groups: dict[tuple[str, str], list[FileSource]] = {}
+    for number, source in enumerate(sources):
+        groups.setdefault(_model_key(source, number), []).append(source)
+    return [_as_one(group) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _model_key(source: FileSource, number: int) -> tuple[str, str]:
+    """Return what the files of one model have in common; of a file without a date, what it has alone."""
+    place = Path(source.path)
+    dated = isinstance(source.content, list) and place.is_file() and DATE.search(place.stem)
+    if not dated:
+        return ("", str(number))
+    return (str(place.parent), _without_date(place.stem) + place.suffix)
+
+
+def _as_one(sources: Sequence[FileSource]) -> FileSource:
+    """Return files of one model as one source."""
+    first = sources[0]
+    files: list[str] = []
+    for source in sources:
+        if isinstance(source.content, list):
+            files += source.content
+    folder = Path(first.path).parent
+    name = _without_date(Path(first.path).stem) or folder.resolve().name or "model"
+    return FileSource._of_many(f"{folder}/*{name}*", files, name)
+
+
+def _named_apart(sources: Sequence[FileSource]) -> list[FileSource]:
+    """Return sources under different names: where they have the same, by the part of their paths that differs."""
+    names = [source.name for source in sources]
+    if len({*names}) == len(names):
+        return list(sources)
+    parts = [_path_parts(source) for source in sources]
+    first = 0
+    while (
+        all(len(part) > first + 1 for part in parts) and len({part[first] for part in parts}) == 1
+    ):
+        first += 1
+    last = 0
+    while (
+        all(len(part) > first + last + 1 for part in parts)
+        and len({part[-1 - last] for part in parts}) == 1
+    ):
+        last += 1
+    named = ["/".join(part[first : len(part) - last]) for part in parts]
+    apart = []
+    for number, (source, name) in enumerate(zip(sources, named, strict=True), 1):
+        unique = named.count(name) == 1
+        apart.append(replace(source, name=name if unique else f"{name} {number}"))
+    return apart
+
+
+def _path_parts(source: FileSource) -> list[str]:
+    """Return the parts of a path, the last one without its ending."""
+    if not isinstance(source.content, list) or not source.path:
+        return [source.name]
+    place = Path(source.path)
+    return [*place.parent.parts, place.stem]
 
 
 def _content(label: str, stream: BinaryIO | io.RawIOBase) -> bytes:
@@ -147,7 +336,8 @@ def room() -> int | None:
     It is the minimum of what the machine has free, what its container may use and what the process was limited to.
     """
     free = re.search(r"MemAvailable:\s+(\d+) kB", _text("/proc/meminfo"))
-    most, used = (_text(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
+    most = _text("/sys/fs/cgroup/memory.max").strip()
+    used = _text("/sys/fs/cgroup/memory.current").strip()
     contained = max(0, int(most) - int(used)) if most.isdecimal() and used.isdecimal() else None
     limits = (1024 * int(free[1]) if free else None, contained, _address_space())
     return min((limit for limit in limits if limit is not None), default=None)
@@ -171,207 +361,3 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """CSV or Parquet that was looked into and not yet read.
-
-    `decimal` and `missing` are how a person says that numbers are written in a CSV file: the decimal sign, and further
-    signs of missing ones.
-    """
-
-    source: Source
-    kind: Literal["csv", "parquet"]
-    columns: tuple[str, ...]
-    separator: str = ","
-    decimal: str = "."
-    missing: tuple[str, ...] = ()
-
-    @classmethod
-    def open(
-        cls, path: str | Source, decimal: str = ".", missing: Iterable[str] | None = None
-    ) -> Self:
-        """Look into the file at `path`, or into standard input where that is ``-``."""
-        source = path if isinstance(path, Source) else Source.of(path)
-        with source.opened() as stream:
-            start = stream.read(HEADER_LIMIT)
-        if not start.strip():
-            raise ValueError(f"{source.label} is empty.")
-        if start.startswith(b"PAR1"):
-            return cls(source, "parquet", _parquet_columns(source))
-        separator, columns = _header(source.label, start)
-        return cls(source, "csv", columns, separator, decimal, tuple(missing or ()))
-
-    @property
-    def label(self) -> str:
-        """What sentences call it."""
-        return self.source.label
-
-    def holding(self, frame: pl.DataFrame) -> Self:
-        """Return other rows under the same name."""
-        content = io.BytesIO()
-        frame.write_parquet(content)
-        return type(self)(
-            replace(self.source, content=content.getvalue()), "parquet", tuple(frame.columns)
-        )
-
-    def require(self, names: Iterable[str]) -> None:
-        """Refuse where a column is not there, or there twice."""
-        counts = Counter(self.columns)
-        for name in names:
-            if not counts[name]:
-                near = nearest(name, self.columns)
-                raise ValueError(
-                    f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.{near}"
-                )
-            if counts[name] > 1:
-                raise ValueError(
-                    f"{self.label} has {counts[name]} columns named {short(name)}: which one is meant?"
-                )
-
-    def lazy(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.LazyFrame:
-        """Return the named columns, read when they are asked for: `numbers` as float64, `labels` as they are."""
-        frame = self._scanned([*numbers, *labels])
-        if self.kind == "parquet":
-            return frame
-        return frame.with_columns(
-            self._with_point(pl.col(name)).cast(pl.Float64) for name in numbers
-        )
-
-    def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> pl.DataFrame:
-        """Return the named columns in memory; a cell that is not a number is refused by its row."""
-        frame = self._collected(self._scanned([*numbers, *labels]))
-        for name in dict.fromkeys(numbers):
-            if self.kind == "csv":
-                frame = frame.with_columns(self._numbers(frame[name]))
-            elif not frame[name].dtype.is_numeric():
-                kind = str(frame[name].dtype).lower()
-                raise ValueError(
-                    f"column {short(name)} of {self.label} must hold numbers; it holds {kind}."
-                )
-        return frame
-
-    def texts(self) -> pl.DataFrame:
-        """Return the whole table; every cell of a CSV file as the text it is."""
-        return self._collected(self._scanned(self.columns, ()))
-
-    def _scanned(self, names: Sequence[str], missing: Iterable[str] = MISSING) -> pl.LazyFrame:
-        self.require(names)
-        content: Any = self.source.content
-        if self.kind == "parquet":
-            frame = pl.scan_parquet(content, glob=False)
-        else:
-            signs = [*missing, *(self.missing if missing else ())]
-            frame = pl.scan_csv(
-                content, separator=self.separator, null_values=signs, infer_schema=False, glob=False
-            )
-        return frame.select(list(dict.fromkeys(names)))
-
-    def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
-        try:
-            frame = rows.collect()
-        except pl.exceptions.ComputeError as error:
-            _refuse_encoding(self.source)
-            if "more fields" in str(error):
-                raise ValueError(
-                    f"{self.label} has a row with more cells than the header has columns."
-                ) from None
-            raise ValueError(f"{self.label} cannot be read: {_first_line(error)}") from None
-        if self.kind == "csv":
-            frame = frame.head(len(frame) - self._blank_tail())
-        if not len(frame):
-            raise ValueError(f"{self.label} has a header but no rows.")
-        return frame
-
-    def _with_point(self, text: Any) -> Any:
-        """Return texts of numbers as Polars reads them; a point among commas makes them unreadable, not smaller."""
-        plain = text.str.strip_chars()
-        if self.decimal == ".":
-            return plain
-        return plain.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
-
-    def _numbers(self, text: pl.Series) -> pl.Series:
-        """Return the numbers that cells of a CSV file are, or refuse those that are none, with what would help."""
-        found: pl.Series = self._with_point(text).cast(pl.Float64, strict=False)
-        if found.null_count() == text.null_count():
-            return found
-        bad = (
-            found.is_null() & ~text.fill_null("").str.strip_chars().is_in([*MISSING, *self.missing])
-        ).arg_true()
-        if not len(bad):
-            return found
-        cell, hint = text[bad[0]].strip(), "write numbers without thousands separators"
-        if self.decimal == "." and COMMA_NUMBER.fullmatch(cell):
-            hint = "--decimal , where a comma is the decimal sign"
-        elif self.decimal == "," and POINT_NUMBER.fullmatch(cell):
-            hint = "leave out --decimal , where a point is the decimal sign"
-        elif not any(sign.isdigit() for sign in cell):
-            hint = f"--na '{short(cell, 12)}' where that means missing"
-        raise ValueError(
-            f"column {short(text.name)} of {self.label} must hold numbers: {len(bad)} of {len(text)} rows "
-            f"{'do' if len(bad) > 1 else 'does'} not, first row {bad[0]} ({short(cell)}). Hint: {hint}."
-        )
-
-    def _blank_tail(self) -> int:
-        """Return how many empty lines end a CSV file: they are no rows."""
-        with self.source.opened() as stream:
-            stream.seek(max(0, self.source.size - 65536))
-            tail = stream.read()
-        return max(tail[len(tail.rstrip()) :].count(b"\n") - 1, 0)
-
-
-def _parquet_columns(source: Source) -> tuple[str, ...]:
-    content, label = cast("Any", source.content), source.label
-    try:
-        return tuple(pl.scan_parquet(content, glob=False).collect_schema().names())
-    except (pl.exceptions.PolarsError, OSError) as error:
-        if os.strerror(errno.ENOMEM) in str(error):
-            raise MemoryError(
-                f"{label} is too large for the free memory. Hint: raise the limit (ulimit -v)."
-            ) from None
-        raise ValueError(
-            f"{label} begins like a Parquet file but cannot be read: {_first_line(error)}"
-        ) from None
-
-
-def _header(label: str, start: bytes) -> tuple[str, tuple[str, ...]]:
-    """Separator and column names of a CSV file from its first bytes."""
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in start[:4096]:
-        raise ValueError(
-            f"{label} is neither Parquet nor UTF-8 text. Hint: iconv -f UTF-16 -t UTF-8 if it is UTF-16."
-        )
-    if start.lstrip().startswith(b"{"):
-        raise ValueError(f"{label} is JSON, not a table. Hint: CSV and Parquet are read.")
-    if b"\n" not in start and len(start) == HEADER_LIMIT:
-        raise ValueError(
-            f"{label} has no line break in its first {HEADER_LIMIT:,} bytes: is it a CSV file?"
-        )
-    try:
-        text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip("\r\n")
-    except UnicodeDecodeError:
-        _refuse_encoding(Source(label, "", start))
-        raise
-    first = text.partition("\n")[0]
-    separator = max(",;\t|", key=lambda mark: (first.count(mark), mark == ","))
-    try:
-        return separator, tuple(next(csv.reader(io.StringIO(text), delimiter=separator)))
-    except csv.Error as error:
-        raise ValueError(f"the header of {label} cannot be read: {error}.") from None
-
-
-def _refuse_encoding(source: Source) -> None:
-    """Say where the text stops being UTF-8, if it does."""
-    with source.opened() as stream:
-        for number, line in enumerate(stream):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{source.label} must be UTF-8: after line {number} comes the byte 0x{line[error.start]:02x}. "
-                    "Hint: iconv -f LATIN1 -t UTF-8 if it is Latin-1."
-                ) from None
-
-
-def _first_line(error: BaseException) -> str:
-    return short(str(error).partition("\n")[0], 200) + "."

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from uccurve import _refusals as checks
-from uccurve._vocabulary import METRICS, Range, Unit
-from uccurve.intervals import Missing
+from uccurve._vocabulary import METRICS, Range, Side, Unit
 
 Engine = Literal["memory", "polars", "duckdb", "dask", "spark"]
 Repeated = list[Any] | None
@@ -56,11 +55,39 @@ def span(text: str) -> Range:
         ) from None
 
 
-def unit(text: str) -> Unit:
+def read_unit(text: str) -> Unit:
+    """Return raw, std, a number, or the name of a column."""
     try:
         return text if text in ("raw", "std") else float(text)
     except ValueError:
-        raise typer.BadParameter(f"a unit is raw, std or a number; got {text!r}.") from None
+        return text
+
+
+def read_support(text: str) -> tuple[float | None, float | None]:
+    """Return what y can be, written LOW:HIGH, where either may be left out.
+
+    >>> read_support("0:"), read_support(":1")
+    ((0.0, None), (None, 1.0))
+    """
+    low, colon, high = text.partition(":")
+    try:
+        ends = (float(low) if low.strip() else None, float(high) if high.strip() else None)
+    except ValueError:
+        colon = ""
+    if not colon or ends == (None, None):
+        raise typer.BadParameter(
+            f"write what y can be as LOW:HIGH, such as 0: or 0:1; got {text!r}."
+        )
+    return ends
+
+
+def condition(text: str) -> Any:
+    from ._tables import Condition
+
+    try:
+        return Condition.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def amount(text: str) -> float | str:
@@ -99,22 +126,23 @@ def joined_names(names: Sequence[str]) -> str:
 def model_option(text: str) -> tuple[str, Any]:
     """Return a model as written on the command line, NAME=PRED,LOWER,UPPER; columns with a comma go in quotes.
 
+    What a model lacks is left out: ``net=,lo,hi`` has no prediction, ``net=p,,hi`` only an upper bound.
+
     >>> name, columns = model_option('GBR=p,"lower, 5%",hi')
     >>> name, columns.names
     ('GBR', ('p', 'lower, 5%', 'hi'))
     """
-    from uccurve.adapters._names import Bounds, Columns, told_level
+    from uccurve.adapters._names import Bounds, ModelColumns, told_level
 
     name, equals, columns = text.partition("=")
-    try:
-        pred, lower, upper = split_names(columns)
-    except (ValueError, typer.BadParameter):
-        equals = ""
-    if not (name.strip() and equals):
+    cells = next(csv.reader([columns], skipinitialspace=True), [])
+    names = [cell.strip() for cell in cells]
+    if not (name.strip() and equals and len(names) == 3 and any(names[1:])):
         raise typer.BadParameter(
             f"a model is written NAME=PRED,LOWER,UPPER, with three columns; got {text!r}."
         )
-    return name.strip(), Columns(pred, (Bounds(lower, upper, told_level(lower, upper)),))
+    pred, lower, upper = names
+    return name.strip(), ModelColumns(pred, (Bounds(lower, upper, told_level(lower, upper)),))
 
 
 def option(
@@ -153,16 +181,49 @@ class Request:
         option("--by", "Segment column; repeatable, commas join.", "COL[,COL]", split_names),
     ] = None
     block: Annotated[
-        Any, option("--block", "Dependent rows: a label, or N in a row.", "COL|N", str)
+        Any,
+        option(
+            "--block",
+            "Dependent rows: a label, or N in a row; default: by date or origin.",
+            "COL|N|none",
+            str,
+        ),
+    ] = None
+    truth: Annotated[
+        str | None, option("--truth", "File that only holds what was observed.", "FILE")
+    ] = None
+    where: Annotated[
+        Repeated,
+        option("--where", "Rows to read: =, !=, <, <=, >, >=; repeatable.", "COL=VALUE", condition),
     ] = None
     on: Annotated[
         Any, option("--on", "Keys that match rows across files.", "COL[,COL]", split_names)
     ] = None
     missing: Annotated[
-        Missing, option("--missing", "What to do with rows that lack a number or a match.")
-    ] = "raise"
+        Literal["raise", "drop", "pairwise"] | None,
+        option("--missing", "What to do with rows that lack a number or a match."),
+    ] = None
     min_band: Annotated[
         Any, option("--min-band", "Minimum band: 0.3 or 5% of the mean.", "BAND", amount)
+    ] = None
+    support: Annotated[
+        Any, option("--support", "What y can be: bounds end there.", "LOW:HIGH", read_support)
+    ] = None
+    side: Annotated[
+        Side | None, option("--side", "Which bounds are judged; default: those there are.")
+    ] = None
+    unit: Annotated[
+        Any, option("--unit", "raw, std (of y), a number, or a column.", "UNIT|COL", read_unit)
+    ] = "raw"
+    unit_by: Annotated[
+        str | None, option("--unit-by", "Measure each series in its own spread.", "SERIES")
+    ] = None
+    unit_floor: Annotated[
+        float | None, option("--unit-floor", "Smallest such spread.", "U", min=0)
+    ] = None
+    features: Annotated[
+        Any,
+        option("--features", "Look for pockets among these columns.", "COL[,COL]|all", split_names),
     ] = None
     sort_crossing: Annotated[
         bool, option("--sort-crossing", "Sort bounds and quantiles that cross.")
@@ -179,18 +240,47 @@ class Request:
                 f"the model name {repeated[0]!r} is given twice.", param_hint="--model"
             )
 
+        if self.unit_by is not None and self.unit != "raw":
+            raise typer.BadParameter("give --unit or --unit-by, not both.")
+        if self.unit_floor is not None and self.unit_by is None:
+            raise typer.BadParameter(
+                "--unit-floor is the smallest unit of --unit-by SERIES: give both."
+            )
+
     @property
     def models(self) -> dict[str, Any]:
         """The models that were named, with their columns."""
         return dict(self.model or ())
 
     @property
+    def conditions(self) -> list[Any]:
+        """The conditions on the rows."""
+        return list(self.where or ())
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column with one unit per row, where units are one."""
+        is_column = isinstance(self.unit, str) and self.unit not in ("raw", "std")
+        return self.unit if is_column else None
+
+    @property
     def labels(self) -> list[str]:
-        """Columns that hold labels."""
-        block = [self.block] if isinstance(self.block, str) else []
-        return list(
-            dict.fromkeys([*(name for feature in self.by or () for name in feature), *block])
-        )
+        """Columns that hold labels, or features."""
+        names = [name for names in self.by or () for name in names]
+        if isinstance(self.block, str):
+            names.append(self.block)
+        if self.unit_by is not None:
+            names.append(self.unit_by)
+        names += self.features or ()
+        return list(dict.fromkeys(names))
+
+    @property
+    def named_columns(self) -> set[str]:
+        """Columns that were named for something else than a feature."""
+        named = {self.y, self.weight, self.unit_column, self.unit_by, self.block, *(self.on or ())}
+        for names in self.by or ():
+            named.update(names)
+        return {name for name in named if name is not None}
 
     def written(self, *names: str) -> list[str]:
         """Return these options as a person writes them, but for those that have their default value.
@@ -204,13 +294,22 @@ class Request:
         for name in names:
             value, flag = getattr(self, name), f"--{name.replace('_', '-')}"
             if value != getattr(Request, name):
-                values = value if isinstance(value, list) else [value]
-                words += (
-                    [flag]
-                    if value is True
-                    else [word for one in values for word in (flag, str(one))]
-                )
+                words += _as_words(flag, value)
         return words
+
+
+def _as_words(flag: str, value: Any) -> list[str]:
+    """Return an option as a person writes it."""
+    if value is True:
+        return [flag]
+    if isinstance(value, tuple):  # a support
+        ends = ["" if end is None else f"{end:g}" for end in value]
+        return [flag, ":".join(ends)]
+    words = []
+    for item in value if isinstance(value, list) else [value]:
+        written = f"{item.column}{item.relation}{item.value}" if flag == "--where" else str(item)
+        words += [flag, written]
+    return words
 
 
 def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -239,10 +338,17 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
     return with_request
 
 
-FILE_HELP = "CSV or Parquet (also .gz, .zst), a folder of Parquet files, or - for standard input."
+ALL = tuple(get_type_hints(Request))
+FILE_HELP = (
+    "CSV or Parquet (also .gz, .zst), a folder of such files or of one folder per model, dw.duckdb::TABLE, or - for "
+    "standard input."
+)
 Coverage = Annotated[
     Any,
     option("--coverage", "Promised coverage, 0.9 or 90%; default from column names.", "C", share),
+]
+Tolerance = Annotated[
+    Any, option("--tolerance", "How far coverage may lie off and be kept, 0.5%.", "T", share)
 ]
 Bins = Annotated[int, option("--bins", "Number of bins for a numeric --by column.", "N", min=1)]
 BINS = 4  # by default

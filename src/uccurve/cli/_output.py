@@ -95,10 +95,14 @@ def tell() -> None:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show the library's warnings as one line each."""
+    """Show the library's warnings as one line each, and each of them once."""
+    shown: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        say(f"uccurve: {' '.join(str(message).split())}")
+        text = " ".join(str(message).split())
+        if text not in shown:
+            shown.add(text)
+            say(f"uccurve: {text}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -1,80 +1,114 @@
-"""Rows: the same rows of several files, matched by keys and complete, with their segments, groups and blocks."""
+"""Rows: the same rows of several files, matched by keys and complete, with their segments, units and blocks."""
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from uccurve._vocabulary import DroppedRowsWarning
-from uccurve.adapters._names import SERIES, TIMES, plain_name
+from uccurve.adapters._names import ORIGINS, SERIES, TIMES, plain_name
 from uccurve.words.formats import listed, short
 
-from ._files import Table
+from ._tables import DataFile
 
-LABELS = 60  # an integer with at most so many different values is a label, not a number to be cut into bins
+LABELS = 50  # an integer with at most so many different values is a label, not a number to be cut into bins
 LOOKED_AT = 10_000  # rows that are looked at for a sorted time
+FEW_ORIGINS = 10  # blocks from which on a forecast origin is chosen unasked
 ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?")
+SPREAD = "each {series}'s own spread"
+
+
+Unmatched = Literal["refuse", "drop", "keep"]  # what becomes of forecasts that not all files have
+
+
+class Matched(NamedTuple):
+    """Rows of each file in the same order, and how many forecasts have no observation yet and were left out."""
+
+    frames: list[pl.DataFrame]
+    without_observation: int
 
 
 def matched_rows(
     frames: Sequence[pl.DataFrame],
     labels: Sequence[str],
     keys: Sequence[Sequence[str]],
+    observing: Sequence[bool],
     *,
-    drop: bool,
-) -> list[pl.DataFrame]:
-    """Return the rows of every file matched by its keys, in the order of the first file with the most keys.
+    unmatched: Unmatched,
+) -> Matched:
+    """Return the rows of every file matched by its keys: those of all forecasts that were observed.
 
-    A file with fewer keys has a row for several of another. Keys that repeat within a file are refused. Rows that not
-    all files have are refused, or left out with `drop`.
+    A file that only observes has a row for several of another, and its other rows are no forecasts. Keys that repeat
+    within a file are refused. Forecasts that not all files have are refused, dropped, or kept with nulls.
     """
-    most, fewest = max(keys, key=len), min(keys, key=len)
-    frames = _with_equal_types(frames, most)
+    most = max(keys, key=len)
+    fewest = min(keys, key=len)
+    frames = with_equal_types(frames, most)
     for frame, label, own in zip(frames, labels, keys, strict=True):
-        repeated = frame.filter(frame.select(own).is_duplicated())
-        if len(repeated):
-            raise ValueError(
-                f"--on must name each row once: {len(repeated)} of {len(frame)} rows of {label} share their key, "
-                f"first {_shown_key(repeated, own)}. Hint: name more columns."
-            )
-    common = frames[keys.index(most)].select(most)
-    for frame, own in zip(frames, keys, strict=True):
-        common = common.join(frame, on=own, how="semi", maintain_order="left")
-    if not len(common):
+        _refuse_repeated(frame, label, own)
+    forecasts = [place for place, only in enumerate(observing) if not only]
+    every = frames[forecasts[0]].select(most)
+    for place in forecasts[1:]:
+        others = frames[place].select(most)
+        if not others.equals(every):
+            every = pl.concat([every, others.join(every, on=most, how="anti")])
+    total = len(every)
+    for frame, own, only in zip(frames, keys, observing, strict=True):
+        if only:
+            every = every.join(frame, on=own, how="semi", maintain_order="left")
+    waiting = total - len(every)
+    if unmatched != "keep":
+        named = {labels[place]: frames[place] for place in forecasts}
+        every = _in_all(every, named, fewest, unmatched)
+    if not len(every):
         raise ValueError(
             f"files must have rows in common by {listed(fewest)}: none of them has the same key."
         )
-    alone = [
-        frame.join(common, on=own, how="anti") for frame, own in zip(frames, keys, strict=True)
-    ]
-    lost = [
-        (label, rows, len(frame))
-        for label, rows, frame in zip(labels, alone, frames, strict=True)
-        if len(rows)
-    ]
-    if lost and not drop:
-        label, rows, total = lost[0]
+    matched = []
+    for frame, own in zip(frames, keys, strict=True):
+        matched.append(pl.DataFrame(every.join(frame, on=own, how="left", maintain_order="left")))
+    return Matched(matched, waiting)
+
+
+def _in_all(
+    every: pl.DataFrame, frames: Mapping[str, pl.DataFrame], named: Sequence[str], unmatched: str
+) -> pl.DataFrame:
+    """Return the keys that all files have, by their label; refuse the others, or say how many are dropped."""
+    keys = every.columns
+    common = every
+    for frame in frames.values():
+        common = common.join(frame, on=keys, how="semi", maintain_order="left")
+    lost = []
+    for label, frame in frames.items():
+        own = every.join(frame, on=keys, how="semi", maintain_order="left")
+        alone = own.join(common, on=keys, how="anti")
+        if len(alone) and unmatched == "refuse" and len(common):
+            raise ValueError(
+                f"files must have the same rows by {listed(named)}: {len(alone)} of {len(own)} rows of {label} have no "
+                f"match in another file, first {_shown_key(alone, named)}. "
+                "Hint: --missing drop compares the common rows."
+            )
+        if len(alone):
+            lost.append(f"{len(alone)} of {label}")
+    if lost and len(common):
+        message = f"dropped rows without a match in every file: {', '.join(lost)}"
+        warnings.warn(message, DroppedRowsWarning, stacklevel=2)
+    return common
+
+
+def _refuse_repeated(frame: pl.DataFrame, label: str, keys: Sequence[str]) -> None:
+    """Refuse a file in which rows share their key."""
+    repeated = frame.filter(frame.select(keys).is_duplicated())
+    if len(repeated):
         raise ValueError(
-            f"files must have the same rows by {listed(fewest)}: {len(rows)} of {total} rows of {label} have no match "
-            f"in another file, first {_shown_key(rows, fewest)}. Hint: --missing drop compares the common rows."
+            f"{listed(keys)} must name each row once: {len(repeated)} of {len(frame)} rows of {label} share their key, "
+            f"first {_shown_key(repeated, keys)}. Hint: name more columns by --on."
         )
-    if lost:
-        counts = ", ".join(f"{len(rows)} of {label}" for label, rows, _ in lost)
-        warnings.warn(
-            f"dropped rows without a match in every file: {counts}",
-            DroppedRowsWarning,
-            stacklevel=2,
-        )
-    joined = zip(frames, keys, strict=True)
-    return [
-        pl.DataFrame(common.join(frame, on=own, how="left", maintain_order="left"))
-        for frame, own in joined
-    ]
 
 
 def _shown_key(rows: pl.DataFrame, keys: Sequence[str]) -> str:
@@ -87,13 +121,11 @@ def refuse_other_rows(
     """Refuse files that do not hold the same rows in the same order, by their number and the `keys` they share."""
     hint = f"Hint: --on {','.join(keys) or 'KEYS'} matches them."
     if any(len(frame) != len(frames[0]) for frame in frames):
-        counts = ", ".join(
-            f"{label} {len(frame):,}" for label, frame in zip(labels, frames, strict=True)
-        )
-        raise ValueError(f"files must have the same rows: {counts}. {hint}")
+        counts = [f"{label} {len(frame):,}" for label, frame in zip(labels, frames, strict=True)]
+        raise ValueError(f"files must have the same rows: {', '.join(counts)}. {hint}")
     if not keys or len(frames) == 1:
         return
-    first, *others = (frame.select(keys) for frame in _with_equal_types(frames, keys))
+    first, *others = (frame.select(keys) for frame in with_equal_types(frames, keys))
     for label, other in zip(labels[1:], others, strict=True):
         if not other.equals(first) and other.sort(keys).equals(first.sort(keys)):
             raise ValueError(
@@ -101,16 +133,18 @@ def refuse_other_rows(
             )
 
 
-def _with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
+def with_equal_types(frames: Sequence[pl.DataFrame], keys: Sequence[str]) -> list[pl.DataFrame]:
     """Return keys that not all files hold in the same type as text, so that a CSV file matches a Parquet file."""
-    mixed = [
-        name
-        for name in keys
-        if len({frame[name].dtype for frame in frames if name in frame.columns}) > 1
-    ]
-    return [
-        frame.cast({name: pl.String for name in mixed if name in frame.columns}) for frame in frames
-    ]
+    mixed = []
+    for name in keys:
+        types = {frame[name].dtype for frame in frames if name in frame.columns}
+        if len(types) > 1:
+            mixed.append(name)
+    as_text = []
+    for frame in frames:
+        here = [name for name in mixed if name in frame.columns]
+        as_text.append(frame.with_columns(pl.col(here).cast(pl.String)) if here else frame)
+    return as_text
 
 
 def complete_rows(
@@ -137,45 +171,147 @@ def group_labels(frame: pl.DataFrame, keys: Sequence[str]) -> dict[str, Any] | N
 def segment_labels(columns: Sequence[pl.Series]) -> Any:
     """Return numbers to be cut into bins, or labels: text, integers with few different values, several columns."""
     if len(columns) > 1:
-        rows = zip(*(column.to_list() for column in columns), strict=True)
-        return [None if None in row else ", ".join(map(str, row)) for row in rows]
-    (column,) = columns
-    if (
-        column.dtype == pl.String and not column.str.contains(r"^[+-]?0\d").any()
-    ):  # leading zeros make no number
-        casts = (
-            column.str.strip_chars().cast(kind, strict=False) for kind in (pl.Int64, pl.Float64)
-        )
-        column = next((one for one in casts if one.null_count() == column.null_count()), column)
+        return [_joined(row) for row in zip(*(column.to_list() for column in columns), strict=True)]
+    column = _as_numbers(columns[0])
     if column.dtype.is_integer() and column.n_unique() <= LABELS:
         return np.array(column.to_list(), dtype=object)
-    return (
-        column.to_numpy()
-        if column.dtype.is_numeric() and not column.null_count()
-        else column.to_list()
-    )
+    if column.dtype.is_numeric() and not column.null_count():
+        return column.to_numpy()
+    return column.to_list()
 
 
-def hint_at_blocks(table: Table) -> str | None:
+def _joined(labels: Sequence[Any]) -> str | None:
+    """Return several labels of a row as one; labels that hold a comma are in quotes.
+
+    >>> _joined(["a", "b, c"]), _joined(["a, b", "c"]), _joined(["a", None])
+    ('a, "b, c"', '"a, b", c', None)
+    """
+    if None in labels:
+        return None
+    quoted = []
+    for label in labels:
+        text = str(label)
+        needs_quotes = "," in text or '"' in text
+        quoted.append('"' + text.replace('"', '""') + '"' if needs_quotes else text)
+    return ", ".join(quoted)
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """Return texts of numbers as numbers; leading zeros make no number."""
+    if column.dtype != pl.String or column.str.contains(r"^[+-]?0\d").any():
+        return column
+    for kind in (pl.Int64, pl.Float64):
+        numbers = column.str.strip_chars().cast(kind, strict=False)
+        if numbers.null_count() == column.null_count():
+            return numbers
+    return column
+
+
+def series_units(frame: pl.DataFrame, series: str, y: str, floor: float | None) -> pl.Series:
+    """Return each row's unit: the mean absolute deviation of its series from its median.
+
+    A series that never moves has no unit, unless a `floor` is given, which is the smallest unit of any series.
+    """
+    centre = pl.col(y).drop_nans().median().over(series)
+    spread = (pl.col(y) - centre).abs().drop_nans().mean().over(series)
+    units = frame.select(spread.alias("unit"), pl.col(series))
+    units = units.with_columns(pl.col("unit").fill_null(0.0))
+    if floor is not None:
+        units = units.with_columns(pl.max_horizontal(pl.col("unit"), pl.lit(floor)))
+    still = units.filter(pl.col("unit") <= 0)[series].unique(maintain_order=True)
+    if len(still):
+        raise ValueError(
+            f"each series needs a spread to be its unit: {listed(still.to_list())} of {short(series)} "
+            f"{'has' if len(still) == 1 else 'have'} one value only. Hint: --unit-floor 1 is the smallest unit."
+        )
+    return units["unit"].alias(SPREAD.format(series=series))
+
+
+def horizon_of(frame: pl.DataFrame) -> pl.Series:
+    """Return how many steps each row lies after its forecast origin.
+
+    >>> horizon_of(pl.DataFrame({"cutoff": ["4", "4"], "ds": ["5", "7"]})).to_list()
+    [1, 3]
+    """
+    plain = {plain_name(name): name for name in reversed(frame.columns)}
+    origin = next((plain[word] for word in ORIGINS if word in plain), None)
+    time = next((plain[word] for word in TIMES if word in plain and word not in ORIGINS), None)
+    if origin is None or time is None:
+        raise ValueError(
+            f"there is no column horizon, and none for the origin and the time that it lies between; there are "
+            f"{listed(frame.columns)}. Hint: --by COLUMN names another column."
+        )
+    ahead = _as_times(frame[time]) - _as_times(frame[origin])
+    if ahead.null_count():
+        raise ValueError(
+            f"{ahead.null_count():,} of {len(ahead):,} rows have no number or date in {short(time)} or "
+            f"{short(origin)}. "
+            "Hint: --by COLUMN names another column."
+        )
+    steps = ahead.cast(pl.Int64)
+    step = int(np.gcd.reduce(np.abs(steps.to_numpy())))
+    return (steps // max(step, 1)).alias("horizon")
+
+
+def _as_times(column: pl.Series) -> pl.Series:
+    """Return times as numbers: of days, of microseconds or as they are."""
+    if column.dtype == pl.String:
+        numbers = column.str.strip_chars().cast(pl.Int64, strict=False)
+        if numbers.null_count() < len(numbers):
+            return numbers
+        times = column.str.strip_chars().str.to_datetime(strict=False, exact=False)
+        return times.cast(pl.Int64)
+    if column.dtype == pl.Date:
+        return column.cast(pl.Datetime("us")).cast(pl.Int64)
+    if column.dtype.is_temporal():
+        return column.cast(pl.Datetime("us")).cast(pl.Int64)
+    return column.cast(pl.Int64)
+
+
+def block_column(table: DataFile) -> tuple[str | None, int]:
+    """Return the column of dependent rows that a long frame has, and how many different values; None for none.
+
+    It is the forecast origin where it has at least ten values, else the date where that has, else the origin.
+    """
+    plain = {plain_name(name): name for name in reversed(table.columns)}
+    origins = [plain[word] for word in ORIGINS if word in plain]
+    times = [plain[word] for word in TIMES if word in plain and word not in ORIGINS]
+    is_long = bool(origins) or any(word in plain for word in SERIES)
+    if not is_long:
+        return None, 0
+    counts = {name: table.distinct(name) for name in (*origins, *times)}
+    for name, count in counts.items():
+        if count >= FEW_ORIGINS:
+            return name, count
+    for name in origins:
+        if counts[name] > 1:
+            return name, counts[name]
+    return None, 0
+
+
+def hint_at_blocks(table: DataFile) -> str | None:
     """Return a word where a file has a time and no blocks were asked for: rows of a series are dependent.
 
     A time is a column called so, or the first sorted one of times, or of dates as text in ISO 8601.
     """
-    name = next((one for one in table.columns if plain_name(one) in TIMES), None)
+    name = next((name for name in table.columns if plain_name(name) in TIMES), None)
     if name is None:
         with suppress(
             pl.exceptions.PolarsError
         ):  # a file that cannot be read is refused where it is read
-            names = [one for one in table.columns if table.columns.count(one) == 1]
-            rows = table.lazy([], names).head(LOOKED_AT).collect()
-            times = (
-                one
-                for one in rows
-                if one.dtype.is_temporal() or ISO_DATE.fullmatch(str(one.first()))
-            )
-            name = next((one.name for one in times if one.is_sorted()), None)
-    series = next((one for one in table.columns if plain_name(one) in SERIES), "COLUMN")
+            name = _sorted_time(table)
     return name and (
         f"Note: rows that follow each other in time ({short(name)}) are usually dependent, and p-values then are "
-        f"too small. Hint: --block {short(series)}, or --block N for N consecutive rows."
+        "too small. Hint: --block 20 makes blocks of 20 consecutive rows."
     )
+
+
+def _sorted_time(table: DataFile) -> str | None:
+    """Return the first sorted column of times, or of dates as text in ISO 8601."""
+    names = [name for name in table.columns if table.columns.count(name) == 1]
+    rows = table.lazy([], names).head(LOOKED_AT).collect()
+    for column in rows:
+        is_time = column.dtype.is_temporal() or ISO_DATE.fullmatch(str(column.first()))
+        if is_time and column.is_sorted():
+            return column.name
+    return None

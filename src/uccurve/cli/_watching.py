@@ -28,7 +28,7 @@ from uccurve._saved import (
     sealed,
     unsealed,
 )
-from uccurve.adapters._names import Bounds, Columns
+from uccurve.adapters._names import Bounds, ModelColumns
 from uccurve.calibrate.following import SHAPE as FOLLOWER
 from uccurve.calibrate.following import FollowingCalibrator
 from uccurve.intervals import Intervals
@@ -40,7 +40,7 @@ from uccurve.words.formats import counted, coverage, listed, short
 
 from ._calibrating import SavedCalibration, SavedModel
 from ._days import DayRows, days_of, intervals_of, is_later, watched_level
-from ._files import Source
+from ._files import FileSource
 from ._options import Request
 from ._output import Outputs, output, say
 
@@ -124,7 +124,7 @@ class Followed:
 
     Attributes
     ----------
-    columns : Columns
+    columns : ModelColumns
         Where its bounds are.
     now, before : FollowingCalibrator
         After the last day, and before it, so that the last day can be taken again.
@@ -134,14 +134,14 @@ class Followed:
         With which each day shipped.
     """
 
-    columns: Columns
+    columns: ModelColumns
     now: FollowingCalibrator
     before: FollowingCalibrator
     last: Label | None = None
     factors: dict[Label, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, columns: Columns, coverage: float) -> Self:
+    def of(cls, columns: ModelColumns, coverage: float) -> Self:
         """No days yet."""
         start = FollowingCalibrator(coverage=coverage)
         return cls(columns, now=start, before=start)
@@ -157,7 +157,7 @@ class Followed:
         level = None if place["level"] is None else as_written(place["level"])
         bounds = Bounds(place["lower"], place["upper"], level)
         return cls(
-            Columns(place["pred"], (bounds,), median=place["median"]),
+            ModelColumns(place["pred"], (bounds,), median=place["median"]),
             now=FollowingCalibrator.from_dict(data["now"]),
             before=FollowingCalibrator.from_dict(data["before"]),
             last=data["last"],
@@ -218,7 +218,7 @@ class SavedWatch:
     def read(cls, path: Path) -> Self:
         """Read what `text` wrote; anything else is refused."""
         try:
-            data = unsealed(Source.of(str(path)).json_text(), SHAPE)
+            data = unsealed(FileSource.of(str(path)).json_text(), SHAPE)
             monitor = Monitor.from_dict(data)
             followed: dict[str, Followed] = {}
             for place, part in enumerate(data[COMMAND]["followed"]):

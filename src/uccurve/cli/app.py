@@ -19,6 +19,13 @@ from . import _options as options
 from ._options import Request, argument, option, reads_files
 from ._output import Outputs, plain_warnings, refusal, say, tell, watch
 
+NOT_GATED = (
+    "unit",
+    "unit_by",
+    "unit_floor",
+    "features",
+)  # options of files that a gate has no use for
+
 app = typer.Typer(
     help="Say which model's prediction intervals to ship, with what factor on the bands, and how sure that is.",
     no_args_is_help=True,
@@ -85,9 +92,14 @@ def assess_command(
     partial: Annotated[
         Any, option("--partial", "Miss rate range for a partial gain.", "LO:HI", options.span)
     ] = None,
-    unit: Annotated[
-        Any, option("--unit", "raw, std (of y) or a number.", "UNIT", options.unit)
-    ] = "raw",
+    incumbent: Annotated[
+        str | None,
+        option("--incumbent", "The model in use: stays unless another is better.", "NAME"),
+    ] = None,
+    reference: Annotated[
+        str | None, option("--reference", "A model that others are only compared with.", "NAME")
+    ] = None,
+    tolerance: options.Tolerance = None,
     level: Annotated[
         Any, option("--confidence-level", "Level of intervals and tests.", "P", options.share)
     ] = "0.95",
@@ -117,9 +129,11 @@ def assess_command(
         "axes": axes,
         "c": cost,
         "partial": partial,
-        "unit": unit,
         "bins": bins,
         "n_resamples": resamples,
+        "incumbent": incumbent,
+        "reference": reference,
+        "tolerance": tolerance,
     }
     asked |= {
         "coverage": coverage,
@@ -133,7 +147,7 @@ def assess_command(
 
 
 @app.command("gate")
-@reads_files()
+@reads_files(*(name for name in options.ALL if name not in NOT_GATED))
 def gate_command(
     baseline: Annotated[
         str, argument("BASELINE", "The present model's intervals, or its assessment (JSON).")
@@ -150,6 +164,10 @@ def gate_command(
     margin: Annotated[
         Any, option("--margin", "How much worse it may score: 0.3 or 2%.", "M", options.amount)
     ] = "0",
+    tolerance: options.Tolerance = None,
+    allow_unclear: Annotated[
+        bool, option("--allow-unclear", "Pass too little evidence on the coverage.")
+    ] = False,
     old: Annotated[str | None, option("--baseline", "Model to compare with.", "NAME")] = None,
     new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
     markdown: Annotated[
@@ -164,6 +182,7 @@ def gate_command(
 
     outputs = Outputs({"--json": json, "--markdown": markdown}, force)
     asked: Any = {"coverage": coverage, "level": level, "margin": margin, "bins": bins}
+    asked |= {"tolerance": tolerance, "allow_unclear": allow_unclear}
     if not gate_files((baseline, proposed), (old, new), request, outputs, **asked).passed:
         raise typer.Exit(3)
 

@@ -84,8 +84,8 @@ def _own(of: str) -> dict[str, str]:
     return {"y_true": "y_true", **own, "weight": "weight"}
 
 
-def broken_rule(rows: Frame, columns: Sequence[str], of: str, *, floored: bool) -> str:
-    """Count the rows that break each rule, in one aggregation, and return the sentence for the first; '' for none."""
+def broken_rule(rows: Frame, columns: Sequence[str], of: str, *, floored: bool) -> checks.Refusal | None:
+    """Count the rows that break each rule, in one aggregation, and return the refusal of the first; None for none."""
     rules = list(_rules(columns, _own(of), floored=floored))
     counts = {
         f"rule_{i}": nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
@@ -98,8 +98,8 @@ def broken_rule(rows: Frame, columns: Sequence[str], of: str, *, floored: bool) 
     total = int(found["total"][0])
     for i, (rule, _) in enumerate(rules):
         if count := int(found[f"rule_{i}"][0] or 0):
-            return checks.sentence(rule, count, total)
-    return ""
+            return checks.broken(rule, count, total)
+    return None
 
 
 def _rules(

@@ -136,10 +136,11 @@ class Scan:
         """Refuse the first intervals with rows that `Intervals` would refuse, in its words."""
         several = len({one.model for one in self.intervals}) > 1
         for i, one in enumerate(self.intervals):
-            if sentence := broken_rule(
+            refusal = broken_rule(
                 self.kept, [*self.numbers, *self.wide], f"_{i}", floored=self.min_band is not None
-            ):
-                raise ValueError(f"{one.model}: {sentence}" if several else sentence)
+            )
+            if refusal is not None:
+                raise checks.prefixed(f"{one.model}: ", refusal) if several else refusal
         raise ValueError(OVERFLOW)
 
     @cached_property

@@ -619,7 +619,7 @@ def filled(text: str, settings: AssessmentSettings) -> str:
     return text.format(
         coverage=coverage(settings.shown_coverage),
         level=coverage(settings.confidence_level),
-        unit=UNITS.get(str(settings.unit), f"in units of {settings.unit}"),
+        unit=unit_in_words(settings),
         ranks="score" if settings.ranked_by == "score" else "potential CRPS",
         axes=f"{y} vs. {x}",
         range=f"miss rate {low:g} to {high:g}",
@@ -627,6 +627,13 @@ def filled(text: str, settings: AssessmentSettings) -> str:
         move="factor (or shift)",
         width=width_name(settings.side),
     )
+
+
+def unit_in_words(settings: AssessmentSettings) -> str:
+    """Return in what numbers are measured, such as in units of y."""
+    if settings.row_unit is not None:
+        return f"in units of {settings.row_unit}"
+    return UNITS.get(str(settings.unit), f"in units of {settings.unit}")
 
 
 def _as_estimate(value: float | Estimate, *, interval: bool) -> Estimate:

@@ -22,6 +22,7 @@ from uccurve.words.columns import (
     filled,
     level_columns,
     model_columns,
+    unit_in_words,
 )
 from uccurve.words.formats import Shipment, columns_of, coverage, joined, padded, short
 
@@ -84,11 +85,13 @@ def text(assessment: Assessment, *, full: bool = False) -> str:
 
 def layout(assessment: Assessment, *, full: bool = False) -> Iterator[str | Table]:
     """Return the verdict, its reasons, the tables and the notes, in the order in which they are shown."""
+    settings = assessment.settings
     first, *others = tables(assessment, full=full)
     yield assessment.verdict.text
     if full and assessment.verdict.reasons:
         yield "\n".join(f"- {reason}" for reason in assessment.verdict.reasons)
-    yield replace(first, title="")
+    title = f"Models, best first, {unit_in_words(settings)}" if settings.row_unit else ""
+    yield replace(first, title=title)
     yield from others
     notes = [*sentences(assessment)]
     if full:
