@@ -17,7 +17,7 @@ from oracle import FALLING, METRICS, PAIRS
 from test_paths import Case, cases, extent
 from uccurve._arrays import index_of_minimum, sum_error
 from uccurve._paths import Path
-from uccurve._ramps import Ramps, _hull_corners
+from uccurve._ramps import Ramps, hull_corners
 
 metrics = st.sampled_from(METRICS)
 
@@ -176,7 +176,7 @@ def test_the_corners_of_a_hull_are_the_points_below_which_there_is_none(
 ) -> None:
     x = np.cumsum([float(step) for step, _ in steps])
     y = 1e3 - np.cumsum([float(step) ** power for _, step in steps])
-    corners = _hull_corners(x, y)
+    corners = hull_corners(x, y)
     slopes = np.diff(y[corners]) / np.diff(x[corners])
     assert np.all(np.diff(slopes) > 0)
     assert (x[corners[0]], x[corners[-1]]) == (x[0], x[-1])
@@ -189,7 +189,7 @@ def test_the_hull_of_many_points_is_found_whether_it_has_few_corners_or_all(bump
     rng = np.random.default_rng(3)
     x = np.sort(rng.random(20_000))
     y = np.minimum.accumulate(np.exp(-3 * x) + bumps * rng.random(20_000))
-    corners = _hull_corners(x, y)
+    corners = hull_corners(x, y)
     assert np.all(np.diff(np.diff(y[corners]) / np.diff(x[corners])) > 0)
     assert np.all(np.interp(x, x[corners], y[corners]) <= y * (1 + 1e-15))
     assert (len(corners) > 10_000) == (bumps == 0)

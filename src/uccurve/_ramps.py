@@ -50,7 +50,8 @@ class Hull(NamedTuple):
 
     def best_t(self, alpha: float) -> float:
         """Smallest t with the smallest interval score at alpha."""
-        return float(self.t[np.argmax(self.low <= alpha * (1 + sum_error(len(self.t))))])
+        slack = 1 + sum_error(len(self.t))
+        return float(self.t[np.argmax(self.low <= alpha * slack)])
 
 
 class Ramps:
@@ -65,57 +66,63 @@ class Ramps:
         groups = [critical, *(group for group in others if len(group.position))]
         self._changes = [group.changes for group in groups]
         self._lengths = [len(group.position) for group in groups]
-        order, t = ordered(_joined([group.position for group in groups]), first=path.start)
+        positions = [group.position for group in groups]
+        order, t = ordered(_joined(positions), first=path.start)
         self._order = order.astype(np.int32) if len(order) < 2**31 else order  # half the memory
         del order
-        rises = t[1:] != t[:-1]
-        self._distinct: Indices | slice = (
-            slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
-        )
+        self._distinct = _last_of_each(t)
         self.t = t[self._distinct]
         self.end = int(np.searchsorted(self.t, path.end))
-        self._rows, self._total = len(path), path.total
+        self._rows = len(path)
+        self._total = path.total
         self._coverable = path.coverable
         self._weight = None if path.weight is None else path.weight[self._coverable]
-        uncoverable = np.flatnonzero(np.isinf(path.critical))
-        self._uncoverable_weight = float(
-            np.sum(path.weighted(np.ones(len(uncoverable)), uncoverable))
-        )
-        self._uncoverable_error = (
-            float(np.sum(path.weighted(path.error[uncoverable], uncoverable))) / path.total
-        )
+        self._sum_uncoverable(path)
         self._line = path.linear_width
         self._offset = path.mean_offset
-        self._excess_at_start = path.at(path.start)["excess"] if path.side != "both" else 0.0
         self._sides = path.sides
+        self._excess_at_start = 0.0
+        if path.side != "both":
+            self._excess_at_start = path.at(path.start)["excess"]
         self._convex = self._line is not None and not path.bends
         # Over the scale, events after those of the critical t are other bounds that become the nearer ones.
-        self._excess_is_overshoot = path.excess_is_overshoot or (
-            isinstance(path, ScalePath) and len(groups) == 1
-        )
+        never_nearer = isinstance(path, ScalePath) and len(groups) == 1
+        self._excess_is_overshoot = path.excess_is_overshoot or never_nearer
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath) and not path.limited:
             self._values["bandwidth"] = path.half_width(self.t)
 
-    @np.errstate(over="ignore")  # what lies beyond float64 is infinite
+    def _sum_uncoverable(self, path: Path) -> None:
+        """Sum the weights, and the errors, of the rows that no t covers."""
+        rows = np.flatnonzero(np.isinf(path.critical))
+        weight = path.weighted(np.ones(len(rows)), rows)
+        error = path.weighted(path.error[rows], rows)
+        self._uncoverable_weight = float(np.sum(weight))
+        self._uncoverable_error = float(np.sum(error)) / path.total
+
     def values(self, name: Metric) -> Array:
         """Metric at each vertex; the miss rate after its step."""
-        if name == "excess" and self._excess_is_overshoot:
-            if not self._excess_at_start:
-                return self.values("overshoot")
-            if name not in self._values:
-                self._values[name] = self.values("overshoot") + self._excess_at_start
+        if name == "excess" and self._excess_is_overshoot and not self._excess_at_start:
+            return self.values("overshoot")
         if name not in self._values:
-            if name == "bandwidth" and self._line is not None and self._convex:
-                at_zero, slope = self._line
-                self._values[name] = slope * self.t + at_zero if at_zero else slope * self.t
-            else:
-                values = self._miss_rate() if name == "miss_rate" else self._sum_of_ramps(name)
-                self._values[name] = values[self._distinct]
-                if name == "bandwidth" and self._line is not None:
-                    at_zero, slope = self._line
-                    self._values[name] = self._values[name] + (at_zero + slope * self.t)
+            self._values[name] = self._values_anew(name)
         return self._values[name]
+
+    @np.errstate(over="ignore")  # what lies beyond float64 is infinite
+    def _values_anew(self, name: Metric) -> Array:
+        if name == "excess" and self._excess_is_overshoot:
+            return self.values("overshoot") + self._excess_at_start
+        if name == "miss_rate":
+            return self._miss_rate()[self._distinct]
+        if name != "bandwidth" or self._line is None:
+            return self._sum_of_ramps(name)[self._distinct]
+        at_zero, slope = self._line
+        line = slope * self.t
+        if at_zero:
+            line += at_zero
+        if self._convex:
+            return line
+        return self._sum_of_ramps(name)[self._distinct] + line
 
     def value(self, name: Metric, t: float) -> float:
         """Metric at one t up to the last vertex. O(log n)."""
@@ -125,41 +132,45 @@ class Ramps:
 
     def smallest_t_reaching(self, name: Metric, target: float) -> float:
         """Return the smallest t up to the last vertex at which the metric reaches `target`, or infinity."""
-        values, sign = self.values(name), -1.0 if name in FALLING else 1.0
+        values = self.values(name)
+        sign = -1.0 if name in FALLING else 1.0
         if name == "miss_rate" and self._weight is not None:
-            target += sum_error(
-                self._rows
-            )  # a level that only the order of the sums moved is reached
+            # a level that only the order of the sums moved is reached
+            target += sum_error(self._rows)
         i = int(np.searchsorted(sign * values, sign * target))
-        if i in (0, len(values)):
-            return np.inf if i else float(self.t[0])
-        if (
-            name == "miss_rate" or values[i] == target
-        ):  # the vertex itself: interpolation may round to its neighbour
+        if i == 0:
+            return float(self.t[0])
+        if i == len(values):
+            return np.inf
+        if name == "miss_rate" or values[i] == target:
+            # the vertex itself: interpolation may round to its neighbour
             return float(self.t[i])
-        (t0, t1), (v0, v1) = self.t[i - 1 : i + 1].tolist(), values[i - 1 : i + 1].tolist()
-        return float(max(t0, min(t1, t0 + (target - v0) / (v1 - v0) * (t1 - t0))))
+        t_before, t_after = self.t[i - 1 : i + 1].tolist()
+        before, after = values[i - 1 : i + 1].tolist()
+        share = (target - before) / (after - before)
+        t = t_before + share * (t_after - t_before)
+        return float(max(t_before, min(t_after, t)))
 
     def minimum(self, x: Metric, y: Metric, weights: tuple[float, float]) -> float:
         """Smallest t that minimises a weighted sum of two metrics; it is a vertex."""
         costs = np.zeros(self.end + 1)
         for name, weight in zip((x, y), weights, strict=True):
-            if weight:  # in units of the larger one, so that no product leaves float64
-                costs += weight / max(weights) * self.values(name)[: self.end + 1]
+            if weight:
+                share = weight / max(weights)  # so that no product leaves float64
+                costs += share * self.values(name)[: self.end + 1]
         return float(self.t[index_of_minimum(costs)])
 
     def vertices(self, names: Collection[Metric]) -> Indices | slice:
         """Places of the vertices up to the curve's end that these metrics have."""
-        wanted = [
-            i == 0 or not changes.keys().isdisjoint(names)
-            for i, changes in enumerate(self._changes)
-        ]
+        wanted = [not changes.keys().isdisjoint(names) for changes in self._changes]
+        wanted[0] = True
         if all(wanted):
             return slice(self.end + 1)
         flags = np.repeat(wanted, self._lengths)[self._order]
         kept = np.append(True, flags)
         if not isinstance(self._distinct, slice):
-            kept = np.logical_or.reduceat(kept, np.append(0, self._distinct[:-1] + 1))
+            first_of_each = np.append(0, self._distinct[:-1] + 1)
+            kept = np.logical_or.reduceat(kept, first_of_each)
         return np.flatnonzero(kept[: self.end + 1])
 
     def places(self) -> Indices:
@@ -174,64 +185,82 @@ class Ramps:
 
     def lower_hull(self) -> Hull:
         """Vertices on the lower convex hull of (bandwidth, deficit), and the costs for which each is the best."""
-        curve, corners = slice(self.end + 1), None
+        curve = slice(self.end + 1)
         t = self.t[curve]
-        if self._convex and self._line is not None:  # and the slopes are known without subtracting
-            slopes = np.zeros(len(self._order) + 1)
-            self._slope_changes("deficit", slopes[:-1])
-            slopes = running_sum(slopes[::-1])[::-1][self._distinct][curve]
-            slopes /= self._total * (self._line[1] or 1.0)
+        if self._convex and self._line is not None:
+            corners = None
+            slopes = self._deficit_slopes(self._line[1])[curve]
         else:
-            x, y = self.values("bandwidth")[curve], self.values("deficit")[curve]
-            corners = _hull_corners(x, y)
-            t, x, y = t[corners], x[corners], y[corners]
-            slopes = np.append((y[:-1] - y[1:]) / (x[1:] - x[:-1]), 0.0)
+            bandwidth = self.values("bandwidth")[curve]
+            deficit = self.values("deficit")[curve]
+            corners = hull_corners(bandwidth, deficit)
+            t = t[corners]
+            slopes = falls_per_step(bandwidth[corners], deficit[corners])
         low = np.minimum(slopes, 1.0)
-        return Hull(t, low, np.append(1.0, low[:-1]), corners)
+        high = np.append(1.0, low[:-1])
+        return Hull(t, low, high, corners)
+
+    def _deficit_slopes(self, width_slope: float) -> Array:
+        """How fast the deficit falls per bandwidth after each vertex, which needs no difference of values."""
+        slopes = np.zeros(len(self._order) + 1)
+        self._slope_changes("deficit", slopes[:-1])
+        running_sum(slopes[::-1])
+        return slopes[self._distinct] / (self._total * (width_slope or 1.0))
 
     def potential_crps(self, hull: Hull | None = None) -> float:
         """Minimum of alpha * bandwidth + deficit over t, integrated over alpha from 0 to 1; `hull` is the lower one."""
         hull = hull or self.lower_hull()
-        x, y = (self.values(name)[: self.end + 1] for name in ("bandwidth", "deficit"))
+        x = self.values("bandwidth")[: self.end + 1]
+        y = self.values("deficit")[: self.end + 1]
         if hull.corners is not None:
-            x, y = x[hull.corners], y[hull.corners]
+            x = x[hull.corners]
+            y = y[hull.corners]
         whole = float(np.sum(hull.alpha_length * y + hull.alpha_moment * x))
         return whole if self._sides == 2 else 2 * whole + self._offset
 
     def _slope_changes(self, name: Metric, out: Array) -> Array | None:
         """Write the slope changes of a metric in order; return the second halves of those that are pairs."""
-        given = [changes.get(name, 0.0) for changes in self._changes]
-        firsts = [change[0] if isinstance(change, tuple) else change for change in given]
-        seconds = [change[1] if isinstance(change, tuple) else 0.0 for change in given]
-        rest = np.empty(len(out)) if any(isinstance(change, tuple) for change in given) else None
-        for halves, ordered_halves in ((firsts, out), (seconds, rest)):
-            if ordered_halves is not None:
-                filled = map(np.broadcast_to, halves, self._lengths)
-                rearrange(_joined([*filled]), self._order, ordered_halves)
+        firsts = []
+        seconds = []
+        has_pairs = False
+        for changes, length in zip(self._changes, self._lengths, strict=True):
+            change: Any = changes.get(name, 0.0)
+            second: Any = 0.0
+            if isinstance(change, tuple):
+                change, second = change
+                has_pairs = True
+            firsts.append(np.broadcast_to(change, length))
+            seconds.append(np.broadcast_to(second, length))
+        rearrange(_joined(firsts), self._order, out)
+        if not has_pairs:
+            return None
+        rest = np.empty(len(out))
+        rearrange(_joined(seconds), self._order, rest)
         return rest
 
     def _sum_of_ramps(self, name: Metric) -> Array:
         """Metric at the start and at each event."""
-        t, values, falls = self._at_events(self.t), np.zeros(len(self._order) + 1), name in FALLING
+        t = self._at_events(self.t)
+        values = np.zeros(len(self._order) + 1)
         # A slope is put where it ends: nothing grows before the first event, and the one after the last is left out.
-        sums = values[:-1] if falls else values[2:]
-        rest = self._slope_changes(name, sums)
-        if falls:
-            running_integral(
-                sums[::-1], None if rest is None else rest[::-1], t[::-1], divisor=self._total
-            )
-            values += self._uncoverable_error
-        else:
+        if name not in FALLING:
+            sums = values[2:]
+            rest = self._slope_changes(name, sums)
             running_integral(sums, rest, t[1:], divisor=self._total)
+            return values
+        sums = values[:-1]
+        rest = self._slope_changes(name, sums)
+        backwards = None if rest is None else rest[::-1]
+        running_integral(sums[::-1], backwards, t[::-1], divisor=self._total)
+        values += self._uncoverable_error
         return values
 
     def _at_events(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return values at the vertices, at the start and at each event."""
-        return (
-            values
-            if isinstance(self._distinct, slice)
-            else np.repeat(values, np.diff(self._distinct, prepend=-1))
-        )
+        if isinstance(self._distinct, slice):
+            return values
+        events = np.diff(self._distinct, prepend=-1)
+        return np.repeat(values, events)
 
     def _miss_rate(self) -> Array:
         """Share of the weight of all rows that are covered after each event, or never."""
@@ -245,7 +274,7 @@ class Ramps:
         return missed
 
 
-def _hull_corners(x: Array, y: Array) -> Indices:
+def hull_corners(x: Array, y: Array) -> Indices:
     """Places of the lower convex hull of points with ascending x and falling y.
 
     Points on or above the line between their neighbours are taken out, all at once and a few times over; what is left
@@ -253,14 +282,16 @@ def _hull_corners(x: Array, y: Array) -> Indices:
     """
     places = np.flatnonzero(np.append(x[1:] > x[:-1], True))
     for _ in range(20):
-        xs, ys = x[places], y[places]
+        xs = x[places]
+        ys = y[places]
         below = np.ones(len(places), np.bool_)
         below[1:-1] = _height(xs, ys, slice(-2), slice(1, -1), slice(2, None)) < 0
         if below.all():
             return places
         places = places[below]
     kept: list[int] = []
-    xs, ys = x[places].tolist(), y[places].tolist()
+    xs = x[places].tolist()
+    ys = y[places].tolist()
     for i in range(len(xs)):
         while len(kept) > 1 and _height(xs, ys, kept[-2], kept[-1], i) >= 0:
             kept.pop()
@@ -268,9 +299,21 @@ def _hull_corners(x: Array, y: Array) -> Indices:
     return places[kept]
 
 
+def falls_per_step(x: Array, y: Array) -> Array:
+    """How fast y falls per x after each corner of a hull; 0 after the last."""
+    slopes = (y[:-1] - y[1:]) / (x[1:] - x[:-1])
+    return np.append(slopes, 0.0)
+
+
 def _height(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
     """Positive where b lies above the line from a to c, and 0 on it; of single places, or of slices."""
     return (y[b] - y[a]) * (x[c] - x[a]) - (y[c] - y[a]) * (x[b] - x[a])
+
+
+def _last_of_each(t: Array) -> Indices | slice:
+    """Places of the last of equal values; all of them where no two are equal."""
+    rises = t[1:] != t[:-1]
+    return slice(None) if rises.all() else np.flatnonzero(np.append(rises, True))
 
 
 def _joined(parts: list[Array]) -> Array:
@@ -278,6 +321,17 @@ def _joined(parts: list[Array]) -> Array:
 
 
 # ---- areas
+
+
+EXCESS_AXES: frozenset[Metric] = frozenset({"excess", "deficit"})
+OVERSHOOT_AXES: frozenset[Metric] = frozenset({"overshoot", "deficit"})
+CLOSED: frozenset[frozenset[Metric]] = frozenset(
+    {
+        frozenset({"bandwidth", "miss_rate"}),
+        frozenset({"bandwidth", "deficit"}),
+        OVERSHOOT_AXES,
+    }
+)
 
 
 class Piece(NamedTuple):
@@ -291,19 +345,14 @@ class Piece(NamedTuple):
 
 def closed_axes(path: Path, axes: Axes) -> frozenset[Metric] | None:
     """Metrics of the closed form of an area over the scale; None where there is none."""
-    names = frozenset(axes)
-    if path.limited or (path.side != "both" and axes == ("deficit", "excess")):
+    if path.limited or not isinstance(path, ScalePath):
         return None
-    if (
-        names == {"excess", "deficit"}
-        and isinstance(path, ScalePath)
-        and not len(path.crossovers()[0])
-    ):
-        names = frozenset(
-            {"overshoot", "deficit"}
-        )  # which is the excess where no other bound becomes the nearer one
-    closed = ({"bandwidth", "miss_rate"}, {"bandwidth", "deficit"}, {"overshoot", "deficit"})
-    return names if isinstance(path, ScalePath) and names in closed else None
+    if path.side != "both" and axes == ("deficit", "excess"):
+        return None
+    names = frozenset(axes)
+    if names == EXCESS_AXES and not len(path.crossovers()[0]):
+        return OVERSHOOT_AXES  # which is the excess where no other bound becomes the nearer one
+    return names if names in CLOSED else None
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -315,9 +364,10 @@ def closed_area(path: Path, names: frozenset[Metric]) -> float:
     """
     if path.has_uncoverable_rows:
         return np.inf
+    if "miss_rate" in names:
+        return path.mean_half_width * path.mean(path.critical)
     if "bandwidth" in names:
-        falling = path.critical if "miss_rate" in names else path.error * path.critical / 2
-        return path.mean_half_width * path.mean(falling)
+        return path.mean_half_width * path.mean(path.error * path.critical / 2)
     active = path.mean(path.active)
     if active == 0:
         return 0.0
@@ -334,8 +384,9 @@ def size_of_area(path: Path, axes: Axes) -> float:
 
 def rounding_of_area(path: Path, axes: Axes) -> float:
     """What an area may be off by rounding, where it is a difference of sums."""
-    is_product = isinstance(path, ScalePath) and "bandwidth" in axes
-    return 0.0 if is_product else sum_error(len(path)) * size_of_area(path, axes)
+    if isinstance(path, ScalePath) and "bandwidth" in axes:
+        return 0.0  # a product
+    return sum_error(len(path)) * size_of_area(path, axes)
 
 
 def t_reaching(
@@ -346,95 +397,113 @@ def t_reaching(
     The curve ends where all rows are covered; a rising metric goes on after it.
     """
     t = ramps.smallest_t_reaching(name, target)
-    if (
-        t == np.inf and name != "miss_rate"
-    ):  # a largest or smallest value that rounding moved away from the target
+    if t == np.inf and name != "miss_rate":
+        # a largest or smallest value that rounding moved away from the target
         off = sum_error(len(path))
-        t = ramps.smallest_t_reaching(name, target * (1 + off if name in FALLING else 1 - off))
-    if (
-        t < np.inf
-        or name in FALLING
-        or target == np.inf
-        or not (beyond_the_curve or path.has_uncoverable_rows)
-    ):
+        nearest = target * (1 + off if name in FALLING else 1 - off)
+        t = ramps.smallest_t_reaching(name, nearest)
+    goes_on = beyond_the_curve or path.has_uncoverable_rows
+    if t < np.inf or name in FALLING or target == np.inf or not goes_on:
         return t
-    # after the last critical t, by bisection: O(n) per step
-    largest = path.at(sys.float_info.max)[
-        name
-    ]  # infinite, unless there is nothing that rises after the last crossover
+    return _t_after_the_curve(path, name, target)
+
+
+def _t_after_the_curve(path: Path, name: Metric, target: float) -> float:
+    """Smallest t after the last critical one at which a rising metric reaches the target: by bisection, O(n) a step."""
+    # infinite, unless there is nothing that rises after the last crossover
+    largest = path.at(sys.float_info.max)[name]
     if largest < target * (1 - sum_error(len(path))):
         return np.inf
     target = min(target, largest)
-    low, step = path.end, max(abs(path.end), 1.0)
+    low = path.end
+    step = max(abs(path.end), 1.0)
     while path.at(low + step)[name] < target:
-        low, step = low + step, 2 * step
+        low += step
+        step *= 2
         if not np.isfinite(low + step):
             return np.inf
     high = low + step
     while low < (middle := low + (high - low) / 2) < high:
-        low, high = (middle, high) if path.at(middle)[name] < target else (low, middle)
+        if path.at(middle)[name] < target:
+            low = middle
+        else:
+            high = middle
     return high
 
 
 def piece(ramps: Ramps, path: Path, name: Metric, low: float, high: float) -> Piece:
     """Return the part of the curve on which the metric lies in (low, high), cut exactly at its ends."""
-    end, uncoverable = float(ramps.t[ramps.end]), path.has_uncoverable_rows
-    ends = (high, low) if name in FALLING else (low, high)
-    first, last = (t_reaching(ramps, path, name, target) for target in ends)
+    end = float(ramps.t[ramps.end])
+    uncoverable = path.has_uncoverable_rows
+    first_target, last_target = (high, low) if name in FALLING else (low, high)
+    first = t_reaching(ramps, path, name, first_target)
+    last = t_reaching(ramps, path, name, last_target)
     infinite = uncoverable and first < last == np.inf
-    first, last = (
-        end if t == np.inf else t for t in (first, last)
-    )  # the curve ends before what is never reached
-    last = max(first, last if uncoverable else min(last, end))
-    return Piece(first, last, infinite, (low, high) if name == "miss_rate" else None)
+    # the curve ends before what is never reached
+    first = end if first == np.inf else first
+    last = end if last == np.inf else last
+    if not uncoverable:
+        last = min(last, end)
+    span = (low, high) if name == "miss_rate" else None
+    return Piece(first, max(first, last), infinite, span)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # an area beyond float64 is infinite
 def integral(ramps: Ramps, path: Path, axes: Axes, part: Piece | None = None) -> float:
     """Absolute value of the integral of y dx over a part of the curve, by default all of it. O(n)."""
-    part = part or Piece(float(ramps.t[0]), float(ramps.t[ramps.end]), path.has_uncoverable_rows)
+    if part is None:
+        start = float(ramps.t[0])
+        end = float(ramps.t[ramps.end])
+        part = Piece(start, end, path.has_uncoverable_rows)
     if part.infinite and not FALLING.issuperset(axes):
         return np.inf
     x, y = (_nodes(ramps, path, name, part) for name in axes)
     if axes[0] == "miss_rate":
-        # the miss rate before each node's step and after the last; a step that leaves the range is cut at its end
-        before, (low, high) = x[0], part.span or (0.0, 1.0)
-        if part.span and part.first > ramps.t[0]:
-            before = ramps.values("miss_rate")[np.searchsorted(ramps.t, part.first) - 1]
-        x = np.clip(np.append(before, x), low, high)
-        return (
-            float(x[0] ** 2 - x[-1] ** 2) / 2
-            if axes[1] == "miss_rate"
-            else float(np.sum((x[:-1] - x[1:]) * y))
-        )
+        steps = _steps(ramps, x, part)
+        if axes[1] == "miss_rate":
+            return float(steps[0] ** 2 - steps[-1] ** 2) / 2
+        return float(np.sum((steps[:-1] - steps[1:]) * y))
     heights = y[:-1] if axes[1] == "miss_rate" else (y[:-1] + y[1:]) / 2
     area = abs(float(np.sum((x[1:] - x[:-1]) * heights)))
     return np.inf if np.isnan(area) else area
+
+
+def _steps(ramps: Ramps, missed: Array, part: Piece) -> Array:
+    """Miss rate before each node's step and after the last; a step that leaves the range is cut at its end."""
+    low, high = part.span or (0.0, 1.0)
+    before = missed[0]
+    if part.span and part.first > ramps.t[0]:
+        vertex = np.searchsorted(ramps.t, part.first) - 1
+        before = ramps.values("miss_rate")[vertex]
+    return np.clip(np.append(before, missed), low, high)
 
 
 def _nodes(ramps: Ramps, path: Path, name: Metric, part: Piece) -> Array:
     """Metric at both ends of the part and at the vertices between them."""
     if part.first == ramps.t[0] and part.last == ramps.t[-1]:
         return ramps.values(name)
-    i, j = (
+    ends = []
+    for t in (part.first, part.last):
+        on_curve = t <= ramps.t[-1]
+        ends.append(ramps.value(name, t) if on_curve else path.at(t)[name])
+    inner = slice(
         np.searchsorted(ramps.t, part.first, side="right"),
         np.searchsorted(ramps.t, part.last, side="left"),
     )
-    ends = [
-        ramps.value(name, t) if t <= ramps.t[-1] else path.at(t)[name]
-        for t in (part.first, part.last)
-    ]
-    return np.concatenate([ends[:1], ramps.values(name)[i:j], ends[1:]])
+    return np.concatenate([ends[:1], ramps.values(name)[inner], ends[1:]])
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def row_shares(ramps: Ramps, path: Path, falling: Metric, other: Metric) -> Array:
     """Each row's part of the area: its own miss or deficit, integrated over the other metric."""
-    t, place = ramps.t, np.minimum(ramps.places(), len(ramps.t) - 1)
-    x = np.abs(ramps.values(other) - ramps.values(other)[0])
+    t = ramps.t
+    place = np.minimum(ramps.places(), len(t) - 1)
+    values = ramps.values(other)
+    x = np.abs(values - values[0])
     if falling == "miss_rate":
         parts = x[place]
-    else:  # between vertices a deficit is a straight line, whose mean is the middle; a step is where it is
+    else:
+        # between vertices a deficit is a straight line, whose mean is the middle; a step is where it is
         middle = t[1:] if other == "miss_rate" else (t[:-1] + t[1:]) / 2
         parts = path.deficit_integrals(middle, np.diff(x), place)
     if path.has_uncoverable_rows:

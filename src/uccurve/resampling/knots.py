@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from uccurve._arrays import Indices, blocks, sum_error
 from uccurve._paths import Path, ScalePath
-from uccurve._ramps import _hull_corners
+from uccurve._ramps import falls_per_step, hull_corners
 from uccurve._scoring import quantiles
 from uccurve._vocabulary import FALLING, Array, Axes, Metric, Range
 from uccurve.evidence.units import sums
@@ -94,9 +94,9 @@ class Curves(NamedTuple):
 
 def _under_hull(x: Array, y: Array) -> float:
     """Integral over alpha of the minimum of alpha * x + y over the points of a curve."""
-    corners = _hull_corners(x, y)
+    corners = hull_corners(x, y)
     x, y = x[corners], y[corners]
-    low = np.minimum(np.append((y[:-1] - y[1:]) / (x[1:] - x[:-1]), 0.0), 1.0)
+    low = np.minimum(falls_per_step(x, y), 1.0)
     high = np.append(1.0, low[:-1])
     return float(np.sum((high - low) * (y + x * (high + low) / 2)))
 
