@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -215,3 +217,35 @@ def test_missing_values_of_pandas_and_polars_are_refused_or_dropped() -> None:
         error=TypeError,
         y_true=times,
     )
+
+
+# ---- integers that float64 would round
+
+
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1.5, BIG],
+        (BIG, 1.5),
+        [np.nan, BIG],
+        [Decimal(BIG), 2],
+        [Fraction(BIG), 2.5],
+        [10**10_000, 1.5],
+        np.array([BIG, 1.5], object),
+    ],
+)
+def test_an_integer_that_float64_would_round_is_refused_in_any_company(value: Any) -> None:
+    sentence = r"^`y_true` must fit float64 exactly: 1 of 2 rows does not, first row [01] \(.*\)\. Hint: subtract"
+    with pytest.raises(ValueError, match=sentence):
+        ucc.Intervals.from_bands(value, [0, 0], [1, 1])
+
+
+@pytest.mark.parametrize(
+    "value", [[2.0**60, 1], [Decimal("0.1"), 1], [Fraction(1, 3), 2**53], [1.5, -(2**53)]]
+)
+def test_numbers_that_float64_holds_or_that_are_no_integers_are_taken(value: Any) -> None:
+    taken = ucc.Intervals.from_bands(value, [0, 0], [1, 1]).y_true
+    assert taken.tolist() == [float(item) for item in value]

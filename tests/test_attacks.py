@@ -478,6 +478,20 @@ def test_numbers_beyond_the_range_are_refused_at_the_door(size: float) -> None:
         ucc.Intervals.from_bounds([0.0] * 3, [0.0] * 3, -np.ones(3), bound)
 
 
+@pytest.mark.parametrize("size", [1.1e100, 1e105, 1e300])
+def test_a_bound_that_may_stand_for_none_is_refused_with_the_side_that_remains(size: float) -> None:
+    y, p = [1.0, -1.0], [0.0, 0.0]
+    hint = r"Hint: where it stands for no bound, pass side=\"{}\" to judge the other one alone\.$"
+    with pytest.raises(ValueError, match=hint.format("upper")):
+        ucc.Intervals.from_bounds(y, p, [-size, -size], [1.0, 1.0])
+    with pytest.raises(ValueError, match=hint.format("lower")):
+        ucc.Intervals.from_bands(y, p, [1.0, 1.0], [1.0, size])
+    with pytest.raises(ValueError, match=r"Hint: divide all columns by a common unit first\.$"):
+        ucc.Intervals.from_bounds(y, p, upper=[1.0, size])
+    judged = ucc.Intervals.from_bounds(y, p, [-size, -size], [1.0, 1.0], side="upper")
+    assert judged.side == "upper"
+
+
 def test_a_shift_of_one_is_a_shift_of_one_for_the_smallest_numbers_too() -> None:
     curve = ucc.UCC(
         ucc.Intervals.from_bands([1e-100, 3e-100], [0, 0], [1e-100, 2e-100]), vary="shift"

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import confidence_band
-from uccurve.resampling import Units
+from uccurve.resampling import DrawnUnits
 
 KINDS: tuple[Any, ...] = ("pointwise", "simultaneous")
 
@@ -36,7 +36,7 @@ def sample(rng: np.random.Generator, n: int) -> ucc.Intervals:
 def test_a_pointwise_band_is_made_of_percentiles_of_resampled_curves(axes: Any, vary: Any) -> None:
     iv = sample(np.random.default_rng(0), 20)
     band = confidence_band(iv, axes=axes, vary=vary, n_resamples=50, seed=1, confidence_level=0.8)
-    counts = Units(iv, None, 1).counts(50)
+    counts = DrawnUnits(iv, None, 1).counts(50)
     curves = np.array([height(iv, count, axes, vary, band.x) for count in counts])
     inner = slice(1, -1)  # at the very ends a level may be reached by rounding alone
     low, high = np.quantile(curves, (0.1, 0.9), axis=0)
@@ -107,7 +107,7 @@ def test_a_curve_of_levels_has_a_band_too() -> None:
     band = confidence_band(
         curve, axes=("bandwidth", "deficit"), seed=1, n_resamples=50, confidence_level=0.8
     )
-    counts = Units(curve.intervals, None, 1).counts(50)
+    counts = DrawnUnits(curve.intervals, None, 1).counts(50)
     curves = []
     for count in counts:
         rows = np.repeat(np.arange(40), count.astype(int))

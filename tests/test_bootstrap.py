@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import uccurve as ucc
 from uccurve import bootstrap
-from uccurve.resampling import MOST, Units
+from uccurve.resampling import MOST, DrawnUnits
 
 Y = np.array([1.0, -2.0, 4.0, 0.5, -2.5, 3.0, 0.25])
 P = np.array([0.5, 0.0, 1.0, 0.0, 0.0, 1.5, 1.0])
@@ -79,7 +79,7 @@ def test_each_resample_is_the_answer_for_rows_drawn_with_replacement(
 ) -> None:
     iv = intervals(weight)
     found = bootstrap(iv, seed=3, n_resamples=40, **options)
-    counts = Units(iv, None, 3).counts(40)
+    counts = DrawnUnits(iv, None, 3).counts(40)
     given = options | (
         {
             "unit": float(
@@ -361,7 +361,7 @@ def test_one_sided_intervals_are_resampled_as_exactly_as_others(options: dict[st
     y = np.random.default_rng(0).normal(size=30)
     iv = ucc.Intervals.from_bounds(y, 0 * y, np.full(30, -1e18), np.full(30, 2.0))
     values = bootstrap(iv, seed=0, n_resamples=20, **options).distribution
-    counts = Units(iv, None, 0).counts(20)
+    counts = DrawnUnits(iv, None, 0).counts(20)
     expected = [
         by_hand(iv[np.repeat(np.arange(30), count.astype(int))], **options) for count in counts
     ]

@@ -17,7 +17,7 @@ import uccurve as ucc
 from oracle import FALLING, Oracle
 from strategies import Data, dyadic, extreme, real, varies
 from uccurve import crossings
-from uccurve.crossings import CELLS, Lead, Line, Pair, _verdict
+from uccurve.crossings import CELLS, Lead, LevelCurve, Pair, _verdict
 
 AXES: list[Any] = [
     ("bandwidth", "miss_rate"),
@@ -64,7 +64,7 @@ def test_a_curve_read_along_its_level_has_what_reaching_the_level_takes(
     for model in models:
         oracle, line = (
             model.oracle(vary),
-            Line.of(ucc.UCC(model.intervals(), vary=vary), axes, "raw"),
+            LevelCurve.of(ucc.UCC(model.intervals(), vary=vary), axes, "raw"),
         )
         levels = sorted({oracle.value(name, t) for t in oracle.breakpoints})
         size = float(max(oracle.value(compared, t) for t in (oracle.start, oracle.end)))
@@ -222,7 +222,7 @@ def test_stretches_cover_all_levels_without_a_gap(
     for one, two in pairwise(found.stretches):
         assert (one.x[1], one.y[1]) == (two.x[0], two.y[0])
         assert one.lower != two.lower
-    pair = Pair(*(Line.of(curve, axes, "raw") for curve in curves))
+    pair = Pair(*(LevelCurve.of(curve, axes, "raw") for curve in curves))
     if pair.low < pair.high:
         name = level_and_compared(axes)[0]
         ends = [getattr(found.stretches[i], "x" if name == axes[0] else "y")[i] for i in (0, -1)]
@@ -263,7 +263,7 @@ def said(*spans: tuple[int, float], names: Any) -> str:
         Lead(sign, low, high) for (sign, _), (low, high) in zip(spans, pairwise(ends), strict=True)
     ]
     one, two = (
-        Line(np.array([0.0, 1.0]), np.array([value, 0.0]), names, np.zeros(2), CURVE)
+        LevelCurve(np.array([0.0, 1.0]), np.array([value, 0.0]), names, np.zeros(2), CURVE)
         for value in (1.0, 2.0)
     )
     return _verdict(Pair(one, two), leads, ("A", "B"))
@@ -486,14 +486,14 @@ T = np.zeros(3)
 Spans = list[tuple[float, float]]
 
 
-def lines(spans: Spans) -> tuple[Line, Line]:
+def lines(spans: Spans) -> tuple[LevelCurve, LevelCurve]:
     """Two curves, the second higher by the given share up to each level (lower where that is negative)."""
     level = np.linspace(0, 1, 2001)
     share: Any = np.zeros(2001)
     for end, more in spans[::-1]:
         share[level < end - 1e-9] = more
     value = 3 - level
-    return Line(level, value, NAMES, level, CURVE), Line(
+    return LevelCurve(level, value, NAMES, level, CURVE), LevelCurve(
         level, value * (1 + share), NAMES, level, CURVE
     )
 
@@ -550,14 +550,14 @@ def test_small_values_are_held_against_usual_ones() -> None:
     """Half-widths of 0.001 and 0.002 near a miss rate of 1, where half of the levels need more than 1."""
     level = np.array([0.0, 0.9, 1.0])
     one, two = (
-        Line(level, np.array([1.5, value, 0.0]), NAMES, T, CURVE) for value in (0.001, 0.002)
+        LevelCurve(level, np.array([1.5, value, 0.0]), NAMES, T, CURVE) for value in (0.001, 0.002)
     )
     assert [lead.sign for lead in Pair(one, two).leads()] == [EQUAL]
 
 
 def test_a_level_that_one_line_does_not_reach_is_won_by_the_other() -> None:
-    one = Line(np.array([0.25, 1.0]), np.array([1.0, 0.0]), NAMES, T, CURVE)
-    two = Line(np.array([0.0, 0.25, 1.0]), np.array([5.0, 1.0, 0.0]), NAMES, T, CURVE)
+    one = LevelCurve(np.array([0.25, 1.0]), np.array([1.0, 0.0]), NAMES, T, CURVE)
+    two = LevelCurve(np.array([0.0, 0.25, 1.0]), np.array([5.0, 1.0, 0.0]), NAMES, T, CURVE)
     found = Pair(one, two).leads()
     assert [(lead.sign, lead.high) for lead in found] == [(B, 0.25), (EQUAL, 1.0)]
 
@@ -565,8 +565,8 @@ def test_a_level_that_one_line_does_not_reach_is_won_by_the_other() -> None:
 def test_levels_that_differ_by_rounding_are_one_crossing() -> None:
     """A third, and the next number: both lines step there, and what they share lies between both steps."""
     third = 1 / 3
-    one = Line(np.array([0.0, third, 1.0]), np.array([3.0, 2.0, 0.0]), NAMES, T, CURVE)
-    two = Line(
+    one = LevelCurve(np.array([0.0, third, 1.0]), np.array([3.0, 2.0, 0.0]), NAMES, T, CURVE)
+    two = LevelCurve(
         np.array([0.0, np.nextafter(third, 1), 1.0]), np.array([4.0, 1.0, 0.0]), NAMES, T, CURVE
     )
     pair = Pair(one, two)

@@ -478,3 +478,35 @@ def test_a_constant_band_of_nothing_is_one() -> None:
         symmetric=False
     )
     assert (half.lower_band.tolist(), half.upper_band.tolist()) == ([0.0, 0.0], [2.0, 2.0])
+
+
+@pytest.mark.parametrize("mask", [[True, False], np.array([True]), [False] * 4])
+def test_a_mask_of_another_length_is_refused(mask: Any) -> None:
+    iv = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [0.0] * 3, [1.0] * 3)
+    entries = "entry" if len(mask) == 1 else "entries"
+    sentence = f"^a mask must have one entry per row: it has {len(mask)} {entries} for 3 rows\\.$"
+    with pytest.raises(IndexError, match=sentence):
+        iv[mask]
+    assert len(iv[[True, False, True]]) == 2
+
+
+@pytest.mark.parametrize("row", [3, -4, 10**15])
+def test_a_row_number_beyond_the_rows_is_refused(row: int) -> None:
+    iv = ucc.Intervals.from_bands([1.0, 2.0, 3.0], [0.0] * 3, [1.0] * 3)
+    with pytest.raises(IndexError, match=rf"^rows are numbered from 0 to 2; got {row}\.$"):
+        iv[[0, row]]
+    assert iv[[-1]].y_true.tolist() == [3.0]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_every_protocol_of_pickle_keeps_intervals_and_curves(protocol: int) -> None:
+    iv = ucc.Intervals.from_bounds(
+        [1.0, 2.0], [0.0, 0.0], upper=[1.0, 1.5], weight=[1, 2], unit=[1, 3], support=(0, None)
+    )
+    again = pickle.loads(pickle.dumps(iv, protocol))  # noqa: S301  # our own
+    for name in ("y_true", "upper", "weight", "unit", "side", "support"):
+        assert np.array_equal(getattr(again, name), getattr(iv, name)), name
+    for curve in (ucc.UCC(iv), ucc.UCC.from_levels({0.5: iv, 0.9: iv.calibrated(scale=2)})):
+        restored = pickle.loads(pickle.dumps(curve, protocol))  # noqa: S301  # our own
+        assert restored.at(0.5) == curve.at(0.5)
+        assert restored.table()["excess"].tolist() == curve.table()["excess"].tolist()

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from level_oracle import Nested, nested
 from uccurve import UCC, Intervals, bootstrap, permutation_test
-from uccurve.resampling import Units
-from uccurve.resampling.statistics import Statistic, summed
+from uccurve.resampling import DrawnUnits
+from uccurve.resampling.statistics import CurveStatistic, summed
 
 CLOSED: list[Any] = [("bandwidth", "miss_rate"), ("deficit", "bandwidth"), ("overshoot", "deficit")]
 OPEN: list[Any] = [("excess", "deficit"), ("miss_rate", "excess"), ("overshoot", "miss_rate")]
@@ -55,7 +55,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-def from_sums(curve: UCC, statistic: Statistic, counts: Any) -> Any:
+def from_sums(curve: UCC, statistic: CurveStatistic, counts: Any) -> Any:
     """The statistic of rows that are drawn as often as a line of `counts` says, from sums over single rows."""
     table, values = summed(curve.path(), statistic, np.arange(counts.shape[1]), counts.shape[1])
     return values(counts @ table)
@@ -69,7 +69,7 @@ def test_sums_over_rows_give_the_curve_of_rows_drawn_several_times(
     path = curve.path()
     if path.has_uncoverable_rows and asked == "area":
         return
-    statistic = Statistic.of(curve, asked, axes=axes)
+    statistic = CurveStatistic.of(curve, asked, axes=axes)
     kept = np.flatnonzero(curve.intervals.weight)
     counts = np.random.default_rng(0).integers(0, 3, size=(4, len(kept))).astype(float)
     counts[:, 0] += 1.0
@@ -93,8 +93,8 @@ def test_each_resample_is_the_statistic_of_rows_drawn_with_replacement(
     curve, _ = two_models(n=25)
     given = {name: value for name, value in options.items() if name != "asked"}
     found = bootstrap(curve, statistic=options["asked"], seed=3, n_resamples=20, **given)
-    statistic = Statistic.of(curve, options["asked"], **given)
-    counts = Units(curve.intervals, None, 3).counts(20)
+    statistic = CurveStatistic.of(curve, options["asked"], **given)
+    counts = DrawnUnits(curve.intervals, None, 3).counts(20)
     expected = [
         statistic.value(of_rows(curve, np.repeat(np.arange(25), line.astype(int))))
         for line in counts

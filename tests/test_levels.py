@@ -336,7 +336,7 @@ def test_two_outputs_are_their_flattened_rows() -> None:
 def test_sizes_from_tiny_to_huge_keep_the_curve() -> None:
     levels, _ = study()
     expected = ucc.UCC.from_levels(levels).gain(axes=("bandwidth", "deficit"))
-    for factor in (2.0**-600, 2.0**600):
+    for factor in (2.0**-300, 2.0**300):
         scaled = {
             p: Intervals.from_bands(iv.y_true * factor, iv.y_pred, iv.lower_band * factor)
             for p, iv in levels.items()
@@ -347,6 +347,12 @@ def test_sizes_from_tiny_to_huge_keep_the_curve() -> None:
 
 
 # ---- refusals
+
+
+def test_a_level_that_is_given_twice_is_refused() -> None:
+    inner = Intervals.from_bands([1, 2], [0, 0], [1, 1])
+    with pytest.raises(ValueError, match=r"^`levels` must differ; level 0\.9 is given twice\.$"):
+        ucc.UCC.from_levels({0.9: inner, np.float32(0.9): inner.calibrated(scale=2)})
 
 
 def test_levels_that_are_none_are_refused() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import uccurve as ucc
 from closeness import TOLERANCE, area_slack, extent, level, near, slack
-from oracle import METRICS
+from oracle import METRICS, written
 from strategies import Data, dyadic, fractions, pairs, varies
 
 
@@ -83,8 +83,10 @@ def test_the_score_functions_are_the_metrics_of_the_delivered_bounds(
         ucc.miss_rate_score(data.y_true, *bounds, sample_weight=data.weight),
         oracle.value("miss_rate", one),
     )
-    found = ucc.interval_score(data.y_true, *bounds, alpha=alpha, sample_weight=data.weight)
-    near(found, oracle.interval_score(Fraction(alpha)))
+    found = ucc.interval_score(
+        data.y_true, *bounds, coverage=1 - written(alpha), sample_weight=data.weight
+    )
+    near(found, oracle.interval_score(written(alpha)))
 
 
 @given(data=dyadic(8), pair=pairs)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._arrays import Indices, cumulative
 from ._paths import Events, ShiftPath, refuse_too_wide
-from ._rows import ALL, Part, Rows, Source
+from ._rows import ALL, Flattened, Part, Rows, known
 from ._vocabulary import Array, Metric
 from .intervals import Intervals
 
@@ -24,7 +24,7 @@ class BoundPath(ShiftPath):
     @classmethod
     def of(cls, intervals: Intervals) -> Self:
         """Critical shifts of all rows. O(n), no sort."""
-        source = Source(intervals)
+        source = Flattened(intervals)
         rows = source.rows()
         critical = source.critical(rows, _distances(rows), cls.delivered)
         if source.unit is not None:
@@ -52,8 +52,7 @@ class BoundPath(ShiftPath):
     @property
     def signed(self) -> Array:
         """Distance from the prediction to the observation, towards the bound; negative on the other side."""
-        assert self.rows.offset is not None
-        signed: Array = 0.0 - self.rows.offset
+        signed: Array = 0.0 - known(self.rows.offset)
         return signed
 
     @property
@@ -185,9 +184,8 @@ def _distances(rows: Rows) -> Callable[[Array, Array], Array]:
     """How far an observation lies beyond its bound."""
 
     def distance(error: Array, active: Array) -> Array:
-        assert rows.offset is not None
         del error
-        beyond: Array = -rows.offset - active
+        beyond: Array = -known(rows.offset) - active
         return beyond
 
     return distance

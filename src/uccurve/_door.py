@@ -6,7 +6,11 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
 from numbers import Integral
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +30,9 @@ DROP_HINT = Hint("pass {missing} to leave such rows out", {"missing": "drop"})
 DRAW = ("has a draw that is not", "have a draw that is not")
 CONVERT = "Hint: convert it to float first."
 # Size of numbers other than 0: the squares and quotients of what lies between fit float64.
-SMALLEST, LARGEST = 1e-100, 1e100
+SMALLEST = 1e-100
+LARGEST = 1e100
+EXACT = 2**53  # beyond it float64 rounds integers
 KINDS = {"U": "text", "T": "text", "S": "bytes", "b": "booleans"}
 SWAP = Hint("swap {lower} and {upper}", {"lower": None, "upper": None})
 ASCENDING = Rule(
@@ -90,8 +96,8 @@ def not_negative(name: str) -> Rule:
     return Rule(name, "not be negative", ("is", "are"), "leave such rows out or give them weight 0")
 
 
-class Columns(NamedTuple):
-    """Columns of one shape without missing values, what rows weigh and are divided by, and which given rows they are."""
+class CheckedColumns(NamedTuple):
+    """Columns of one shape without missing values, what rows weigh and are divided by, and which rows they are."""
 
     data: dict[str, Array]
     weight: Array | None
@@ -107,7 +113,7 @@ def columns(
     unit: Any = None,
     weight_name: str = "weight",
     hint: str | Hint = DROP_HINT,
-) -> Columns:
+) -> CheckedColumns:
     """Return columns of one shape without missing values, with raw weights and units."""
     checks.choice("missing", missing, ("raise", "drop"))
     arrays = {name: numbers(name, value) for name, value in data.items()}
@@ -120,13 +126,12 @@ def columns(
     kept = _without_missing(arrays, drop=missing == "drop", hint=hint)
     shape = arrays[first].shape
     raw_weight = arrays.pop(weight_name, None)
+    if raw_weight is not None:
+        raw_weight = _weights(weight_name, raw_weight, shape)
     raw_unit = arrays.pop("unit", None)
-    return Columns(
-        arrays,
-        None if raw_weight is None else _weights(weight_name, raw_weight, shape),
-        None if raw_unit is None else _units(raw_unit, shape),
-        kept,
-    )
+    if raw_unit is not None:
+        raw_unit = _units(raw_unit, shape)
+    return CheckedColumns(arrays, raw_weight, raw_unit, kept)
 
 
 def _refuse_other_shapes(arrays: Mapping[str, Array], first: str) -> None:
@@ -171,36 +176,60 @@ def numbers(name: str, value: Any) -> Array:
 
 def floats(name: str, value: Any) -> Array:
     """Copy `value` into a float64 array; refuse what is no number or does not fit exactly; masked values become NaN."""
-    if isinstance(value, list | tuple) and any(
-        isinstance(item, np.ma.MaskedArray) for item in value
-    ):
-        value = np.ma.array([np.nan if item is np.ma.masked else item for item in value])
-    mask = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None
-    raw = _raw(name, value if mask is None else value.filled(0))
-    kind, wide = raw.dtype.kind, raw.dtype.itemsize > 4
-    if kind == "O" or (
-        kind in "iu" and wide and raw.ndim and raw.size and max(-int(raw.min()), raw.max()) > 2**53
-    ):
-        out = _from_objects(name, raw.astype(object))
+    value, mask = _unmasked(value)
+    raw = _raw(name, value)
+    kind = raw.dtype.kind
+    if kind == "O" or _may_be_rounded(value, raw):
+        out = _from_objects(name, _as_objects(value, raw))
     elif kind in "iuf":
         with np.errstate(over="ignore"):
             out = np.array(raw, dtype=np.float64, order="C")
     else:
-        raise TypeError(
-            f"`{name}` must hold numbers; it holds {KINDS.get(kind, raw.dtype.name)}. {CONVERT}"
-        )
+        held = KINDS.get(kind, raw.dtype.name)
+        raise TypeError(f"`{name}` must hold numbers; it holds {held}. {CONVERT}")
     if mask is not None:
         out[mask] = np.nan
     return out
+
+
+def _unmasked(value: Any) -> tuple[Any, Flags | None]:
+    """Return a value without its mask, and which of its items that hides; None where it has none."""
+    if isinstance(value, list | tuple):
+        if not any(isinstance(item, np.ma.MaskedArray) for item in value):
+            return value, None
+        value = np.ma.array([np.nan if item is np.ma.masked else item for item in value])
+    if not isinstance(value, np.ma.MaskedArray):
+        return value, None
+    return value.filled(0), np.ma.getmaskarray(value)
+
+
+def _may_be_rounded(value: Any, raw: npt.NDArray[Any]) -> bool:
+    """Whether an integer may be among the numbers that float64 does not hold exactly."""
+    kind = raw.dtype.kind
+    if not raw.ndim or not raw.size:
+        return False
+    if kind in "iu":
+        return raw.dtype.itemsize > 4 and max(-int(raw.min()), int(raw.max())) > EXACT
+    # numpy has rounded the integers of a list that holds a float too
+    return kind == "f" and isinstance(value, list | tuple) and bool((np.abs(raw) >= EXACT).any())
+
+
+def _as_objects(value: Any, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the numbers as they were given."""
+    if raw.dtype.kind == "f":
+        given = np.array(value, dtype=object)
+        if given.shape == raw.shape:
+            return given
+    return raw.astype(object)
 
 
 def _raw(name: str, value: Any) -> npt.NDArray[Any]:
     try:
         raw = np.asarray(value)
     except ValueError as error:
-        what = (
-            "its rows differ in length" if "inhomogeneous" in str(error) else str(error).rstrip(".")
-        )
+        what = str(error).rstrip(".")
+        if "inhomogeneous" in what:
+            what = "its rows differ in length"
         raise ValueError(
             f"`{name}` must be a regular array of numbers: {what}. Hint: give every row as many outputs as the others."
         ) from None
@@ -218,13 +247,14 @@ def _raw(name: str, value: Any) -> npt.NDArray[Any]:
 
 def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
     """Floats, NaN for the missing values of any library; refuse text and integers that a float cannot hold."""
-    out, rounded = np.full(raw.shape, np.nan), np.zeros(raw.shape, np.bool_)
+    out = np.full(raw.shape, np.nan)
+    rounded = np.zeros(raw.shape, np.bool_)
     for place, item in np.ndenumerate(raw):
         if item is None or type(item).__name__ in ("NAType", "NaTType"):
             continue
         try:
             out[place] = checks.number(item)
-            rounded[place] = isinstance(item, Integral) and int(out[place]) != int(item)
+            rounded[place] = _is_rounded(item, float(out[place]))
         except OverflowError:
             rounded[place] = True
         except (TypeError, ValueError):
@@ -236,6 +266,13 @@ def _from_objects(name: str, raw: npt.NDArray[Any]) -> Array:
     return out
 
 
+def _is_rounded(item: Any, number: float) -> bool:
+    """Whether an integer is another one than the float that it became."""
+    if not isinstance(item, Integral | Decimal | Fraction) or not isfinite(number):
+        return False
+    return bool(item == int(item)) and int(number) != int(item)
+
+
 def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) -> Flags | None:
     """Refuse rows with NaN or infinity, or take them out of all arrays; return which stay, None where all do."""
     good = {name: np.isfinite(array) for name, array in arrays.items()}
@@ -244,14 +281,16 @@ def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) 
         return None
     if not drop:
         checks.rows(~good[bad[0]], finite(bad[0], hint), arrays[bad[0]].__getitem__)
-    whole = np.logical_and.reduce(
-        [good[name].reshape(len(good[name]), -1).all(axis=1) for name in bad]
-    )
-    total, dropped = len(whole), int(np.count_nonzero(~whole))
+    whole = np.ones(len(good[bad[0]]), np.bool_)
+    for name in bad:
+        whole &= good[name].reshape(len(whole), -1).all(axis=1)
+    total = len(whole)
+    dropped = int(np.count_nonzero(~whole))
     if dropped == total:
+        names = " or ".join(f"`{name}`" for name in bad)
         raise ValueError(
-            f"`missing` must leave at least one row: all {total} have a missing or infinite value in "
-            f"{' or '.join(f'`{name}`' for name in bad)}. Hint: look at these columns first."
+            f"`missing` must leave at least one row: all {total} have a missing or infinite value in {names}. "
+            "Hint: look at these columns first."
         )
     for key, array in arrays.items():
         arrays[key] = array[whole]
@@ -262,13 +301,19 @@ def _without_missing(arrays: dict[str, Array], *, drop: bool, hint: str | Hint) 
 
 def outside() -> int:
     """How many calls lead from the caller to the first line outside this package: where a warning belongs."""
-    frame, level = sys._getframe(1), 1
-    while (
-        frame.f_back is not None
-        and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]
-    ):
-        frame, level = frame.f_back, level + 1
+    package = __name__.partition(".")[0]
+    frame = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and _package_of(frame) == package:
+        frame = frame.f_back
+        level += 1
     return level
+
+
+def _package_of(frame: FrameType) -> str:
+    """Return the package whose line a frame is at."""
+    module: str = frame.f_globals["__name__"]
+    return module.partition(".")[0]
 
 
 def _weights(name: str, weight: Array, shape: tuple[int, ...]) -> Array:
@@ -292,22 +337,24 @@ def _units(unit: Array, shape: tuple[int, ...]) -> Array:
 
 def first_axis(what: str, samples: Any, shape: tuple[int, ...], count: int | None = None) -> Draws:
     """Draws or quantiles on the first axis, then the shape of `y_true`; plain floats are not copied."""
-    plain = (
-        type(samples) is np.ndarray and samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
-    )
-    array: Draws = samples if plain else floats("samples", samples)
+    array: Draws = samples if _is_plain(samples) else floats("samples", samples)
     if array.shape[1:] == shape and array.size and count in (None, len(array)):
         return array
     wanted = ", ".join(map(str, (count or what, *shape)))
-    hint = (
-        " Hint: move the last axis to the front."
-        if array.ndim > 1 and array.shape[:-1] == shape
-        else ""
-    )
+    hint = ""
+    if array.ndim > 1 and array.shape[:-1] == shape:
+        hint = " Hint: move the last axis to the front."
     raise ValueError(
         f"`samples` must have {what} on the first axis, then the shape of `y_true`: {array.shape} against "
         f"({wanted}).{hint}"
     )
+
+
+def _is_plain(samples: Any) -> bool:
+    """Whether samples are an array of floats as it is."""
+    if type(samples) is not np.ndarray:
+        return False
+    return samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
 
 
 def refuse_missing(rule: Rule, array: Draws, axis: int = 0) -> None:
@@ -355,6 +402,13 @@ def kept_in_range(name: str, bounds: Array) -> None:
 ENDLESS: Support = (-np.inf, np.inf)
 SIDES: tuple[Side, ...] = ("both", "upper", "lower")
 SIDE_HINT = "pass {side} to judge that bound alone"
+SENTINEL_HINT = "where it stands for no bound, pass {side} to judge the other one alone"
+OTHER_SIDE: Mapping[str, Side] = {
+    "lower": "upper",
+    "lower_band": "upper",
+    "upper": "lower",
+    "upper_band": "lower",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -501,13 +555,24 @@ def units_per_row(
 def refuse_unfit(unit: Array | None, **columns: Array) -> None:
     """Refuse numbers that are too small or too large to calculate with, also in the units of their rows."""
     for name, column in columns.items():
-        refuse_extreme(column, of_common_size(name))
+        refuse_extreme(column, _rule_of_size(name, column, columns))
         if unit is not None:
             rule = of_common_size(name)._replace(
                 must=f"be 0 or from {SMALLEST:g} to {LARGEST:g} in units of its row",
                 hint="measure all columns and `unit` in a common unit first",
             )
             refuse_extreme(column / unit, rule)
+
+
+def _rule_of_size(name: str, column: Array, columns: Mapping[str, Array]) -> Rule:
+    """Return the rule for the size of a column; a huge bound beside another one may stand for none."""
+    rule = of_common_size(name)
+    other = OTHER_SIDE.get(name)
+    if other is None or not any(key.startswith(other) for key in columns):
+        return rule
+    if np.abs(column).max() <= LARGEST:
+        return rule
+    return rule._replace(hint=Hint(SENTINEL_HINT, {"side": other}))
 
 
 def raise_bands(

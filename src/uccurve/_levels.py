@@ -55,32 +55,34 @@ class LevelsPath(Path):
     def bands(self, t: float, part: Part = ALL) -> tuple[Array, Array]:
         """Active and other bands at t."""
         if t >= 1:
-            return self.rows.within_limits(
-                t * self.actives[-1, part], t * self.others[-1, part], part
-            )
-        i = int(np.searchsorted(self.knots, t, side="right")) - 1
+            active = t * self.actives[-1, part]
+            other = t * self.others[-1, part]
+            return self.rows.within_limits(active, other, part)
+        i = self._stretch_at(t)
         share = (t - self.knots[i]) / (self.knots[i + 1] - self.knots[i])
-        active, other = (
-            bands[i, part] + share * (bands[i + 1, part] - bands[i, part])
-            for bands in (self.actives, self.others)
-        )
+        active = _between(self.actives[i, part], self.actives[i + 1, part], share)
+        other = _between(self.others[i, part], self.others[i + 1, part], share)
         return self.rows.within_limits(active, other, part)
+
+    def _stretch_at(self, t: float) -> int:
+        """Number of the stretch between two knots that t lies in."""
+        return int(np.searchsorted(self.knots, t, side="right")) - 1
 
     def slopes(self, t: float) -> tuple[Array, Array]:
         """How fast the active and the other band grow between the levels around t."""
-        active, other = self.growth()
-        i = int(np.searchsorted(self.knots, t, side="right")) - 1
+        growth, other_growth = self.growth()
+        i = self._stretch_at(t)
         if not self.limited:
-            return active[i], other[i]
-        grows, other_grows = self.rows.below_limits(*self.bands(t))
-        return active[i] * grows, other[i] * other_grows
+            return growth[i], other_growth[i]
+        active, other = self.bands(t)
+        grows, other_grows = self.rows.below_limits(active, other)
+        return growth[i] * grows, other_growth[i] * other_grows
 
     @property
     def widths(self) -> Array:
         """Mean half-width at each knot."""
-        return np.array(
-            [self.mean(a / 2 + o / 2) for a, o in zip(self.actives, self.others, strict=True)]
-        )
+        half_widths = self.actives / 2 + self.others / 2
+        return np.array([self.mean(knot) for knot in half_widths])
 
     def half_width(self, t: Array) -> Array:
         """Mean half-width at each t: straight lines between the knots, in proportion to t above 1."""
@@ -89,22 +91,25 @@ class LevelsPath(Path):
 
     def growth(self) -> tuple[Array, Array]:
         """Growth of the active and other bands from each knot to the next, and beyond the last: one line per knot."""
-        active = _slopes(self.actives, self.knots[:, None])
-        return active, active if self.symmetric else _slopes(self.others, self.knots[:, None])
+        knots = self.knots[:, None]
+        active = _slopes(self.actives, knots)
+        other = active if self.symmetric else _slopes(self.others, knots)
+        return active, other
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossovers of rows, and at each level the change of all rows together."""
-        growth, widths = self.growth(), _slopes(self.widths, self.knots)
+        growth, other_growth = self.growth()
+        widths = _slopes(self.widths, self.knots)
         limits = Limits(self) if self.limited else None
-        yield self._coverage(*growth, limits)
+        yield self._coverage(growth, other_growth, limits)
         steep = bool(widths.max() > STEEP * min(self.mean(self.error), widths[-1]))
         exact = steep or limits is not None
         for i in np.flatnonzero(self.knots < self.largest).tolist():
             if i > 0:
-                yield self._change_at_knot(i, *growth, limits, exact=exact)
+                yield self._change_at_knot(i, growth, other_growth, limits, exact=exact)
             crossing = None
             if not self.symmetric:
-                crossing = self._crossovers(i, growth[0][i], growth[1][i], limits)
+                crossing = self._crossovers(i, growth[i], other_growth[i], limits)
                 yield crossing.events
             if limits is not None:
                 yield from limits.widths_at_knot(i)
@@ -115,10 +120,8 @@ class LevelsPath(Path):
         if self.limited:
             return self._limited_width_integrals(t, mass)
         edges, count, moment = self._cumulative(t, mass)
-        masses, further = (
-            np.diff(count[edges]),
-            np.diff(moment[edges]) / np.diff(self.knots, append=2.0),
-        )
+        masses = np.diff(count[edges])
+        further = np.diff(moment[edges]) / np.diff(self.knots, append=2.0)
         masses[:-1] -= further[:-1]
         masses += np.append(0.0, further[:-1])
         masses[-1] += further[-1]
@@ -143,21 +146,22 @@ class LevelsPath(Path):
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit; the masses must not be negative."""
         edges, count, moment = self._cumulative(t, mass)
-        missed, further, growth = count[place], moment[place], self.growth()[0]
+        missed = count[place]
+        further = moment[place]
+        growth, _ = self.growth()
         short = self.error * missed
         for i, (first, last) in enumerate(pairwise(edges.tolist())):
-            short -= self.actives[i] * (np.clip(missed, count[first], count[last]) - count[first])
-            short -= growth[i] * (np.clip(further, moment[first], moment[last]) - moment[first])
+            stretch = np.clip(missed, count[first], count[last]) - count[first]
+            way = np.clip(further, moment[first], moment[last]) - moment[first]
+            short -= self.actives[i] * stretch
+            short -= growth[i] * way
         return short
 
     def _cumulative(self, t: Array, mass: Array) -> tuple[Indices, Array, Array]:
         """Where the knots lie among ascending t, and cumulative masses and moments around the knot before each t."""
         edges = np.append(np.searchsorted(t, self.knots), len(t))
-        return (
-            edges,
-            cumulative(mass),
-            cumulative(mass * (t - np.repeat(self.knots, np.diff(edges)))),
-        )
+        knot_before = np.repeat(self.knots, np.diff(edges))
+        return edges, cumulative(mass), cumulative(mass * (t - knot_before))
 
     def subset(self, rows: Part) -> Self:
         """Some of the rows."""
@@ -173,23 +177,26 @@ class LevelsPath(Path):
     def _coverage(self, growth: Array, other_growth: Array, limits: "Limits | None") -> Events:
         """Growth of the active band after (overshoot, excess) and before (deficit) each row's critical t."""
         rows = self.coverable
-        numbers, critical = np.arange(len(self))[rows], self.critical[rows]
+        numbers = np.arange(len(self))[rows]
+        critical = self.critical[rows]
         after = self.after(rows)
-        rising = nearer = growth[after, numbers]
-        falling, at_knot = (
-            rising.copy(),
-            np.flatnonzero((self.knots[after] == critical) & (after > 0)),
-        )
+        rising = growth[after, numbers]
+        nearer = rising
+        falling = rising.copy()
+        at_knot = np.flatnonzero((self.knots[after] == critical) & (after > 0))
         falling[at_knot] = growth[after[at_knot] - 1, numbers[at_knot]]
         if not self.symmetric:
-            nearer = np.where(critical > 0, rising, np.minimum(growth[0], other_growth[0])[rows])
+            at_start = np.minimum(growth[0], other_growth[0])[rows]
+            nearer = np.where(critical > 0, rising, at_start)
         if limits is not None:
             rising = rising * limits.sides[0].opens[rows]
             nearer = nearer * limits.opens[rows]
-        changes: dict[Metric, Array] = {"overshoot": rising, "deficit": falling, "excess": nearer}
-        return Events(
-            critical, {name: self.weighted(change, rows) for name, change in changes.items()}
-        )
+        changes: dict[Metric, Array | tuple[Array, Array]] = {
+            "overshoot": self.weighted(rising, rows),
+            "deficit": self.weighted(falling, rows),
+            "excess": self.weighted(nearer, rows),
+        }
+        return Events(critical, changes)
 
     def _change_at_knot(
         self, i: int, growth: Array, other_growth: Array, limits: "Limits | None", *, exact: bool
@@ -201,12 +208,11 @@ class LevelsPath(Path):
                 return np.array([np.sum(self.weighted(after - before))])
             return exact_sum(self.weighted(after), -self.weighted(before))
 
-        (left, right), (other_left, other_right) = (
-            growth[i - 1 : i + 1],
-            other_growth[i - 1 : i + 1],
-        )
-        covered, missed = self.critical < self.knots[i], self.critical > self.knots[i]
-        grows, nearer_grows = covered, covered
+        left, right = growth[i - 1 : i + 1]
+        covered = self.critical < self.knots[i]
+        missed = self.critical > self.knots[i]
+        grows = covered
+        nearer_grows = covered
         if limits is not None:
             grows = covered & limits.sides[0].is_below(i)
             nearer_grows = covered & limits.is_below(i)
@@ -219,18 +225,15 @@ class LevelsPath(Path):
         }
         if not self.symmetric:
             gap = self.gap(i)
-            nearer_left = np.where(
-                gap == 0, np.maximum(left, other_left), np.where(gap < 0, left, other_left)
-            )
-            nearer_right = np.where(
-                gap == 0, np.minimum(right, other_right), np.where(gap < 0, right, other_right)
-            )
-            changes["excess"] = change(nearer_left * nearer_grows, nearer_right * nearer_grows)
+            other_left, other_right = other_growth[i - 1 : i + 1]
+            before = _of_nearer_bound(gap, left, other_left, np.maximum(left, other_left))
+            after = _of_nearer_bound(gap, right, other_right, np.minimum(right, other_right))
+            changes["excess"] = change(before * nearer_grows, after * nearer_grows)
         return Events(self.knots[i : i + 1], changes)
 
     def _crossovers(
         self, i: int, active: Array, other: Array, limits: "Limits | None"
-    ) -> "Crossing":
+    ) -> "Crossover":
         """Rows whose nearer bound changes between knot `i` and the next: the excess then grows more slowly.
 
         They are covered there, whatever rounding says: the active band is the other one and two errors more. `active`
@@ -251,9 +254,9 @@ class LevelsPath(Path):
         if limits is not None:
             kept &= limits.is_open_at(i, rows, position)
         rows = rows[kept]
-        faster, slower = np.maximum(active, other)[rows], np.minimum(active, other)[rows]
-        change = -self.weighted(faster, rows), self.weighted(slower, rows)
-        return Crossing(rows, Events(position[kept], {"excess": change}))
+        faster = self.weighted(np.maximum(active, other)[rows], rows)
+        slower = self.weighted(np.minimum(active, other)[rows], rows)
+        return Crossover(rows, Events(position[kept], {"excess": (-faster, slower)}))
 
     def gap(self, i: int) -> Array:
         """By how much the other bound is nearer to the observation than the bound on the error's side."""
@@ -261,7 +264,7 @@ class LevelsPath(Path):
         return gap
 
 
-class Crossing(NamedTuple):
+class Crossover(NamedTuple):
     """Rows whose nearer bound changes between two knots, and what that does to the excess."""
 
     rows: Indices
@@ -278,9 +281,8 @@ class Limited:
         self.stretch: Indices = np.sum(bands[1:] < limit, axis=0)
         rows = np.arange(len(limit))
         slope = self.growth[self.stretch, rows]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            way = np.where(slope > 0, (limit - bands[self.stretch, rows]) / slope, np.inf)
-        self.position: Array = path.knots[self.stretch] + way
+        room = limit - bands[self.stretch, rows]
+        self.position: Array = path.knots[self.stretch] + _way(room, slope)
         self.opens: Flags = (limit > path.error) & (self.stretch >= path.after())
 
     def is_below(self, i: int) -> Flags:
@@ -299,8 +301,8 @@ class Limits:
         if not path.symmetric:
             self.sides.append(Limited(path, path.others, rows.other_limit))
         self.largest = rows.largest_excess
-        room = [self._room(i) for i in range(1, len(path.knots))]
-        self.stretch: Indices = np.sum(np.array(room) < self.largest, axis=0)
+        rooms = np.array([self._room(i) for i in range(1, len(path.knots))])
+        self.stretch: Indices = np.sum(rooms < self.largest, axis=0)
         self.opens: Flags = (self.largest > 0) & (self.stretch >= path.after())
 
     def is_below(self, i: int) -> Flags:
@@ -311,9 +313,11 @@ class Limits:
     def is_open_at(self, i: int, rows: Indices, position: Array) -> Flags:
         """Whether the excess of rows can still grow where their nearer bound changes after a knot."""
         active = self.sides[0]
-        reached = active.bands[i, rows] + active.growth[i, rows] * (position - self.path.knots[i])
+        way = position - self.path.knots[i]
+        reached = active.bands[i, rows] + active.growth[i, rows] * way
         before = reached - self.path.error[rows] < self.largest[rows]
-        open_rows: Flags = (self.stretch[rows] > i) | ((self.stretch[rows] == i) & before)
+        stretch = self.stretch[rows]
+        open_rows: Flags = (stretch > i) | ((stretch == i) & before)
         return open_rows & self.opens[rows]
 
     def widths_at_knot(self, i: int) -> Iterator[Events]:
@@ -344,9 +348,8 @@ class Limits:
             return
         rows = np.flatnonzero((self.stretch == i) & self.opens)
         start, slope = self._nearer_line(i, rows, crossing)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            way = np.where(slope > 0, (self.largest[rows] - start) / slope, np.inf)
-        yield self._end(rows, path.knots[i] + way, "excess", slope)
+        position = path.knots[i] + _way(self.largest[rows] - start, slope)
+        yield self._end(rows, position, "excess", slope)
 
     def _room(self, i: int) -> Array:
         """Excess at a knot, negative where a row is not covered there."""
@@ -363,12 +366,11 @@ class Limits:
         by_active = (gap < 0) | ((gap == 0) & slower_is_active)
         if crossing is not None:
             by_active ^= np.isin(rows, crossing)
-        start = np.where(
-            by_active,
-            active.bands[i, rows] - path.error[rows],
-            other.bands[i, rows] + path.error[rows],
-        )
-        return start, np.where(by_active, active.growth[i, rows], other.growth[i, rows])
+        error = path.error[rows]
+        above = active.bands[i, rows] - error
+        below = other.bands[i, rows] + error
+        slope = np.where(by_active, active.growth[i, rows], other.growth[i, rows])
+        return np.where(by_active, above, below), slope
 
     def _end(self, rows: Indices, position: Array, metric: Metric, slope: Array) -> Events:
         """Where a metric stops growing in these rows."""
@@ -377,11 +379,28 @@ class Limits:
         return Events(place[kept], {metric: -self.path.weighted(slope[kept], rows[kept])})
 
 
+def _way(room: Array, slope: Array) -> Array:
+    """How far a line with this slope goes until it has filled its room; infinite where it does not rise."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(slope > 0, room / slope, np.inf)
+
+
+def _between(lower: Array, upper: Array, share: float) -> Array:
+    """Straight line from one value to the next."""
+    return lower + share * (upper - lower)
+
+
+def _of_nearer_bound(gap: Array, active: Array, other: Array, tied: Array) -> Array:
+    """Growth of the bound that is nearer to the observation, where `gap` is negative the active one."""
+    nearer = np.where(gap < 0, active, other)
+    return np.where(gap == 0, tied, nearer)
+
+
 def _slopes(values: Array, knots: Array) -> Array:
     """Slopes from each knot to the next, and beyond the last, at t = 1, of what is in proportion to t from there on."""
-    return np.diff(values, axis=0, append=2 * values[-1:]) / np.diff(
-        knots, axis=0, append=2 * knots[-1:]
-    )
+    rise = np.diff(values, axis=0, append=2 * values[-1:])
+    run = np.diff(knots, axis=0, append=2 * knots[-1:])
+    return rise / run
 
 
 def _between_levels(
@@ -389,11 +408,15 @@ def _between_levels(
 ) -> Array:
     """Smallest t that covers each row; the delivered bounds say between which levels it lies."""
     missed = np.sum([path.critical > 1 for path in paths], axis=0)
-    i, rows = np.minimum(missed, len(paths) - 1), np.arange(len(error))
-    low, high = actives[i, rows], actives[i + 1, rows]
+    i = np.minimum(missed, len(paths) - 1)
+    rows = np.arange(len(error))
+    low = actives[i, rows]
+    high = actives[i + 1, rows]
     share = np.divide(error - low, high - low, out=np.ones(len(rows)), where=high > low)
-    inside = np.clip(knots[i] + share * np.diff(knots)[i], np.nextafter(knots, 1)[i], knots[i + 1])
-    return np.where(missed == len(paths), paths[-1].critical, np.where(error > 0, inside, 0))
+    first = np.nextafter(knots, 1)[i]
+    inside = np.clip(knots[i] + share * np.diff(knots)[i], first, knots[i + 1])
+    inside[error == 0] = 0.0
+    return np.where(missed == len(paths), paths[-1].critical, inside)
 
 
 def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Intervals]]:
@@ -402,29 +425,36 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
         raise TypeError(
             "`levels` must be a dict from level to Intervals, such as {0.5: inner, 0.9: outer}."
         )
-    found = []
+    nested = []
     for level, intervals in levels.items():
         if not isinstance(intervals, Intervals):
             raise TypeError(
                 f"`levels` must hold Intervals; level {level!r} holds {type(intervals).__name__}."
             )
-        found.append((float(checks.proportion("level", level)), intervals))
-    found.sort(key=lambda pair: pair[0])
-    if len(found) > 1 and not found[0][1].has_prediction:
+        nested.append((float(checks.proportion("level", level)), intervals))
+    nested.sort(key=lambda pair: pair[0])
+    if len(nested) > 1 and not nested[0][1].has_prediction:
         raise ValueError(
             "`levels` of a single bound need a prediction to measure them from. "
             "Hint: pass `y_pred`, for which the median will do, or take one level."
         )
-    for inner, outer in pairwise(found):
-        for name in ("y_true", "y_pred", "_weight"):
-            if not np.array_equal(getattr(inner[1], name), getattr(outer[1], name)):
-                raise ValueError(
-                    f"`levels` must share {name.strip('_')}: level {inner[0]:g} and level {outer[0]:g} differ. "
-                    "Hint: build all levels from the same rows."
-                )
+    for inner, outer in pairwise(nested):
+        _refuse_other_rows(inner, outer)
         _refuse_crossing("lower", inner, outer)
         _refuse_crossing("upper", inner, outer)
-    return found
+    return nested
+
+
+def _refuse_other_rows(inner: tuple[float, Intervals], outer: tuple[float, Intervals]) -> None:
+    """Refuse two levels of different rows, or one level twice."""
+    if inner[0] == outer[0]:
+        raise ValueError(f"`levels` must differ; level {inner[0]:g} is given twice.")
+    for name in ("y_true", "y_pred", "_weight"):
+        if not np.array_equal(getattr(inner[1], name), getattr(outer[1], name)):
+            raise ValueError(
+                f"`levels` must share {name.strip('_')}: level {inner[0]:g} and level {outer[0]:g} differ. "
+                "Hint: build all levels from the same rows."
+            )
 
 
 def _refuse_crossing(side: str, *levels: tuple[float, Intervals]) -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from ._arrays import Flags, Indices, blocks, cumulative, select
-from ._rows import ALL, Part, Rows, Source
+from ._rows import ALL, Flattened, Part, Rows, known
 from ._vocabulary import METRICS, Array, Metric, Side, Vary
 from .intervals import NO_PREDICTION, Intervals
 
@@ -329,7 +329,7 @@ class ScalePath(Path):
         """Critical scales of all rows. O(n), no sort."""
         if not intervals.has_prediction:
             raise ValueError(NO_PREDICTION.format('`vary="scale"`'))
-        source = Source(intervals)
+        source = Flattened(intervals)
         rows = source.rows()
         if rows.side != "both" and rows.active.min() < 0:
             raise ValueError(PAST_PREDICTION)
@@ -375,14 +375,13 @@ class ScalePath(Path):
         count = 1 if self.symmetric else 2
         crosses = np.zeros(len(self), np.bool_)
         crosses[crossing] = True
-        active_limit, other_limit = self.rows.active_limit, self.rows.other_limit
-        assert active_limit is not None
+        active_limit = known(self.rows.active_limit)
         mass = self.weighted(self.active)
         yield Events(np.zeros(len(self)), {"bandwidth": mass / count})
         yield self._end_of(mass, active_limit / _or_nan(self.active), "overshoot", mass / count)
         nearest = self.rows.largest_excess
         if not self.symmetric:
-            assert other_limit is not None
+            other_limit = known(self.rows.other_limit)
             other_mass = self.weighted(self.other)
             yield Events(np.zeros(len(self)), {"bandwidth": other_mass / count})
             position = other_limit / _or_nan(self.other)
@@ -484,7 +483,7 @@ class ShiftPath(Path):
     @classmethod
     def of(cls, intervals: Intervals) -> Self:
         """Critical shifts of all rows. O(n), no sort."""
-        source = Source(intervals)
+        source = Flattened(intervals)
         rows = source.rows()
         critical = source.critical(rows, np.subtract, cls.delivered)
         if source.unit is not None:
@@ -523,7 +522,8 @@ class ShiftPath(Path):
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""
         one = self.weighted(np.ones(len(self)))
-        error, other = self.error, self.other
+        error = self.error
+        other = self.other
         missed = one * (error > 0)
         zero_error = one * (error == 0)
         yield Events(self.critical, {"overshoot": missed, "deficit": missed, "excess": missed})
@@ -570,8 +570,8 @@ class ShiftPath(Path):
         count = cumulative(mass)
         moment = cumulative(mass * t)
         widths = np.zeros(len(self))
-        limits = (self.rows.active_limit, self.rows.other_limit)
-        for band, limit in zip((self.active, self.other), limits, strict=True):
+        sides = (self.active, self.rows.active_limit), (self.other, self.rows.other_limit)
+        for band, limit in sides:
             first = np.searchsorted(t, 0.0 - band)
             if limit is None:
                 widths += band * (count[-1] - count[first]) + (moment[-1] - moment[first])

@@ -12,9 +12,9 @@ from .intervals import Intervals
 
 Part = slice | Indices
 ALL = slice(None)
-LARGEST_WEIGHT = (
-    60  # power of two beyond which weights are brought to 1, so that no product leaves float64
-)
+MEASURED = ("error", "active", "lower_band", "upper_band", "offset", "active_limit", "other_limit")
+# Power of two beyond which weights are brought to 1, so that no product leaves float64.
+LARGEST_WEIGHT = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,9 +22,10 @@ class Rows:
     """Errors and bands, flattened.
 
     `active` is the band on the side of the error, `above` whether `y_true` is not below `y_pred` (None: both bands are
-    one array). Of a single bound, all bands are the one that is judged, and the error is 0 where the observation lies on
-    the other side of the prediction; `offset` is how far it lies there, less the error. Where there is a support, bands end
-    at `active_limit` and `other_limit`; of a single bound the latter is how far it may move past the prediction.
+    one array). Of a single bound, all bands are the one that is judged, and the error is 0 where the observation lies
+    on the other side of the prediction; `offset` is how far it lies there, less the error. Where there is a support,
+    bands end at `active_limit` and `other_limit`; of a single bound the latter is how far it may move past the
+    prediction.
     """
 
     error: Array
@@ -61,12 +62,10 @@ class Rows:
     @property
     def largest_excess(self) -> Array:
         """Largest distance to the nearer bound that the support leaves room for."""
-        assert self.active_limit is not None
-        room = self.active_limit - self.error
+        room = known(self.active_limit) - self.error
         if self.symmetric:
             return room
-        assert self.other_limit is not None
-        return np.minimum(room, self.other_limit + self.error)
+        return np.minimum(room, known(self.other_limit) + self.error)
 
     def within_limits(self, active: Array, other: Array, part: Part) -> tuple[Array, Array]:
         """Bands of some rows, which end where the support does."""
@@ -75,8 +74,7 @@ class Rows:
         limited = np.minimum(active, self.active_limit[part])
         if self.symmetric:
             return limited, limited
-        assert self.other_limit is not None
-        return limited, np.minimum(other, self.other_limit[part])
+        return limited, np.minimum(other, known(self.other_limit)[part])
 
     def below_limits(self, active: Array, other: Array) -> tuple[Flags, Flags]:
         """Which bands have not reached the end of the support."""
@@ -84,9 +82,8 @@ class Rows:
             every = np.ones(len(self), np.bool_)
             return every, every
         first = active < self.active_limit
-        if self.symmetric:
-            return first, first
-        return first, other < self.other_limit
+        second = first if self.symmetric else other < known(self.other_limit)
+        return first, second
 
     @property
     def half_widths(self) -> Array:
@@ -130,28 +127,26 @@ class Rows:
 
     def subset(self, rows: Part) -> Self:
         """Some of the rows."""
-        columns = {column.name: getattr(self, column.name) for column in fields(self)}
-        chosen = {
-            name: values[rows] for name, values in columns.items() if isinstance(values, np.ndarray)
-        }
+        chosen = {}
+        for column in fields(self):
+            values = getattr(self, column.name)
+            if isinstance(values, np.ndarray):
+                chosen[column.name] = values[rows]
         return replace(self, **chosen)
 
     def divided_by(self, unit: Array | None) -> Self:
         """The same rows in other units."""
         if unit is None:
             return self
-        measured = (
-            "error",
-            "active",
-            "lower_band",
-            "upper_band",
-            "offset",
-            "active_limit",
-            "other_limit",
-        )
-        columns = {name: getattr(self, name) for name in measured}
-        divided = {id(column): column / unit for column in columns.values() if column is not None}
-        return replace(self, **{name: divided.get(id(column)) for name, column in columns.items()})
+        quotients: dict[int, Array] = {}  # one array is divided once, so that equal bands stay one
+        divided = {}
+        for name in MEASURED:
+            column = getattr(self, name)
+            if column is not None:
+                if id(column) not in quotients:
+                    quotients[id(column)] = column / unit
+                divided[name] = quotients[id(column)]
+        return replace(self, **divided)
 
     def in_bands_of_one(self) -> Self:
         """Return the same errors in bands of 1: the reference."""
@@ -160,7 +155,14 @@ class Rows:
         return replace(self, active=one, lower_band=one, upper_band=one, above=above)
 
 
-class Source:
+def known(column: Array | None) -> Array:
+    """Return a column that the rows at hand have, as whoever asks has made sure."""
+    if column is None:
+        raise TypeError("these rows have no such column")
+    return column
+
+
+class Flattened:
     """Columns of intervals, flattened and without the rows of no weight."""
 
     def __init__(self, intervals: Intervals) -> None:

@@ -144,11 +144,11 @@ def crossings(
         raise ValueError(f"`names` must be two different names; both are {names[0]!r}.")
     curves = curve_of("a", a, vary), curve_of("b", b, vary)
     refuse_other_rows(*curves)
-    one, two = (Line.of(curve, axes, unit) for curve in curves)
+    one, two = (LevelCurve.of(curve, axes, unit) for curve in curves)
     return crossings_of_lines(one, two, axes=axes, names=names)
 
 
-class Line(NamedTuple):
+class LevelCurve(NamedTuple):
     """A curve as a function of the level: its vertices by rising level, the metrics of level and value, and t."""
 
     level: Array
@@ -224,7 +224,7 @@ class Lead(NamedTuple):
 class Pair:
     """Two curves of the same rows at the levels that count for both."""
 
-    def __init__(self, one: Line, two: Line) -> None:
+    def __init__(self, one: LevelCurve, two: LevelCurve) -> None:
         self.lines = one, two
         levels = (line.level[np.isfinite(line.level)] for line in self.lines)
         (first, last), (begin, end) = ((float(level[0]), float(level[-1])) for level in levels)
@@ -318,7 +318,9 @@ def _leaders(difference: Array) -> list[int]:
     return signs[::-1]
 
 
-def crossings_of_lines(one: Line, two: Line, *, axes: Axes, names: tuple[str, str]) -> Crossings:
+def crossings_of_lines(
+    one: LevelCurve, two: LevelCurve, *, axes: Axes, names: tuple[str, str]
+) -> Crossings:
     """Crossings of two curves of the same rows whose vertices are in order already."""
     pair = Pair(one, two)
     leads, order = (

@@ -358,7 +358,9 @@ class Intervals:
         return cls._from_bands(facts, y, p, *_below_and_above(judged, [*widths.values()]))
 
     @classmethod
-    def _facts_of(cls, read: door.Columns, side: Side, support: Any, single: float | None) -> Facts:
+    def _facts_of(
+        cls, read: door.CheckedColumns, side: Side, support: Any, single: float | None
+    ) -> Facts:
         y = next(iter(read.data.values()))
         return Facts(
             weight=read.weight,
@@ -430,7 +432,7 @@ class Intervals:
 
     def __getitem__(self, rows: slice | Sequence[int] | Flags | npt.NDArray[np.integer]) -> Self:
         """Some of the rows, by a slice, a mask or their numbers; `raised` and `dropped` stay those of the whole."""
-        chosen = _chosen_rows(rows)
+        chosen = _chosen_rows(rows, len(self))
         parts = {name: getattr(self, name)[chosen] for name in self._column_names()}
         if not len(parts["y_true"]):
             raise ValueError(
@@ -713,7 +715,7 @@ def _below_and_above(side: Side, bands: Sequence[Array]) -> tuple[Array | None, 
     return (None, bands[-1]) if side == "upper" else (bands[0], None)
 
 
-def _chosen_rows(rows: Any) -> Any:
+def _chosen_rows(rows: Any, count: int) -> Any:
     """Return a slice, a mask or row numbers as numpy takes them."""
     if isinstance(rows, slice):
         return rows
@@ -721,6 +723,14 @@ def _chosen_rows(rows: Any) -> Any:
     if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
         what = "a slice, a mask or a list of row numbers"
         raise TypeError(f"rows are chosen by {what}; got {checks.shown(rows)}.")
+    if chosen.dtype.kind == "b" and len(chosen) != count:
+        entries = "entry" if len(chosen) == 1 else "entries"
+        raise IndexError(
+            f"a mask must have one entry per row: it has {len(chosen)} {entries} for {checks.counted(count, 'row')}."
+        )
+    beyond = chosen[(chosen < -count) | (chosen >= count)] if chosen.dtype.kind != "b" else ()
+    if len(beyond):
+        raise IndexError(f"rows are numbered from 0 to {count - 1}; got {beyond[0]}.")
     return chosen
 
 

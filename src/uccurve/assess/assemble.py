@@ -39,7 +39,7 @@ from uccurve.assess.missing import (
 )
 from uccurve.assess.segments import SegmentRows, assessed_segments, segment_rows
 from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, model_row
-from uccurve.crossings import Crossings, Line, crossings_of_lines
+from uccurve.crossings import Crossings, LevelCurve, crossings_of_lines
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import Given, given_models, measured_in, refuse_different
@@ -433,7 +433,7 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
         )
     )
     evidence = ModelEvidence([], [], [], [], [], notes, comparable)
-    lines: dict[str, Line] = {}
+    lines: dict[str, LevelCurve] = {}
     for entry in entries:
         name = entry.name
         curve = entry.curve
@@ -450,7 +450,7 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
         evidence.notes += cautions.notes_on(row, settings, cautions.facts_of(source))
         evidence.notes += cautions.notes_on_rows(source, is_first=len(evidence.sources) == 1)
         if crosses:
-            lines[name] = Line.of(curve, settings.axes, settings.unit)
+            lines[name] = LevelCurve.of(curve, settings.axes, settings.unit)
         if len(curve.intervals) * len(curves) > KEPT_ROWS:
             curve.forget_order()
             source.forget()
@@ -471,7 +471,7 @@ def _ranking_statistic(settings: AssessmentSettings) -> Any:
 
 
 def _crossings(
-    lines: Mapping[str, Line], curves: Mapping[str, UCC], settings: AssessmentSettings
+    lines: Mapping[str, LevelCurve], curves: Mapping[str, UCC], settings: AssessmentSettings
 ) -> list[Crossings]:
     return [
         crossings_of_lines(lines[first], lines[second], axes=settings.axes, names=(first, second))

@@ -19,15 +19,14 @@ Tick = Callable[..., None]  # called with how much is done, how much there is, a
 Progress = bool | Tick | None
 PATIENCE = 1.0  # seconds of work before a bar appears
 Seed = int | np.random.Generator | None
-MOST = (
-    1 << 12
-)  # units that are drawn or swapped one by one; more are first put into this many groups at random
+# Units that are drawn or swapped one by one; more are first put into this many groups at random.
+MOST = 1 << 12
 GROUPS = 200  # groups of units that are left out in turn
 BATCH = 64  # resamples at a time
 TIE = 1e-12  # share of a statistic below which two of its values are treated as equal
 
 
-class Units:
+class DrawnUnits:
     """Rows that are drawn or swapped together: blocks, or random groups of them where they are many.
 
     Groups make the variance of a resampled sum off by a random factor with a standard deviation of
@@ -40,12 +39,15 @@ class Units:
     def __init__(
         self, intervals: Intervals, block: Any, seed: Seed, *, what: str = "resampling"
     ) -> None:
-        self.blocks, self._rng = Blocks.of(intervals, block), generator(seed)
+        self.blocks = Blocks.of(intervals, block)
         self.blocks.require_two(what)
-        self.of_row, self.count = self.blocks.of_row, self.blocks.count
+        self._rng = generator(seed)
+        self.of_row = self.blocks.of_row
+        self.count = self.blocks.count
         if self.count > MOST:
             group = self._rng.permutation(np.arange(self.count, dtype=np.intp) % MOST)
-            self.of_row, self.count = group[self.of_row], MOST
+            self.of_row = group[self.of_row]
+            self.count = MOST
 
     def of_data(self) -> tuple[Indices, Indices]:
         """Rows of the data that have weight, and the unit of each."""
@@ -60,9 +62,8 @@ class Units:
         """How often each unit is drawn with replacement: (resamples, units)."""
         drawn = self._rng.integers(0, self.count, size=(count, self.count))
         drawn += self.count * np.arange(count)[:, None]
-        return (
-            np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
-        )
+        times = np.bincount(drawn.ravel(), minlength=drawn.size)
+        return times.reshape(drawn.shape).astype(np.float64)
 
     def left_out(self) -> Array:
         """All units but those of one group, for each of at most `GROUPS` random groups."""
@@ -74,14 +75,14 @@ class Units:
 
         None: every way to swap them once.
         """
-        for part in batches(2**self.count if count is None else count, tick):
-            if count is None:
-                yield (
-                    np.arange(part.start, part.stop)[:, None] >> np.arange(self.count) & 1
-                ).astype(np.float64)
-            else:
-                shape = part.stop - part.start, self.count
-                yield self._rng.integers(0, 2, size=shape, dtype=np.bool_).astype(np.float64)
+        if count is None:
+            for part in batches(2**self.count, tick):
+                numbers = np.arange(part.start, part.stop)[:, None]
+                yield (numbers >> np.arange(self.count) & 1).astype(np.float64)
+            return
+        for part in batches(count, tick):
+            shape = part.stop - part.start, self.count
+            yield self._rng.integers(0, 2, size=shape, dtype=np.bool_).astype(np.float64)
 
 
 def batches(total: int, tick: Tick | None = None) -> Iterator[slice]:
@@ -123,7 +124,8 @@ def watched(progress: Progress, label: str) -> Iterator[Tick | None]:
         from rich.progress import Progress as Bar
     except ImportError:
         raise ImportError('progress bars need rich: pip install "uccurve[cli]"') from None
-    bar, begin = Bar(console=Console(stderr=True), transient=True), monotonic()
+    bar = Bar(console=Console(stderr=True), transient=True)
+    begin = monotonic()
     task = bar.add_task(label, total=None)
 
     def tick(done: int, total: int, label: str = label) -> None:

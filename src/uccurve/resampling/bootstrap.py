@@ -1,8 +1,9 @@
 """Bootstrap: how far a statistic, or a whole curve, may be off because these rows are a sample."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,8 @@ from uccurve.evidence.inference import checked_level
 from uccurve.evidence.models import curve_of
 from uccurve.evidence.units import Blocks, positive
 from uccurve.intervals import Intervals
-from uccurve.resampling import TIE, Progress, Seed, Units, watched
-from uccurve.resampling.statistics import Asked, Statistic, called, knots_for, means, summed
+from uccurve.resampling import TIE, DrawnUnits, Progress, Seed, watched
+from uccurve.resampling.statistics import Asked, CurveStatistic, called, knots_for, means, summed
 
 Method = Literal["BCa", "percentile"]
 Kind = Literal["pointwise", "simultaneous"]
@@ -149,13 +150,13 @@ def bootstrap(
     BootstrapInterval(estimate=0.2504, low=0.1262, high=0.4499, 95% BCa, 1999 resamples)
     """
     curve = curve_of("intervals", intervals, vary)
-    asked = Statistic.of(
+    asked = CurveStatistic.of(
         curve, statistic, axes=axes, miss_rate=miss_rate, coverage=coverage, unit=unit
     )
     level = checked_level(confidence_level)
     checks.choice("method", method, ("BCa", "percentile"))
     count = positive("n_resamples", n_resamples)
-    units = Units(curve.intervals, block, seed, what="a bootstrap")
+    units = DrawnUnits(curve.intervals, block, seed, what="a bootstrap")
     with watched(progress, "resamples") as tick:
         curve = asked.curve(curve)
         estimate = asked.finite_value(curve, "intervals")
@@ -166,49 +167,76 @@ def bootstrap(
         # What knots leave out of the statistic of all rows, they leave out of that of a resample.
         missing = estimate - float(value(np.ones((1, units.count)))[0])
         missing = missing if np.isfinite(missing) else 0.0
-        values = np.concatenate(
-            [value(counts) + missing for counts in units.resamples(count, tick)]
-        )
+        parts = [value(counts) for counts in units.resamples(count, tick)]
+        values = np.concatenate(parts) + missing
         left_out = value(units.left_out()) if method == "BCa" else np.empty(0)
     values.setflags(write=False)
+    interval = _interval(values, left_out, estimate, level, method)
+    return BootstrapInterval(
+        estimate=estimate,
+        low=interval.low,
+        high=interval.high,
+        standard_error=interval.standard_error,
+        confidence_level=level,
+        method=method,
+        distribution=values,
+        note="; ".join(interval.notes),
+    )
+
+
+class _Interval(NamedTuple):
+    """What resampled values say of a statistic."""
+
+    low: float
+    high: float
+    standard_error: float
+    notes: list[str]
+
+
+def _interval(
+    values: Array, left_out: Array, estimate: float, level: float, method: Method
+) -> _Interval:
+    """Interval of a statistic from its resampled values, and from those without each unit in turn."""
+    notes = []
     defined = values[~np.isnan(values)]
-    tails, notes = ((1 - level) / 2, (1 + level) / 2), []
-    if len(defined) < count:
-        notes.append(f"the statistic of {count - len(defined)} of {count} resamples is undefined")
+    if len(defined) < len(values):
+        undefined = len(values) - len(defined)
+        notes.append(f"the statistic of {undefined} of {len(values)} resamples is undefined")
+    tails = (1 - level) / 2, (1 + level) / 2
     slack = TIE * max(abs(estimate), 1e-300)
-    if not len(defined) or np.all(np.abs(defined - estimate) <= slack):
+    equal = np.abs(defined - estimate) <= slack
+    if equal.all():
         notes.append("the statistic is the same in every resample")
         defined = np.array([estimate])
     elif method == "BCa":
-        below = np.sum(defined < estimate - slack) + np.sum(np.abs(defined - estimate) <= slack) / 2
+        below = np.sum(defined < estimate - slack) + np.sum(equal) / 2
         if 0 < below < len(defined):
-            tails = _corrected(tails, float(below) / len(defined), left_out[np.isfinite(left_out)])
+            share = float(below) / len(defined)
+            tails = _corrected(tails, share, left_out[np.isfinite(left_out)])
         else:
             notes.append(
                 "all resamples lie on one side of the estimate, so percentiles are used instead of BCa"
             )
     finite = defined[np.isfinite(defined)]
-    ends = np.quantile(
-        defined, tails, method="linear" if len(finite) == len(defined) else "nearest"
-    )
+    between: Literal["linear", "nearest"] = "linear" if len(finite) == len(defined) else "nearest"
+    low, high = np.quantile(defined, tails, method=between).tolist()
     error = float(np.std(finite, ddof=1)) if len(finite) > 1 else 0.0
-    return BootstrapInterval(
-        estimate, float(ends[0]), float(ends[1]), error, level, method, values, "; ".join(notes)
-    )
+    return _Interval(low, high, error, notes)
 
 
 def _corrected(tails: tuple[float, float], below: float, left_out: Array) -> tuple[float, float]:
     """Levels of the quantiles corrected for bias, from the share of resamples below, and for acceleration."""
     normal = NormalDist()
-    bias, change = normal.inv_cdf(below), left_out.mean() - left_out
+    bias = normal.inv_cdf(below)
+    change = left_out.mean() - left_out
     spread = float(np.sum(change**2)) ** 1.5
     acceleration = float(np.sum(change**3)) / (6 * spread) if spread > 0 else 0.0
 
     def level(tail: float) -> float:
         z = bias + normal.inv_cdf(tail)
-        return (
-            normal.cdf(bias + z / (1 - acceleration * z)) if acceleration * z < 1 else float(z > 0)
-        )
+        if acceleration * z >= 1:
+            return float(z > 0)
+        return normal.cdf(bias + z / (1 - acceleration * z))
 
     return level(tails[0]), level(tails[1])
 
@@ -266,28 +294,23 @@ def confidence_band(
     if positive("n_resamples", n_resamples) < 2:
         raise ValueError(f"`n_resamples` must be at least 2 for a band; got {n_resamples}.")
     curve = curve_of("intervals", intervals, vary)
-    asked = Statistic.of(curve, "area", axes=axes, unit=unit)
+    asked = CurveStatistic.of(curve, "area", axes=axes, unit=unit)
     x, y = _places(curve, asked, positive("n_points", n_points))
-    units, path = Units(curve.intervals, block, seed, what="a confidence band"), curve.path()
-    curves: list[Array] = []
+    units = DrawnUnits(curve.intervals, block, seed, what="a confidence band")
     with watched(progress, "resamples") as tick:
-        knots = knots_for(path, asked)
-        table, sizes = (
-            knots.table(units.of_row, units.count),
-            [asked.size(name) for name in asked.axes],
+        resampled = _Resampled(curve, asked, units)
+        curves = np.array(
+            [
+                y_drawn
+                for counts in units.resamples(n_resamples, tick)
+                for y_drawn in resampled.at(x, counts)
+            ]
         )
-        steps = knots.is_every_vertex and "miss_rate" in asked.axes
-        for counts in units.resamples(n_resamples, tick):
-            drawn = knots.curves(means(counts @ table)).metrics
-            xs, ys = (drawn[name] * size for name, size in zip(asked.axes, sizes, strict=True))
-            curves += [_at(*one, x, asked.axes, steps=steps) for one in zip(xs, ys, strict=True)]
     if kind == "pointwise":
         ends = np.quantile(curves, ((1 - level) / 2, (1 + level) / 2), axis=0)
     else:
-        error, deviation = np.std(curves, axis=0, ddof=1), np.abs(curves - y)
-        np.divide(deviation, error, out=deviation, where=error > 0)
-        reach = np.quantile(np.where(error > 0, deviation, 0).max(axis=1), level)
-        ends = np.stack([y - reach * error, y + reach * error])
+        reach = _simultaneous_reach(curves, y, level)
+        ends = np.stack([y - reach, y + reach])
     limit = 1.0 if asked.axes[1] == "miss_rate" else np.inf
     low, high = (np.clip(end, 0, limit) for end in ends)
     for array in (x, y, low, high):
@@ -295,18 +318,50 @@ def confidence_band(
     return ConfidenceBand(asked.axes, x, y, low, high, kind, level)
 
 
-def _places(curve: UCC, asked: Statistic, count: int) -> tuple[Array, Array]:
+class _Resampled:
+    """The curves of resampled units, from sums over each unit."""
+
+    def __init__(self, curve: UCC, asked: CurveStatistic, units: DrawnUnits) -> None:
+        self._asked = asked
+        self._knots = knots_for(curve.path(), asked)
+        self._table = self._knots.table(units.of_row, units.count)
+        self._steps = self._knots.is_every_vertex and "miss_rate" in asked.axes
+
+    def at(self, places: Array, counts: Array) -> Iterator[Array]:
+        """Yield y at the places of the curve of each resample, in which units are drawn so many times."""
+        axes = self._asked.axes
+        drawn = self._knots.curves(means(counts @ self._table)).metrics
+        xs, ys = (drawn[name] * self._asked.size(name) for name in axes)
+        for x, y in zip(xs, ys, strict=True):
+            yield _at(x, y, places, axes, steps=self._steps)
+
+
+def _simultaneous_reach(curves: Array, y: Array, level: float) -> Array:
+    """How far a band reaches at each place: as many standard errors as the largest deviation has at this level."""
+    error = np.std(curves, axis=0, ddof=1)
+    deviation = np.abs(curves - y)
+    np.divide(deviation, error, out=deviation, where=error > 0)
+    largest = np.where(error > 0, deviation, 0).max(axis=1)
+    return np.asarray(np.quantile(largest, level) * error)
+
+
+def _places(curve: UCC, asked: CurveStatistic, count: int) -> tuple[Array, Array]:
     """Places on x that are spread evenly over the vertices of the curve, and y there."""
     points = curve.points(axes=asked.axes, unit=asked.unit)
     chosen = evenly(len(points), count)
-    x, y = (values[chosen][_ascending(asked.axes)] for values in (points.x, points.y))
+    order = _ascending(asked.axes)
+    x = points.x[chosen][order]
+    y = points.y[chosen][order]
     keep = np.append(x[1:] > x[:-1], True)
     return x[keep], y[keep]
 
 
 def _at(x: Array, y: Array, places: Array, axes: Axes, *, steps: bool) -> Array:
     """Return y of one curve at the places; where only rounding keeps x from a place, it is there."""
-    x, y, falls = x[_ascending(axes)], y[_ascending(axes)], axes[0] == "deficit"
+    order = _ascending(axes)
+    x = x[order]
+    y = y[order]
+    falls = axes[0] == "deficit"
     places = places + (-TIE if falls else TIE) * x[-1]
     if not steps:
         return np.interp(places, x, y)

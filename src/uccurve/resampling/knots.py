@@ -42,14 +42,15 @@ class Curves(NamedTuple):
 
     def reaching(self, miss_rate: float | Array) -> Array:
         """Return where each curve first reaches a miss rate: the number of a knot, or between two; else the last."""
-        missed, target = self.metrics["miss_rate"], np.reshape(miss_rate, (-1, 1))
+        missed = self.metrics["miss_rate"]
+        target = np.reshape(miss_rate, (-1, 1))
         reached = missed <= target + self.slack
-        knot = np.where(reached[:, -1], reached.argmax(axis=1), len(self.t) - 1)[:, None]
+        last = len(self.t) - 1
+        knot = np.where(reached[:, -1], reached.argmax(axis=1), last)[:, None]
         if self.is_every_vertex:
             return knot[:, 0].astype(np.float64)
-        start, stop = (
-            np.take_along_axis(missed, place, axis=1) for place in (np.maximum(knot - 1, 0), knot)
-        )
+        start = np.take_along_axis(missed, np.maximum(knot - 1, 0), axis=1)
+        stop = np.take_along_axis(missed, knot, axis=1)
         back = np.zeros(start.shape)
         np.divide(target - stop, start - stop, out=back, where=start > stop)
         return np.asarray(knot - np.clip(back, 0, 1))[:, 0]
@@ -60,31 +61,45 @@ class Curves(NamedTuple):
 
     def at(self, values: Array, place: Array) -> Array:
         """Return values that run straight between knots at one place of each curve."""
-        curve, knot = np.arange(len(place)), np.minimum(place.astype(np.intp), len(self.t) - 2)
+        curve = np.arange(len(place))
+        knot = np.minimum(place.astype(np.intp), len(self.t) - 2)
         here = values[curve, knot]
-        return np.asarray(here + (place - knot) * (values[curve, knot + 1] - here))
+        following = values[curve, knot + 1]
+        return np.asarray(here + (place - knot) * (following - here))
 
     def area(self, axes: Axes, span: Range | None = None) -> Array:
         """Return the area of each curve, or that of its part on which the miss rate lies in a range."""
-        x, y = (self.metrics[name] for name in axes)
-        if axes[0] == "miss_rate":  # its steps are cut at the ends of the range; by parts
-            x, between = (np.clip(values, *(span or (0, inf))) for values in (x, self.between))
-            if axes[1] == "miss_rate":
-                y, between = x, (x[:, 1:] + x[:, :-1]) / 2
-            area = x[:, -1] * y[:, -1] - x[:, 0] * y[:, 0] - np.sum(np.diff(y) * between, axis=1)
+        if axes[0] == "miss_rate":
+            area = self._area_over_misses(axes[1], span or (0, inf))
         else:
-            first, last = (np.zeros(1), np.ones(1))  # of each cell, what part of it counts
-            if "miss_rate" in self.metrics:
-                low, high = span or (self.metrics["miss_rate"][:, -1], inf)
-                cell = np.arange(len(self.t) - 1)
-                first, last = (
-                    np.clip(self.reaching(end)[:, None] - cell, 0, 1) for end in (high, low)
-                )
-            middle = self.between if axes[1] == "miss_rate" else (y[:, 1:] + y[:, :-1]) / 2
-            height = y[:, :-1] + (first + last) * (middle - y[:, :-1])
-            area = np.sum(np.diff(x) * (last - first) * height, axis=1)
-        infinite = span is not None and not FALLING.issuperset(axes) and self.unreached(span[0])
-        return np.where(infinite, inf, np.abs(area))
+            area = self._area_over(axes, span)
+        if span is None or FALLING.issuperset(axes):
+            return np.abs(area)
+        return np.where(self.unreached(span[0]), inf, np.abs(area))
+
+    def _area_over_misses(self, name: Metric, span: Range) -> Array:
+        """Return the integral over the miss rate, whose steps are cut at the ends of the range; by parts."""
+        x = np.clip(self.metrics["miss_rate"], *span)
+        y = self.metrics[name]
+        between = np.clip(self.between, *span)
+        if name == "miss_rate":
+            y = x
+            between = (x[:, 1:] + x[:, :-1]) / 2
+        ends = x[:, -1] * y[:, -1] - x[:, 0] * y[:, 0]
+        return np.asarray(ends - np.sum(np.diff(y) * between, axis=1))
+
+    def _area_over(self, axes: Axes, span: Range | None) -> Array:
+        """Return the integral over any other metric, on the part where the miss rate lies in the range."""
+        x, y = (self.metrics[name] for name in axes)
+        first, last = (np.zeros(1), np.ones(1))  # of each cell, what part of it counts
+        if "miss_rate" in self.metrics:
+            low, high = span or (self.metrics["miss_rate"][:, -1], inf)
+            cell = np.arange(len(self.t) - 1)
+            first = np.clip(self.reaching(high)[:, None] - cell, 0, 1)
+            last = np.clip(self.reaching(low)[:, None] - cell, 0, 1)
+        middle = self.between if axes[1] == "miss_rate" else (y[:, 1:] + y[:, :-1]) / 2
+        height = y[:, :-1] + (first + last) * (middle - y[:, :-1])
+        return np.asarray(np.sum(np.diff(x) * (last - first) * height, axis=1))
 
     def potential_crps(self) -> Array:
         """Return the minimum of alpha * bandwidth + deficit, integrated over alpha from 0 to 1."""
@@ -95,7 +110,8 @@ class Curves(NamedTuple):
 def _under_hull(x: Array, y: Array) -> float:
     """Integral over alpha of the minimum of alpha * x + y over the points of a curve."""
     corners = hull_corners(x, y)
-    x, y = x[corners], y[corners]
+    x = x[corners]
+    y = y[corners]
     low = np.minimum(falls_per_step(x, y), 1.0)
     high = np.append(1.0, low[:-1])
     return float(np.sum((high - low) * (y + x * (high + low) / 2)))
@@ -116,23 +132,25 @@ class Knots:
         *,
         smooth: bool = False,
     ) -> None:
-        self._path, self._is_scaled = path, isinstance(path, ScalePath)
+        self._path = path
+        self._is_scaled = isinstance(path, ScalePath)
         # Metrics that are summed up at each knot; the bandwidth of scaled bands follows from the mean half-width.
-        self._names = [
-            name for name in dict.fromkeys(names) if not (self._is_scaled and name == "bandwidth")
-        ]
-        critical, *others = path.events()
-        bends = [critical, *(group for group in others if group.changes.keys() & set(self._names))]
-        ends = np.array([path.start, path.end])
-        self.t, last = _distinct(
-            np.concatenate([ends, *(group.position for group in bends)]), path.end
-        )
+        followed = {"bandwidth"} if self._is_scaled else set()
+        self._names = [name for name in dict.fromkeys(names) if name not in followed]
+        positions = [np.array([path.start, path.end])]
+        for place, group in enumerate(path.events()):
+            if place == 0 or not group.changes.keys().isdisjoint(self._names):
+                positions.append(group.position)
+        self.t, last = _distinct(np.concatenate(positions), path.end)
         self.is_every_vertex = len(last) <= MOST_VERTICES and not smooth
         if smooth:
-            self.t = self.t[np.linspace(0, len(last) - 1, 2 * isqrt(len(last))).astype(np.intp)]
+            places = np.linspace(0, len(last) - 1, 2 * isqrt(len(last)))
+            self.t = self.t[places.astype(np.intp)]
         elif not self.is_every_vertex:
-            places = quantiles(path.critical, path.weight, *(1 - rate for rate in (0, *miss_rates)))
-            self.t = self.t[_selected(last, np.searchsorted(self.t, [*places, path.start]))]
+            shares = [1 - rate for rate in (0, *miss_rates)]
+            wanted = quantiles(path.critical, path.weight, *shares)
+            focus = np.searchsorted(self.t, [*wanted, path.start])
+            self.t = self.t[_selected(last, focus)]
 
     def table(self, unit: Indices, count: int) -> Array:
         """Sums over each of `count` units of rows, times the weight; `unit` has that of each row.
@@ -140,15 +158,16 @@ class Knots:
         Columns are the weight, the half-width as delivered, the metrics at the knots, and the mean miss rates over t
         from each knot to the next.
         """
-        path, metrics = self._path, {name: np.zeros((count, len(self.t))) for name in self._names}
-        columns = [
-            sums(unit, path.weight, count),
-            sums(unit, path.weighted(path.half_widths), count),
-        ]
-        columns += metrics.values()
+        path = self._path
+        metrics = {name: np.zeros((count, len(self.t))) for name in self._names}
+        weights = sums(unit, path.weight, count)
+        half_widths = sums(unit, path.weighted(path.half_widths), count)
+        columns = [weights, half_widths, *metrics.values()]
         if "miss_rate" in metrics:
             columns.append(self._add_misses(metrics.pop("miss_rate"), unit))
-        for i, t in enumerate(self.t.tolist() if metrics else ()):
+        if not metrics:
+            return np.column_stack(columns)
+        for i, t in enumerate(self.t.tolist()):
             for part in blocks(len(path)):
                 rows = path.per_row(t, part)
                 for name, column in metrics.items():
@@ -157,7 +176,8 @@ class Knots:
 
     def _add_misses(self, missed: Array, unit: Indices) -> Array:
         """Add the miss rate at the knots; return its mean over t from each knot to the next."""
-        path, cells = self._path, len(self.t) + 1
+        path = self._path
+        cells = len(self.t) + 1
         cell = unit * cells
         for part in blocks(len(unit)):
             cell[part] += np.searchsorted(self.t, path.critical[part])
@@ -165,9 +185,10 @@ class Knots:
         def binned(values: Array | None) -> Array:
             return sums(cell, values, len(missed) * cells).reshape(-1, cells)
 
-        weight, start = binned(path.weight), self.t[:-1]
+        weight = binned(path.weight)
+        criticals = binned(path.weighted(path.critical))
         missed += np.cumsum(weight[:, :0:-1], axis=1)[:, ::-1]
-        inside = binned(path.weighted(path.critical))[:, 1:-1] - start * weight[:, 1:-1]
+        inside = criticals[:, 1:-1] - self.t[:-1] * weight[:, 1:-1]
         return missed[:, 1:] + inside / np.diff(self.t)
 
     def curves(self, means: Array) -> Curves:
@@ -191,16 +212,13 @@ def _distinct(position: Array, end: float) -> tuple[Array, Indices]:
 def _selected(last: Indices, focus: Indices) -> Indices:
     """Which vertices are knots: at equally spaced ranks, and closer and closer towards the vertices in `focus`."""
     n = int(last[-1]) + 1
-    steps = np.arange(
-        np.log(max(n / RANKS / (RATIO - 1), 1)) / np.log(RATIO)
-    )  # until they are as far apart as others
-    near = np.append(0, (RATIO**steps).astype(np.intp))
-    around = last[np.minimum(focus, len(last) - 1)][:, None] + np.concatenate([-near, near])
-    ranks = np.concatenate(
-        [np.linspace(0, n - 1, RANKS).astype(np.intp), np.clip(around.ravel(), 0, n - 1)]
-    )
-    chosen = np.unique(np.searchsorted(last, ranks))
-    heavy = chosen[
-        np.diff(last, prepend=-1)[chosen] > n // MOST_VERTICES
-    ]  # a step begins at the vertex before it
+    # until they are as far apart as others
+    count = np.log(max(n / RANKS / (RATIO - 1), 1)) / np.log(RATIO)
+    near = np.append(0, (RATIO ** np.arange(count)).astype(np.intp))
+    centre = last[np.minimum(focus, len(last) - 1)][:, None]
+    around = np.clip((centre + np.concatenate([-near, near])).ravel(), 0, n - 1)
+    equal = np.linspace(0, n - 1, RANKS).astype(np.intp)
+    chosen = np.unique(np.searchsorted(last, np.concatenate([equal, around])))
+    # a step begins at the vertex before it
+    heavy = chosen[np.diff(last, prepend=-1)[chosen] > n // MOST_VERTICES]
     return np.union1d(chosen, np.maximum(heavy - 1, 0))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve import _refusals as checks
+from uccurve._arrays import Flags
 from uccurve._paths import Path
 from uccurve._ramps import size_of_area
 from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit, Vary
@@ -15,10 +16,11 @@ from uccurve.curve import UCC
 from uccurve.evidence.models import curve_of, refuse_other_rows
 from uccurve.evidence.units import positive
 from uccurve.intervals import Intervals
-from uccurve.resampling import TIE, Progress, Seed, Units, batches, watched
-from uccurve.resampling.statistics import Asked, Statistic, Summed, called, summed
+from uccurve.resampling import TIE, DrawnUnits, Progress, Seed, batches, watched
+from uccurve.resampling.statistics import Asked, CurveStatistic, Summed, called, summed
 
 Alternative = Literal["two-sided", "less", "greater"]
+MOST_BITS = 63  # units whose swaps are numbered in an integer
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -147,50 +149,36 @@ def permutation_test(
     >>> test
     PermutationTest(statistic=-0.9977, pvalue=0.01562, two-sided, all 256 swaps of 8 units)
     """
-    one, two = curve_of("a", a, vary), curve_of("b", b, vary)
+    one = curve_of("a", a, vary)
+    two = curve_of("b", b, vary)
     refuse_other_rows(one, two)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
-    how: Any = {"axes": axes, "miss_rate": miss_rate, "coverage": coverage, "unit": unit}
-    asked, _ = (Statistic.of(curve, statistic, **how) for curve in (one, two))
-    random, units = (
-        positive("n_resamples", n_resamples),
-        Units(one.intervals, block, seed, what="a permutation test"),
-    )
-    every_swap = units.count < 63 and 2**units.count <= random + 1
+    options: Any = {"axes": axes, "miss_rate": miss_rate, "coverage": coverage, "unit": unit}
+    asked = CurveStatistic.of(one, statistic, **options)
+    CurveStatistic.of(two, statistic, **options)  # which may refuse its curve
+    random = positive("n_resamples", n_resamples)
+    units = DrawnUnits(one.intervals, block, seed, what="a permutation test")
+    every_swap = units.count < MOST_BITS and 2**units.count <= random + 1
     same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
     with watched(progress, "permutations") as tick:
-        one, two = (asked.curve(curve) for curve in (one, two))
-        # A single level is the curve of one interval that is scaled.
-        one, two = (
-            UCC(curve.intervals) if len(curve.levels) == 1 else curve for curve in (one, two)
-        )
+        one = _curve_to_compare(one, asked)
+        two = _curve_to_compare(two, asked)
         swappable = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
-        first, second = asked.finite_value(one, "a"), asked.finite_value(two, "b")
+        first = asked.finite_value(one, "a")
+        second = asked.finite_value(two, "b")
         if callable(asked.asked):
             differences = _called(asked.asked, (one.intervals, two.intervals), units)
         elif swappable:
-            differences = _swapped(
-                _pooled(one, two, same_pace=not asked.depends_on_scale), asked, units
-            )
+            pool = _pooled(one, two, same_pace=not asked.depends_on_scale)
+            differences = _swapped(pool, asked, units)
         else:
             differences = _flipped((one, two), asked, (first, second), units)
-        null = np.concatenate(
-            [differences(flags) for flags in units.swaps(None if every_swap else random, tick)]
-        )
+        swaps = units.swaps(None if every_swap else random, tick)
+        null = np.concatenate([differences(flags) for flags in swaps])
     null.setflags(write=False)
-    size = abs(first) + abs(second) + (1.0 if asked.relative else 0.0)
-    if asked.asked == "area":
-        size += size_of_area(one.path(), asked.axes) * asked.size(*asked.axes)
-    slack, delivered = (
-        TIE * size,
-        float(differences(np.zeros((1, units.count)))[0]),
-    )  # by the same arithmetic
-    extreme = {
-        "less": null <= delivered + slack,
-        "greater": null >= delivered - slack,
-        "two-sided": np.abs(null) >= abs(delivered) - slack,
-    }
-    count = int(np.sum(extreme[alternative]))
+    delivered = float(differences(np.zeros((1, units.count)))[0])  # by the same arithmetic
+    slack = TIE * _size_of_values(one, asked, first, second)
+    count = int(np.sum(_at_least_as_extreme(null, delivered, slack, alternative)))
     note = ""
     if np.all(np.abs(null) <= slack):
         note = (
@@ -212,31 +200,62 @@ def permutation_test(
     )
 
 
+def _curve_to_compare(curve: UCC, asked: CurveStatistic) -> UCC:
+    """The curve that the statistic is a number of; a single level is the curve of one interval that is scaled."""
+    curve = asked.curve(curve)
+    return UCC(curve.intervals) if len(curve.levels) == 1 else curve
+
+
+def _size_of_values(curve: UCC, asked: CurveStatistic, first: float, second: float) -> float:
+    """Order of magnitude of what is subtracted, of which rounding takes a share."""
+    size = abs(first) + abs(second)
+    if asked.relative:
+        size += 1.0
+    if asked.asked == "area":
+        size += size_of_area(curve.path(), asked.axes) * asked.size(*asked.axes)
+    return size
+
+
+def _at_least_as_extreme(
+    null: Array, delivered: float, slack: float, alternative: Alternative
+) -> Flags:
+    """Which differences are at least as extreme as the one delivered."""
+    if alternative == "less":
+        extreme = null <= delivered + slack
+    elif alternative == "greater":
+        extreme = null >= delivered - slack
+    else:
+        extreme = np.abs(null) >= abs(delivered) - slack
+    return np.asarray(extreme)
+
+
 def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
     """Rows of the first, then rows of the second, in one unit and, if so asked, at one mean half-width.
 
     A curve depends on which intervals a model passes through, not on how fast. A mixture of two models' rows does
     depend on it, and one mean half-width for both leaves each of the two curves as it is.
     """
-    one, two = a.intervals, b.intervals
+    one = a.intervals
+    two = b.intervals
     if same_pace:
-        first, second = one.half_width, two.half_width
+        first = one.half_width
+        second = two.half_width
         if a.vary == "shift":
-            one, two = (
-                one.calibrated(shift=max(second - first, 0)),
-                two.calibrated(shift=max(first - second, 0)),
-            )
+            one = one.calibrated(shift=max(second - first, 0))
+            two = two.calibrated(shift=max(first - second, 0))
         elif min(first, second) > 0:
             two = two.calibrated(scale=first / second)
     return UCC(Intervals.join([one, two]), vary=a.vary).path()
 
 
-def _swapped(pool: Path, asked: Statistic, units: Units) -> Callable[[Array], Array]:
+def _swapped(pool: Path, asked: CurveStatistic, units: DrawnUnits) -> Callable[[Array], Array]:
     """Differences of the two halves into which swaps split the rows of both models."""
     unit = np.concatenate([units.of_row, units.of_row + units.count])
     table, value = summed(pool, asked, unit, 2 * units.count)
     own, other = np.split(table, 2)
-    one, two, change = own.sum(axis=0), other.sum(axis=0), other - own
+    one = own.sum(axis=0)
+    two = other.sum(axis=0)
+    change = other - own
 
     def differences(flags: Array) -> Array:
         moved = flags @ change
@@ -246,7 +265,10 @@ def _swapped(pool: Path, asked: Statistic, units: Units) -> Callable[[Array], Ar
 
 
 def _flipped(
-    curves: tuple[UCC, UCC], asked: Statistic, statistics: tuple[float, float], units: Units
+    curves: tuple[UCC, UCC],
+    asked: CurveStatistic,
+    statistics: tuple[float, float],
+    units: DrawnUnits,
 ) -> Callable[[Array], Array]:
     """Sums of what each unit contributes to the difference, with the signs of some flipped."""
     own, other = (
@@ -265,7 +287,8 @@ def _contributions(sums: Summed, value: float) -> Array:
     """
     total = sums.table.sum(axis=0)
     share = sums.table[:, 0] / total[0]
-    whole, influence = sums.values(total[None])[0], np.empty(len(share))
+    whole = sums.values(total[None])[0]
+    influence = np.empty(len(share))
     for part in batches(len(share)):
         influence[part] = whole - sums.values(total - sums.table[part])
     influence = np.where(np.isfinite(influence), (1 - share) * influence, 0)
@@ -273,13 +296,11 @@ def _contributions(sums: Summed, value: float) -> Array:
 
 
 def _called(
-    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], units: Units
+    function: Callable[[Intervals], float], data: tuple[Intervals, Intervals], units: DrawnUnits
 ) -> Callable[[Array], Array]:
     """Differences of a callable's values for Intervals whose rows are swapped; they stay in their order."""
     row, unit = units.of_data()
-    both = (
-        np.column_stack([row, row + len(data[0])]).ravel(),
-        np.column_stack([unit, unit + units.count]).ravel(),
-    )
-    value = called(function, Intervals.join(data), *both)
+    rows_of_both = np.column_stack([row, row + len(data[0])]).ravel()
+    units_of_both = np.column_stack([unit, unit + units.count]).ravel()
+    value = called(function, Intervals.join(data), rows_of_both, units_of_both)
     return lambda flags: value(np.hstack([1 - flags, flags])) - value(np.hstack([flags, 1 - flags]))

@@ -32,7 +32,7 @@ ROUNDING = 1e-14  # share of two equal terms that their difference may be off; l
 
 
 @dataclass(frozen=True, slots=True)
-class Statistic:
+class CurveStatistic:
     """One number of a curve: `span` is the range of the miss rate, `alpha` a miss rate, `unit` a number."""
 
     asked: Asked
@@ -73,13 +73,9 @@ class Statistic:
             raise ValueError(f"`coverage` must be given for {name}, such as coverage=0.9.")
         if name not in WITH_COVERAGE and coverage is not None:
             raise ValueError(f"`coverage` goes with {' or '.join(WITH_COVERAGE)}, not with {name}.")
-        return cls(
-            asked,
-            checks.axes(axes),
-            None if miss_rate is None else checks.span("miss_rate", miss_rate),
-            None if coverage is None else checks.miss_rate_of(coverage),
-            curve.unit_size(unit),
-        )
+        span = None if miss_rate is None else checks.span("miss_rate", miss_rate)
+        alpha = None if coverage is None else checks.miss_rate_of(coverage)
+        return cls(asked, checks.axes(axes), span, alpha, curve.unit_size(unit))
 
     @property
     def depends_on_scale(self) -> bool:
@@ -100,11 +96,12 @@ class Statistic:
         if callable(self.asked):
             return float(self.asked(curve.intervals))
         if self.asked in ("area", "gain"):
-            return float(
-                getattr(curve, self.asked)(axes=self.axes, unit=self.unit, miss_rate=self.span)
-            )
+            ask = curve.area if self.asked == "area" else curve.gain
+            return ask(axes=self.axes, unit=self.unit, miss_rate=self.span)
+        if self.asked == "skill":
+            return curve.skill()
         if self.alpha is None:
-            return curve.skill() if self.asked == "skill" else curve.potential_crps(unit=self.unit)
+            return curve.potential_crps(unit=self.unit)
         coverage = float(1 - self.alpha)
         if self.asked == "score":
             alpha = float(self.alpha)
@@ -168,7 +165,7 @@ def called(
 
 
 def summed(
-    path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool = False
+    path: Path, statistic: CurveStatistic, unit: Indices, count: int, *, smooth: bool = False
 ) -> Summed:
     """Sum up the rows of each of `count` units; `unit` has that of each row. Where `smooth`, values are approximate."""
     if statistic.relative:
@@ -181,72 +178,76 @@ def summed(
             knots.table(unit, count),
             lambda drawn: _from_knots(knots, means(drawn), statistic),
         )
-    columns = [path.weight, *(path.weighted(column) for column in closed_columns(path, closed))]
     size = statistic.size(*statistic.axes)
 
     def values(drawn: Array) -> Array:
         band, falling, error = means(drawn).T
-        area, less = band * falling, error**2 / 2
+        area = band * falling
+        less = error**2 / 2
         return size * np.where(area > less * (1 + ROUNDING), area - less, 0)
 
-    return Summed(np.column_stack([sums(unit, column, count) for column in columns]), values)
+    weighted = [path.weighted(column) for column in closed_columns(path, closed)]
+    columns = [sums(unit, column, count) for column in (path.weight, *weighted)]
+    return Summed(np.column_stack(columns), values)
 
 
 def means(drawn: Array) -> Array:
     """Means from sums of which the first is the weight."""
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # a resample of rows without weight has no mean
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # a resample of rows without weight has no mean
         return np.asarray(drawn[:, 1:] / drawn[:, :1])
 
 
-def knots_for(path: Path, statistic: Statistic, *, smooth: bool = False) -> Knots:
+def knots_for(path: Path, statistic: CurveStatistic, *, smooth: bool = False) -> Knots:
     """Knots for the metrics that a statistic of the curve is computed from."""
-    names: tuple[Metric, ...] = (
-        "bandwidth",
-        "deficit" if statistic.asked in ("crps", "score") else "miss_rate",
-    )
+    names: tuple[Metric, ...] = ("bandwidth", "miss_rate")
+    if statistic.asked in ("crps", "score"):
+        names = ("bandwidth", "deficit")
     if statistic.asked == "area":
         tells_the_end = statistic.span or not FALLING.intersection(statistic.axes)
         names = (*statistic.axes, "miss_rate") if tells_the_end else statistic.axes
-    ends = statistic.span or ((float(statistic.alpha),) if statistic.alpha else ())
+    ends: tuple[float, ...] = statistic.span or ()
+    if not ends and statistic.alpha:
+        ends = (float(statistic.alpha),)
     return Knots(path, names, ends, smooth=smooth and len(ends) > 0)
 
 
-def _saved(path: Path, statistic: Statistic, unit: Indices, count: int, *, smooth: bool) -> Summed:
+def _saved(
+    path: Path, statistic: CurveStatistic, unit: Indices, count: int, *, smooth: bool
+) -> Summed:
     """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
-    own, constant = (
-        replace(statistic, asked="area" if statistic.asked == "gain" else "crps"),
-        path.constant(),
-    )
-    mine, theirs = (summed(one, own, unit, count, smooth=smooth) for one in (path, constant))
-    negligible = (
-        rounding_of_area(constant, own.axes) * own.size(*own.axes) if own.asked == "area" else 0.0
-    )
+    own = replace(statistic, asked="area" if statistic.asked == "gain" else "crps")
+    constant = path.constant()
+    mine = summed(path, own, unit, count, smooth=smooth)
+    theirs = summed(constant, own, unit, count, smooth=smooth)
+    negligible = 0.0
+    if own.asked == "area":
+        negligible = rounding_of_area(constant, own.axes) * own.size(*own.axes)
     width = mine.table.shape[1]
 
     def values(drawn: Array) -> Array:
-        area, reference = mine.values(drawn[:, :width]), theirs.values(drawn[:, width:])
+        area = mine.values(drawn[:, :width])
+        reference = theirs.values(drawn[:, width:])
         undefined = np.where(area <= negligible, np.nan, -np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(reference <= negligible, undefined, (reference - area) / reference)
+            saved = (reference - area) / reference
+        return np.where(reference <= negligible, undefined, saved)
 
     return Summed(np.hstack([mine.table, theirs.table]), values)
 
 
-def _from_knots(knots: Knots, means: Array, statistic: Statistic) -> Array:
+def _from_knots(knots: Knots, means: Array, statistic: CurveStatistic) -> Array:
     """Return the statistic of several curves, from their metrics at the knots."""
-    curves, size, alpha = (
-        knots.curves(means),
-        statistic.size("bandwidth"),
-        float(statistic.alpha or 0),
-    )
+    curves = knots.curves(means)
+    size = statistic.size("bandwidth")
+    alpha = float(statistic.alpha or 0)
     if statistic.asked == "area":
         return curves.area(statistic.axes, statistic.span) * statistic.size(*statistic.axes)
-    width = curves.metrics["bandwidth"]
     if statistic.asked == "crps":
         return curves.potential_crps() * size
-    if statistic.asked == "score":  # the smallest lies on a vertex
-        return np.asarray(penalised(2 * width, curves.metrics["deficit"], alpha).min(axis=1)) * size
+    width = curves.metrics["bandwidth"]
+    if statistic.asked == "score":
+        scores = penalised(2 * width, curves.metrics["deficit"], alpha)
+        return np.asarray(scores.min(axis=1)) * size  # the smallest lies on a vertex
     values = np.broadcast_to(curves.t, width.shape) if statistic.asked == "scale" else width * size
     return np.where(curves.unreached(alpha), np.inf, curves.at(values, curves.reaching(alpha)))

@@ -32,7 +32,7 @@ FEATURES: dict[str, Any] = {
 TARGET: dict[str, Any] = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False}
 
 
-class Rows(NamedTuple):
+class TrainingRows(NamedTuple):
     """Features, the errors' sizes ``r^p`` in a unit that makes their mean 1, and weights."""
 
     X: Any
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
         return type(self)(self.X[index], self.size[index], self.weight[index])
 
 
-def held_out_area(rows: Rows, raw: Array) -> float:
+def held_out_area(rows: TrainingRows, raw: Array) -> float:
     """Return the area of held-out rows, up to a factor: ``E[band] E[size / band]``."""
     band = np.exp(raw)
     return float(
@@ -69,7 +69,9 @@ class Ensemble:
         return self.learning_rate * total
 
 
-def boosted_trees(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> Ensemble:
+def boosted_trees(
+    rows: TrainingRows, held_out: TrainingRows | None, settings: Any, seed: int
+) -> Ensemble:
     """Boost scikit-learn's trees, at most until the area of held-out rows stops falling; `settings` as attributes."""
     random, raw = np.random.RandomState(seed), np.zeros(len(rows.size))
     steps = (_newton_step(rows, raw, settings, random) for _ in range(settings.n_estimators))
@@ -78,7 +80,7 @@ def boosted_trees(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -
 
 
 def _stopped_early(
-    steps: Iterable[DecisionTreeRegressor], held_out: Rows, settings: Any
+    steps: Iterable[DecisionTreeRegressor], held_out: TrainingRows, settings: Any
 ) -> list[DecisionTreeRegressor]:
     """Return the trees up to the smallest area of held-out rows; stop when it has not fallen for some of them."""
     trees, raw = [], np.zeros(len(held_out.size))
@@ -92,7 +94,9 @@ def _stopped_early(
     return trees[: int(np.nanargmin(areas))]
 
 
-def _newton_step(rows: Rows, raw: Array, settings: Any, random: Any) -> DecisionTreeRegressor:
+def _newton_step(
+    rows: TrainingRows, raw: Array, settings: Any, random: Any
+) -> DecisionTreeRegressor:
     """Return a tree whose leaves are Newton steps, fitted with the Hessian as weight, and add it to `raw`."""
     gradient, hessian = derivatives(rows.size, raw)
     tree = DecisionTreeRegressor(
@@ -109,7 +113,9 @@ def _newton_step(rows: Rows, raw: Array, settings: Any, random: Any) -> Decision
     return tree
 
 
-def boosted_by_lightgbm(rows: Rows, held_out: Rows | None, settings: Any, seed: int) -> Ensemble:
+def boosted_by_lightgbm(
+    rows: TrainingRows, held_out: TrainingRows | None, settings: Any, seed: int
+) -> Ensemble:
     """Boost LightGBM's trees, at most until the area of held-out rows stops falling; `settings` as attributes."""
     try:
         import lightgbm
@@ -298,7 +304,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             )
         self._ensembles: list[Ensemble] = []
         for size in (sizes / means).T:
-            rows = Rows(X, size, weight)
+            rows = TrainingRows(X, size, weight)
             unseen = None if held_out is None else rows.at(held_out)
             self._ensembles.append(BACKENDS[self.backend](rows.at(train), unseen, self, seed))
         self.n_trees_ = tuple(one.n_trees for one in self._ensembles)
