@@ -53,7 +53,7 @@ class Hint:
         )
 
 
-class Refusal(ValueError):
+class Refusal(ValueError):  # noqa: N818  # what our sentences are called
     """Data or arguments that cannot be used: what is wrong, which may name arguments too, and a hint as data."""
 
     def __init__(self, what: str | Hint, hint: Hint) -> None:

@@ -775,10 +775,9 @@ def _moved_bands(
     amount = shift if intervals.unit is None else shift * intervals.unit
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scaled = scale * band
+        covered = ~(error / band > scale)
         if shifted:
             covered = intervals.in_units(error - scaled) <= shift
-        else:
-            covered = ~(error / band > scale)
         out = scaled + amount
         if intervals.side == "both":
             out = np.maximum(out, 0)
