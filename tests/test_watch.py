@@ -56,6 +56,9 @@ def test_it_rings_until_it_is_acknowledged_and_then_learns_again() -> None:
     for day in range(36, 46):
         assert monitor.update(day, rows(seed=day)).status == "ringing"
     assert monitor.since == 30
+    step = monitor.steps[0]
+    assert step.strongest == max(past.evidence for past in monitor.history())
+    assert step.evidence < step.strongest  # the promise is kept again, and what rang is as rare as ever
     monitor.acknowledge()
     assert monitor.since is None
     assert monitor.steps[0].status == "learning"

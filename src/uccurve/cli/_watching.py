@@ -33,7 +33,7 @@ from uccurve.calibrate.following import SHAPE as FOLLOWER
 from uccurve.calibrate.following import FollowingCalibrator
 from uccurve.intervals import Intervals
 from uccurve.watch import Monitor
-from uccurve.watch.days import ContestStep, Day, Label, Step
+from uccurve.watch.days import ContestStep, Day, Label, Step, rarity
 from uccurve.watch.saved import LABEL
 from uccurve.watch.saved import SHAPE as MONITOR
 from uccurve.words.formats import counted, coverage, listed, short
@@ -471,8 +471,8 @@ def _markdown_row(step: Step) -> str:
     covered = step.since_coverage if rings else step.coverage
     since = f"{step.since} ({counted(step.since_days, 'day')})" if rings else f"on {step.label}"
     factor = f"× {step.factor:.2f}" if isfinite(step.factor) else "–"
-    rarity = f"{step.evidence:,.0f} days" if step.evidence < 1e9 else "over a billion days"
-    cells = [step.name, step.status, f"{100 * covered:.1f}%", since, factor, rarity]
+    chance = f"{rarity(step.strongest if rings else step.evidence)} days"
+    cells = [step.name, step.status, f"{100 * covered:.1f}%", since, factor, chance]
     return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
 
 

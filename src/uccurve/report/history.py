@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from math import floor, isfinite, log10, nan
+from itertools import groupby
+from math import floor, isfinite, log10
 from typing import Any
 
 from uccurve.watch import Monitor
-from uccurve.watch.days import Day, Step
+from uccurve.watch.days import ContestStep, Day, Label, Status, Step, rarity
 from uccurve.words.formats import coverage, short
 
-WIDTH, HEIGHT = 720, 150  # of a drawing, in its own units
-LEFT, TOP, BOTTOM = 52, 8, 18  # room for the ticks and the days
+WIDTH = 460  # of a drawing, in its own units
+HEIGHT = 160
+LEFT = 56  # room for the ticks
+TOP = 8
+BOTTOM = 20  # room for the days
+WIDEST_BAR = 3.0
 SHOWN = 60  # days of a table
 LOWEST_EVIDENCE = 0.1
 HIGHEST_EVIDENCE = 1e9
-LONG_POWER = 6  # from which a power of ten is not written out
+POWERS = {0: "1", 3: "1,000", 6: "million", 9: "billion"}  # of ten, with their ticks
+QUIET = ("ok", "learning")  # statuses of which groups are folded
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -31,20 +37,49 @@ class DailyChart:
         Points of each unbroken piece of the line.
     bars : list of tuple
         A vertical bar per day: x, y of its top and of its bottom.
-    rules : list of tuple
-        Horizontal lines: y, and what they mean.
+    rule : float
+        y of the dashed line, which the title explains.
     ticks : list of tuple
         y, and the number there.
     alarms : list of tuple
         x and width of the days on which it rang.
+    bar_width : float
     """
 
     title: str
     lines: list[str] = field(default_factory=list)
     bars: list[tuple[float, float, float]] = field(default_factory=list)
-    rules: list[tuple[float, str]] = field(default_factory=list)
+    rule: float = 0.0
     ticks: list[tuple[float, str]] = field(default_factory=list)
     alarms: list[tuple[float, float]] = field(default_factory=list)
+    bar_width: float = WIDEST_BAR
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the page shows of one model or group, or of a challenger."""
+
+    name: str
+    line: str
+    status: Status
+    is_folded: bool
+    charts: list[DailyChart]
+    labels: list[Label]
+    rows: list[tuple[Step, Day]] = field(default_factory=list)
+
+    @property
+    def rings(self) -> bool:
+        """Whether it rings."""
+        return self.status == "ringing"
+
+    @property
+    def ticks(self) -> list[tuple[float, str, Label]]:
+        """The first, the middle and the last day: x, how text is anchored there, and what it is called."""
+        last = len(self.labels) - 1
+        ends = [(LEFT, "start", self.labels[0]), (WIDTH, "end", self.labels[last])]
+        scale = Scale(0.0, 1.0, len(self.labels))
+        middle = (scale.x(last // 2), "middle", self.labels[last // 2])
+        return [ends[0], middle, ends[1]] if last >= 2 else ends[: last + 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +98,14 @@ class Scale:
         margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
         return cls(low - margin, high + margin, days)
 
+    @property
+    def step(self) -> float:
+        """Room for a day."""
+        return (WIDTH - LEFT) / max(self.days, 1)
+
     def x(self, day: float) -> float:
         """Return where a day is."""
-        step = (WIDTH - LEFT) / max(self.days, 1)
-        return round(LEFT + step * (day + 0.5), 1)
+        return round(LEFT + self.step * (day + 0.5), 1)
 
     def y(self, value: float) -> float:
         """Return where a number is."""
@@ -124,48 +163,74 @@ def page(monitor: Monitor, *, title: str | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"short": short, "coverage": coverage}
+    environment.filters |= {"short": short, "coverage": coverage, "rarity": rarity}
+    sections = [_series(monitor, step) for step in monitor.steps]
+    if monitor.contest is not None:
+        sections.append(_contest(monitor.contest_history()))
     text = environment.get_template("history.html").render(
         policy=POLICY,
         title=title or f"Watched intervals of {coverage(monitor.coverage)}",
         monitor=monitor,
-        series=[_series(monitor, step) for step in monitor.steps],
-        contest=monitor.contest_history()[-SHOWN:],
+        sections=sections,
         width=WIDTH,
         height=HEIGHT,
         left=LEFT,
+        bottom=BOTTOM,
         version=version("uccurve"),
     )
     return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
 
 
-def _series(monitor: Monitor, last: Step) -> dict[str, Any]:
+def _series(monitor: Monitor, last: Step) -> Section:
     """Return what the page shows of one model or group."""
     steps = monitor.history(last.model, last.group)
     days = monitor.days(last.model, last.group)
     charts = [_coverage(monitor, steps), _evidence(monitor, steps), _move(steps), _skill(days)]
     drawn = [chart for chart in charts if chart is not None]
     for chart in drawn:
-        chart.alarms = _alarms(steps)
-    return {
-        "name": last.name,
-        "line": str(last),
-        "rings": last.status == "ringing",
-        "charts": drawn,
-        "first": steps[0].label,
-        "last": last.label,
-        "rows": [*zip(steps, days, strict=True)][-SHOWN:][::-1],
-    }
+        chart.alarms = _alarms([step.status for step in steps])
+    return Section(
+        name=last.name,
+        line=str(last),
+        status=last.status,
+        is_folded=last.group is not None and last.status in QUIET,
+        charts=drawn,
+        labels=[step.label for step in steps],
+        rows=[*zip(steps, days, strict=True)][-SHOWN:][::-1],
+    )
+
+
+def _contest(steps: Sequence[ContestStep]) -> Section:
+    """Return what the page shows of a challenger."""
+    last = steps[-1]
+    values = [step.difference for step in steps]
+    scale = Scale.around([*values, 0.0], len(steps))
+    names = f"{short(last.champion)} minus that of {short(last.challenger)}"
+    chart = DailyChart(f"Daily score of {names}; dashed: equal")
+    chart.lines = scale.pieces(values)
+    chart.ticks = scale.ticks(_number)
+    chart.rule = scale.y(0.0)
+    chart.alarms = _alarms([step.status for step in steps])
+    return Section(
+        name=f"{last.champion} and its challenger {last.challenger}",
+        line=str(last),
+        status=last.status,
+        is_folded=False,
+        charts=[chart],
+        labels=[step.label for step in steps],
+    )
 
 
 def _coverage(monitor: Monitor, steps: Sequence[Step]) -> DailyChart:
     values = [step.coverage for step in steps]
     ends = [end for step in steps for end in (step.low, step.high)]
     scale = Scale.around([*ends, monitor.coverage], len(steps))
-    chart = DailyChart("Coverage per day, with the 95% interval of that day by itself")
+    promised = coverage(monitor.coverage)
+    chart = DailyChart(f"Coverage of each day with its 95% interval; dashed: {promised} promised")
     chart.lines = scale.pieces(values)
     chart.ticks = scale.ticks(_percent)
-    chart.rules = [(scale.y(monitor.coverage), f"promised {coverage(monitor.coverage)}")]
+    chart.rule = scale.y(monitor.coverage)
+    chart.bar_width = round(min(WIDEST_BAR, 0.7 * scale.step), 1)
     for day, step in enumerate(steps):
         chart.bars.append((scale.x(day), scale.y(step.high), scale.y(step.low)))
     return chart
@@ -175,12 +240,12 @@ def _evidence(monitor: Monitor, steps: Sequence[Step]) -> DailyChart:
     values = [_log_of(step.evidence) for step in steps]
     limit = _log_of(monitor.false_alarm_every)
     scale = Scale.around([*values, limit, 0.0], len(steps))
-    chart = DailyChart("Evidence: so strong by chance once in that many days (log scale)")
+    often = f"{monitor.false_alarm_every:,.0f}"
+    chart = DailyChart(f"Evidence: by chance once in so many days; dashed: it rings, at {often}")
     chart.lines = scale.pieces(values)
-    chart.rules = [(scale.y(limit), f"rings at {monitor.false_alarm_every:,.0f}")]
-    for power in range(10):
+    chart.rule = scale.y(limit)
+    for power, text in POWERS.items():
         if scale.low <= power <= scale.high:
-            text = f"{10**power:,}" if power < LONG_POWER else f"1e{power}"
             chart.ticks.append((scale.y(power), text))
     return chart
 
@@ -198,10 +263,10 @@ def _move(steps: Sequence[Step]) -> DailyChart | None:
     if not any(map(isfinite, values)):
         return None
     scale = Scale.around([*values, unchanged], len(steps))
-    chart = DailyChart(f"{name} that would have kept the promise (while it rings, since then)")
+    chart = DailyChart(f"{name} that would have kept the promise; dashed: unchanged")
     chart.lines = scale.pieces(values)
     chart.ticks = scale.ticks(_number)
-    chart.rules = [(scale.y(unchanged), "unchanged")]
+    chart.rule = scale.y(unchanged)
     return chart
 
 
@@ -210,34 +275,29 @@ def _skill(days: Sequence[Day]) -> DailyChart | None:
     if not any(map(isfinite, values)):
         return None
     scale = Scale.around([*values, 0.0], len(days))
-    chart = DailyChart(
-        "Skill of the bands per day (share of a constant band's potential CRPS that is saved)"
-    )
+    chart = DailyChart("Skill: share of a constant band's potential CRPS saved; dashed: none")
     chart.lines = scale.pieces(values)
     chart.ticks = scale.ticks(_percent)
-    chart.rules = [(scale.y(0.0), "constant band")]
+    chart.rule = scale.y(0.0)
     return chart
 
 
-def _alarms(steps: Sequence[Step]) -> list[tuple[float, float]]:
+def _alarms(statuses: Sequence[Status]) -> list[tuple[float, float]]:
     """Return where it rang, as spans of days."""
-    scale = Scale(0.0, 1.0, len(steps))
-    step_width = (WIDTH - LEFT) / max(len(steps), 1)
+    step = Scale(0.0, 1.0, len(statuses)).step
     spans: list[tuple[float, float]] = []
-    start = nan
-    for day, step in enumerate([*steps, None]):
-        rings = step is not None and step.status == "ringing"
-        if rings and not isfinite(start):
-            start = scale.x(day) - step_width / 2
-        if not rings and isfinite(start):
-            spans.append((round(start, 1), round(scale.x(day) - step_width / 2 - start, 1)))
-            start = nan
+    day = 0
+    for status, group in groupby(statuses):
+        days = len([*group])
+        if status == "ringing":
+            spans.append((round(LEFT + step * day, 1), round(step * days, 1)))
+        day += days
     return spans
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.4g}%"
+    return f"{100 * value + 0.0:.4g}%"
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    return f"{value + 0.0:.4g}"

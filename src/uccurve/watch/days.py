@@ -282,12 +282,14 @@ class Step:
     coverage, low, high : float
         Share of its rows inside their interval, with the 95% interval of that day by itself.
     evidence : float
-        Against the promise: so strong by chance once in that many days.
+        Against the promise, after this day: so strong by chance once in that many days.
     status : {"learning", "ok", "ringing", "unclear"}
         "learning" before 20 days are there; "unclear" where so few rows were seen that the miss rate may be far too
         high; "ringing" from the alarm on until it is acknowledged.
     since : str, int or None
         While it rings, the first day of what broke the promise.
+    strongest : float
+        While it rings, the strongest evidence since it began to ring.
     factor : float
         Factor on the bands that would have kept the promise, since then or, where nothing rings, on this day; nan for
         mere counts, and for a bound without a prediction.
@@ -312,6 +314,7 @@ class Step:
     evidence: float
     status: Status
     since: Label | None = None
+    strongest: float = nan
     factor: float = nan
     shift: float = nan
     since_coverage: float = nan
@@ -328,14 +331,21 @@ class Step:
     def as_new(self) -> Step:
         """Return the same day as it counts after an acknowledgement: nothing is known yet."""
         return replace(
-            self, evidence=0.0, status="learning", since=None, since_days=0, since_coverage=nan
+            self,
+            evidence=0.0,
+            status="learning",
+            since=None,
+            strongest=nan,
+            since_days=0,
+            since_coverage=nan,
         )
 
     def __str__(self) -> str:
         """One line, such as for a chat.
 
         >>> alarm = {"since": "2026-03-01", "factor": 1.18, "since_coverage": 0.849, "since_days": 3}
-        >>> str(Step("2026-03-03", 5000, 0.85, 0.84, 0.86, 3400, "ringing", model="net", promised=0.9, **alarm))
+        >>> alarm |= {"model": "net", "promised": 0.9, "strongest": 3400}
+        >>> str(Step("2026-03-03", 5000, 0.85, 0.84, 0.86, 2900, "ringing", **alarm))
         'RINGING net: 84.9% of 90% since 2026-03-01 (3 days); bands × 1.18 would restore it; \
 one such alarm in 3,400 days by chance'
         """
@@ -354,7 +364,7 @@ one such alarm in 3,400 days by chance'
             parts.append(f"bands × {self.factor:.2f} would restore it")
         if isfinite(self.shift):
             parts.append(f"a shift of {self.shift:.3g} would restore it")
-        parts.append(f"one such alarm in {rarity(self.evidence)} days by chance")
+        parts.append(f"one such alarm in {rarity(self.strongest)} days by chance")
         return "; ".join(parts)
 
 
@@ -374,6 +384,8 @@ class ContestStep:
         That they differ: so strong by chance once in that many days.
     status : {"learning", "ok", "ringing"}
     since : str, int or None
+    strongest : float
+        While it rings, the strongest evidence since it began to ring.
     """
 
     label: Label
@@ -384,11 +396,16 @@ class ContestStep:
     evidence: float
     status: Status
     since: Label | None = None
+    strongest: float = nan
 
     def __str__(self) -> str:
         """One line.
 
-        >>> str(ContestStep("2026-03-03", "old", "new", 0.4, 0.31, 2000, "ringing", "2026-02-20"))
+        >>> str(
+        ...     ContestStep(
+        ...         "2026-03-03", "old", "new", 0.4, 0.31, 1900, "ringing", "2026-02-20", 2000
+        ...     )
+        ... )
         'RINGING new: scores better than old by 0.31 since 2026-02-20; one such alarm in 2,000 days by chance'
         """
         word = "better" if self.since_difference > 0 else "worse"
@@ -396,7 +413,7 @@ class ContestStep:
         if self.status != "ringing":
             return f"{self.status} {self.challenger}: scores {word} than {self.champion} by {size}, not significant"
         line = f"RINGING {self.challenger}: scores {word} than {self.champion} by {size} since {self.since}"
-        return f"{line}; one such alarm in {rarity(self.evidence)} days by chance"
+        return f"{line}; one such alarm in {rarity(self.strongest)} days by chance"
 
 
 def rarity(evidence: float) -> str:

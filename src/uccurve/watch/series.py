@@ -388,6 +388,7 @@ class Series(Track[Day, Judgement]):
             evidence=judgement.memory.level,
             status=judgement.status,
             since=since,
+            strongest=nan if alarm is None else alarm.evidence,
             factor=move if day.vary == "scale" else nan,
             shift=move if day.vary == "shift" else nan,
             since_coverage=_coverage(part),
@@ -448,6 +449,7 @@ class Contest(Track[Difference, ContestJudgement]):
             evidence=judgement.memory.level,
             status=judgement.status,
             since=since,
+            strongest=nan if alarm is None else alarm.evidence,
         )
 
 
