@@ -81,27 +81,26 @@ def study(
     own: Mapping[str, Any] | None = None,
     data: Iterable[str] | None = None,
     quick: bool = False,
-    seeds: int | None = None,
+    jobs: int | None = None,
     out: str | Path = ".",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compare methods that predict intervals on many data sets, and write the page ``study.md`` that says which to use.
 
-    Finished parts are kept, as for `run`, but not
-    those of your own methods.
+    Finished parts are kept, as for `run`, but not those of your own methods.
 
     Parameters
     ----------
     methods, data : iterable of str, optional
         Methods and data sets by name, by default all; a quick run has four small data sets by default.
     own : mapping, optional
-        Methods of your own by name: objects with ``fit(X, y)`` and ``predict_interval(X)``, which returns lower and
-        upper bounds for a coverage of 90%. Each is copied before it is fitted. Without ``predict`` the study's own
-        learner predicts the point.
+        Methods of your own by name: an object with ``fit(X, y)`` and ``predict_interval(X, coverage=)``, which returns
+        lower and upper bounds, or a list of three to choose from inside the training rows. Each is copied before it is
+        fitted, and calibrated as all others are.
     quick : bool
-        At most 300 rows and one seed: less than a minute, to see the structure, not the values.
-    seeds : int, optional
-        Number of seeds instead of 5, or instead of 1 for a quick run.
+        At most 240 rows and one fold: less than a minute, to see the structure, not the values.
+    jobs : int, optional
+        Number of processes, by default one for each core; each fits on one thread.
     out : path
         Folder for ``study.md``, and ``study/study.json`` and the figures beside it.
     progress : callable, optional
@@ -117,17 +116,18 @@ def study(
     >>> study(methods=["CV"])
     Traceback (most recent call last):
         ...
-    ValueError: `methods` must be one of Constant, Quantile GBR, CQR, CV+, ...; got 'CV'. Did you mean 'CV+'?
+    ValueError: `methods` must be one of Constant, CV+, ...; got 'CV'. Did you mean 'CV+'?
     """
     try:
         from ._study import run_study
     except ImportError as error:
         raise ImportError(f"the study needs {error.name}: pip install --group paper") from error
-    return run_study(methods, own or {}, data, Path(out), **_asked(quick, seeds, progress))
+    told = progress or (lambda *_: None)
+    return run_study(methods, own or {}, data, Path(out), quick=quick, jobs=jobs, progress=told)
 
 
 def _asked(quick: bool, seeds: int | None, progress: Progress | None) -> dict[str, Any]:
-    """Return the options that `run` and `study` share, checked."""
+    """Return the options of `run`, checked."""
     if seeds is not None and seeds < 1:
         raise ValueError(f"`seeds` must be at least 1; got {seeds}.")
     return {"quick": quick, "seeds": seeds, "progress": progress or (lambda *_: None)}

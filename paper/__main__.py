@@ -53,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     reader.add_argument(
         "--data", action="append", metavar="NAME", help="study only: use this data set; repeatable"
     )
+    reader.add_argument("--jobs", type=int, metavar="N", help="study only: number of processes")
     return reader
 
 
@@ -62,8 +63,8 @@ class StudyOptions(argparse.ArgumentParser):
     def parse_args(self, args: Sequence[str] | None = None) -> argparse.Namespace:  # type: ignore[override]
         """Return what was given, checked."""
         given = super().parse_args(args)
-        if (given.method or given.data) and "study" not in given.names:
-            self.error("--method and --data are for the study")
+        if (given.method or given.data or given.jobs) and "study" not in given.names:
+            self.error("--method, --data and --jobs are for the study")
         return given
 
 
@@ -91,7 +92,7 @@ def computed(given: argparse.Namespace, progress: Progress) -> list[str]:
             methods=given.method,
             data=given.data,
             quick=given.quick,
-            seeds=given.seeds,
+            jobs=given.jobs,
             out=given.out,
             progress=progress,
         )

@@ -1,84 +1,55 @@
-"""The study: every method on every data set and seed, judged by scores, skills and gains, and ranked over data sets."""
+"""The study: every method on every data set, tuned and calibrated alike, judged by what it would ship."""
 
-import logging
+import os
 import platform
-import time
-import tomllib
-import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from copy import deepcopy
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from functools import partial
 from importlib import import_module
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
-from threadpoolctl import threadpool_limits
 
-from uccurve import UCC, Intervals, assess, coverage_score, interval_score
 from uccurve import _refusals as checks
 
-from ._study_data import DATA, QUICK, Trial, trial
-from ._study_methods import COVERAGE, METHODS, Method, of_object
+from ._study_bench import LEVELS, Bench, alone
+from ._study_data import ABOUT, DATA, QUICK, REAL, Trial, few_values, trials
+from ._study_judge import MAIN, SMALL, as_json, group, measured
+from ._study_methods import METHODS, Method, of_objects
 from ._study_page import write
-from .bands import BM, ED, FLOOR
-from .results import Progress, Result, finite, ours
+from .results import Progress, Result
 from .store import Arrays, finished, part_path, versions, write_json
 
 RECIPE = 1  # raised where the code of a method or a data set changes, so that kept parts are computed anew
-SMALL = 500  # training rows below which a data set counts as small
-# What methods are ranked by; 1 where small values are good.
-RANKED = {"score": 1, "best_score": 1, "skill": -1, "gain_BM": -1, "gain_BD": -1, "gain_ED": -1}
-DIGITS = 12  # decimals of all numbers, so that the constant band's gain is 0 and not the rounding of the machine
-ABOUT = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
 OWN = {"package": "uccurve", "words": "a method of your own"}
+TABLES = ("shipped", "plain")
 
 
 def run_study(
     methods: Iterable[str] | None, own: Mapping[str, Any], data: Iterable[str] | None, folder: Path,
-    *, quick: bool, seeds: int | None, progress: Progress,
+    *, quick: bool, jobs: int | None, progress: Progress,
 ) -> Result:  # fmt: skip
     """Compute what is missing, judge, rank, draw, and write the JSON file, the figures and the page."""
-    seeds = seeds or (1 if quick else 5)
-    chosen = selected("methods", methods, METHODS) | {
-        name: own_method(name, one) for name, one in own.items()
-    }
-    sets = selected("data", QUICK if quick and data is None else data, DATA)
-    said = {name: ABOUT["methods"].get(name, OWN) for name in chosen}
+    chosen = selected("methods", methods, METHODS)
+    for name, model in own.items():
+        checked_own(name, model)
+    sets = list(selected("data", QUICK if quick and data is None else data, DATA))
+    said = {name: ABOUT["methods"][name] for name in chosen} | dict.fromkeys(own, OWN)
     packages = loaded(said | {name: ABOUT["data"][name] for name in sets})
-    total = len(sets) * seeds * len(chosen)
-    steps = iter(range(total))
-    judged: dict[str, Any] = {}
-    for name in sets:
-        trials = [trial(name, seed, quick=quick) for seed in range(seeds)]
-        parts: dict[str, list[Arrays]] = defaultdict(list)
-        for (method, fit), one in product(chosen.items(), trials):
-            progress(f"study: {method} on {name}, seed {one.seed}", next(steps), total)
-            if len(one.folds[0][0]) <= said[method].get("most_rows", np.inf):
-                predicted = intervals if method in own else finished_part
-                parts[method].append(predicted(one, method, fit))
-        judged[name] = ABOUT["data"][name] | judge(trials, parts)
-    progress("study: done", total, total)
-    groups = {
-        "all": list(judged),
-        "large": [name for name, one in judged.items() if one["training_rows"] >= SMALL],
-        "small": [name for name, one in judged.items() if one["training_rows"] < SMALL],
-        "real": [name for name, one in judged.items() if "synthetic" not in one],
-    }
+    jobs = jobs or (1 if quick else os.cpu_count() or 1)
+    compute(sets, list(chosen), quick=quick, jobs=jobs, progress=progress)
+    judged = {name: judge(name, list(chosen), own, quick=quick) for name in sets}
     result = {
         "experiment": "study",
         "quick": quick,
-        "seeds": list(range(seeds)),
-        "coverage": COVERAGE,
+        "levels": list(LEVELS),
         "versions": {"python": platform.python_version()}
         | versions(sorted({"uccurve", "numpy"} | packages)),
         "methods": said,
         "data": judged,
-        "ranks": {name: ranks(judged, among) for name, among in groups.items()},
+        "groups": grouped(judged),
     }
     write_json(folder / "study" / "study.json", result)
     write(result, folder)
@@ -95,155 +66,182 @@ def selected(
     return {name: known[name] for name in wanted}
 
 
-def own_method(name: str, model: Any) -> Method:
-    """Return a reader's object as a method; it is copied before each fit."""
+def checked_own(name: str, models: Any) -> None:
+    """Refuse an object that is no method."""
     if name in METHODS:
         raise ValueError(f"`own` must not use a name of the study: {name!r} is one of its methods.")
-    missing = [
-        call for call in ("fit", "predict_interval") if not callable(getattr(model, call, None))
-    ]
-    if missing:
-        raise TypeError(
-            f"`own` must hold objects with fit and predict_interval: {name!r} has no {missing[0]}."
-        )
-    return of_object(lambda _: deepcopy(model))
+    listed = models if isinstance(models, list | tuple) else [models] * 3
+    if len(listed) != 3:
+        raise ValueError(f"`own` must hold one object or three: {name!r} has {len(listed)}.")
+    for model in listed:
+        for call in ("fit", "predict_interval"):
+            if not callable(getattr(model, call, None)):
+                raise TypeError(
+                    f"`own` must hold objects with fit and predict_interval: {name!r} has no {call}."
+                )
 
 
 def loaded(asked: Mapping[str, Mapping[str, Any]]) -> set[str]:
     """Import all packages before the first fit: none is found missing later, and their threads can be limited."""
-    for name, one in asked.items():
+    for name, about in asked.items():
+        module = about["package"].replace("scikit-learn", "sklearn").replace("-", "_")
         try:
-            import_module(one["package"].replace("scikit-learn", "sklearn"))
+            import_module(module)
         except ImportError as error:
-            package = one["package"]
             raise ImportError(
-                f"{name!r} of the study needs {package}: pip install --group paper"
+                f"{name!r} of the study needs {about['package']}: pip install --group paper"
             ) from error
-    return {one["package"] for one in asked.values()}
+    return {about["package"] for about in asked.values()}
 
 
-@contextmanager
-def alone() -> Iterator[None]:
-    """Run on one thread, without the warnings and log messages of other libraries."""
-    logging.disable(logging.INFO)  # MAPIE turns its own on
-    try:
-        with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
-            yield
-    finally:
-        logging.disable(logging.NOTSET)
+# ---- parts
 
 
-def finished_part(one: Trial, method: str, fit: Method) -> Arrays:
-    """Return what a method predicts in a trial, kept from an earlier run or computed now."""
-    said = ABOUT["methods"][method], ABOUT["data"][one.data]
-    packages = ("numpy", "scikit-learn", *(entry["package"] for entry in said))
+def compute(
+    sets: list[str], methods: list[str], *, quick: bool, jobs: int, progress: Progress
+) -> None:
+    """Compute the parts that are missing, a process per core; small sets first."""
+    waiting = []
+    for name in sets:
+        for trial in trials(name, quick=quick):
+            missing = [m for m in methods if runs(m, trial) and not part_of(trial, m).exists()]
+            if missing:
+                waiting.append((len(trial.y), name, trial.fold, missing))
+    waiting.sort(key=lambda job: job[0])
+    for done, label in enumerate(finished_jobs(waiting, quick=quick, jobs=jobs), start=1):
+        progress(f"study: {label}", done, len(waiting))
+    progress("study: done", len(waiting), len(waiting))
+
+
+def finished_jobs(
+    waiting: list[tuple[int, str, int, list[str]]], *, quick: bool, jobs: int
+) -> Iterator[str]:
+    """Yield the label of each job that is done."""
+    if jobs == 1:
+        for _, name, fold, missing in waiting:
+            yield run_trial(name, fold, missing, quick)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        running = [
+            pool.submit(run_trial, name, fold, missing, quick) for _, name, fold, missing in waiting
+        ]
+        for future in as_completed(running):
+            yield future.result()
+
+
+def run_trial(name: str, fold: int, methods: list[str], quick: bool) -> str:
+    """Compute some methods on one trial, and keep each as a part."""
+    trial = trials(name, quick=quick)[fold]
+    bench = bench_of(trial)
+    for method in methods:
+        finished(part_of(trial, method), partial(forecasts, bench, METHODS[method]))
+    return f"{name}, fold {fold + 1}"
+
+
+def bench_of(trial: Trial) -> Bench:
+    """Return the bench of a trial: it does not hold the targets of the test rows."""
+    return Bench(trial.X, trial.y, trial.group, trial.X_test)
+
+
+def runs(method: str, trial: Trial) -> bool:
+    """Whether a method can be fitted on so many rows."""
+    return bool(len(trial.y) <= ABOUT["methods"][method].get("most_rows", np.inf))
+
+
+def part_of(trial: Trial, method: str) -> Path:
+    """Return the file of a method's forecasts in a trial."""
+    about = ABOUT["methods"][method], ABOUT["data"][trial.data]
+    packages = {"numpy", "scikit-learn", *(entry["package"] for entry in about)}
     depends = {
-        "data": one.data,
+        "data": trial.data,
         "method": method,
-        "seed": one.seed,
-        "quick": one.quick,
+        "fold": trial.fold,
+        "quick": trial.quick,
         "recipe": RECIPE,
+        "versions": versions(sorted(packages)),
     }
-    path = part_path(
-        "study", f"{one.data} {method} seed{one.seed}", depends | {"versions": versions(packages)}
-    )
-    return finished(path, partial(intervals, one, method, fit))
+    return part_path("study", f"{trial.data} {method} fold{trial.fold}", depends)
 
 
-def intervals(one: Trial, method: str, fit: Method) -> Arrays:
-    """Return predictions and ordered bounds of the test rows, and the CPU seconds of fit and predict, on one thread."""
-    rows, seconds = [], []
-    for train, test in one.folds:
-        with alone():
-            times = [time.process_time()]
-            predict = fit(one.X[train], one.y[train], one.seed)
-            times.append(time.process_time())
-            found = predict(one.X[test])
-            times.append(time.process_time())
-        n = len(test)
-        if (
-            {np.shape(column) for column in found} != {(n,)}
-            or len(found) != 3
-            or not np.isfinite(found).all()
-        ):
-            raise ValueError(
-                f"predict_interval of {method!r} must return lower and upper bounds, {n} finite numbers each."
-            )
-        y_pred, *bounds = np.asarray(found, float)
-        rows.append(np.stack([y_pred, *np.sort(bounds, axis=0)]))
-        seconds.append(np.diff(times))
-    return {"rows": np.concatenate(rows, axis=1), "seconds": np.mean(seconds, axis=0)}
+def forecasts(bench: Bench, method: Method) -> Arrays:
+    """Return a method's forecasts of the test rows, its setting, and the CPU seconds of everything it fitted."""
+    bench.seconds = 0.0
+    with alone():
+        answer = method(bench)
+    found = {"plain": answer.plain, "shipped": answer.shipped}
+    return found | {"setting": np.array(answer.setting), "seconds": np.array(bench.seconds)}
 
 
-def judge(trials: list[Trial], parts: Mapping[str, list[Arrays]]) -> dict[str, Any]:
-    """Return one data set's size, and what each method measures: by seed, and over all seeds with intervals."""
-    size = len(trials[0].folds[0][0])
-    if not parts:
-        raise ValueError(
-            f"`methods` must hold one for many rows: {trials[0].data!r} has {size} training rows."
-        )
-    models = {method: list(map(repaired, trials, found)) for method, found in parts.items()}
-    label = np.concatenate([one.label[one.test] for one in trials])
-    pooled = assess(models, coverage=COVERAGE, block=label, progress=False)
-    results: dict[str, dict[str, Any]] = {}
-    for method, found in models.items():
-        seeds, row = list(map(measures, trials, parts[method], found)), pooled[method]
-        skill = {
-            "skill_pooled": row.crps_skill.value,
-            "skill_low": row.crps_skill.low,
-            "skill_high": row.crps_skill.high,
+# ---- judgement
+
+
+def judge(name: str, methods: list[str], own: Mapping[str, Any], *, quick: bool) -> dict[str, Any]:
+    """Return one data set's size and kind, and what is measured of each method on all its test rows."""
+    cases = trials(name, quick=quick)
+    X = np.concatenate([trial.X_test for trial in cases])
+    y = np.concatenate([trial.y_test for trial in cases])
+    parts: dict[str, list[Arrays]] = {}
+    for method in methods:
+        if all(runs(method, trial) for trial in cases):
+            parts[method] = [
+                finished(
+                    part_of(trial, method),
+                    partial(forecasts, bench_of(trial), METHODS[method]),
+                )
+                for trial in cases
+            ]
+    for method, models in own.items():
+        fit = of_objects(models)
+        parts[method] = [forecasts(bench_of(trial), fit) for trial in cases]
+    results: dict[str, Any] = {}
+    for method, found in parts.items():
+        both = {
+            table: asdict(measured(X, y, np.concatenate([part[table] for part in found], axis=1)))
+            for table in TABLES
         }
-        results[method] = {key: ours([one[key] for one in seeds]) for key in seeds[0]}
-        results[method] |= {key: finite(round(value, DIGITS)) for key, value in skill.items()}
-    rows, features = trials[0].X.shape
-    return {"rows": rows, "features": features, "training_rows": size, "results": results}
+        seconds = float(np.mean([part["seconds"] for part in found]))
+        settings = [int(part["setting"]) for part in found]
+        results[method] = both | {"seconds": round(seconds, 3), "settings": settings}
+    size = round(np.mean([len(trial.y) for trial in cases]))
+    about: dict[str, Any] = ABOUT["data"][name]
+    shape = {"rows": len(y), "features": X.shape[1], "training_rows": size}
+    kind = {"few_values": few_values(y), "folds": len(cases)}
+    return about | shape | kind | {"results": results}
 
 
-def repaired(one: Trial, part: Arrays) -> Intervals:
-    """Return a method's intervals with bands of at least 5% of the mean half-width, as in the paper's tables."""
-    return Intervals.from_bounds(one.y[one.test], *part["rows"], min_band=FLOOR)
-
-
-def measures(one: Trial, part: Arrays, iv: Intervals) -> dict[str, float]:
-    """Return what the tables show of one seed; scores are in standard deviations of y."""
-    curve, unit, (_, *bounds) = UCC(iv), float(one.y.std()), part["rows"]
-    fit_seconds, predict_seconds = part["seconds"]
-    split = curve.decompose(coverage=COVERAGE)
-    found = {
-        "score": interval_score(iv.y_true, *bounds, coverage=COVERAGE) / unit,
-        "best_score": split.best / unit,
-        "constant_score": split.constant / unit,
-        "skill": curve.skill(),
-        "gain_BM": curve.gain(axes=BM),
-        "gain_BD": curve.gain(axes=("bandwidth", "deficit")),
-        "gain_ED": curve.gain(axes=ED),
-        "coverage": coverage_score(iv.y_true, *bounds),
-        "fit_seconds": fit_seconds,
-        "predict_seconds": predict_seconds,
+def grouped(judged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of each group of data sets that is not empty; synthetic sets are in none but their own."""
+    real = {name: about for name, about in judged.items() if name in REAL}
+    parts = {
+        "real": real,
+        "small": {k: v for k, v in real.items() if v["training_rows"] < SMALL},
+        "large": {k: v for k, v in real.items() if v["training_rows"] >= SMALL},
+        "continuous": {k: v for k, v in real.items() if not v["few_values"]},
+        "few values": {k: v for k, v in real.items() if v["few_values"]},
     }
-    return {name: round(float(value), DIGITS) for name, value in found.items()}
-
-
-def ranks(judged: Mapping[str, Any], among: list[str]) -> dict[str, Any]:
-    """Return mean ranks over data sets of the methods that ran on all, Friedman's p and Nemenyi's critical difference.
-
-    Two methods whose mean ranks differ by more are significantly different at 5%, all pairs considered.
-    """
-    results = [judged[name]["results"] for name in among]
-    common = (
-        [method for method in results[0] if all(method in one for one in results)]
-        if results
-        else []
-    )
-    k, n = len(common), len(results)
-    critical = (
-        studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n)) if k > 1 else 0.0
-    )
-    found: dict[str, Any] = {"data": among, "critical_difference": finite(critical), "measures": {}}
-    for measure, sign in RANKED.items() if common else ():
-        values = np.array([[one[method][measure]["mean"] for method in common] for one in results])
-        mean = rankdata(sign * values, axis=1).mean(axis=0)
-        p = friedmanchisquare(*values.T).pvalue if k > 2 and n > 1 else np.nan
-        named = dict(zip(common, map(finite, mean), strict=True))
-        found["measures"][measure] = {"friedman_pvalue": finite(p), "mean_ranks": named}
+    found: dict[str, Any] = {}
+    for name, among in parts.items():
+        if among:
+            found[name] = as_json(group(scores_of(among), origins_of(among)))
+    if real:
+        found["plain"] = as_json(group(scores_of(real, table="plain"), origins_of(real)))
+        for place, level in enumerate(LEVELS):
+            if place != MAIN:
+                scores = scores_of(real, place=place)
+                found[f"{100 * level:.0f}%"] = as_json(group(scores, origins_of(real)))
     return found
+
+
+def scores_of(
+    judged: Mapping[str, Any], *, table: str = "shipped", place: int = MAIN
+) -> dict[str, dict[str, float]]:
+    """Return the score of each method on each data set."""
+    return {
+        name: {method: found[table]["score"][place] for method, found in about["results"].items()}
+        for name, about in judged.items()
+    }
+
+
+def origins_of(judged: Mapping[str, Any]) -> dict[str, str]:
+    """Return who measured each data set."""
+    return {name: about["origin"] for name, about in judged.items()}

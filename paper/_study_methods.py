@@ -1,224 +1,366 @@
-"""Methods of the study, all for a coverage of 90%: each is fitted by one call, which returns what predicts.
+"""Methods of the study: recipes that fit rows with one of three settings, and how their intervals are calibrated.
 
-They share one learner (gradient boosting of one size), the folds in which it is cross-fitted, and thereby the point
-prediction, wherever a method leaves the learner to its user. A method's library is imported when it is fitted.
+Every recipe is tuned and cross-fitted by the same `Bench`, so a method never sees another budget than its rivals.
+A forecast is an array of seven rows: the point prediction, then lower and upper bounds for each of `LEVELS`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.model_selection import KFold, cross_val_predict, train_test_split
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
-from uccurve import IntervalRegressor
 from uccurve.train import BandRegressor
 
+from ._study_bench import LEVELS, Bench, Fit, Predict, Rows, Tuned, scaled_by, shifted_by
 from .experiment import Floats
-from .tabular import meta_bands
 
-Predict = Callable[
-    [Floats], tuple[Floats, Floats, Floats]
-]  # returns predictions, lower and upper bounds of new rows
-Method = Callable[
-    [Floats, Floats, int], Predict
-]  # fits a method on features and targets with a seed
-
-COVERAGE = 0.9
-LOW, HIGH = 0.05, 0.95
-NORMAL = 1.6448536269514722  # the normal distribution's quantile at HIGH
-# The learner: the number and size of the trees that `BandRegressor` has by default.
-SIZE = {"max_iter": 100, "max_leaf_nodes": 8, "min_samples_leaf": 20, "learning_rate": 0.1}
-# Share of the training rows that CQR is conformalised on, and that the paper's Meta learns its bands from.
-HELD_OUT = 0.25
-AT_ONCE = (
-    250  # rows that CV+ predicts at once: it needs memory for this number times the training rows
+NORMAL = np.array([1.2815515655446004, 1.6448536269514722, 1.959963984540054])
+TAILS = np.array([(1 - level) / 2 for level in LEVELS])
+# The three settings of every method, small to large. Trees and leaves of all that is boosted:
+BOOSTED = ((40, 4), (80, 8), (120, 15))
+LEAF_ROWS = (10, 5, 2)  # of forests
+NEIGHBOURS = (50, 25, 10)  # of normalised bands
+DEPTHS = (2, 3, 4)  # of the trees of natural-gradient boosting
+NATURAL_STEPS, NATURAL_RATE = 75, 0.1
+HELD_OUT = (
+    0.25  # share of the training rows that CQR (split) is shifted by, and that Meta learns from
 )
+KERNELS = (RBF, partial(Matern, nu=2.5), partial(Matern, nu=1.5))
 
 
-def learner(seed: int, **loss: Any) -> Any:
-    """Return the regressor that all boosted methods use, for the mean or for another loss."""
-    return HistGradientBoostingRegressor(early_stopping=False, random_state=seed, **SIZE, **loss)
+# ---- forecasts
 
 
-def quantile(seed: int, level: float) -> Any:
+def around(y_pred: Floats, bands: Floats) -> Floats:
+    """Return a forecast with bands on both sides of the prediction: one for all levels, or one for each."""
+    each = np.maximum(np.broadcast_to(bands, (len(LEVELS), len(y_pred))), 0.0)
+    return np.vstack([y_pred, y_pred - each, y_pred + each])
+
+
+def between(lower: Floats, upper: Floats, y_pred: Floats | None = None) -> Floats:
+    """Return a forecast with these bounds; where two cross, they change places."""
+    centre = (lower[0] + upper[0]) / 2 if y_pred is None else y_pred
+    return np.vstack([centre, np.minimum(lower, upper), np.maximum(lower, upper)])
+
+
+# ---- recipes
+
+
+def boosting(setting: int, seed: int, **loss: Any) -> Any:
+    """Return LightGBM's booster: the learner of every method that leaves the choice to its user."""
+    from lightgbm import LGBMRegressor
+
+    trees, leaves = BOOSTED[setting]
+    size: Any = {"n_estimators": trees, "num_leaves": leaves}
+    same: Any = {"deterministic": True, "force_row_wise": True, "n_jobs": 1, "verbose": -1}
+    return LGBMRegressor(random_state=seed, **size, **same, **loss)
+
+
+def boosted_quantile(setting: int, seed: int, quantile: float) -> Any:
     """Return the same for a quantile."""
-    return learner(seed, loss="quantile", quantile=level)
+    return boosting(setting, seed, objective="quantile", alpha=quantile)
 
 
-def folds(seed: int) -> KFold:
-    """Return the folds of every cross-fitted method."""
-    return KFold(5, shuffle=True, random_state=seed)
+def sklearn_quantile(setting: int, seed: int, quantile: float) -> Any:
+    """Return scikit-learn's booster for a quantile."""
+    trees, leaves = BOOSTED[setting]
+    size = {"max_iter": trees, "max_leaf_nodes": leaves}
+    loss = {"loss": "quantile", "quantile": quantile}
+    return HistGradientBoostingRegressor(early_stopping=False, random_state=seed, **size, **loss)
 
 
-def unseen_errors(X: Floats, y: Floats, seed: int) -> Floats:
-    """Return the learner's errors on rows that it has not seen."""
-    return np.asarray(y - cross_val_predict(learner(seed), X, y, cv=folds(seed)))
+def point(rows: Rows, setting: int, seed: int) -> Predict:
+    """Fit the mean, with one width for all rows."""
+    model = boosting(setting, seed).fit(rows.X, rows.y)
+    return lambda X, _: around(model.predict(X), np.ones(len(X)))
 
 
-def around(factor: float, y_pred: Floats, band: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return predictions with bounds on both sides, a factor times the band away."""
-    half_width = np.maximum(factor * band, 0.0)
-    return y_pred, y_pred - half_width, y_pred + half_width
+def quantiles(make: Callable[[int, int, float], Any]) -> Fit:
+    """Return a recipe that fits a model for each bound of each level."""
+
+    def fit(rows: Rows, setting: int, seed: int) -> Predict:
+        lows = [make(setting, seed, tail).fit(rows.X, rows.y) for tail in TAILS]
+        highs = [make(setting, seed, 1 - tail).fit(rows.X, rows.y) for tail in TAILS]
+
+        def predict(X: Floats, _: Any) -> Floats:
+            lower = np.array([model.predict(X) for model in lows])
+            upper = np.array([model.predict(X) for model in highs])
+            return between(lower, upper)
+
+        return predict
+
+    return fit
 
 
-def of_object(make: Callable[[int], Any]) -> Method:
-    """Return an object with `fit` and `predict_interval` as a method; without `predict` it gets the learner's."""
+def forest(rows: Rows, setting: int, seed: int) -> Predict:
+    """Fit a quantile forest, with its own mean."""
+    from quantile_forest import RandomForestQuantileRegressor
 
-    def method(X: Floats, y: Floats, seed: int) -> Predict:
-        model = make(seed)
-        model.fit(X, y)
-        point = model if hasattr(model, "predict") else learner(seed).fit(X, y)
-        return lambda new: (point.predict(new), *model.predict_interval(new))
+    leaf = LEAF_ROWS[setting]
+    model = RandomForestQuantileRegressor(
+        100, min_samples_leaf=leaf, max_features=0.5, random_state=seed, n_jobs=1
+    ).fit(rows.X, rows.y)
+
+    def predict(X: Floats, _: Any) -> Floats:
+        mean = model.predict(X, quantiles="mean")
+        bounds = model.predict(X, quantiles=[*TAILS, *(1 - TAILS)]).T
+        return between(bounds[:3], bounds[3:], mean)
+
+    return predict
+
+
+def nearest(rows: Rows, setting: int, _: int) -> Predict:
+    """Fit crepes' difficulty: the mean absolute error of the nearest rows."""
+    from crepes.extras import DifficultyEstimator
+
+    errors = rows.y - rows.y_pred
+    scaler = StandardScaler().fit(rows.X)
+    near = {"k": NEIGHBOURS[setting], "beta": 0.01 * np.abs(errors).mean()}
+    difficulty = DifficultyEstimator().fit(scaler.transform(rows.X), residuals=errors, **near)
+    return lambda X, y_pred: around(y_pred, difficulty.apply(scaler.transform(X)))
+
+
+def gaussian(rows: Rows, setting: int, seed: int) -> Predict:
+    """Fit the log-variance: the gamma deviance of squared errors is the Gaussian likelihood of their variance."""
+    squares = (rows.y - rows.y_pred) ** 2
+    target = np.maximum(squares, 1e-8 * squares.mean())
+    model = boosting(setting, seed, objective="gamma").fit(rows.X, target)
+    return lambda X, y_pred: around(y_pred, np.outer(NORMAL, np.sqrt(model.predict(X))))
+
+
+def natural_gradient(rows: Rows, setting: int, seed: int) -> Predict:
+    """Boost mean and log standard deviation of a normal distribution along the natural gradient."""
+    centre, unit = rows.y.mean(), rows.y.std()
+    y = (rows.y - centre) / unit
+    rng = np.random.RandomState(seed)
+    mean, log_std = np.zeros(len(y)), np.zeros(len(y))
+    steps = []
+
+    def tree(target: Floats) -> Any:
+        shape = {"max_depth": DEPTHS[setting], "min_samples_leaf": 5}
+        return DecisionTreeRegressor(random_state=rng, **shape).fit(rows.X, target)
+
+    for _ in range(NATURAL_STEPS):
+        z = (y - mean) / np.exp(log_std)
+        step = tree(y - mean), tree((z**2 - 1) / 2)
+        steps.append(step)
+        mean += NATURAL_RATE * step[0].predict(rows.X)
+        log_std += NATURAL_RATE * step[1].predict(rows.X)
+
+    def predict(X: Floats, _: Any) -> Floats:
+        means = sum(one.predict(X) for one, _ in steps)
+        logs = sum(one.predict(X) for _, one in steps)
+        std = unit * np.exp(NATURAL_RATE * logs)
+        return around(centre + unit * NATURAL_RATE * means, np.outer(NORMAL, std))
+
+    return predict
+
+
+def process(rows: Rows, setting: int, seed: int) -> Predict:
+    """Fit a Gaussian process."""
+    kernel = ConstantKernel() * KERNELS[setting](3.0, length_scale_bounds=(1e-1, 1e4))
+    noisy = kernel + WhiteKernel(0.1)
+    model = GaussianProcessRegressor(noisy, normalize_y=True, random_state=seed)
+    whole = make_pipeline(StandardScaler(), model).fit(rows.X, rows.y)
+
+    def predict(X: Floats, _: Any) -> Floats:
+        mean, std = whole.predict(X, return_std=True)
+        return around(mean, np.outer(NORMAL, std))
+
+    return predict
+
+
+def with_prediction(X: Floats, y_pred: Floats) -> Floats:
+    """Return the features with the prediction as one more."""
+    return np.column_stack([X, y_pred])
+
+
+def error_quantiles(X: Floats, errors: Floats, setting: int, seed: int) -> Predict:
+    """Fit boosted quantiles of absolute errors, one for each level."""
+    models = [boosted_quantile(setting, seed, level).fit(X, errors) for level in LEVELS]
+
+    def predict(new: Floats, y_pred: Floats) -> Floats:
+        features = with_prediction(new, y_pred)
+        return around(y_pred, np.array([model.predict(features) for model in models]))
+
+    return predict
+
+
+def quantile_bands(rows: Rows, setting: int, seed: int) -> Predict:
+    """Fit quantiles of the errors of unseen rows."""
+    errors = np.abs(rows.y - rows.y_pred)
+    return error_quantiles(with_prediction(rows.X, rows.y_pred), errors, setting, seed)
+
+
+def meta(rows: Rows, setting: int, seed: int) -> Predict:
+    """Fit the paper's Meta: quantiles of the absolute errors on rows held out from its own base."""
+    seen, unseen, y_seen, y_unseen = train_test_split(
+        rows.X, rows.y, test_size=HELD_OUT, random_state=seed
+    )
+    predicted = boosting(setting, seed).fit(seen, y_seen).predict(unseen)
+    errors = np.abs(y_unseen - predicted)
+    return error_quantiles(with_prediction(unseen, predicted), errors, setting, seed)
+
+
+def area_bands(metric: Any) -> Fit:
+    """Return a recipe for bands that are trained for the area under a metric vs. bandwidth."""
+
+    def fit(rows: Rows, setting: int, seed: int) -> Predict:
+        trees, leaves = BOOSTED[setting]
+        model = BandRegressor(
+            ("bandwidth", metric),
+            n_estimators=trees,
+            max_leaf_nodes=leaves,
+            backend="lightgbm",
+            random_state=seed,
+        )
+        features = with_prediction(rows.X, rows.y_pred)
+        model.fit(features, np.abs(rows.y - rows.y_pred))
+        return lambda X, y_pred: around(y_pred, model.predict(with_prediction(X, y_pred)))
+
+    return fit
+
+
+# ---- methods
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Forecasts of the test rows, as they come and as shipped, and the setting that was chosen."""
+
+    plain: Floats
+    shipped: Floats
+    setting: int
+
+
+Method = Callable[[Bench], Answer]
+
+
+def scaled(name: str, fit: Fit, centre: str = "point") -> Method:
+    """Return a recipe, tuned and cross-fitted, with each level's bands times its conformal factor."""
+
+    def method(bench: Bench) -> Answer:
+        y_pred = tuned_centre(bench, centre)
+        tuned = bench.tuned(name, fit, y_pred)
+        plain = tuned.final(bench.X_test, centre_of_test(bench, y_pred))
+        return Answer(plain, scaled_by(bench.y, tuned.unseen, plain), tuned.setting)
 
     return method
 
 
-def cross_fitted(band: Callable[[int], Any], point: Callable[[int], Any] = learner) -> Method:
-    """Return a point prediction with bands of a regressor of its absolute errors, cross-fitted and calibrated by us."""
+def tuned_centre(bench: Bench, centre: str) -> Tuned | None:
+    """Return the tuned point prediction that bands are put around; None for recipes with their own."""
+    recipes = {"point": point, "forest": forest}
+    return bench.tuned(centre, recipes[centre]) if centre in recipes else None
 
-    def make(seed: int) -> IntervalRegressor:
-        return IntervalRegressor(
-            point(seed), band=band(seed), coverage=COVERAGE, cv=folds(seed), random_state=seed
+
+def centre_of_test(bench: Bench, centre: Tuned | None) -> Floats:
+    """Return the point prediction of the test rows."""
+    if centre is None:
+        return np.zeros(len(bench.X_test))
+    forecast = centre.final(bench.X_test, np.zeros(len(bench.X_test)))
+    return np.asarray(forecast[0])
+
+
+def constant(bench: Bench) -> Answer:
+    """Return one width for all rows."""
+    return scaled("point", point, "")(bench)
+
+
+def shifted_quantiles(bench: Bench) -> Answer:
+    """Return conformalised quantile regression, cross-fitted."""
+    tuned = bench.tuned("boosted quantiles", quantiles(boosted_quantile))
+    plain = tuned.final(bench.X_test, np.zeros(len(bench.X_test)))
+    return Answer(plain, shifted_by(bench.y, tuned.unseen, plain), tuned.setting)
+
+
+def split_quantiles(bench: Bench) -> Answer:
+    """Return conformalised quantile regression with a split; the setting is the one that cross-fitting chose."""
+    fit = quantiles(boosted_quantile)
+    setting = bench.tuned("boosted quantiles", fit).setting
+    rows = bench.rows()
+    seen, held_out = bench.split(HELD_OUT)
+    with bench.timed():
+        model = fit(rows.at(seen), setting, bench.seed)
+    plain = model(bench.X_test, np.zeros(len(bench.X_test)))
+    unseen = model(rows.X[held_out], rows.y_pred[held_out])
+    return Answer(plain, shifted_by(rows.y[held_out], unseen, plain), setting)
+
+
+def cv_plus(bench: Bench) -> Answer:
+    """Return CV+: quantiles of each row's residual on both sides of what the model says that has not seen the row."""
+    tuned = bench.tuned("point", point)
+    residual = np.abs(bench.y - tuned.unseen[0])
+    nothing = np.zeros(len(bench.X_test))
+    by_fold = np.array([model(bench.X_test, nothing)[0] for model in tuned.models])
+    centres = by_fold[bench.fold_of_row]
+    n = len(residual)
+    lower, upper = [], []
+    for level in LEVELS:
+        rank = min(int(np.ceil(level * (n + 1))), n)
+        lower.append(np.partition(centres - residual[:, None], n - rank, axis=0)[n - rank])
+        upper.append(np.partition(centres + residual[:, None], rank - 1, axis=0)[rank - 1])
+    y_pred = tuned.final(bench.X_test, nothing)[0]
+    forecast = between(np.array(lower), np.array(upper), y_pred)
+    return Answer(forecast, forecast, tuned.setting)
+
+
+def of_objects(models: Any) -> Method:
+    """Return a reader's object, or three of them to choose from, as a method; each fit has its own copy."""
+    choice = list(models) if isinstance(models, list | tuple) else [models] * 3
+
+    def fit(rows: Rows, setting: int, _: int) -> Predict:
+        model = deepcopy(choice[setting])
+        model.fit(rows.X, rows.y)
+
+        def predict(X: Floats, _: Any) -> Floats:
+            bounds = [checked(model, X, level) for level in LEVELS]
+            return between(
+                np.array([low for low, _ in bounds]), np.array([high for _, high in bounds])
+            )
+
+        return predict
+
+    return scaled("own", fit, "")
+
+
+def checked(model: Any, X: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the bounds of a reader's object, or refuse them by its name."""
+    bounds = np.asarray(model.predict_interval(X, coverage=level), float)
+    if bounds.shape != (2, len(X)) or not np.isfinite(bounds).all():
+        raise ValueError(
+            f"predict_interval of {type(model).__name__} must return lower and upper bounds, "
+            f"{len(X)} finite numbers each."
         )
-
-    return of_object(make)
-
-
-def quantile_boosting(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit two quantiles and use them as they are."""
-    point, *bounds = (
-        one.fit(X, y) for one in (learner(seed), quantile(seed, LOW), quantile(seed, HIGH))
-    )
-    return lambda new: (
-        point.predict(new),
-        *np.sort([bound.predict(new) for bound in bounds], axis=0),
-    )
-
-
-def meta(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit the paper's Meta: a quantile of the absolute errors on rows held out from its base."""
-    point = learner(seed).fit(X, y)
-    band = meta_bands((X, y), learner(seed), quantile(seed, COVERAGE), share=HELD_OUT, state=seed)
-    return lambda new: around(1.0, point.predict(new), band(new))
-
-
-def gaussian_likelihood(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit mean and log-variance: the gamma deviance of squared errors is the Gaussian likelihood of their variance."""
-    squares = unseen_errors(X, y, seed) ** 2
-    point = learner(seed).fit(X, y)
-    variance = learner(seed, loss="gamma").fit(X, np.maximum(squares, 1e-8 * squares.mean()))
-    return lambda new: around(NORMAL, point.predict(new), np.sqrt(variance.predict(new)))
-
-
-def normalised(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit normalised conformal prediction by crepes: difficulty is the mean absolute error of the 25 nearest rows."""
-    from crepes import ConformalRegressor
-    from crepes.extras import DifficultyEstimator
-
-    errors, point, scaler = (
-        unseen_errors(X, y, seed),
-        learner(seed).fit(X, y),
-        StandardScaler().fit(X),
-    )
-    near = {"X": scaler.transform(X), "residuals": errors, "beta": 0.01 * np.abs(errors).mean()}
-    leave_one_out, difficulty = (
-        DifficultyEstimator().fit(**near, oob=True),
-        DifficultyEstimator().fit(**near),
-    )
-    conformal = ConformalRegressor().fit(errors, sigmas=leave_one_out.apply())
-
-    def predict(new: Floats) -> tuple[Floats, Floats, Floats]:
-        y_pred, sigmas = point.predict(new), difficulty.apply(scaler.transform(new))
-        return y_pred, *conformal.predict_int(y_pred, sigmas=sigmas, confidence=COVERAGE).T
-
-    return predict
-
-
-def cqr(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit conformalised quantile regression by MAPIE, whose point prediction is the median."""
-    from mapie.regression import ConformalizedQuantileRegressor
-
-    seen, held_out, y_seen, y_held_out = train_test_split(
-        X, y, test_size=HELD_OUT, random_state=seed
-    )
-    model = ConformalizedQuantileRegressor(quantile(seed, 0.5), confidence_level=COVERAGE).fit(
-        seen, y_seen
-    )
-    model.conformalize(held_out, y_held_out)
-    return lambda new: (
-        model.predict(new),
-        *np.sort(model.predict_interval(new)[1][:, :, 0].T, axis=0),
-    )
-
-
-def cv_plus(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit CV+ by MAPIE."""
-    from mapie.regression import CrossConformalRegressor
-
-    model = CrossConformalRegressor(
-        learner(seed), confidence_level=COVERAGE, cv=folds(seed), random_state=seed
-    )
-    model.fit_conformalize(X, y)
-
-    def predict(new: Floats) -> tuple[Floats, Floats, Floats]:
-        blocks = np.array_split(new, 1 + len(new) // AT_ONCE)
-        bounds = np.concatenate([model.predict_interval(block)[1][:, :, 0] for block in blocks]).T
-        return model.predict(new, aggregate_predictions=None), *bounds
-
-    return predict
-
-
-def forest_of(seed: int) -> Any:
-    """Return the forest that both forest methods use."""
-    return RandomForestRegressor(100, min_samples_leaf=3, max_features=0.5, random_state=seed)
-
-
-def quantile_forest(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit Meinshausen's quantile forest: a leaf keeps one of its rows at random, all trees make the distribution."""
-    forest = forest_of(seed).fit(X, y)
-    leaves, trees, rng = forest.apply(X), np.arange(len(forest)), np.random.default_rng(seed)
-    kept = np.zeros((leaves.max() + 1, len(trees)))
-    for tree in trees:
-        rows = rng.permutation(len(y))
-        kept[leaves[rows, tree], tree] = y[rows]
-    return lambda new: (
-        forest.predict(new),
-        *np.quantile(kept[forest.apply(new), trees], [LOW, HIGH], axis=1),
-    )
-
-
-def gaussian_process(X: Floats, y: Floats, seed: int) -> Predict:
-    """Fit a Gaussian process with a length scale per feature and noise of one size."""
-    kernel = ConstantKernel() * RBF(np.full(X.shape[1], 3.0), (1e-1, 1e4)) + WhiteKernel(0.1)
-    process = GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
-    model = make_pipeline(StandardScaler(), process).fit(X, y)
-    return lambda new: around(NORMAL, *model.predict(new, return_std=True))
-
-
-def area_bands(metric: Any) -> Callable[[int], Any]:
-    """Return bands trained for the area under a metric vs. bandwidth."""
-    return lambda seed: BandRegressor(("bandwidth", metric), backend="lightgbm", random_state=seed)
+    return bounds[0], bounds[1]
 
 
 # What each is, and the package behind it, is in `study.toml`.
-METHODS: dict[str, Method] = {
-    "Constant": cross_fitted(lambda _: DummyRegressor()),
-    "Quantile GBR": quantile_boosting,
-    "CQR": cqr,
+METHODS: Mapping[str, Method] = {
+    "Constant": constant,
     "CV+": cv_plus,
-    "Normalised": normalised,
-    "Meta": meta,
-    "Gaussian": gaussian_likelihood,
-    "Quantile forest": quantile_forest,
-    "GP": gaussian_process,
-    "Ours (BM)": cross_fitted(area_bands("miss_rate")),
-    "Ours (BD)": cross_fitted(area_bands("deficit")),
-    "Ours (forest)": cross_fitted(area_bands("deficit"), forest_of),
-    "Ours (quantile)": cross_fitted(lambda seed: quantile(seed, COVERAGE)),
+    "CQR (split)": split_quantiles,
+    "CQR": shifted_quantiles,
+    "LightGBM": scaled("boosted quantiles", quantiles(boosted_quantile), ""),
+    "Quantile GBR": scaled("sklearn quantiles", quantiles(sklearn_quantile), ""),
+    "Quantile forest": scaled("forest", forest, ""),
+    "Normalised": scaled("nearest", nearest),
+    "Gaussian": scaled("gaussian", gaussian),
+    "NGBoost": scaled("natural gradient", natural_gradient, ""),
+    "GP": scaled("process", process, ""),
+    "Meta": scaled("meta", meta),
+    "Ours (BM)": scaled("bands BM", area_bands("miss_rate")),
+    "Ours (BD)": scaled("bands BD", area_bands("deficit")),
+    "Ours (forest)": scaled("bands BD, forest", area_bands("deficit"), "forest"),
+    "Ours (quantile)": scaled("error quantiles", quantile_bands),
 }

@@ -1,4 +1,4 @@
-"""The paper's three public data sets: from your folder, from the cache, or from where they were published.
+"""The public data sets of paper and study: from your folder, from the cache, or from where they were published.
 
 The folder in `$UCCURVE_DATA` comes first, then the cache folder, then the original source. Each file is known by its
 size and SHA-256, so a damaged, truncated or different file is refused wherever it came from.
@@ -8,6 +8,7 @@ import hashlib
 import http.client
 import io
 import os
+import tomllib
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,10 +25,14 @@ from .store import cache_folder, write_whole
 TIMEOUT = 60.0
 
 
+STUDY = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
 # Of each published file its name, its address, and the SHA-256 by size in bytes of its known copies.
 SOURCES: dict[str, Any] = {
-    name: words["source"] for name, words in printed().items() if "source" in words
+    name: words["source"]
+    for name, words in [*printed().items(), *STUDY["data"].items()]
+    if "source" in words
 }
+SOURCES |= STUDY["packages"]
 LONGEST_FILLED = 2
 WEEK = 7 * 24
 MOST_RAIN = 300.0  # mm in an hour; the world record is 305, and one row of the file says 9831
@@ -39,7 +44,7 @@ class DataError(OSError):
 
 def checked(content: bytes, source: Mapping[str, Any], origin: str) -> bytes:
     """Return the content, if it is a known copy of the published file; line endings may be those of any system."""
-    plain = content.replace(b"\r\n", b"\n")
+    plain = content if "packed" in source else content.replace(b"\r\n", b"\n")
     if source["copies"].get(str(len(plain))) == hashlib.sha256(plain).hexdigest():
         return plain
     sizes = " or ".join(f"{int(size):,}" for size in source["copies"])
@@ -64,7 +69,9 @@ def data(name: str) -> bytes:
                 return checked(stream.read(limit + 1), source, str(path))
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
-            content = unpacked(answer.read(limit + 1), name=url, limit=limit)
+            content = answer.read(limit + 1)
+        if "packed" not in source:
+            content = unpacked(content, name=url, limit=limit)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DataError(
             f"{file} could not be fetched from {url} ({error}). Hint: without a connection, put the file into a folder "

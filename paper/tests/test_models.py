@@ -1,6 +1,7 @@
 """The experiments' data and models: what goes in is clean, what comes out is what the recipe says."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -301,9 +302,8 @@ def test_a_forecaster_learns_where_its_errors_are_large(kind: seq2seq.Kind) -> N
 
 def test_dropout_masks_have_the_mean_one_and_one_draw_a_sequence() -> None:
     settings = Settings(hidden=400, dropout=0.25)
-    windows = seq2seq.Windows(
-        *(np.zeros(shape) for shape in ((50, 6, 3), (50, 4, 2), (50, 4), (50, 4)))
-    )  # type: ignore[arg-type]
+    shapes: Any = ((50, 6, 3), (50, 4, 2), (50, 4), (50, 4))
+    windows = seq2seq.Windows(*map(jnp.zeros, shapes))
     masks = seq2seq.draw_masks(jax.random.key(0), windows, settings)
     assert_allclose(np.asarray(masks["decoder"]).mean(), 1.0, atol=0.02)
     assert_allclose(np.unique(np.asarray(masks["decoder"])), [0, 4 / 3], rtol=1e-6)
