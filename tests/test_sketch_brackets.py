@@ -37,7 +37,7 @@ ROUNDED = Data((1.0, 1.0), (0.0, 1e-29), (1.0, 1.0), (1.0, 1.0), None)
 @st.composite
 def crowded(draw: st.DrawFn, max_size: int = 12) -> Data:
     """Many rows per bin: critical scales and crossovers within a percent of a few values, none of them equal."""
-    nudge = st.floats(-0.008, 0.008)
+    nudge = st.floats(-0.008, 0.008).map(lambda share: round(share, 12))
     size = draw(st.integers(1, max_size))
     columns: list[list[float]] = [[], [], [], []]
     spread = draw(st.sampled_from([0.0, 1.0]))
@@ -45,7 +45,7 @@ def crowded(draw: st.DrawFn, max_size: int = 12) -> Data:
         active = float(np.exp(spread * draw(st.floats(-1, 1))))
         scale = draw(st.sampled_from([0.0, 0.5, 1.0, 1.3])) * (1 + draw(nudge))
         other, side = active * draw(shares) * (1 + draw(nudge)), draw(st.sampled_from([-1, 1]))
-        centre = draw(st.floats(-3, 3))
+        centre = round(draw(st.floats(-3, 3)), 12)
         bands = (other, active) if side > 0 else (active, other)
         for column, value in zip(
             columns, (centre + side * scale * active, centre, *bands), strict=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import comb, isnan
+from math import ceil, comb, inf, isnan
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,27 @@ def best_score(oracle: Oracle, alpha: Fraction) -> Fraction:
     return min(scores(oracle, alpha).values())
 
 
-def best_scale(oracle: Oracle, alpha: Fraction) -> Fraction:
-    return min((score, t) for t, score in scores(oracle, alpha).items())[1]
+def factor(oracle: Oracle, coverage: Fraction) -> Fraction | float:
+    """Factor for new rows: the conformal rank, or with unequal weights the smallest that covers enough."""
+    ordered = sorted(oracle.rows, key=oracle.critical)
+    if len({row.weight for row in ordered}) == 1:
+        rank = ceil((len(ordered) + 1) * coverage)
+        return oracle.critical(ordered[rank - 1]) if rank <= len(ordered) else inf
+    covered = Fraction(0)
+    for row in ordered:
+        covered += row.weight
+        if covered >= coverage * sum(each.weight for each in ordered):
+            return oracle.critical(row)
+    return inf
+
+
+def shipped(oracle: Oracle, coverage: Fraction) -> Fraction | float:
+    """Interval score at the factor for new rows; infinite where there is none."""
+    t = factor(oracle, coverage)
+    if t == inf:
+        return inf
+    penalty = 2 / (1 - coverage)
+    return 2 * oracle.value("bandwidth", t) + penalty * oracle.value("deficit", t)
 
 
 def potential_crps(oracle: Oracle) -> Fraction:
@@ -104,43 +123,63 @@ def test_the_interval_score_as_delivered_is_exact(data: Data, coverage: Fraction
 @example(data=ROUNDED, coverage=Fraction(1, 2))
 @example(data=TIED, coverage=Fraction(1, 2))
 @example(data=ONE_SIDED, coverage=Fraction(1, 2))
-def test_the_brackets_of_the_best_score_and_scale_hold(data: Data, coverage: Fraction) -> None:
+def test_the_bracket_of_the_best_score_holds(data: Data, coverage: Fraction) -> None:
     c, oracle, alpha = curve(data), data.oracle(), 1 - coverage
     holds(c.bracket("best_score", coverage=coverage), best_score(oracle, alpha))
-    holds(c.bracket("uncertainty", coverage=coverage), best_score(oracle.constant(), alpha))
-    low, high = c.bracket("best_scale", coverage=coverage)
-    assert low * (1 - 1e-14) <= best_scale(oracle, alpha) <= high * (1 + 1e-14)
+
+
+@given(data=rows, coverage=coverages)
+@example(data=ROUNDED, coverage=Fraction(1, 2))
+@example(data=TIED, coverage=Fraction(1, 2))
+@example(data=ONE_SIDED, coverage=Fraction(1, 2))
+def test_the_brackets_of_what_ships_hold(data: Data, coverage: Fraction) -> None:
+    c, oracle = curve(data), data.oracle()
+    holds(c.bracket("shipped", coverage=coverage), shipped(oracle, coverage))
+    constant = c.bracket("constant_shipped", coverage=coverage)
+    holds(constant, shipped(oracle.constant(), coverage))
 
 
 @given(data=rows, coverage=coverages, unit=st.sampled_from(["raw", 0.5]))
 def test_the_decomposition_adds_up_and_each_field_lies_in_its_bracket(
     data: Data, coverage: Fraction, unit: str | float
 ) -> None:
-    c, oracle, alpha = curve(data), data.oracle(), 1 - coverage
+    c = curve(data)
+    oracle = data.oracle()
+    assume(max(shipped(oracle, coverage), shipped(oracle.constant(), coverage)) < inf)
     size = 1 if unit == "raw" else Fraction(unit)
-    found, score = c.decompose(coverage=coverage, unit=unit), oracle.interval_score(alpha) / size
-    best, uncertainty = (best_score(one, alpha) / size for one in (oracle, oracle.constant()))
-    holds(c.bracket("miscalibration", coverage=coverage, unit=unit), score - best)
-    holds(c.bracket("discrimination", coverage=coverage, unit=unit), uncertainty - best)
-    for name in ("best_score", "uncertainty", "miscalibration", "discrimination"):
-        low, high = c.bracket(name, coverage=coverage, unit=unit)
-        slack = 1e-12 * float(score + uncertainty)
-        assert low - slack <= getattr(found, name) <= high + slack
-    assert found.score - found.best_score == found.miscalibration >= 0
-    assert found.uncertainty - found.best_score == found.discrimination
+    alpha = 1 - coverage
+    delivered = oracle.interval_score(alpha) / size
+    score, constant, best = (
+        exact / size
+        for exact in (
+            shipped(oracle, coverage),
+            shipped(oracle.constant(), coverage),
+            best_score(oracle, alpha),
+        )
+    )
+    asked: dict[str, Any] = {"coverage": coverage, "unit": unit}
+    holds(c.bracket("rescaling", **asked), delivered - score)
+    holds(c.bracket("bands", **asked), constant - score)
+    holds(c.bracket("slack", **asked), score - best)
+    found = c.decompose(coverage=coverage, unit=unit)
+    slack = 1e-12 * float(delivered + constant + score)
+    answers = ("shipped", "rescaling", "bands", "constant_shipped", "best_score", "slack")
+    for answer in answers:
+        low, high = c.bracket(answer, **asked)
+        field = {"constant_shipped": "constant", "best_score": "best"}.get(answer, answer)
+        assert low - slack <= getattr(found, field) <= high + slack
+    assert found.delivered == pytest.approx(float(delivered), abs=slack)
+    assert found.delivered - found.shipped == found.rescaling
+    assert found.constant - found.shipped == found.bands
+    assert found.shipped - found.best == found.slack >= 0
     assert isnan(found.climatology)
     assert isnan(found.prediction)
 
 
-def test_where_many_scales_have_the_best_score_one_of_them_is_the_best_scale() -> None:
-    found, every = (
-        curve(TIED).decompose(coverage=0.5),
-        list(scores(TIED.oracle(), Fraction(1, 2)).values()),
-    )
-    assert every[0] > every[1] == every[2] == pytest.approx(found.best_score)
-    assert curve(TIED).interval_score(coverage=0.5, at=found.best_scale) == pytest.approx(
-        found.best_score
-    )
+def test_where_many_scales_have_the_best_score_it_is_that_of_each() -> None:
+    found = curve(TIED).decompose(coverage=0.5)
+    every = list(scores(TIED.oracle(), Fraction(1, 2)).values())
+    assert every[0] > every[1] == every[2] == pytest.approx(found.best)
 
 
 # ---- potential CRPS
@@ -222,7 +261,7 @@ def test_half_an_average_over_alpha_of_best_scores_is_the_potential_crps() -> No
 def test_bands_of_zero_leave_the_mean_error() -> None:
     c = UCCSketch().update(ucc.Intervals.from_bands([1.0, -3.0, 0.0], [0.0] * 3, [0.0] * 3)).ucc()
     assert c.potential_crps() == pytest.approx(4 / 3, rel=1e-14)
-    assert c.decompose(coverage=0.9).best_scale == 0
+    assert c.bracket("best_score", coverage=0.9) == pytest.approx((80 / 3, 80 / 3))
     assert c.skill() < 0
 
 

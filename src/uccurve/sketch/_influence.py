@@ -201,8 +201,9 @@ def forms(look: Look, known: Known) -> dict[str, Form]:
     """Return what rows add to the logarithm of each statistic that has one; `wis` as it is."""
     means = known.means
     one = {name: unit_form(name) for name in NUMBERS}
+    has_width = means @ one["width"] > 0
     if means @ one["error"] == 0:
-        return {}
+        return {"width": one["width"] / (one["width"] @ means)} if has_width else {}
 
     def log(form: Form) -> Form:
         return form / (form @ means)
@@ -215,7 +216,7 @@ def forms(look: Look, known: Known) -> dict[str, Form]:
         "crps": crps,
         "crps_skill": crps - log(one["one"] * look.flat.width + one["flat"]),
     }
-    if means @ one["width"] == 0:
+    if not has_width:
         return found
     found["width"] = log(one["width"])
     if look.ships:

@@ -9,6 +9,7 @@ import numpy as np
 from narwhals.typing import IntoFrame
 
 from uccurve import _refusals as checks
+from uccurve._refusals import Hint, Refusal
 from uccurve._vocabulary import HEADLINE, Array, Axes, Range, Unit
 from uccurve.assess import cautions
 from uccurve.assess.assemble import asked_settings, choice_notes, coverage_of, known_model
@@ -44,6 +45,11 @@ from ._source import BinsSource, LevelSums
 from ._state import SUMS, State
 from .sketch import UCCSketch
 
+NEED_COVERAGE = Hint(
+    "models of several levels need {coverage} where they are streamed: they have no level in common, and their "
+    "potential CRPS needs the rows.",
+    {"coverage": None},
+)
 # Names of a model's columns: y_pred, lower, upper; or y_pred and a mapping from level to lower and upper.
 Bounds = Sequence[Any]
 # Influence of independent rows on the difference of two models, by their names.
@@ -134,10 +140,7 @@ def assess_frame(
         confidence_level=confidence_level,
     )
     if settings.coverage is None and any(len(model.levels) > 1 for model in columns.values()):
-        raise ValueError(
-            "models of several levels need `coverage` where they are streamed: they have no level in common, and their "
-            "potential CRPS needs the rows. Hint: pass coverage=0.9."
-        )
+        raise Refusal(NEED_COVERAGE, Hint("pass {coverage}", {"coverage": 0.9}))
     request = Request(y_true, weight, block, _features(by), min_band, missing, resolution)
     intervals, places = _intervals(columns, settings.shown_coverage)
     scan = Scan.of(frame, intervals, request)
