@@ -115,7 +115,7 @@ def test_a_sketch_is_made_of_tiny_and_huge_rows_or_refused(data: Data) -> None:
         s = sketch(data.intervals())
     except ValueError:
         with pytest.raises(
-            ValueError, match="divide all columns by a common unit|of comparable size"
+            ValueError, match=r"divide all columns by a common unit|of comparable size"
         ):
             sketch(data.intervals())
         return

@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from uccurve._paths import ScalePath
-from uccurve.estimate import plain
 from uccurve.evidence.inference import coverage_tail, holm
 from uccurve.evidence.units import Blocks
+from uccurve.points import plain
 
 pl = pytest.importorskip("polars")
 N, DAYS = 3000, 30
@@ -200,13 +200,13 @@ def test_kept_sketches_of_days_give_the_verdict_of_the_rows() -> None:
     for row, other in zip(found.rows, streamed.rows, strict=True):
         ends = streamed.brackets[row.name]["score"]
         assert ends[0] <= row.score.value <= ends[1]  # sketches ship the end of a bin
-        for one, two in (
+        for low, same_low in (
             (row.best_score.low, other.best_score.low),
             (row.crps_skill.high, other.crps_skill.high),
             (row.gains["bandwidth_deficit"].low, other.gains["bandwidth_deficit"].low),
             (row.coverage.low, other.coverage.low),
         ):
-            assert_allclose(one, two, rtol=1e-7)
+            assert_allclose(low, same_low, rtol=1e-7)
     for one, two in zip(found.comparisons, exact.comparisons, strict=True):
         assert one.better == two.better
     lists = {name: list(days.values()) for name, days in read.items()}

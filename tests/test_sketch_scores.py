@@ -64,7 +64,8 @@ def shipped(oracle: Oracle, coverage: Fraction) -> Fraction | float:
     if t == inf:
         return inf
     penalty = 2 / (1 - coverage)
-    return 2 * oracle.value("bandwidth", t) + penalty * oracle.value("deficit", t)
+    at = Fraction(t)
+    return 2 * oracle.value("bandwidth", at) + penalty * oracle.value("deficit", at)
 
 
 def potential_crps(oracle: Oracle) -> Fraction:
@@ -163,7 +164,14 @@ def test_the_decomposition_adds_up_and_each_field_lies_in_its_bracket(
     holds(c.bracket("slack", **asked), score - best)
     found = c.decompose(coverage=coverage, unit=unit)
     slack = 1e-12 * float(delivered + constant + score)
-    answers = ("shipped", "rescaling", "bands", "constant_shipped", "best_score", "slack")
+    answers: list[Any] = [
+        "shipped",
+        "rescaling",
+        "bands",
+        "constant_shipped",
+        "best_score",
+        "slack",
+    ]
     for answer in answers:
         low, high = c.bracket(answer, **asked)
         field = {"constant_shipped": "constant", "best_score": "best"}.get(answer, answer)

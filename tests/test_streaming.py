@@ -121,7 +121,7 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
     levels.write_parquet(tmp_path / "levels.parquet")
     refused(
         run("assess", "levels.parquet", *asked[2:]),
-        r"models of several levels need .* Hint: --coverage 90%\.$",
+        r"models of several levels need .* Hint: pass --coverage 90%\.$",
     )
     refused(
         run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"),

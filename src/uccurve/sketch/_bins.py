@@ -146,13 +146,14 @@ class Histogram:
 
     @classmethod
     def grouped(
-        cls, bin: Integers, rows: Integers, maximum: Array, sums: Mapping[str, Array]
+        cls, numbers: Integers, rows: Integers, maximum: Array, sums: Mapping[str, Array]
     ) -> Self:
         """Combine the entries of each bin. O(n)."""
         order = np.argsort(
-            bin.astype(np.int16 if np.abs(bin).max(initial=0) < 2**15 else np.int32), kind="stable"
+            numbers.astype(np.int16 if np.abs(numbers).max(initial=0) < 2**15 else np.int32),
+            kind="stable",
         )
-        chosen = bin[order]
+        chosen = numbers[order]
         starts = np.flatnonzero(np.diff(chosen, prepend=chosen[:1] - 1))
         return cls(
             chosen[starts],

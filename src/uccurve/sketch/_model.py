@@ -1,16 +1,16 @@
 """Streamed model: what the bins of the first pass say of one model, and where the second pass looks at its rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite, isnan, log, nan, sqrt
+from math import ceil, isfinite, isnan, log, nan, sqrt
 from typing import Self
 
 import numpy as np
 
 from uccurve import _refusals as checks
-from uccurve._vocabulary import HEADLINE, SUMMARY, Array
+from uccurve._vocabulary import HEADLINE, METRICS, SUMMARY, Array
 from uccurve.evidence.contributions import hall_sheather
 from uccurve.results import AssessmentSettings
 
@@ -35,6 +35,16 @@ from .sketch import SketchUCC, UCCSketch
 
 # Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error.
 SHORTFALL = 0.0005
+OF_ALL_LEVELS = (
+    "crps",
+    "crps_skill",
+    *(f"areas_{'_'.join(axes)}" for axes in SUMMARY),
+    *(f"gains_{'_'.join(axes)}" for axes in SUMMARY),
+    "partial_gain",
+    "cost_cheapest",
+)
+# Relative width below which a bracket is rounding, and not shown.
+NEGLIGIBLE = 1e-9
 SYMMETRIC = 1e-9  # share of the width by which bands may differ on the two sides
 
 
@@ -165,13 +175,13 @@ class StreamedModel:
         share = 1 - self.alpha
         rows = self.state.rows
         reach = hall_sheather(float(share), effective)
-        first = max(int(np.ceil((float(share) - reach) * rows)), 1)
-        last = min(int(np.ceil((float(share) + reach) * rows)), rows)
+        first = max(ceil((float(share) - reach) * rows), 1)
+        last = min(ceil((float(share) + reach) * rows), rows)
         shares = (Fraction(first, rows), share, Fraction(last, rows))
         low, middle, high = (place_of(binned, self.state, part).value for part in shares)
         if not isfinite(high):
             high = middle
-            last = int(np.ceil(share * rows))
+            last = ceil(share * rows)
         distance = (last - first) / rows
         if distance <= 0 or not isfinite(middle):
             return nan
@@ -244,6 +254,10 @@ class StreamedModel:
         for axes in SUMMARY:
             found[f"areas_{'_'.join(axes)}"] = ask.area(axes=axes)
             found[f"gains_{'_'.join(axes)}"] = ask.gain(axes=axes)
+        for name in METRICS:
+            at_one = ask.metric(name)
+            if at_one.width > NEGLIGIBLE * at_one.high:
+                found[f"delivered_{name}"] = at_one
         if isfinite(self.target.value):
             width = ask.binned.half_width
             found["scale"] = Bracket(self.target.low, self.target.high)
@@ -255,7 +269,12 @@ class StreamedModel:
             found["cost_cheapest"] = ask.cheapest(settings.c, axes=settings.axes)
         if self.levels:
             found["wis_potential"] = self._potential_wis()
-        return found
+        return {name: ends for name, ends in found.items() if name not in self.unknown}
+
+    @property
+    def unknown(self) -> Sequence[str]:
+        """What only the rows tell: all that the curve through several levels is needed for."""
+        return OF_ALL_LEVELS if len(self.levels) > 1 else ()
 
     def _potential_wis(self) -> Bracket:
         total = bracket(float(self.means[PLACE["error"]]) / 2)
@@ -273,7 +292,7 @@ class StreamedModel:
     def concentration(self) -> int:
         """Rows of the last bins that carry half the area of miss_rate vs. bandwidth, an upper end; 0 for other axes."""
         critical = self.state.critical
-        if self.settings.axes != HEADLINE or not critical.total("scale"):
+        if self.unknown or self.settings.axes != HEADLINE or not critical.total("scale"):
             return 0
         if critical.infinite.any():
             return 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from uccurve._refusals import sentence
 from uccurve.assess.segments import NOTHING_SHIPS, SegmentFacts, tested_segments
@@ -19,10 +19,18 @@ from ._state import State
 Parts = Mapping[tuple[Any, ...], State]
 
 
+class Streamed(NamedTuple):
+    """A streamed model with the factor that ships, and its number among the columns of the sums."""
+
+    number: int
+    source: BinsSource
+    t: float
+
+
 def streamed_segments(
-    i: int, source: BinsSource, t: float, parts: Parts, request: Request, sums: Sums
+    streamed: Streamed, parts: Parts, request: Request, sums: Sums
 ) -> list[Segment]:
-    """One model on the segments of each feature, with the factor t that ships."""
+    """One model on the segments of each feature."""
     facts = []
     for feature in request.features:
         places = [request.by.index(name) for name in feature]
@@ -32,8 +40,8 @@ def streamed_segments(
                 continue
             inside, rest = sums.split(labels == label, state.rows, state.total)
             named = (", ".join(feature), label)
-            facts.append(_facts(i, source, t, named, state, (inside, rest)))
-    return tested_segments(facts, source)
+            facts.append(_facts(streamed, named, state, inside, rest))
+    return tested_segments(facts, streamed.source)
 
 
 def rows_by_label(parts: Parts, places: Sequence[int]) -> dict[str, State]:
@@ -50,15 +58,10 @@ def rows_by_label(parts: Parts, places: Sequence[int]) -> dict[str, State]:
 
 
 def _facts(
-    i: int,
-    source: BinsSource,
-    t: float,
-    named: tuple[str, str],
-    state: State,
-    sides: tuple[Sums, Sums],
+    streamed: Streamed, named: tuple[str, str], state: State, inside: Sums, rest: Sums
 ) -> SegmentFacts:
     """One model on one segment."""
-    inside, rest = sides
+    i, source, t = streamed
     level = source.settings.confidence_level
     model = source.model
     answers = Answers(state)

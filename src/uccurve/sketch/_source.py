@@ -94,6 +94,8 @@ class BinsSource:
     def evidence(self, statistic: Statistic) -> Evidence:
         """Return a statistic and what is known about chance."""
         name = _flat_name(statistic)
+        if name in self.model.unknown:
+            return Evidence(Span.exact(nan), None)
         change = self.seen.changes.get(_form_name(statistic))
         if name == "score":
             return self._score(change)
@@ -102,10 +104,9 @@ class BinsSource:
         if name == "delivered_score":
             span = spanned(self.model.answers.interval_score(coverage=1 - self.alpha))
             return Evidence(span, change, degrees=self._degrees("open"))
-        if name == "wis":
-            return Evidence(Span.exact(self._wis), change)
-        if name == "width":
-            return Evidence(Span.exact(self.model.answers.binned.half_width), change)
+        exact = {"wis": self._wis, "width": self.model.answers.binned.half_width}
+        if name in exact:
+            return Evidence(Span.exact(exact[name]), change)
         degrees = self._degrees("short") if name == "best_score" else inf
         return Evidence(spanned(self.model.brackets[name]), change, degrees=degrees)
 
@@ -223,7 +224,13 @@ class BinsSource:
         """Parts of the weighted interval score; None for a model of one level."""
         if self._levels is None:
             return None
-        return WISParts(*self._levels.parts, self.model.brackets["wis_potential"].middle)
+        dispersion, underprediction, overprediction = self._levels.parts
+        return WISParts(
+            dispersion=dispersion,
+            underprediction=underprediction,
+            overprediction=overprediction,
+            potential=self.model.brackets["wis_potential"].middle,
+        )
 
     def levels(self) -> Sequence[LevelRow]:
         """The model's own levels, narrowest first."""

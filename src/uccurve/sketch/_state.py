@@ -29,7 +29,10 @@ EXTREMES = ("lightest", "heaviest")  # of the weights
 COUNTS = ("raised", "dropped")
 HEAD = {"format": "uccurve sketch", "version": 4, "octaves": OCTAVES}
 LONGEST = 2**27  # maximum number of characters of JSON that is read; the largest sketch has fewer
-OVERFLOW = "the sums of the rows must stay within float64: they do not. Hint: divide all columns by a common unit first."
+OVERFLOW = (
+    "the sums of the rows must stay within float64: they do not. "
+    "Hint: divide all columns by a common unit first."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,7 +40,7 @@ from ._influence import numbers_of
 from ._model import StreamedModel
 from ._scan import Columns, Request, Scan
 from ._second_pass import Sums, of, refuse_crossing, second_pass, seen_of_blocks
-from ._segments import Parts, rows_by_label, streamed_segments
+from ._segments import Parts, Streamed, rows_by_label, streamed_segments
 from ._source import BinsSource, LevelSums
 from ._state import SUMS, State
 from .sketch import UCCSketch
@@ -156,8 +156,8 @@ def assess_frame(
     sources = []
     for i, model in enumerate(streamed):
         refuse_crossing(i, model, sums)
-        levels = LevelSums(i, model, sums) if model.levels else None
-        sources.append(BinsSource(model, sums.seen(i, model), sums.units, levels))
+        level_sums = LevelSums(i, model, sums) if model.levels else None
+        sources.append(BinsSource(model, sums.seen(i, model), sums.units, level_sums))
     pairs = {name: sums.pairs(streamed, name) for name in (settings.ranked_by, "wis")}
     parts = [groups[model.place] for model in streamed] if request.features else []
     segmented = Segmented(parts, request, sums)
@@ -402,7 +402,7 @@ def _assessed(streams: Streams, settings: AssessmentSettings, *, asked: float | 
     sources, units = streams.sources, streams.units
     if units.count < units.rows:
         settings = replace(settings, block=counted(units.count, "block"))
-    rows = [model_row(source) for source in sources]
+    rows = [_model_row(source) for source in sources]
     by_score = settings.ranked_by == "score"
     comparisons = _compared(streams, SCORE if by_score else CRPS, settings.ranked_by)
     ranked = with_ranks(rows, comparisons, ranking_values(rows, settings))
@@ -438,6 +438,12 @@ def _assessed(streams: Streams, settings: AssessmentSettings, *, asked: float | 
         engine=streams.engine,
         brackets={source.name: source.model.known_brackets() for source in sources},
     )
+
+
+def _model_row(source: BinsSource) -> ModelRow:
+    """All numbers of a model but for those that need the rows."""
+    row = model_row(source)
+    return replace(row, partial_gain=None, cost=None) if source.model.unknown else row
 
 
 def _compared(streams: Streams, statistic: Statistic, name: Tested) -> list[Comparison]:
@@ -476,7 +482,8 @@ def _segments(streams: Streams, model: str, t: float) -> list[Segment]:
     segments: list[Segment] = []
     for i, (source, own) in enumerate(zip(streams.sources, parts, strict=False)):
         factor = t if source.name == model else source.model.target.value
-        segments += streamed_segments(i, source, factor, own, request, sums)
+        streamed = Streamed(i, source, factor)
+        segments += streamed_segments(streamed, own, request, sums)
     return segments
 
 
@@ -518,6 +525,8 @@ def _notes(
             names = [streams.block_names[number] for number in carrying]
             if names:
                 notes.append(sentences.carried_by_few_blocks(source.name, names, units.count))
+        if source.model.unknown:
+            notes.append(sentences.levels_need_rows(source.name))
         if source.level is not None:
             notes.append(sentences.scaled_level(source.name, source.level))
     return notes

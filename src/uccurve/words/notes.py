@@ -276,6 +276,14 @@ def scaled_level(name: str, level: float) -> str:
     return f"{short(name)}: areas and CRPS are those of its {coverage(level)} interval, scaled"
 
 
+def levels_need_rows(name: str) -> str:
+    """What is left out of streamed models of several levels."""
+    return (
+        f"{short(name)}: the potential CRPS, areas and gains of several levels need the rows, so a stream leaves "
+        "them out"
+    )
+
+
 def interpolated_level(name: str, level: float) -> str:
     """That the interval of a level lies between two that were delivered."""
     return f"{short(name)}: its {coverage(level)} interval is interpolated between the levels that were delivered"
