@@ -125,7 +125,7 @@ def test_streaming_refuses_what_memory_refuses(run: Run, tmp_path: Path) -> None
     )
     refused(
         run("assess", "-", "--engine", "duckdb", input="y,pred,lower,upper\n1,1,0,2\n"),
-        "duckdb reads files",
+        "duckdb reads plain files",
     )
 
 
@@ -192,7 +192,7 @@ def test_rows_of_several_streamed_files_are_not_paired(run: Run, tmp_path: Path)
         models(50).write_parquet(tmp_path / f"{name}.parquet")
     refused(
         run("assess", "a.parquet", "b.parquet", "--engine", "polars"),
-        "rows of several files cannot be paired while they are streamed. Hint: put all models into one file, or --eng",
+        "more than one file needs the rows in memory, and polars streams them. Hint: --engine memory",
     )
 
 
@@ -262,7 +262,7 @@ def test_blocks_of_a_file_are_a_column_of_labels(run: Run, tmp_path: Path) -> No
     streamed, exact = (
         json.loads(run(*asked, "day", "--engine", engine).stdout) for engine in ("duckdb", "memory")
     )
-    assert streamed["settings"]["block"] == exact["settings"]["block"] == "10 blocks"
+    assert streamed["settings"]["block"] == exact["settings"]["block"] == "10 blocks by day"
     agree(streamed, exact)
     refused(
         run(*asked, "20", "--engine", "polars"),
@@ -293,11 +293,11 @@ def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path:
         streamed = json.loads(run("assess", path, "--engine", "polars", "--json", "-").stdout)
         assert streamed["models"]["a"]["n"] == 90
     (tmp_path / "empty").mkdir()
-    refused(run("assess", "empty"), "empty is a folder without Parquet files.")
+    refused(run("assess", "empty"), "empty is a folder without CSV or Parquet files.")
     refused(run("assess", "nothing-*.parquet"), "matches no file.")
     shutil.copy(tmp_path / "whole.parquet", tmp_path / "lake" / "x.parquet")
     (tmp_path / "lake" / "y.parquet").write_text("no Parquet")
-    refused(run("assess", "lake"), "y.parquet is not a Parquet file")
+    refused(run("assess", "lake"), "y.parquet is not a Parquet file|lake holds CSV and Parquet files")
 
 
 @pytest.fixture(scope="module")

@@ -161,7 +161,9 @@ def assess_frame(
     pairs = {name: sums.pairs(streamed, name) for name in (settings.ranked_by, "wis")}
     parts = [groups[model.place] for model in streamed] if request.features else []
     segmented = Segmented(parts, request, sums)
-    streams = Streams(sources, sums.units, pairs, _engine(scan), sums.block_names, segmented)
+    streams = Streams(
+        sources, sums.units, pairs, _engine(scan), sums.block_names, block, segmented
+    )
     return _assessed(streams, settings, asked=coverage)
 
 
@@ -394,6 +396,7 @@ class Streams(NamedTuple):
     pairs: Mapping[str, Pairs]
     engine: str
     block_names: Sequence[str]
+    block: str | None = None  # column of their labels
     segmented: Segmented | None = None
 
 
@@ -401,7 +404,8 @@ def _assessed(streams: Streams, settings: AssessmentSettings, *, asked: float | 
     """Return the verdict on models of the same rows."""
     sources, units = streams.sources, streams.units
     if units.count < units.rows:
-        settings = replace(settings, block=counted(units.count, "block"))
+        by_name = f" by {streams.block}" if streams.block else ""
+        settings = replace(settings, block=counted(units.count, "block") + by_name)
     rows = [_model_row(source) for source in sources]
     by_score = settings.ranked_by == "score"
     comparisons = _compared(streams, SCORE if by_score else CRPS, settings.ranked_by)
