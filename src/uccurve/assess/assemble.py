@@ -456,6 +456,7 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
             source.forget()
         if tick is not None:
             tick(len(evidence.rows), len(curves))
+    evidence.notes += cautions.notes_on_order(evidence.sources)
     evidence.crossings = _crossings(lines, curves, settings)
     return evidence
 

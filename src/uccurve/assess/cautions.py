@@ -8,7 +8,8 @@ import numpy as np
 
 from uccurve.assess.memory import RowsSource
 from uccurve.evidence import contributions
-from uccurve.evidence.inference import paired_t_test
+from uccurve.evidence.clusters import Clustering, clustering
+from uccurve.evidence.inference import holm, paired_t_test
 from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment
 from uccurve.words import notes
 
@@ -171,6 +172,22 @@ def notes_on_rows(source: RowsSource, *, is_first: bool) -> Iterator[str]:
             yield notes.repeated_rows(round(repeated * units.rows), units.rows)
     if source.level is not None:
         yield from _levels_or_multiples(source)
+
+
+def notes_on_order(sources: Sequence[RowsSource]) -> Iterator[str]:
+    """Whether misses as shipped come in runs, where the order of the rows is known; adjusted over models."""
+    by_model: list[tuple[str, Clustering]] = []
+    for source in sources:
+        t = source.t if isfinite(source.t) else source.path.delivered
+        runs = clustering(~source.covered_at(t), source.units)
+        if runs is not None:
+            by_model.append((source.name, runs))
+    adjusted = holm([runs.pvalue for _, runs in by_model])
+    for (name, runs), pvalue in zip(by_model, adjusted, strict=True):
+        if pvalue <= 1 - sources[0].settings.confidence_level:
+            yield notes.clustered_misses(
+                name, after_a_miss=runs.after_a_miss, overall=runs.overall, pvalue=pvalue
+            )
 
 
 def _levels_or_multiples(source: RowsSource) -> Iterator[str]:

@@ -189,6 +189,8 @@ class RowsSource:
 
     def delivered_half_width(self, confidence_level: float) -> Estimate:
         """Mean half-width as delivered."""
+        if not self._has_bands:
+            return Estimate(nan)
         evidence = self._of_rows(self.path.contributions(self.path.delivered, {"bandwidth": 1.0}))
         return log_estimate(evidence.span, spread_of(self, evidence), confidence_level)
 

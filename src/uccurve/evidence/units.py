@@ -76,6 +76,7 @@ class Blocks:
     runs: int = 1
     labels: Sequence[Any] = ()  # labels of the blocks, where these were given as labels
     label: Indices | None = None  # which of the labels each block has
+    consecutive: bool = False  # whether blocks are stretches of rows that are in order
 
     @classmethod
     def of(
@@ -116,7 +117,8 @@ class Blocks:
             return cls(np.arange(len(row)), len(row), row, len(intervals))
         of_row, numbers = _numbered(row if label is None else label[row])
         count = len(numbers)
-        return cls(of_row, count, row, len(intervals), run, runs, names, numbers)
+        consecutive = isinstance(block, Number)
+        return cls(of_row, count, row, len(intervals), run, runs, names, numbers, consecutive)
 
     @property
     def rows(self) -> int:

@@ -274,7 +274,8 @@ def _what_ships(case: Case) -> Iterator[str]:
     if case.settings.coverage is None:
         yield f"No coverage was asked for; {case.target}, for example, needs {shipped}: {size}."
     elif decision.unchanged:
-        yield f"{_why_unchanged(case)}: {size}."
+        known = not isnan(decision.half_width.value)
+        yield f"{_why_unchanged(case)}: {size}." if known else f"{_why_unchanged(case)}."
     elif decision.model == case.settings.incumbent:
         yield f"Ship {shipped} for {case.target} coverage: {size}{_cost_of_choice(case)}."
     else:
