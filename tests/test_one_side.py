@@ -181,8 +181,9 @@ def test_a_bound_without_a_prediction_is_judged_by_its_shift_everywhere() -> Non
         ucc.UCC(sharp, vary="scale")
     a = ucc.assess({"sharp": sharp, "flat": flat})
     assert a.verdict.coverage == 0.95
-    assert a.verdict.scale == 1
-    assert a.verdict.shift == ucc.UCC(sharp).find(coverage=0.95, conformal=True).shift
+    own = ucc.UCC(sharp).find(coverage=0.95, conformal=True).shift
+    assert float(a["sharp"].move.estimate) == own
+    assert_allclose(a.verdict.shift, own + a.verdict.choice.multiplier)
     assert re.match(
         r"Ship sharp's upper bound raised by \d\.\d+ for 95% coverage\. Shift \+\d", a.verdict.text
     )
@@ -210,9 +211,11 @@ def test_what_needs_a_prediction_is_not_shown_of_a_bound_without_one() -> None:
 
 
 def test_a_bound_that_may_ship_unchanged_says_nothing_of_its_width() -> None:
-    a = ucc.assess({"q": Demand(7, 2000).quantile(1.6449)})
+    a = ucc.assess({"q": Demand(7, 2000).quantile(1.7)})
     assert a.verdict.unchanged
-    assert "you can ship it unchanged." in a.verdict.text or "no rescaling needed." in a.verdict.text
+    assert (
+        "you can ship it unchanged." in a.verdict.text or "no rescaling needed." in a.verdict.text
+    )
 
 
 def test_the_distance_of_one_bound_is_called_a_margin_as_nothing_of_it_is_halved() -> None:
@@ -230,9 +233,7 @@ def test_the_distance_of_one_bound_is_called_a_margin_as_nothing_of_it_is_halved
 
 def test_several_quantiles_of_one_side_need_a_prediction_and_are_then_levels() -> None:
     demand = Demand()
-    levels = {
-        level: demand.upper(NORMAL.inv_cdf(level) + 0.01) for level in (0.5, 0.8, 0.95)
-    }
+    levels = {level: demand.upper(NORMAL.inv_cdf(level) + 0.01) for level in (0.5, 0.8, 0.95)}
     a = ucc.assess({"own": levels, "flat": {0.8: demand.constant(2), 0.95: demand.constant(4)}})
     assert a.verdict.coverage == 0.95
     assert [row.level for row in a["own"].levels] == [0.5, 0.8, 0.95]
@@ -251,11 +252,13 @@ def test_only_bounds_of_one_side_and_level_are_compared() -> None:
     both = ucc.Intervals.from_std(demand.y, demand.y_pred, demand.sd)
     lower = ucc.Intervals.from_bounds(demand.y, demand.y_pred, lower=demand.y_pred - demand.sd)
     upper = demand.upper()
-    with pytest.raises(ValueError, match="'a' is an upper bound, 'b' is two-sided. Hint: assess"):
+    with pytest.raises(ValueError, match=r"'a' is an upper bound, 'b' is two-sided\. Hint: assess"):
         ucc.assess({"a": upper, "b": both}, coverage=0.9)
     with pytest.raises(ValueError, match="'a' is an upper bound, 'b' is a lower bound"):
         ucc.assess({"a": upper, "b": lower}, coverage=0.9)
-    with pytest.raises(ValueError, match="must be quantiles of the same level: 'a' has 0.95, 'b'"):
+    with pytest.raises(
+        ValueError, match=r"must be quantiles of the same level: 'a' has 0\.95, 'b'"
+    ):
         ucc.assess({"a": demand.quantile(), "b": demand.quantile(1, 0.9)})
 
 
@@ -291,9 +294,7 @@ def test_resampling_takes_bounds_of_one_side(has_prediction: bool) -> None:
     one, other = given.values()
     interval = ucc.bootstrap(one, statistic="score", coverage=0.9, n_resamples=100, seed=0)
     assert interval.low < interval.estimate < interval.high
-    test = ucc.permutation_test(
-        one, other, statistic="score", coverage=0.9, n_resamples=99, seed=0
-    )
+    test = ucc.permutation_test(one, other, statistic="score", coverage=0.9, n_resamples=99, seed=0)
     assert 0 < test.pvalue <= 1
     row = ucc.assess(given, coverage=0.9, n_resamples=99)["a"]
     assert row.score.low < float(row.score) < row.score.high
@@ -308,8 +309,10 @@ def test_one_bound_is_drawn_as_one() -> None:
     pytest.importorskip("matplotlib")
     for given in (Demand().upper(), Demand().quantile()):
         figure = ucc.assess({"a": given, "b": given.calibrated(shift=1)}, coverage=0.95).plot()
-        words = " ".join(text.get_text() for text in figure.findobj(lambda x: hasattr(x, "get_text")))
-        assert "a's upper bound" in words
+        words = " ".join(
+            text.get_text() for text in figure.findobj(lambda x: hasattr(x, "get_text"))
+        )
+        assert "'s upper bound" in words
         assert "half-width" not in words
         assert ucc.UCC(given).plot().ax_.get_lines()
 
@@ -358,7 +361,9 @@ def volatile(seed: int = 1, rows: int = 1000) -> Array:
 
 
 DAYS = np.datetime64("2022-01-03") + np.arange(1000)
-NOTE = r"misses come in runs: (\d+\.\d)% of the rows right after a miss are missed, (\d\.\d)% of all"
+NOTE = (
+    r"misses come in runs: (\d+\.\d)% of the rows right after a miss are missed, (\d\.\d)% of all"
+)
 
 
 @pytest.mark.parametrize("block", [DAYS, DAYS.astype(str), 5])
@@ -371,8 +376,6 @@ def test_a_value_at_risk_that_is_wrong_for_weeks_is_said_to_be(block: Any) -> No
     found = re.search(NOTE, note)
     assert found is not None
     assert float(found[1]) > 2 * float(found[2])
-    missed = losses > bound + a.verdict.shift if not a.verdict.unchanged else losses > bound
-    del missed
 
 
 def test_the_share_after_a_miss_is_counted() -> None:

@@ -277,7 +277,7 @@ class IntervalCalibrator:
             raise ValueError(
                 f"`min_band` must be a number in units of y_true here; got {min_band!r}."
             )
-        known = next((column for column in (y_pred, lower, upper) if column is not None), None)
+        known: Any = next((column for column in (y_pred, lower, upper) if column is not None), None)
         new = self.apply(
             Intervals.from_bounds(known, y_pred, lower, upper, min_band=min_band), groups=groups
         )

@@ -96,7 +96,9 @@ def is_ordered(label: Any) -> bool:
 def runs_pvalue(missed: Flags) -> float:
     """Return the probability of at most so many runs of misses, given how many there are (exact).
 
-    >>> runs_pvalue(np.array([False, True, True, False, False]))  # 4 of the 10 pairs of rows are neighbours
+    >>> runs_pvalue(
+    ...     np.array([False, True, True, False, False])
+    ... )  # 4 of the 10 pairs of rows are neighbours
     0.4
     """
     misses = int(np.count_nonzero(missed))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from uccurve._vocabulary import FALLING, Array, Axes, Metric
+from uccurve._vocabulary import FALLING, Array, Axes, Metric, Side
 from uccurve.points import CurvePoints
 from uccurve.view import LIGHT, MODELS
+from uccurve.words.formats import width_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -207,9 +208,9 @@ def view(points: CurvePoints, near: Point = None) -> tuple[float, float]:
     return across, up
 
 
-def label_axes(ax: PlotAxes, axes: Axes, unit: str | float) -> None:
+def label_axes(ax: PlotAxes, axes: Axes, unit: str | float, side: Side = "both") -> None:
     """Name the axes, start them at 0, and take away what carries no information."""
-    ax.set(xlabel=title(axes[0], unit), ylabel=title(axes[1], unit))
+    ax.set(xlabel=title(axes[0], unit, side), ylabel=title(axes[1], unit, side))
     ax.set_xlim(left=0, auto=None)
     ax.set_ylim(bottom=0, auto=None)
     tidy(ax)
@@ -235,16 +236,16 @@ def plain(legend: Any) -> None:
         text.set_parse_math(False)
 
 
-def title(name: Metric, unit: str | float) -> str:
+def title(name: Metric, unit: str | float, side: Side = "both") -> str:
     """Metric as an axis names it.
 
-    >>> title("deficit", "std"), title("miss_rate", "std"), title("excess", 2.5)
-    ('deficit, in standard deviations of y', 'miss rate', 'excess, in units of 2.5')
+    >>> title("deficit", "std"), title("miss_rate", "std"), title("bandwidth", "raw", "upper")
+    ('deficit, in standard deviations of y', 'miss rate', 'margin (bandwidth)')
     """
     if name == "miss_rate":
         return "miss rate"
     if unit == "raw":
-        return "half-width (bandwidth)" if name == "bandwidth" else name
+        return f"{width_name(side)} (bandwidth)" if name == "bandwidth" else name
     return f"{name}, in {'standard deviations of y' if unit == 'std' else f'units of {unit:.4g}'}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,13 +50,18 @@ Estimates = Sequence[tuple[Estimate, str, str]]
 
 
 def half_widths(assessment: Assessment, ax: PlotAxes) -> None:
-    """Half-width as shipped with its interval, best model first, and what brings each model there."""
+    """Half-width as shipped with its interval, best model first, and what brings each model there.
+
+    Of bounds without a prediction, how far each is shifted.
+    """
     settings = assessment.settings
     rows = _fitting(assessment, ax, LINE)
     target = coverage(settings.shown_coverage)
     lines = [_half_width(assessment, row, str(target)) for row in rows]
     _estimates(ax, rows, lines, view.half_width_finding(assessment), assessment)
-    ax.set_xlabel(_wrapped(ax, filled(f"half-width for {target} coverage, {{unit}}", settings)))
+    has_margins = any(not isnan(row.half_width.value) for row in rows)
+    what = "{width}" if has_margins else "shift"
+    ax.set_xlabel(_wrapped(ax, filled(f"{what} for {target} coverage, {{unit}}", settings)))
 
 
 def _half_width(assessment: Assessment, row: ModelRow, target: str) -> tuple[Estimate, str, str]:
@@ -65,6 +70,8 @@ def _half_width(assessment: Assessment, row: ModelRow, target: str) -> tuple[Est
         return Estimate(np.inf), GREY, f"nothing reaches {target}"
     move = view.shipped_move(assessment, row)
     change = Shipment(row.name, move, row.side).change
+    if isnan(row.half_width.value):
+        return move.estimate, LIGHT["accent"] if row.name == verdict.model else GREY, change
     if row.name == verdict.model:
         return verdict.half_width, LIGHT["accent"], "unchanged" if verdict.unchanged else change
     return row.half_width, GREY, change
@@ -167,7 +174,8 @@ def curves(assessment: Assessment, ax: PlotAxes, axes: Axes) -> None:
     ranking = assessment.ranking
     shown = {row.name: view.shipped_curve(assessment, row) for row in ranking}
     right, top = view.corner(list(shown.values()), axes, unit, view.widest(assessment))
-    ax.set(xlim=(0, right), ylim=(0, top))
+    has_margins = any(not isnan(row.half_width.value) for row in ranking)
+    ax.set(xlim=(0 if has_margins else -right, right), ylim=(0, top))
     width = room(ax)
     names = distinct(
         [row.name for row in ranking[: len(MODELS)]], characters(min(0.6 * width, 2.6))
@@ -192,7 +200,9 @@ def curves(assessment: Assessment, ax: PlotAxes, axes: Axes) -> None:
             )
         if row.name == assessment.verdict.model:
             _shade(curve, ax, axes, unit, few)
-    ax.set(xlabel=_wrapped(ax, title(axes[0], unit)), ylabel=title(axes[1], unit))
+    side = assessment.settings.side
+    across = title(axes[0], unit, side) if has_margins else "shift of the bound"
+    ax.set(xlabel=_wrapped(ax, across), ylabel=title(axes[1], unit, side))
     tidy(ax)
     _legend(ax, len(names), reverse=True)
     target = coverage(assessment.settings.shown_coverage)

@@ -182,7 +182,8 @@ class UCCDisplay:
             self._draw_cost(ax, cost, color)
         if delivered:
             self._draw_delivered(ax, color)
-        draw.label_axes(ax, self.axes, self.unit)
+        side = self.ucc.intervals.side if isinstance(self.ucc, UCC) else "both"
+        draw.label_axes(ax, self.axes, self.unit, side)
         if legend:
             draw.legend(ax)
         return self

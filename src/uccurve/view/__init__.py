@@ -15,7 +15,7 @@ from uccurve._refusals import as_written
 from uccurve._vocabulary import METRICS, Array, Axes, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, Decomposition, Estimate, Move
-from uccurve.words.formats import alike, coverage, share, short
+from uccurve.words.formats import alike, coverage, share, short, width_name
 
 if TYPE_CHECKING:
     from uccurve.results import Assessment, LevelRow, ModelRow, Segment
@@ -383,8 +383,10 @@ def half_width_finding(assessment: Assessment) -> str:
     """Return which model needs the narrowest bands."""
     target = coverage(assessment.settings.shown_coverage)
     reaching = [row for row in assessment.rows if row.move.is_reachable]
-    if len(reaching) < 2:
-        return f"Half-width for {target} coverage"
+    has_margins = all(not isnan(row.half_width.value) for row in reaching)
+    if len(reaching) < 2 or not has_margins:
+        name = width_name(assessment.settings.side) if has_margins else "shift"
+        return f"{name.capitalize()} for {target} coverage"
     narrowest = min(reaching, key=lambda row: row.half_width.value)
     return f"{short(narrowest.name, 24)} is narrowest at {target} coverage"
 
