@@ -285,6 +285,49 @@ def test_of_several_levels_the_one_nearest_90_is_watched(run: Run, tmp_path: Pat
     )
 
 
+def test_outcomes_of_another_file_are_taken_as_they_arrive(run: Run, tmp_path: Path) -> None:
+    both = pl.concat([rows(0), rows(1)]).with_row_index("id")
+    both.drop("y").write_csv(tmp_path / "forecasts.csv")
+    both.select("id", "y").head(1000).write_parquet(tmp_path / "truth.parquet")
+    asked = ("watch", "s.json", "forecasts.csv", "--truth", "truth.parquet", "--coverage", "90%")
+    found = run(*asked)
+    assert "taken: 2026-01-01 (1 day, 1,000 rows); waiting for outcomes: 1,000" in found.stderr
+    both.select("id", "y").write_parquet(tmp_path / "truth.parquet")
+    found = run(*asked)
+    assert "taken: 2026-01-02 (1 day, 1,000 rows); known already: 1 day" in found.stderr
+    both.write_csv(tmp_path / "whole.csv")
+    run("watch", "t.json", "whole.csv", "--coverage", "90%")
+    states = [json.loads((tmp_path / f"{name}.json").read_text()) for name in "st"]
+    assert states[0]["series"] == states[1]["series"]
+    pl.concat([both, both]).select("id", "y").write_csv(tmp_path / "twice.csv")
+    found = run("watch", "u.json", "forecasts.csv", "--truth", "twice.csv", "--coverage", "90%")
+    assert found.returncode == 0, found.stderr  # the same observation twice is one
+    wrong = both.select("id", y=pl.col("y") + 1)
+    pl.concat([both.select("id", "y"), wrong]).write_csv(tmp_path / "twice.csv")
+    found = run("watch", "v.json", "forecasts.csv", "--truth", "twice.csv", "--coverage", "90%")
+    refused(found, "id must name each row once: 4,000 of 4,000 rows of twice.csv share their key")
+
+
+def test_a_condition_chooses_rows(run: Run, tmp_path: Path) -> None:
+    rows(0).write_csv(tmp_path / "a.csv")
+    rows(0).filter(pl.col("site") == "N").write_csv(tmp_path / "b.csv")
+    run("watch", "s.json", "a.csv", "--coverage", "90%", "--where", "site=N")
+    run("watch", "t.json", "b.csv", "--coverage", "90%")
+    assert (tmp_path / "s.json").read_text() == (tmp_path / "t.json").read_text()
+    found = run("watch", "u.json", "a.csv", "--coverage", "90%", "--where", "shop=N")
+    refused(found, "a.csv has no column shop")
+
+
+def test_a_table_of_a_database_is_watched(run: Run, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    with duckdb.connect(str(tmp_path / "dw.duckdb")) as warehouse:
+        warehouse.register("rows", pl.concat([rows(0), rows(1)]).to_arrow())
+        warehouse.execute("create table outcomes as from rows")
+    found = run("watch", "s.json", "dw.duckdb::outcomes", "--coverage", "90%")
+    assert "taken: 2026-01-01 to 2026-01-02 (2 days, 2,000 rows)" in found.stderr
+
+
 def test_a_bound_without_a_prediction_is_watched_but_no_factor_follows_it(
     run: Run, tmp_path: Path
 ) -> None:
@@ -322,7 +365,9 @@ def edited(path: Path) -> None:
         (["day004.csv", "--day", "when"], "day004.csv has no column when"),
         (["undated.csv"], "undated.csv has no column that tells the day"),
         (["unobserved.csv"], "unobserved.csv has no column for the observation"),
-        (["empty"], "empty is a folder without Parquet files"),
+        (["empty"], "empty is a folder without CSV or Parquet files"),
+        (["hub"], "hub holds a folder for each model, and one table is read here"),
+        (["day004.csv", "--ring-for", "wide"], "s.json watches with --ring-for both, not wide"),
         (["s.json"], "is JSON, not a table"),
     ],
 )
@@ -336,6 +381,9 @@ def test_what_cannot_be_taken_is_refused_and_changes_nothing(
     rows(4).drop("date").write_csv(tmp_path / "undated.csv")
     rows(4).drop("y").write_csv(tmp_path / "unobserved.csv")
     (tmp_path / "empty").mkdir()
+    for name in ("net", "old"):
+        (tmp_path / "hub" / name).mkdir(parents=True)
+        rows(4).write_csv(tmp_path / "hub" / name / "2026-01-05.csv")
     before = (tmp_path / "s.json").read_bytes()
     refused(run("watch", "s.json", *arguments), sentence)
     assert (tmp_path / "s.json").read_bytes() == before

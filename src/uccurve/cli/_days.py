@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from uccurve._files import shown_path
 from uccurve._refusals import prefixed
 from uccurve.adapters._frame import Model, models_of
 from uccurve.adapters._names import TIMES, ModelColumns, plain_name
@@ -21,9 +20,9 @@ from uccurve.watch.days import Label, order_key
 from uccurve.words.formats import counted, coverage, joined, listed, short
 
 from ._files import FileSource
-from ._loading import Part, part_of
+from ._loading import Part, part_of, truth_of
 from ._options import Request
-from ._rows import complete_rows
+from ._rows import complete_rows, with_equal_types
 from ._tables import DataFile
 
 USUAL_COVERAGE = 0.9  # of models with several levels, the one nearest to this is watched
@@ -63,6 +62,19 @@ class DayRows:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is read from each file, besides its models: the column of the day, those of groups, and the observations.
+
+    `truth` is a file that only holds what was observed.
+    """
+
+    request: Request
+    column: str | None
+    by: Sequence[str]
+    truth: DataFile | None
+
+
 @dataclass(slots=True)
 class Days:
     """The days of some files, in order, and how many of their rows wait for an outcome."""
@@ -87,10 +99,15 @@ def days_of(files: Sequence[str], request: Request, column: str | None, by: Sequ
     """Return the rows with outcomes of each day, in order; `column` tells the day, `by` are columns of groups."""
     days = Days([])
     by_label: dict[Label, DayRows] = {}
-    for path in _expanded(files):
-        for rows in _of_file(path, request, column, by, days):
-            earlier = by_label.get(rows.label)
-            by_label[rows.label] = rows if earlier is None else earlier.with_more(rows)
+    truth = None
+    if request.truth is not None:
+        truth = DataFile.open(request.truth, request.decimal, request.na)
+    wanted = Wanted(request, column, by, truth)
+    for path in files:
+        for source in FileSource.each_of(path):
+            for rows in _of_file(source, wanted, days):
+                earlier = by_label.get(rows.label)
+                by_label[rows.label] = rows if earlier is None else earlier.with_more(rows)
     if len(set(map(type, by_label))) > 1:
         shown = listed([*map(repr, by_label)])
         raise ValueError(f"days must be all numbers or all text; got {shown}. Hint: --day COLUMN.")
@@ -98,45 +115,62 @@ def days_of(files: Sequence[str], request: Request, column: str | None, by: Sequ
     return days
 
 
-def _expanded(files: Sequence[str]) -> Iterator[str]:
-    """Yield each file by itself, those of folders too, since a path may name the day."""
-    for path in files:
-        if not Path(path).is_dir():
-            yield path
-            continue
-        inside = sorted(Path(path).rglob("*.parquet"))
-        if not inside:
-            raise FileNotFoundError(f"{shown_path(path)} is a folder without Parquet files.")
-        yield from map(str, inside)
-
-
-def _of_file(
-    path: str, request: Request, column: str | None, by: Sequence[str], days: Days
-) -> Iterator[DayRows]:
+def _of_file(source: FileSource, wanted: Wanted, days: Days) -> Iterator[DayRows]:
     """Yield the days of one file; count in `days` what waits."""
-    source = replace(FileSource.of(path), name=NAMELESS)
-    part = part_of(DataFile.open(source, request.decimal, request.na), request)
+    request = wanted.request
+    nameless = replace(source, name=NAMELESS)
+    table = DataFile.open(nameless, request.decimal, request.na, request.conditions)
+    for condition in request.conditions:
+        table.require([condition.column])
+    part = part_of(table, request)
+    if wanted.truth is not None and part.y is None:
+        part = _observed_by(wanted.truth, part, request)
     table = part.table
     y = _observed(part)
-    day = column or _day_column(table.columns)
-    named = None if day is not None else _day_in_path(path)
+    day = wanted.column or _day_column(table.columns)
+    named = None if day is not None else _day_in_path(source.path)
     if day is None and named is None:
         raise ValueError(
             f"{table.label} has no column that tells the day (such as date or ds), and its name holds no date; "
             f"it has {listed(table.columns)}. Hint: --day COLUMN."
         )
-    labels = [*by] if day is None else [day, *by]
+    labels = [*wanted.by] if day is None else [day, *wanted.by]
     frame = table.read(part.numbers(request), labels)
     is_observed = frame[y].is_finite().fill_null(value=False)
     days.waiting += len(frame) - int(is_observed.sum())
     frame = frame.filter(is_observed)
-    if request.missing == "drop" and len(frame):
+    missing = request.missing or ("drop" if part.is_long else "raise")
+    if missing == "drop" and len(frame):
         numbers = [*chain.from_iterable(columns.names for columns in part.models.values())]
         frame = frame.filter(complete_rows([frame], [numbers]))
     for label, rows in _by_day(frame, day, named, table.label):
         day_rows = DayRows(label, rows, part.models, y, table.label)
         _refuse_repeated(day_rows)
         yield day_rows
+
+
+def _observed_by(truth: DataFile, part: Part, request: Request) -> Part:
+    """Return forecasts with what another file has observed of them; what it has not, waits."""
+    observed = truth_of(truth, [part], request)
+    keys = [name for name in observed.table.columns if name in part.table.columns]
+    if not keys:
+        raise ValueError(
+            f"{part.table.label} and {truth.label} have no column in common that tells their rows apart."
+        )
+    y = str(observed.y)
+    observations = observed.table.read([y], keys)
+    repeated = int(observations.select(keys).is_duplicated().sum())
+    if repeated:
+        raise ValueError(
+            f"{listed(keys)} must name each row once: {repeated:,} of {counted(len(observations), 'row')} of "
+            f"{truth.label} share their key. Hint: name what was observed by more columns in both files."
+        )
+    others = [name for name in part.table.columns if name not in part.numbers(request)]
+    forecasts, observations = with_equal_types(
+        [part.table.read(part.numbers(request), others), observations], keys
+    )
+    joined = forecasts.join(observations, on=keys, how="left", maintain_order="left")
+    return replace(part, table=part.table.holding(joined), y=y)
 
 
 def _observed(part: Part) -> str:
@@ -243,6 +277,7 @@ def intervals_of(rows: DayRows, request: Request, promised: float) -> dict[str, 
         "min_band": request.min_band,
         "crossing": "sort" if request.sort_crossing else "raise",
         "weight": weight,
+        "support": request.support,
     }
     try:
         models = models_of(rows.models, rows.frame[rows.y], rows.frame, **options)

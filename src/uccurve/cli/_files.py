@@ -72,6 +72,22 @@ class FileSource:
         return cls._of_file(path)
 
     @classmethod
+    def each_of(cls, path: str) -> list[Self]:
+        """Return each file behind a path by itself, with what the folders on its way say of its rows."""
+        if is_address(path) or not Path(path).is_dir():
+            return [cls.of(path)]
+        files = _files_in(Path(path))
+        if not files:
+            raise FileNotFoundError(f"{shown_path(path)} is a folder without CSV or Parquet files.")
+        _refuse_model_folders(path)
+        return [cls._of_many(file, [file], Path(file).stem)._within(path) for file in files]
+
+    def _within(self, folder: str) -> Self:
+        """Return a file as one of a folder's partitions."""
+        partition = _partitions(folder, self.path)
+        return replace(self, partitions=(partition,) if partition else ())
+
+    @classmethod
     def _of_file(cls, path: str) -> Self:
         place = Path(path)
         label = shown_path(path)
@@ -97,13 +113,7 @@ class FileSource:
         files = _files_in(Path(path))
         if not files:
             raise FileNotFoundError(f"{shown_path(path)} is a folder without CSV or Parquet files.")
-        models = _model_folders(Path(path))
-        if models:
-            first = shown_path(models[0])
-            raise ValueError(
-                f"{shown_path(path)} holds a folder for each model, and one table is read here. "
-                f"Hint: give one of them, such as {first}."
-            )
+        _refuse_model_folders(path)
         return cls._of_many(path, files, Path(path).resolve().name or "model")
 
     @classmethod
@@ -208,6 +218,17 @@ def _model_folders(folder: Path) -> list[str]:
     if all(PARTITION.fullmatch(place.name) or NUMBERED.fullmatch(place.name) for place in folders):
         return []
     return [str(place) for place in folders]
+
+
+def _refuse_model_folders(path: str) -> None:
+    """Refuse a folder of folders that hold a model each where one table is read."""
+    models = _model_folders(Path(path))
+    if models:
+        first = shown_path(models[0])
+        raise ValueError(
+            f"{shown_path(path)} holds a folder for each model, and one table is read here. "
+            f"Hint: give one of them, such as {first}."
+        )
 
 
 def _files_in(folder: Path) -> list[str]:

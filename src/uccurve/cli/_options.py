@@ -339,6 +339,10 @@ def reads_files(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 ALL = tuple(get_type_hints(Request))
+WATCHED = (
+    *("y", "model", "weight", "by", "truth", "where", "missing", "min_band", "support", "side"),
+    *("sort_crossing", "decimal", "na"),
+)
 FILE_HELP = (
     "CSV or Parquet (also .gz, .zst), a folder of such files or of one folder per model, dw.duckdb::TABLE, or - for "
     "standard input."

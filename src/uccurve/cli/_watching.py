@@ -72,6 +72,7 @@ SHAPE = Growing(
     }
 )
 DIGITS = 6  # of a factor that is kept
+FLAGS = {"side": "--ring-for"}  # settings whose option is called otherwise
 QUIET = ("ok", "learning")  # statuses of which groups are only counted
 
 
@@ -111,7 +112,7 @@ class Wish:
         for name, asked in self.settings.items():
             watched = monitor.settings[name]
             if asked is not None and asked != watched:
-                flag = f"--{name.replace('_', '-')}"
+                flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
                 raise ValueError(
                     f"{label} watches with {flag} {_setting(name, watched)}, not {_setting(name, asked)}. "
                     f"Hint: leave {flag} out, or begin another state."

@@ -293,7 +293,7 @@ def apply_command(
 
 
 @app.command("watch")
-@reads_files("y", "model", "weight", "by", "min_band", "missing", "sort_crossing", "decimal", "na")
+@reads_files(*options.WATCHED)
 def watch_command(
     state: Annotated[
         Path, argument("STATE.json", "What is known so far; created where it is not there.")
@@ -311,7 +311,7 @@ def watch_command(
         float | None,
         option("--false-alarm-every", "Days to a false alarm, on average [1000].", "N", min=1),
     ] = None,
-    side: Annotated[
+    ring_for: Annotated[
         Literal["both", "narrow", "wide"] | None,
         option("--ring-for", "Too little coverage, too much, or both (default)."),
     ] = None,
@@ -355,7 +355,7 @@ def watch_command(
     settings = {
         "coverage": coverage,
         "false_alarm_every": false_alarm_every,
-        "side": side,
+        "side": ring_for,
         "tolerance": tolerance,
         "calibrated_on": calibrated_on,
         "period": period,

@@ -76,10 +76,14 @@ class Section:
     def ticks(self) -> list[tuple[float, str, Label]]:
         """The first, the middle and the last day: x, how text is anchored there, and what it is called."""
         last = len(self.labels) - 1
-        ends = [(LEFT, "start", self.labels[0]), (WIDTH, "end", self.labels[last])]
-        scale = Scale(0.0, 1.0, len(self.labels))
-        middle = (scale.x(last // 2), "middle", self.labels[last // 2])
-        return [ends[0], middle, ends[1]] if last >= 2 else ends[: last + 1]
+        middle = last // 2
+        ticks: list[tuple[float, str, Label]] = [(LEFT, "start", self.labels[0])]
+        if last >= 2:
+            x = Scale(0.0, 1.0, len(self.labels)).x(middle)
+            ticks.append((x, "middle", self.labels[middle]))
+        if last >= 1:
+            ticks.append((WIDTH, "end", self.labels[last]))
+        return ticks
 
 
 @dataclass(frozen=True, slots=True)
