@@ -107,13 +107,13 @@ lock:
 	$(MAKE) VENV=build/newest CONSTRAINTS= build/newest/.installed-dev
 	build/newest/bin/python -m pip list --format=freeze --exclude-editable | grep -vE '^(pip|setuptools)=' > constraints.txt
 
-# uv, because pip cannot take the oldest releases that are allowed.
+# uv, because pip cannot take the oldest releases that are allowed. Their own warnings about each other are no failures.
 floors:
 	$(PYTHON) -m venv build/floors
 	build/floors/bin/python -m pip install --quiet uv
 	build/floors/bin/uv pip install --quiet --python build/floors/bin/python --resolution lowest-direct \
 		--editable '.[all]' --group test 'pandas>=2.2'
-	build/floors/bin/python -m pytest $(EACH_CORE) -m "not ci" tests $(ARGS)
+	build/floors/bin/python -m pytest $(EACH_CORE) -W default -m "not ci" tests $(ARGS)
 
 newest:
 	$(MAKE) VENV=build/newest CONSTRAINTS= test-all
