@@ -221,7 +221,10 @@ def tables(found: Result, reading: str = FIRST) -> dict[str, list[list[str]]]:
     lines["claims"] += [
         [f"{one['holds']} of {one['seeds']}", one["text"], one["where"]] for one in said
     ]
-    lines["verdicts"] = [["model to ship", "chosen in", "significantly better than the next in"]]
+    if verdicts:
+        lines["verdicts"] = [
+            ["model to ship", "chosen in", "significantly better than the next in"]
+        ]
     decided = Counter(one["model"] for one in verdicts if one["decided"])
     for model, times in Counter(one["model"] for one in verdicts).items():
         lines["verdicts"].append(
@@ -241,6 +244,24 @@ def as_text(found: Result) -> str:
             text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
             blocks.append("\n".join([f"{name}: ours (paper)", *text]))
     return "\n\n".join(blocks)
+
+
+def without_what_always_holds(lines: list[list[str]]) -> list[list[str]]:
+    """Return the claims that fail in some seed, and one line that counts the others.
+
+    >>> without_what_always_holds(
+    ...     [["2 of 3", "A", "p. 1"], ["3 of 3", "B", ""], ["3 of 3", "C", ""]]
+    ... )
+    [['2 of 3', 'A', 'p. 1'], ['3 of 3', 'each of 2 others', '']]
+    """
+    kept, always = [], []
+    for line in lines:
+        holds, _, seeds = line[0].split()
+        (always if holds == seeds else kept).append(line)
+    if always:
+        others = "the other one" if len(always) == 1 else f"each of {len(always)} others"
+        kept.append([always[0][0], others, ""])
+    return kept
 
 
 def refreshed(text: str, folder: Path) -> str:
@@ -264,6 +285,8 @@ def refreshed(text: str, folder: Path) -> str:
     def fresh(block: re.Match[str]) -> str:
         found: Result = json.loads((folder / f"{block['name']}.json").read_text(encoding="utf-8"))
         heading, *lines = tables(found, block["reading"] or FIRST)[block["table"]]
+        if block["table"] == "claims":
+            lines = without_what_always_holds(lines)
         table = "\n".join(
             f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *lines]
         )
