@@ -58,7 +58,10 @@ def test_calibrate_writes_new_bounds_and_keeps_all_else(run: Run, tmp_path: Path
         )
         assert line[1:4] == ["200", "×", f"{calibrator.scale_:.2f}"]
         assert line[-3:] == [f"{100 * low:.1f}%", "to", f"{100 * high:.1f}%"]
-    assert "Promise: 95% of new rows like these will be covered, on average." in found.stdout
+    assert (
+        "Promise: 95% of new rows like these will be covered, on average, by a model"
+        in found.stdout
+    )
 
 
 def test_calibrate_knows_parquet_groups_and_shifts(run: Run, tmp_path: Path) -> None:
@@ -101,7 +104,8 @@ def test_calibrate_refuses_what_does_not_fit(run: Run, tmp_path: Path) -> None:
     models(200).with_columns(a_lower="a_pred", a_upper="a_pred").write_csv(tmp_path / "flat.csv")
     refused(
         run("calibrate", "flat.csv", "new.csv", *out, "0.9"),
-        "no scale reaches a miss rate of 10% with conformal rank 181 of 200: the smallest is 1. Hint: raise zero bands with --min-band",
+        "no scale reaches a miss rate of 10% with conformal rank 181 of 200: the smallest is 1. "
+        "Hint: raise zero bands with --min-band",
     )
     pl.read_csv(tmp_path / "new.csv").drop("b_pred").write_csv(tmp_path / "part.csv")
     refused(
@@ -403,7 +407,7 @@ def test_calibrated_rows_can_be_piped_and_packed(run: Run, tmp_path: Path) -> No
         assert unpacked(packed, name=name) == plain
 
 
-SAVED = '{"kind": "uccurve.calibration", "version": 3, "sort_crossing": false'
+SAVED = '{"kind": "uccurve.calibration", "version": 4, "sort_crossing": false, "support": null'
 LEVEL = '{"lower": "a", "upper": "b", "level": 0.9, "calibrator": null}'
 MODEL = f'{{"name": "a", "pred": "p", "median": false, "levels": [{LEVEL}]}}'
 
@@ -417,9 +421,10 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
     [
         ("{", "it is not JSON"),
         ("[]", "it is not JSON"),
-        ('{"kind": 1}', "it lacks `by`, `min_band`, `models`, `sort_crossing`, `version`"),
+        ('{"kind": 1}', "it lacks `by`, `min_band`, `models`, `sort_crossing`, `support`"),
         (saved().replace('n"', 'x"', 1), "`kind` must be 'uccurve.calibration'; got"),
-        (saved().replace("3", "2"), "`version` must be 3; got 2"),
+        (saved().replace("4", "2"), "`version` must be 4; got 2"),
+        (saved().replace('t": null', 't": [0]'), "`support` must be two numbers or nulls, or null"),
         (saved(models="[]"), "`models` must be a list that is not empty"),
         (saved(models="[1]"), r"`models\[0\]` must be an object; got 1"),
         (
@@ -491,10 +496,10 @@ def test_the_command_of_a_report_reads_the_file_as_it_was_read(
         "--report",
         "o.html",
         "--json",
-        "o.json",
+        "ASSESSMENT.json",
     )
     assert found.returncode == 0, found.stderr
-    verdict = json.loads((tmp_path / "o.json").read_text())["verdict"]
+    verdict = json.loads((tmp_path / "ASSESSMENT.json").read_text())["verdict"]
     (line,) = re.findall(
         r"<code[^>]*>(uccurve calibrate .*)</code>", (tmp_path / "o.html").read_text()
     )
@@ -502,19 +507,56 @@ def test_the_command_of_a_report_reads_the_file_as_it_was_read(
     done = run(*shlex.split(html.unescape(line))[1:])
     assert done.returncode == 0, done.stderr
     assert re.search(
-        rf"^{verdict['model']} +\d+ +x {verdict['scale']:.2f} ", done.stdout, re.MULTILINE
+        rf"^{verdict['model']} +\d+ +× {verdict['scale']:.2f} ", done.stdout, re.MULTILINE
     )
     assert (tmp_path / "calibrated.csv").is_file()
 
 
-def test_a_report_shows_no_command_that_would_read_other_rows(run: Run, tmp_path: Path) -> None:
+def test_the_command_of_a_report_ships_the_verdict_also_of_weights_and_several_files(
+    run: Run, tmp_path: Path
+) -> None:
     models(200).drop("y").write_csv(tmp_path / "forecast.csv")
     models(200).select("id", "y").write_csv(tmp_path / "seen.csv")
+    outputs = ("--report", "o.html", "--json", "ASSESSMENT.json", "--force")
     for options in (["cal.csv", "--weight", "w"], ["forecast.csv", "seen.csv", "--on", "id"]):
-        assert run("assess", *options, "--report", "o.html", "--force").returncode == 0
+        asked = (*options, "--coverage", "99%")
+        assert run("assess", *asked, *outputs).returncode == 0
         page = (tmp_path / "o.html").read_text()
-        assert "uccurve calibrate" not in page
-        assert "intervals.calibrated(scale=" in page
+        (line,) = re.findall(r"<code[^>]*>(uccurve calibrate .*)</code>", page)
+        done = run(*shlex.split(html.unescape(line))[1:], "--force")
+        assert done.returncode == 0, done.stderr
+        verdict = json.loads((tmp_path / "ASSESSMENT.json").read_text())["verdict"]
+        shipped = pl.read_csv(tmp_path / "calibrated.csv")
+        given = pl.read_csv(tmp_path / "new.csv")
+        name = verdict["model"]
+        bands = [(frame[f"{name}_upper"] - frame[f"{name}_pred"]) for frame in (shipped, given)]
+        assert_allclose(bands[0], bands[1] * verdict["scale"], rtol=1e-9)
+
+
+def test_what_is_no_assessment_ships_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"schema": 2}')
+    out = ("new.csv", "-o", "o.csv")
+    sentence = "a.json must be an assessment that `uccurve assess --json` wrote: it lacks `models`"
+    refused(run("calibrate", "--from", "a.json", *out), sentence)
+    refused(run("calibrate", "--from", "new.csv", *out), "new.csv must be an assessment that")
+    assert (
+        run("assess", "cal.csv", "--coverage", "90%", "--json", "a.json", "--force").returncode == 0
+    )
+    models(50).select(
+        "id",
+        c_pred="a_pred",
+        c_lower="a_lower",
+        c_upper="a_upper",
+        d_pred="b_pred",
+        d_lower="b_lower",
+        d_upper="b_upper",
+    ).write_csv(tmp_path / "cd.csv")
+    refused(
+        run("calibrate", "--from", "a.json", "cd.csv", "-o", "o.csv"),
+        r"cd.csv must have the model of the verdict, [ab]; it has c, d. Hint: --model",
+    )
+    assert not (tmp_path / "o.csv").exists()
+    assert run("calibrate", "--from", "a.json", "cal.csv", "new.csv", "-o", "o.csv").returncode == 2
 
 
 def test_the_demo_prints_its_table_and_writes_its_report(run: Run, tmp_path: Path) -> None:

@@ -79,12 +79,14 @@ def numbers(run: Run, *arguments: str) -> Any:
 
 def test_a_panel_is_one_row_per_model_and_one_pair_for_each_two(run: Run) -> None:
     found = numbers(run, "panel.csv", "--block", "unique_id")
-    a = ucc.assess(models_from_frame(panel()), coverage=0.9, block=panel()["unique_id"].to_list())
+    a = ucc.assess(models_from_frame(panel()), coverage=0.9, block=panel()["unique_id"])
     assert found == json.loads(a.to_json())
     assert len(found["models"]) == len(found["comparisons"]) == 3
-    note = run("assess", "panel.csv").stderr
-    assert "in time (ds) are usually dependent" in note
-    assert "Hint: --block unique_id" in note
+    unasked = run("assess", "panel.csv")
+    assert "rows of the same ds form a block: --block COLUMN chooses another" in unasked.stderr
+    assert f"Dependent rows: {STEPS} blocks by ds." in unasked.stdout
+    independent = run("assess", "panel.csv", "--block", "none")
+    assert "Dependent rows" not in independent.stdout
 
 
 def test_a_hub_and_its_observations_are_matched_by_keys(run: Run, tmp_path: Path) -> None:
@@ -106,14 +108,11 @@ def test_a_hub_and_its_observations_are_matched_by_keys(run: Run, tmp_path: Path
     together.write_parquet(tmp_path / "together.parquet")
     assert numbers(run, "together.parquet")["models"] == wide
     said = run("assess", "hub.csv", "observed.csv", *KEYS).stderr
-    assert (
-        "hub.csv: ETS is ETS 0.5, ETS 0.1, ETS 0.9, ETS 0.05, ETS 0.95, ETS 0.025, ETS 0.975 (80%, 90%, 95%)"
-        in said
-    )
+    assert "hub.csv: ETS is 7 quantiles" in said
     assert "observed.csv: observed is observation" in said
     refused(
         run("assess", "hub.csv"),
-        "hub.csv has no column for the observation .* or --on KEYS where another file has",
+        "hub.csv has no column for the observation .* or --truth FILE where another file has",
     )
 
 
@@ -133,21 +132,20 @@ def test_segments_and_blocks_may_be_columns_of_any_file(run: Run, tmp_path: Path
     labelled.write_csv(tmp_path / "labelled.csv")
     found = numbers(run, "hub.csv", "labelled.csv", *KEYS, "--by", "region", "--block", "unique_id")
     assert [one["label"] for one in found["segments"]] == ["s0", "s1", "s2"]
-    assert found["settings"]["block"] == "24 blocks"
+    assert found["settings"]["block"] == "24 blocks by unique_id"
 
 
-def test_rows_without_a_match_are_counted_and_refused_or_dropped(run: Run, tmp_path: Path) -> None:
+def test_forecasts_without_an_observation_wait_and_are_counted(run: Run, tmp_path: Path) -> None:
     panel().select("unique_id", "ds", "y").head(900).write_csv(tmp_path / "part.csv")
     asked = ("assess", "hub.csv", "part.csv", *KEYS, "--coverage", "90%")
-    sentence = r"same rows by unique_id, ds: 60 of 960 rows of hub.csv have no match .*first s22, 20.* --missing drop"
-    refused(run(*asked), sentence)
-    found = run(*asked, "--missing", "drop", "--json", "-")
-    assert "dropped rows without a match in every file: 60 of hub.csv" in found.stderr
-    assert json.loads(found.stdout)["models"]["ETS"]["n"] == 900
+    found = json.loads(run(*asked, "--json", "-").stdout)
+    assert "60 of 960 forecasts wait for their observation and were left out" in found["notes"]
+    assert found["models"]["ETS"]["n"] == 900
+    assert found["missing"] is None
     pl.concat([panel(), panel().head(3)]).write_csv(tmp_path / "twice.csv")
     refused(
         run("assess", "hub.csv", "twice.csv", *KEYS),
-        "--on must name each row once: 6 of 963 rows of twice.csv",
+        "unique_id, ds must name each row once: 6 of 963 rows of twice.csv",
     )
     panel().with_columns(ds=pl.col("ds") + 100).write_csv(tmp_path / "later.csv")
     refused(
@@ -220,7 +218,8 @@ def test_a_hub_that_cannot_be_put_together_is_refused_by_name(run: Run, tmp_path
         "bad.csv: `quantile` must lie between 0 and 1",
     )
     pl.concat([hub(panel()), hub(panel()).head(2)]).write_csv(tmp_path / "bad.csv")
-    sentence = r"bad.csv: `output_type_id` must occur once in each forecast \(unique_id, ds\): 4 of 6722 rows are repeated"
+    rule = r"bad.csv: `output_type_id` must occur once in each forecast \(unique_id, ds\)"
+    sentence = f"{rule}: 4 of 6722 rows are repeated"
     refused(run("assess", "bad.csv", "observed.csv", *KEYS), sentence)
 
 

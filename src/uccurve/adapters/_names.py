@@ -111,8 +111,13 @@ class ModelColumns(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """All of its columns."""
-        named = (self.pred, *(name for bounds in self.bounds for name in bounds[:2]))
-        return self.samples or tuple(name for name in named if name)
+        pred = (self.pred,) if self.pred else ()
+        return self.samples or (*pred, *self.bound_names)
+
+    @property
+    def bound_names(self) -> tuple[str, ...]:
+        """The columns of its bounds."""
+        return tuple(name for bounds in self.bounds for name in bounds[:2] if name)
 
     @property
     def side(self) -> Side:

@@ -103,7 +103,7 @@ def with_notes(assessment: Assessment, notes: Sequence[str]) -> Assessment:
 def choose_engine(recognised: Sequence[Part], request: Request) -> Engine:
     """Return the engine that size and memory ask for, and say why where it is not the exact one."""
     table = recognised[0].table
-    reasons = _needs_memory(recognised, request)
+    reasons = len(recognised) > 1 or _needs_memory(recognised, request)
     rows: float
     try:
         rows = max(_rows(part.table) for part in recognised)
@@ -155,32 +155,32 @@ def _needs_memory(
 ) -> list[str]:
     """Return what was asked for that cannot be done one row at a time."""
     asked = options or {}
-    lacks_prediction = any(
-        not columns.pred for part in recognised for columns in part.models.values()
-    )
-    return [
-        what
-        for what, is_asked in {
-            "--sort-crossing": request.sort_crossing,
-            f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
-            "--resamples": asked.get("n_resamples") is not None,
-            "--bins": asked.get("bins", BINS) != BINS,
-            "--features": request.features is not None,
-            "--missing pairwise": request.missing == "pairwise",
-            "--unit-by": request.unit_by is not None,
-            "--unit COLUMN": request.unit_column is not None,
-            "--support": request.support is not None,
-            "a model without a prediction, or of samples,": lacks_prediction,
-            "more than one file": len(recognised) > 1,
-            "a table with a row per quantile": any(part.is_long for part in recognised),
-        }.items()
-        if is_asked
-    ]
+    models = [columns for part in recognised for columns in part.models.values()]
+    needs = {
+        "--sort-crossing": request.sort_crossing,
+        f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
+        "--resamples": asked.get("n_resamples") is not None,
+        "--bins": asked.get("bins", BINS) != BINS,
+        "--features": request.features is not None,
+        "--missing pairwise": request.missing == "pairwise",
+        "--unit-by": request.unit_by is not None,
+        "--unit COLUMN": request.unit_column is not None,
+        "--support": request.support is not None,
+        "a model of samples": any(columns.samples for columns in models),
+        "a model without a prediction": any(not columns.pred for columns in models),
+        "a table with a row per quantile": any(part.is_long for part in recognised),
+    }
+    return [what for what, is_needed in needs.items() if is_needed]
 
 
 def stream(reading: Reading, engine: Engine, options: Mapping[str, Any]) -> Assessment:
     """Assess the models of a file without loading it; what cannot be done one row at a time is refused."""
     request = reading.request
+    if len(reading.parts) > 1:
+        raise ValueError(
+            "rows of several files cannot be paired while they are streamed. "
+            "Hint: put all models into one file, or --engine memory."
+        )
     refused = _needs_memory(reading.parts, request, options)
     if refused:
         raise ValueError(
@@ -253,13 +253,13 @@ def _scanned(engine: Engine, table: DataFile, numbers: Sequence[str], labels: Se
 
 
 def _read_again(part: Part, reading: Reading, name: str, curve: Curve) -> list[str] | None:
-    """Return a model's file and the options with which `calibrate` reads it as here; None where it cannot.
+    """Return a model's file and the options with which `calibrate --from` reads a new one; None where it cannot.
 
-    It takes no weights, no samples and no observations of another file, and a minimum band as a number only.
+    It takes no samples, and a minimum band as a number only.
     """
     request = reading.request
     columns = part.models[name]
-    if request.weight is not None or part.y is None or columns.samples or part.is_long:
+    if columns.samples:
         return None
     minimum = request.min_band
     if isinstance(minimum, str):  # the smallest band of a single level, where any was raised to it
@@ -268,9 +268,10 @@ def _read_again(part: Part, reading: Reading, name: str, curve: Curve) -> list[s
         rows = curve.intervals
         minimum = float(min(rows.lower_band.min(), rows.upper_band.min())) if rows.raised else None
     words = replace(request, min_band=minimum).written(
-        "y", "where", "missing", "min_band", "support", "sort_crossing", "decimal", "na"
+        "where", "missing", "min_band", "support", "sort_crossing", "decimal", "na"
     )
-    if len(columns.bounds) == 1 and (request.models or len(part.models) > 1):
+    is_named = bool(request.models) or len(part.models) > 1
+    if len(columns.bounds) == 1 and is_named and not part.is_long:
         words += ["--model", f"{name.partition('=')[0] or 'model'}={joined_names(columns.names)}"]
     path = part.table.source.path
     is_gone = path.startswith(("-", "/dev/"))  # what was piped

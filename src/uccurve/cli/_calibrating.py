@@ -3,7 +3,8 @@
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
@@ -13,17 +14,19 @@ import polars as pl
 import zstandard
 
 from uccurve._refusals import as_written, prefixed
-from uccurve._saved import ANY, FLAG, SIZE, TEXT, exactly, list_of, or_null, parsed
+from uccurve._saved import ANY, FLAG, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
 from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, ModelColumns, model_columns
 from uccurve.calibrate import IntervalCalibrator
+from uccurve.curve import UCC
+from uccurve.intervals import Intervals
 from uccurve.words.columns import Column
 from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
 from uccurve.words.tables import Table
 
 from ._files import FileSource
-from ._loading import Part, load, part_of, parts
+from ._loading import Part, Reading, labels_of, load, look_into, part_of
 from ._options import Request
 from ._output import Outputs, say, show
 from ._rows import complete_rows, group_labels
@@ -31,13 +34,20 @@ from ._tables import DataFile
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most
-HEAD = {"kind": "uccurve.calibration", "version": 3}
+HEAD = {"kind": "uccurve.calibration", "version": 4}
+SUPPORT = Kind(
+    "two numbers or nulls",
+    lambda value: (
+        isinstance(value, list) and len(value) == 2 and all(map(or_null(NUMBER).holds, value))
+    ),
+)
 LEVEL = {"lower": TEXT, "upper": TEXT, "level": or_null(SIZE), "calibrator": ANY}
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},
     "by": list_of(TEXT, "a list of names"),
     "min_band": or_null(SIZE),
     "sort_crossing": FLAG,
+    "support": or_null(SUPPORT),
     "models": [{"name": TEXT, "pred": TEXT, "median": FLAG, "levels": [LEVEL]}],
 }
 
@@ -86,12 +96,13 @@ class SavedModel:
 
 @dataclass(frozen=True, slots=True)
 class SavedCalibration:
-    """What was learnt from one file."""
+    """What was learnt from one file, and how its rows were read."""
 
     models: tuple[SavedModel, ...]
     by: tuple[str, ...] = ()
     min_band: float | None = None
     sort_crossing: bool = False
+    support: tuple[float | None, float | None] | None = None
 
     def to_json(self) -> str:
         """Return it as JSON text."""
@@ -100,6 +111,7 @@ class SavedCalibration:
             "by": self.by,
             "min_band": self.min_band,
             "sort_crossing": self.sort_crossing,
+            "support": self.support,
         }
         data["models"] = [model.to_dict() for model in self.models]
         return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
@@ -115,7 +127,16 @@ class SavedCalibration:
             raise ValueError(
                 f"{source.label} must be a calibration that `calibrate --save` wrote: {why}."
             ) from None
-        return cls(models, tuple(data["by"]), data["min_band"], data["sort_crossing"])
+        support = None if data["support"] is None else tuple(data["support"])
+        return cls(models, tuple(data["by"]), data["min_band"], data["sort_crossing"], support)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What was learnt from one file, or taken from an assessment, and what is said of it."""
+
+    saved: SavedCalibration
+    block: str = "block"
 
 
 def calibrate_files(
@@ -129,15 +150,50 @@ def calibrate_files(
 ) -> None:
     """Learn on one file; keep what was learnt, and write another file with calibrated bounds, where that is asked."""
     outputs.check(calibration, *([new] if new is not None else []))
-    (found,) = parts([calibration], request)
-    learnt = _learnt(found, request, target, options)
-    calibrated = (
-        None if new is None else _calibrated(new, learnt, request)
-    )  # refused before anything is written
-    outputs.write("--save", lambda: learnt.to_json() + "\n")
-    if calibrated is not None:
-        _write(*calibrated, outputs)
-    _report(learnt, to_stdout=not outputs.streams)
+    learnt = _learnt(look_into([calibration], request, target), target, options)
+    _ship(learnt, new, request, outputs)
+
+
+def ship_verdict(assessment: str, new: str, request: Request, outputs: Outputs) -> None:
+    """Write a file with the bounds that the verdict of a saved assessment ships."""
+    outputs.check(assessment, new)
+    source = FileSource.of(assessment)
+    try:
+        calibrator = IntervalCalibrator.from_assessment(source.json_text())
+    except ValueError as error:
+        why = str(error).removeprefix(
+            "`assessment` must be one, or the JSON that its to_json wrote: "
+        )
+        raise ValueError(
+            f"{source.label} must be an assessment that `uccurve assess --json` wrote: {why}"
+        ) from None
+    verdict = json.loads(source.json_text())["verdict"]
+    part = part_of(_opened(new, request), request)
+    columns = _of_verdict(part, verdict["model"], verdict["level"])
+    saved = SavedModel(verdict["model"], columns, (calibrator,))
+    minimum = request.min_band
+    shipped = SavedCalibration((saved,), (), minimum, request.sort_crossing, request.support)
+    _ship(Learnt(shipped), new, replace(request, model=[(saved.name, columns)]), outputs)
+
+
+def _of_verdict(part: Part, name: str, level: float | None) -> ModelColumns:
+    """Return the columns of the model of a verdict, and of its level, in a new file."""
+    models = dict(part.models)
+    if name not in models and len(models) != 1:
+        raise ValueError(
+            f"{part.table.label} must have the model of the verdict, {short(name)}; it has "
+            f"{listed([*models]) or 'none'}. Hint: --model {short(name)}=PRED,LOWER,UPPER."
+        )
+    columns = models.get(name) or next(iter(models.values()))
+    if level is None:
+        return columns
+    pairs = [pair for pair in columns.bounds if pair.level is None or float(pair.level) == level]
+    if not pairs:
+        raise ValueError(
+            f"{part.table.label} has no {coverage(level)} interval of {short(name)}, which the verdict ships. "
+            f"Hint: --model {short(name)}=PRED,LOWER,UPPER."
+        )
+    return columns._replace(bounds=tuple(pairs[:1]))
 
 
 def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:
@@ -146,28 +202,63 @@ def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None
     _write(*_calibrated(new, SavedCalibration.read(FileSource.of(saved)), request), outputs)
 
 
-def _learnt(
-    found: Part, request: Request, target: float | None, options: Mapping[str, Any]
-) -> SavedCalibration:
+def _ship(learnt: Learnt, new: str | None, request: Request, outputs: Outputs) -> None:
+    """Write what was learnt and the new file, where they are asked for, and say what was learnt."""
+    # refused before anything is written
+    calibrated = None if new is None else _calibrated(new, learnt.saved, request)
+    outputs.write("--save", lambda: learnt.saved.to_json() + "\n")
+    if calibrated is not None:
+        _write(*calibrated, outputs)
+    _report(learnt, to_stdout=not outputs.streams)
+
+
+def _opened(path: str, request: Request) -> DataFile:
+    return DataFile.open(path, request.decimal, request.na, request.conditions)
+
+
+def _learnt(reading: Reading, target: float | None, options: Mapping[str, Any]) -> Learnt:
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
-    loaded = load([found], request)
-    given = loaded.models
-    groups, models = group_labels(loaded.frame, request.labels), []
-    untold = any(
-        found.models[name].levels == (None,) for name in given
-    )  # whose promise --coverage is, if only theirs
-    for name, model in given.items():
-        columns = found.models[name]
+    loaded = load(reading.parts, reading.request)
+    request = loaded.request
+    columns_of: dict[str, ModelColumns] = {}
+    for part in reading.parts:
+        columns_of |= part.models
+    by = list(dict.fromkeys(name for names in request.by or () for name in names))
+    known: dict[str, Any] = {
+        "groups": group_labels(loaded.frame, by),
+        "block": labels_of(loaded)["block"],
+    }
+    # Whose promise --coverage is, if only theirs.
+    untold = any(columns.levels == (None,) for columns in columns_of.values())
+    models = []
+    for name, model in loaded.models.items():
+        columns = columns_of[name]
         targets = _targets(name, columns, None if untold and len(columns.bounds) > 1 else target)
         levels = list(model.values()) if isinstance(model, dict) else [model]
-        calibrators = [
-            IntervalCalibrator(coverage=one, **options).fit(intervals, groups=groups)
-            for one, intervals in zip(targets, levels, strict=True)
-        ]
+        calibrators = []
+        for promised, level in zip(targets, levels, strict=True):
+            calibrator = _calibrator(name, level, promised, options)
+            calibrators.append(calibrator.fit(_intervals(level), **known))
         models.append(SavedModel(name, columns, tuple(calibrators)))
-    return SavedCalibration(
-        tuple(models), tuple(request.labels), request.min_band, request.sort_crossing
+    saved = SavedCalibration(
+        tuple(models), tuple(by), request.min_band, request.sort_crossing, request.support
     )
+    return Learnt(saved, request.block if isinstance(request.block, str) else "block")
+
+
+def _calibrator(
+    name: str, model: Intervals | UCC, target: float, options: Mapping[str, Any]
+) -> IntervalCalibrator:
+    """Return what learns to reach the target; bounds without a prediction can only be shifted."""
+    settings = dict(options)
+    if isinstance(model, UCC) and settings["vary"] == "scale":
+        say(f"{short(name)} has a bound and no prediction to scale it from: it is shifted")
+        settings["vary"] = "shift"
+    return IntervalCalibrator(coverage=target, **settings)
+
+
+def _intervals(model: Intervals | UCC) -> Intervals:
+    return model.intervals if isinstance(model, UCC) else model
 
 
 def _targets(name: str, columns: ModelColumns, target: float | None) -> list[float]:
@@ -181,78 +272,87 @@ def _targets(name: str, columns: ModelColumns, target: float | None) -> list[flo
             f"--coverage is one promise, and {short(name)} has {len(columns.bounds)} levels. Hint: leave it out, so "
             "that each level keeps its own, or choose one level by --model."
         )
-    told = (
-        [float(level) for level in columns.levels if level is not None]
-        if target is None
-        else [target]
-    )
-    if not told:
+    if target is not None:
+        return [target]
+    promised = [float(level) for level in columns.levels if level is not None]
+    if not promised:
         raise ValueError(
             f"the column names of {short(name)} do not state a coverage. Hint: --coverage 90%."
         )
-    return told
+    return promised
 
 
 def _calibrated(
-    new: str, learnt: SavedCalibration, request: Request
+    new: str, saved: SavedCalibration, request: Request
 ) -> tuple[pl.DataFrame, DataFile]:
     """Return a table with calibrated bounds, all its other cells as they were, and what it was read from."""
-    table, models = _columns_in(DataFile.open(new, request.decimal, request.na), learnt, request)
+    table, models = _columns_in(_opened(new, request), saved, request)
     frame = table.texts()
-    for one in (one for one in learnt.models if one.name in models):
-        columns = models[one.name]
-        numbers = table.read(list(dict.fromkeys(columns.names)), learnt.by)
+    for model in saved.models:
+        if model.name not in models:
+            continue
+        columns = models[model.name]
+        numbers = table.read(list(dict.fromkeys(columns.names)), saved.by)
         rows = np.arange(len(numbers))
         if request.missing == "drop":
             rows = rows[complete_rows([numbers], [columns.names], "did not calibrate").to_numpy()]
         try:
-            bounds = _moved(numbers[rows], columns, one, learnt)
+            bounds = _moved(numbers[rows], columns, model, saved)
             _refuse_crossing_others(table, columns, rows, bounds)
         except ValueError as error:
-            raise prefixed(f"{table.label}, {short(one.name)}: ", error) from None
+            raise prefixed(f"{table.label}, {short(model.name)}: ", error) from None
         for name, bound in bounds.items():
-            texts = [repr(value).replace(".", table.decimal) for value in bound.tolist()]
-            values = pl.Series(name, texts if table.kind == "csv" else bound)
-            frame = frame.with_columns(frame[name].cast(values.dtype).scatter(rows, values))
+            frame = _with_bound(frame, table, name, rows, bound)
     return frame, table
 
 
+def _with_bound(
+    frame: pl.DataFrame, table: DataFile, name: str, rows: Any, bound: Array
+) -> pl.DataFrame:
+    """Return a table in which some rows of a column have calibrated values."""
+    if table.kind == "csv":
+        texts = [repr(value).replace(".", table.decimal) for value in bound.tolist()]
+        values = pl.Series(name, texts)
+    else:
+        values = pl.Series(name, bound)
+    return frame.with_columns(frame[name].cast(values.dtype).scatter(rows, values))
+
+
 def _columns_in(
-    table: DataFile, learnt: SavedCalibration, request: Request
+    table: DataFile, saved: SavedCalibration, request: Request
 ) -> tuple[DataFile, dict[str, ModelColumns]]:
     """Return the columns of the models in a new file, all of them learnt: of the same names, or by convention."""
-    same = {one.name: one.columns for one in learnt.models}
-    if not request.models and all(
-        name in table.columns for columns in same.values() for name in columns.names
-    ):
+    same = {model.name: model.columns for model in saved.models}
+    names = [name for columns in same.values() for name in columns.names]
+    if not request.models and {*names} <= {*table.columns}:
         return table, same
     part = part_of(table, request)
-    found = dict(part.models)
-    if len(found) == len(same) == 1:
-        found = {next(iter(same)): next(iter(found.values()))}
-    absent = {name: one for name, one in same.items() if name not in found}
-    partly = any(bound in table.columns for one in absent.values() for bound in one.names[1:])
+    present = dict(part.models)
+    if len(present) == len(same) == 1:
+        present = {next(iter(same)): next(iter(present.values()))}
+    absent = {name: columns for name, columns in same.items() if name not in present}
+    bounds = [name for columns in absent.values() for name in columns.bound_names]
+    partly = any(name in table.columns for name in bounds)
     other = any(
-        name not in same or len(one.bounds) != len(same[name].bounds) for name, one in found.items()
+        name not in same or len(columns.bounds) != len(same[name].bounds)
+        for name, columns in present.items()
     )
-    if partly or other or not found:
-        first, second = (
-            listed(
-                [
-                    _level_name(name, one, bounds)
-                    for name, one in models.items()
-                    for bounds in one.bounds
-                ]
-            )
-            for models in (same, found)
-        )
+    if partly or other or not present:
         raise ValueError(
-            f"{table.label} must have whole models that were calibrated: it has {second or 'none'}, the "
-            f"calibration has {first}. Hint: --model NAME=PRED,LOWER,UPPER."
+            f"{table.label} must have whole models that were calibrated: it has {_level_names(present) or 'none'}, "
+            f"the calibration has {_level_names(same)}. Hint: --model NAME=PRED,LOWER,UPPER."
         )
     if absent:
         say(f"not in {table.label}, so left out: {', '.join(map(short, absent))}")
-    return part.table, found
+    return part.table, present
+
+
+def _level_names(models: Mapping[str, ModelColumns]) -> str:
+    """Return what all levels of all models are called."""
+    names = []
+    for name, columns in models.items():
+        names += [_level_name(name, columns, bounds) for bounds in columns.bounds]
+    return listed(names)
 
 
 def _level_name(name: str, columns: ModelColumns, bounds: Bounds) -> str:
@@ -261,29 +361,41 @@ def _level_name(name: str, columns: ModelColumns, bounds: Bounds) -> str:
 
 
 def _moved(
-    numbers: pl.DataFrame, columns: ModelColumns, one: SavedModel, learnt: SavedCalibration
+    numbers: pl.DataFrame, columns: ModelColumns, model: SavedModel, saved: SavedCalibration
 ) -> dict[str, Array]:
     """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
-    groups = group_labels(numbers, learnt.by)
+    groups = group_labels(numbers, saved.by)
     options: Any = {
-        "crossing": "sort" if learnt.sort_crossing else "raise",
-        "min_band": learnt.min_band,
+        "crossing": "sort" if saved.sort_crossing else "raise",
+        "min_band": saved.min_band,
+        "support": saved.support,
     }
-    levels = levels_of(
-        numbers[columns.pred], columns, numbers, **options
-    )  # nobody knows the observation yet
-    pairs = zip(levels.values(), one.calibrators, strict=True)
-    moved = [calibrator.apply(intervals, groups=groups) for intervals, calibrator in pairs]
-    lower, upper = (
-        np.array([getattr(level, side) for level in moved]) for side in ("lower", "upper")
-    )
-    nested = [np.minimum.accumulate(lower), np.maximum.accumulate(upper)]
-    widened = int(((nested[0] != lower) | (nested[1] != upper)).any(axis=0).sum())
+    levels = levels_of(_any_observation(numbers, columns), columns, numbers, **options)
+    lower: list[Array] = []
+    upper: list[Array] = []
+    for intervals, calibrator in zip(levels.values(), model.calibrators, strict=True):
+        moved = calibrator.apply(intervals, groups=groups)
+        lower.append(moved.lower)
+        upper.append(moved.upper)
+    nested_lower = np.minimum.accumulate(np.array(lower))
+    nested_upper = np.maximum.accumulate(np.array(upper))
+    is_widened = (nested_lower != np.array(lower)) | (nested_upper != np.array(upper))
+    widened = int(is_widened.any(axis=0).sum())
     if widened:
         rows = f"{widened} of {len(numbers)} rows"
-        say(f"{short(one.name)}: wider levels were widened to contain narrower ones in {rows}")
-    bounds = [bound for level in zip(*nested, strict=True) for bound in level]
-    return dict(zip(columns.names[1:], bounds, strict=True))
+        say(f"{short(model.name)}: wider levels were widened to contain narrower ones in {rows}")
+    bounds: dict[str, Array] = {}
+    for place, pair in enumerate(columns.bounds):
+        bounds |= {pair.lower: nested_lower[place], pair.upper: nested_upper[place]}
+    return {name: bound for name, bound in bounds.items() if name}
+
+
+def _any_observation(numbers: pl.DataFrame, columns: ModelColumns) -> pl.Series:
+    """Return something to stand for observations, which nobody knows yet."""
+    if columns.pred:
+        return numbers[columns.pred]
+    ends = [numbers[name] for name in columns.bounds[0][:2] if name]
+    return sum(ends[1:], ends[0]) / len(ends)
 
 
 def _refuse_crossing_others(
@@ -326,50 +438,81 @@ def _write(frame: pl.DataFrame, table: DataFile, outputs: Outputs) -> None:
             frame.write_parquet(path)
 
 
-def _report(learnt: SavedCalibration, *, to_stdout: bool) -> None:
+def _report(learnt: Learnt, *, to_stdout: bool) -> None:
     """Say what was learnt and what may be expected of it."""
-    fitted = [
-        (_level_name(one.name, one.columns, bounds), calibrator)
-        for one in learnt.models
-        for bounds, calibrator in zip(one.columns.bounds, one.calibrators, strict=True)
-    ]
-    promises = [*dict.fromkeys(_promise(calibrator) for _, calibrator in fitted)]
+    fitted: list[tuple[str, IntervalCalibrator]] = []
+    for model in learnt.saved.models:
+        for bounds, calibrator in zip(model.columns.bounds, model.calibrators, strict=True):
+            fitted.append((_level_name(model.name, model.columns, bounds), calibrator))
+    sentences = [*dict.fromkeys(_promise(calibrator) for _, calibrator in fitted)]
+    for name, calibrator in fitted:
+        if calibrator.outlook_ is not None:
+            who = f"{short(name)}: " if len(fitted) > 1 else ""
+            sentences += [f"{who}{warning}" for warning in calibrator.outlook_.warnings]
     if not to_stdout:
-        for line in promises:
+        for line in sentences:
             say(line)
         return
     lines = [line for name, calibrator in fitted for line in _lines(name, calibrator)]
-    title = (
-        "What was learnt"
-        if len(lines) <= LISTED
-        else f"What was learnt: the first {LISTED} of {len(lines)}"
-    )
+    title = "What was learnt"
+    if len(lines) > LISTED:
+        title += f": the first {LISTED} of {len(lines)}"
     move = "factor" if fitted[0][1].vary == "scale" else "shift"
-    headings = ("model", "rows", move, "coverage here", "coverage of new rows (95% range)")
-    columns = [
-        Column(one, one, Cell if i else words, "", read=itemgetter(i))
-        for i, one in enumerate(headings)
-    ]
-    show([Table(title, columns, lines[:LISTED]), "\n".join(promises)])
+    headings = ["model", "rows", move, "coverage here", "coverage of new rows (95% range)"]
+    if any(calibrator.outlook_ is not None for _, calibrator in fitted):
+        headings.append(f"of the next {learnt.block}")
+    columns = []
+    for place, heading in enumerate(headings):
+        form = Cell if place else words
+        columns.append(Column(heading, heading, form, "", read=itemgetter(place)))
+    show([Table(title, columns, lines[:LISTED]), "\n".join(sentences)])
 
 
 def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
     """Return what was learnt for each group, one line each."""
     written = factor if calibrator.vary == "scale" else amount
-    found = calibrator.calibrations_
-    for group, learnt in found.items():
+    outlook = calibrator.outlook_
+    calibrations = calibrator.calibrations_
+    for group, learnt in calibrations.items():
         labels = group if isinstance(group, tuple) else ["any other" if group is None else group]
-        lower, upper = written(learnt.lower), written(learnt.upper)
-        move = str(upper) if calibrator.tails == "joint" else f"{lower} below, {upper} above"
-        expected = " to ".join(str(share(end)) for end in calibrator.coverage_range(learnt.rows))
-        title = name if [*found] == [None] else ", ".join(map(str, [name, *labels]))
-        yield [title, str(count(learnt.rows)), move, str(share(1 - learnt.miss_rate)), expected]
+        title = name if [*calibrations] == [None] else ", ".join(map(str, [name, *labels]))
+        move = f"{written(learnt.lower)} below, {written(learnt.upper)} above"
+        if calibrator.tails == "joint":
+            move = str(written(learnt.upper))
+        if outlook is not None and outlook.move.has_interval:
+            move = str(written(learnt.upper, outlook.move.low, outlook.move.high))
+        here = "–" if isnan(learnt.miss_rate) else str(share(1 - learnt.miss_rate))
+        line = [title, str(count(learnt.rows)), move, here, _of_new_rows(calibrator, learnt.rows)]
+        if outlook is not None:
+            line.append(_span(outlook.next_block.low, outlook.next_block.high))
+        yield line
+
+
+def _of_new_rows(calibrator: IntervalCalibrator, rows: int) -> str:
+    """Return the range of the coverage of new rows; a factor that was learnt elsewhere promises none."""
+    outlook = calibrator.outlook_
+    if outlook is not None and outlook.new_rows.has_interval:
+        return _span(outlook.new_rows.low, outlook.new_rows.high)
+    if not calibrator.conformal:
+        return "–"
+    return _span(*calibrator.coverage_range(rows))
+
+
+def _span(low: float, high: float) -> str:
+    return "unknown" if isnan(low) else f"{share(low)} to {share(high)}"
 
 
 def _promise(calibrator: IntervalCalibrator) -> str:
     """Return what the numbers promise, in words."""
-    target = f"{coverage(calibrator.coverage)} of new rows like these will be covered"
-    sure = f"{target}, on average"
+    target = f"{coverage(calibrator.coverage)} of new rows like these"
+    if not calibrator.conformal:
+        return f"The verdict's own: it allows for the choice among the models, so that {target} will be covered."
+    sure = f"{target} will be covered, on average"
     if calibrator.confidence is not None:
-        sure = f"at least {target}, with {coverage(calibrator.confidence)} confidence"
-    return f"Promise: {sure}. A single calibration set may do better or worse: 95% of such sets stay within the range."
+        sure = (
+            f"at least {target} will be covered, with {coverage(calibrator.confidence)} confidence"
+        )
+    return (
+        f"Promise: {sure}, by a model that was not chosen on these rows. A single calibration set may do better or "
+        "worse: 95% of such sets stay within the range."
+    )

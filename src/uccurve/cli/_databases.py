@@ -61,7 +61,7 @@ def _connected(database: str) -> Any:
     """Return a connection that only reads."""
     if database.startswith(ADDRESSES):
         try:
-            from adbc_driver_postgresql import dbapi
+            from adbc_driver_postgresql import dbapi  # type: ignore[import-untyped]  # it has no types
         except ImportError:
             raise ImportError(
                 "PostgreSQL needs its driver: pip install adbc-driver-postgresql"

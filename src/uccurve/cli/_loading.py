@@ -136,11 +136,9 @@ class Loaded:
 
 def parts(paths: Sequence[str | FileSource], request: Request) -> list[Part]:
     """Look into the files, settle which columns are read from each, and say so."""
-    files = []
-    for source in sources_of(paths):
-        files.append(DataFile.open(source, request.decimal, request.na, request.conditions))
+    files = [_opened(source, request) for source in sources_of(paths)]
     truth = request.truth or truth_in([path for path in paths if isinstance(path, str)])
-    truths = [] if truth is None else [_opened_truth(truth, request)]
+    truths = [] if truth is None else [_opened(truth, request)]
     _refuse_unknown_conditions([*files, *truths], request)
     recognised = [part_of(table, request) for table in files]
     recognised += [truth_of(table, recognised, request) for table in truths]
@@ -151,7 +149,7 @@ def parts(paths: Sequence[str | FileSource], request: Request) -> list[Part]:
     return recognised
 
 
-def _opened_truth(path: str, request: Request) -> DataFile:
+def _opened(path: str | FileSource, request: Request) -> DataFile:
     return DataFile.open(path, request.decimal, request.na, request.conditions)
 
 
@@ -300,7 +298,10 @@ def _are_matched(recognised: Sequence[Part]) -> bool:
     """Whether rows of several files are matched by what tells them apart, and not by their order."""
     if len(recognised) < 2:
         return False
-    return any(part.is_long or part.only_observes for part in recognised)
+    if any(part.is_long for part in recognised):
+        return True
+    observed = any(part.models and part.y is not None for part in recognised)
+    return not observed and any(part.only_observes for part in recognised)
 
 
 def look_into(

@@ -1,6 +1,7 @@
 """Rows: the same rows of several files, matched by keys and complete, with their segments, units and blocks."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from uccurve._vocabulary import DroppedRowsWarning
-from uccurve.adapters._names import ORIGINS, SERIES, TIMES, plain_name
+from uccurve.adapters._names import ORIGINS, TIMES, plain_name
 from uccurve.words.formats import listed, short
 
 from ._tables import DataFile
@@ -62,7 +63,9 @@ def matched_rows(
         if only:
             every = every.join(frame, on=own, how="semi", maintain_order="left")
     waiting = total - len(every)
-    if unmatched != "keep":
+    if unmatched == "keep":
+        _refuse_alone([frames[place].select(most) for place in forecasts], fewest)
+    else:
         named = {labels[place]: frames[place] for place in forecasts}
         every = _in_all(every, named, fewest, unmatched)
     if not len(every):
@@ -73,6 +76,18 @@ def matched_rows(
     for frame, own in zip(frames, keys, strict=True):
         matched.append(pl.DataFrame(every.join(frame, on=own, how="left", maintain_order="left")))
     return Matched(matched, waiting)
+
+
+def _refuse_alone(forecasts: Sequence[pl.DataFrame], named: Sequence[str]) -> None:
+    """Refuse a file that shares no forecast with any other one."""
+    for place, frame in enumerate(forecasts):
+        others = [*forecasts[:place], *forecasts[place + 1 :]]
+        if others and all(
+            frame.join(other, on=frame.columns, how="semi").is_empty() for other in others
+        ):
+            raise ValueError(
+                f"files must have rows in common by {listed(named)}: one of them shares no key with another."
+            )
 
 
 def _in_all(
@@ -271,20 +286,20 @@ def _as_times(column: pl.Series) -> pl.Series:
 def block_column(table: DataFile) -> tuple[str | None, int]:
     """Return the column of dependent rows that a long frame has, and how many different values; None for none.
 
-    It is the forecast origin where it has at least ten values, else the date where that has, else the origin.
+    It is the forecast origin where it has at least ten values, else the date where that has, else the origin. A frame
+    is long where it has an origin or series, or several rows of most dates.
     """
     plain = {plain_name(name): name for name in reversed(table.columns)}
     origins = [plain[word] for word in ORIGINS if word in plain]
     times = [plain[word] for word in TIMES if word in plain and word not in ORIGINS]
-    is_long = bool(origins) or any(word in plain for word in SERIES)
-    if not is_long:
+    if not (origins or times):
         return None, 0
-    counts = {name: table.distinct(name) for name in (*origins, *times)}
+    rows, counts = table.distinct([*origins, *times])
     for name, count in counts.items():
-        if count >= FEW_ORIGINS:
+        if FEW_ORIGINS <= count <= rows / 2:
             return name, count
     for name in origins:
-        if counts[name] > 1:
+        if 1 < counts[name] <= rows / 2:
             return name, counts[name]
     return None, 0
 
@@ -300,9 +315,15 @@ def hint_at_blocks(table: DataFile) -> str | None:
             pl.exceptions.PolarsError
         ):  # a file that cannot be read is refused where it is read
             name = _sorted_time(table)
-    return name and (
+    if name is None:
+        return None
+    rows, counts = table.distinct([name])
+    hint = "--block 20 makes blocks of 20 consecutive rows"
+    if 1 < counts[name] <= rows / 2:
+        hint = f"--block {shlex.quote(name)} makes blocks of the same {short(name)}"
+    return (
         f"Note: rows that follow each other in time ({short(name)}) are usually dependent, and p-values then are "
-        "too small. Hint: --block 20 makes blocks of 20 consecutive rows."
+        f"too small. Hint: {hint}."
     )
 
 

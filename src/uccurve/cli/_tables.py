@@ -203,9 +203,12 @@ class DataFile:
         """Return the whole table; every cell of a CSV file as the text it is."""
         return self._collected(self._scanned(self.columns, ()))
 
-    def distinct(self, name: str) -> int:
-        """Return how many different values a column has."""
-        return int(self.lazy([], [name]).select(pl.col(name).n_unique()).collect().item())
+    def distinct(self, names: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """Return the number of rows, and how many different values each column has."""
+        counts = [pl.col(name).n_unique().alias(f"of {name}") for name in names]
+        (values,) = self.lazy([], names).select(pl.len(), *counts).collect().rows()
+        rows, *different = values
+        return rows, dict(zip(names, different, strict=True))
 
     def _scanned(self, names: Sequence[str], missing: Iterable[str] = MISSING) -> pl.LazyFrame:
         needed = [*names, *(condition.column for condition in self.where)]

@@ -25,6 +25,10 @@ NOT_GATED = (
     "unit_floor",
     "features",
 )  # options of files that a gate has no use for
+READ_TO_CALIBRATE = (
+    *("y", "model", "by", "block", "truth", "where", "min_band", "support", "side", "missing"),
+    *("sort_crossing", "decimal", "na"),
+)
 
 app = typer.Typer(
     help="Say which model's prediction intervals to ship, with what factor on the bands, and how sure that is.",
@@ -218,9 +222,11 @@ Out = Annotated[
 
 
 @app.command()
-@reads_files("y", "model", "by", "min_band", "missing", "sort_crossing", "decimal", "na")
+@reads_files(*READ_TO_CALIBRATE)
 def calibrate(
-    calibration: Annotated[str, argument("CALIBRATION", "Rows with observations; - is stdin.")],
+    calibration: Annotated[
+        str, argument("CALIBRATION", "Rows with observations; - is stdin. With --from: NEW.")
+    ],
     new: Annotated[str | None, argument("NEW", "Rows whose bounds are to be calibrated.")] = None,
     *,
     request: Request,
@@ -247,14 +253,26 @@ def calibrate(
     tails: Annotated[
         Literal["joint", "separate"], option("--tails", "One factor, or one per side.")
     ] = "joint",
+    assessment: Annotated[
+        str | None,
+        option("--from", "Ship what a saved assessment names.", "ASSESSMENT.json"),
+    ] = None,
     fallback: Annotated[
         Literal["pooled"] | None, option("--fallback", "Used for groups not in CALIBRATION.")
     ] = None,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or save it to CAL.json."""
-    from ._calibrating import calibrate_files
+    from ._calibrating import calibrate_files, ship_verdict
 
+    if assessment is not None:
+        if new is not None or (out is None and save is None):
+            raise typer.BadParameter(
+                "with --from ASSESSMENT.json give NEW alone, and --out or --save."
+            )
+        outputs = Outputs({"--out": out, "--save": save}, force)
+        ship_verdict(assessment, calibration, request, outputs)
+        return
     if (new is None) != (out is None) or (new is None and save is None):
         raise typer.BadParameter("give NEW and --out, or --save, or all three.")
     if isinstance(request.min_band, str):
@@ -277,7 +295,7 @@ def calibrate(
 
 
 @app.command("apply")
-@reads_files("model", "missing", "decimal", "na")
+@reads_files("model", "where", "missing", "decimal", "na")
 def apply_command(
     saved: Annotated[str, argument("CAL.json", "What calibrate --save wrote.")],
     new: Annotated[str, argument("NEW", "Rows whose bounds are to be calibrated; - is stdin.")],
