@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -182,23 +182,28 @@ def _mean_days(first: Array, count: int) -> str:
 
 def delays(size: Size) -> Iterator[Row]:
     """Days until a broken promise rings, once in 1,000 days by chance."""
-    for place, (name, rows, sd) in enumerate(
-        [
-            (f"{rows:,} rows, sd {sd:g}", rows, sd)
-            for rows in (100, 5000)
-            for sd in (0.0, 0.014, 0.03)
-        ]
-    ):
+    for place, (name, days) in enumerate(broken_promises()):
         row: Row = {"days to an alarm, median (90%)": name}
         for change in (0.13, 0.15, 0.2, 0.3):
-            days = Days(_always(rows), sd, change=change)
+            changed = replace(days, change=change)
             count = REFERENCE + SLOWEST
-            first = first_alarms(days, count, size.changes, 100 + 10 * place)[1000]
+            first = first_alarms(changed, count, size.changes, 100 + 10 * place)[1000]
             late = first[(first < 0) | (first >= REFERENCE)]
             waited = np.where(late < 0, SLOWEST + 1, late - REFERENCE + 1)
             half, most = np.quantile(waited, [0.5, 0.9], method="higher")
             row[f"90 to {100 * (1 - change):.0f}%"] = f"{_waited(half)} ({_waited(most)})"
         yield row
+
+
+def broken_promises() -> Iterator[tuple[str, Days]]:
+    """Yield days whose miss rate will change."""
+    for rows in (100, 5000):
+        for sd in (0.0, 0.014, 0.03):
+            yield f"{rows:,} rows, sd {sd:g}", Days(_always(rows), sd)
+    for period in (WEEK, None):
+        how = "`period=7`" if period else "without `period`"
+        weekly = Days(_always(5000), 0.014, weekly=True, period=period)
+        yield f"5,000 rows, sd 0.014, weekends differ, {how}", weekly
 
 
 def _waited(days: float) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import groupby
+from itertools import chain, groupby
 from math import floor, isfinite, log10
-from typing import Any
 
 from uccurve.watch import Monitor
 from uccurve.watch.days import ContestStep, Day, Label, Status, Step, rarity
@@ -97,8 +96,9 @@ class Scale:
     @classmethod
     def around(cls, values: Sequence[float], days: int) -> Scale:
         """Return a scale that shows all finite values."""
-        known = [value for value in values if isfinite(value)]
-        low, high = min(known), max(known)
+        known = [*filter(isfinite, values)]
+        low = min(known)
+        high = max(known)
         margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
         return cls(low - margin, high + margin, days)
 
@@ -127,7 +127,7 @@ class Scale:
                 pieces.append([])
         return [" ".join(points) for points in pieces if points]
 
-    def ticks(self, write: Any) -> list[tuple[float, str]]:
+    def ticks(self, write: Callable[[float], str]) -> list[tuple[float, str]]:
         """Return round numbers with their places."""
         span = self.high - self.low
         step = 10.0 ** floor(log10(span))
@@ -189,16 +189,17 @@ def _series(monitor: Monitor, last: Step) -> Section:
     """Return what the page shows of one model or group."""
     steps = monitor.history(last.model, last.group)
     days = monitor.days(last.model, last.group)
-    charts = [_coverage(monitor, steps), _evidence(monitor, steps), _move(steps), _skill(days)]
-    drawn = [chart for chart in charts if chart is not None]
-    for chart in drawn:
-        chart.alarms = _alarms([step.status for step in steps])
+    skills = [day.skill for day in days]
+    skill = "Skill: share of a constant band's potential CRPS saved; dashed: none"
+    charts = [_coverage(monitor, steps), _evidence(monitor, steps)]
+    charts += _moves(steps)
+    charts += _charts_of(skill, skills, 0.0, _percent)
     return Section(
         name=last.name,
         line=str(last),
         status=last.status,
         is_folded=last.group is not None and last.status in QUIET,
-        charts=drawn,
+        charts=_with_alarms(charts, [step.status for step in steps]),
         labels=[step.label for step in steps],
         rows=[*zip(steps, days, strict=True)][-SHOWN:][::-1],
     )
@@ -207,31 +208,25 @@ def _series(monitor: Monitor, last: Step) -> Section:
 def _contest(steps: Sequence[ContestStep]) -> Section:
     """Return what the page shows of a challenger."""
     last = steps[-1]
-    values = [step.difference for step in steps]
-    scale = Scale.around([*values, 0.0], len(steps))
     names = f"{short(last.champion)} minus that of {short(last.challenger)}"
-    chart = DailyChart(f"Daily score of {names}; dashed: equal")
-    chart.lines = scale.pieces(values)
-    chart.ticks = scale.ticks(_number)
-    chart.rule = scale.y(0.0)
-    chart.alarms = _alarms([step.status for step in steps])
+    differences = [step.difference for step in steps]
+    charts = _charts_of(f"Daily score of {names}; dashed: equal", differences, 0.0, _number)
     return Section(
         name=f"{last.champion} and its challenger {last.challenger}",
         line=str(last),
         status=last.status,
         is_folded=False,
-        charts=[chart],
+        charts=_with_alarms(charts, [step.status for step in steps]),
         labels=[step.label for step in steps],
     )
 
 
 def _coverage(monitor: Monitor, steps: Sequence[Step]) -> DailyChart:
-    values = [step.coverage for step in steps]
-    ends = [end for step in steps for end in (step.low, step.high)]
+    ends = [*chain.from_iterable((step.low, step.high) for step in steps)]
     scale = Scale.around([*ends, monitor.coverage], len(steps))
     promised = coverage(monitor.coverage)
     chart = DailyChart(f"Coverage of each day with its 95% interval; dashed: {promised} promised")
-    chart.lines = scale.pieces(values)
+    chart.lines = scale.pieces([step.coverage for step in steps])
     chart.ticks = scale.ticks(_percent)
     chart.rule = scale.y(monitor.coverage)
     chart.bar_width = round(min(WIDEST_BAR, 0.7 * scale.step), 1)
@@ -258,32 +253,35 @@ def _log_of(evidence: float) -> float:
     return log10(min(max(evidence, LOWEST_EVIDENCE), HIGHEST_EVIDENCE))
 
 
-def _move(steps: Sequence[Step]) -> DailyChart | None:
+def _moves(steps: Sequence[Step]) -> list[DailyChart]:
     """Return the factors, or the shifts of a bound that has no prediction."""
-    if any(isfinite(step.shift) for step in steps):
-        name, values, unchanged = "Shift", [step.shift for step in steps], 0.0
-    else:
-        name, values, unchanged = "Factor", [step.factor for step in steps], 1.0
-    if not any(map(isfinite, values)):
-        return None
-    scale = Scale.around([*values, unchanged], len(steps))
-    chart = DailyChart(f"{name} that would have kept the promise; dashed: unchanged")
-    chart.lines = scale.pieces(values)
-    chart.ticks = scale.ticks(_number)
-    chart.rule = scale.y(unchanged)
-    return chart
+    title = "{} that would have kept the promise; dashed: unchanged"
+    shifts = [step.shift for step in steps]
+    if any(map(isfinite, shifts)):
+        return _charts_of(title.format("Shift"), shifts, 0.0, _number)
+    factors = [step.factor for step in steps]
+    return _charts_of(title.format("Factor"), factors, 1.0, _number)
 
 
-def _skill(days: Sequence[Day]) -> DailyChart | None:
-    values = [day.skill for day in days]
+def _charts_of(
+    title: str, values: Sequence[float], dashed: float, write: Callable[[float], str]
+) -> list[DailyChart]:
+    """Return a line through values with a dashed line; nothing where no value is known."""
     if not any(map(isfinite, values)):
-        return None
-    scale = Scale.around([*values, 0.0], len(days))
-    chart = DailyChart("Skill: share of a constant band's potential CRPS saved; dashed: none")
+        return []
+    scale = Scale.around([*values, dashed], len(values))
+    chart = DailyChart(title)
     chart.lines = scale.pieces(values)
-    chart.ticks = scale.ticks(_percent)
-    chart.rule = scale.y(0.0)
-    return chart
+    chart.ticks = scale.ticks(write)
+    chart.rule = scale.y(dashed)
+    return [chart]
+
+
+def _with_alarms(charts: list[DailyChart], statuses: Sequence[Status]) -> list[DailyChart]:
+    """Return charts with the days marked on which it rang."""
+    for chart in charts:
+        chart.alarms = _alarms(statuses)
+    return charts
 
 
 def _alarms(statuses: Sequence[Status]) -> list[tuple[float, float]]:
