@@ -308,6 +308,18 @@ def test_outcomes_of_another_file_are_taken_as_they_arrive(run: Run, tmp_path: P
     refused(found, "id must name each row once: 4,000 of 4,000 rows of twice.csv share their key")
 
 
+def test_a_model_that_is_no_longer_there_is_named(run: Run, tmp_path: Path) -> None:
+    renamed = {"net": "new", "net_lower": "new_lower", "net_upper": "new_upper"}
+    rows(0).write_csv(tmp_path / "a.csv")
+    rows(0).rename(renamed).write_csv(tmp_path / "b.csv")
+    rows(1).rename(renamed).write_csv(tmp_path / "c.csv")
+    run("watch", "s.json", "a.csv", "--coverage", "90%")
+    refused(run("watch", "s.json", "b.csv"), "2026-01-01 was taken without new of b.csv: net is")
+    found = run("watch", "s.json", "c.csv")
+    assert found.returncode == 0, found.stderr
+    assert "not in the last day: net" in found.stderr
+
+
 def test_a_condition_chooses_rows(run: Run, tmp_path: Path) -> None:
     rows(0).write_csv(tmp_path / "a.csv")
     rows(0).filter(pl.col("site") == "N").write_csv(tmp_path / "b.csv")

@@ -33,7 +33,7 @@ from uccurve.calibrate.following import SHAPE as FOLLOWER
 from uccurve.calibrate.following import FollowingCalibrator
 from uccurve.intervals import Intervals
 from uccurve.watch import Monitor
-from uccurve.watch.days import ContestStep, Day, Label, Step, rarity
+from uccurve.watch.days import ContestStep, Day, Label, Step, order_key, rarity
 from uccurve.watch.saved import LABEL
 from uccurve.watch.saved import SHAPE as MONITOR
 from uccurve.words.formats import counted, coverage, listed, short
@@ -244,6 +244,18 @@ class SavedWatch:
         }
         return f"{sealed({**self.monitor.to_dict(), COMMAND: command})}\n"
 
+    @property
+    def models(self) -> list[str]:
+        """The models that are watched."""
+        return [step.model for step in self.monitor.steps if step.group is None]
+
+    @property
+    def absent(self) -> list[str]:
+        """Models that were watched before and are not in the last day."""
+        steps = [step for step in self.monitor.steps if step.group is None]
+        last = max((step.label for step in steps), key=order_key, default=None)
+        return [step.model for step in steps if step.label != last]
+
     def shipped(self, name: str, label: Label, intervals: Intervals) -> Intervals:
         """Return the intervals of a model as they shipped on a day: with the factor that was followed then."""
         part = self.followed.get(name)
@@ -281,6 +293,7 @@ class Taken:
     waiting: int = 0  # rows without an observation
     unfollowed: list[Label] = field(default_factory=list)
     acknowledged: bool = False
+    absent: list[str] = field(default_factory=list)  # models
 
     def say(self) -> None:
         """Say it, beside the output."""
@@ -297,6 +310,8 @@ class Taken:
             parts.append(
                 f"late rows do not move the factor: {listed([*map(str, self.unfollowed)])}"
             )
+        if self.absent:
+            parts.append(f"not in the last day: {listed(self.absent)}")
         if self.acknowledged:
             parts.append("acknowledged: days are learnt from anew")
         say("; ".join(parts) or "no days were given")
@@ -321,6 +336,7 @@ def watch_files(
         if wish.follow and not watch.followed:
             raise ValueError("--follow learns from outcomes: give a file with a new day.")
         replace(state, watch.text())
+    taken.absent = watch.absent
     taken.say()
     _write(watch, taken, request, outputs)
     return watch.monitor.status == "ringing"
@@ -363,6 +379,13 @@ def _take(rows: DayRows, watch: SavedWatch, request: Request, wish: Wish, taken:
     if known and (monitor.holds(rows.label, shipped) or not _is_kept(monitor, rows.label)):
         taken.known += 1
         return
+    watched = watch.models
+    others = [name for name in models if name not in watched]
+    if known and others:
+        raise ValueError(
+            f"{rows.label} was taken without {listed(others)} of {rows.title}: {listed(watched)} is watched. "
+            "Hint: a new model begins with a new day; --model NAME=PRED,LOWER,UPPER names it."
+        )
     if known and not wish.replace:
         raise ValueError(
             f"{rows.label} was taken from other rows than the {len(rows.frame):,} of {rows.title}; each day is taken "
