@@ -152,6 +152,16 @@ def test_rows_without_an_outcome_wait(run: Run, tmp_path: Path) -> None:
     assert "taken: 2026-01-02 (1 day, 1,000 rows); known already: 1 day" in found.stderr
 
 
+def test_before_any_outcome_everything_waits(run: Run, tmp_path: Path) -> None:
+    rows(0).with_columns(y=pl.lit(None, pl.Float64)).write_csv(tmp_path / "a.csv")
+    found = run("watch", "s.json", "a.csv", "--coverage", "90%", "--report", "r.html")
+    assert (found.returncode, found.stdout) == (0, "learning: no outcomes yet\n")
+    assert "waiting for outcomes: 1,000 rows" in found.stderr
+    assert "No outcomes yet." in (tmp_path / "r.html").read_text()
+    rows(0).write_csv(tmp_path / "a.csv")
+    assert run("watch", "s.json", "a.csv").stdout.startswith("learning net: ")
+
+
 def test_late_rows_are_refused_or_take_the_day_again(run: Run, days: Days, tmp_path: Path) -> None:
     days(0, 3)
     rows(1).head(600).write_csv(tmp_path / "part.csv")

@@ -58,7 +58,9 @@ def test_it_rings_until_it_is_acknowledged_and_then_learns_again() -> None:
     assert monitor.since == 30
     step = monitor.steps[0]
     assert step.strongest == max(past.evidence for past in monitor.history())
-    assert step.evidence < step.strongest  # the promise is kept again, and what rang is as rare as ever
+    assert (
+        step.evidence < step.strongest
+    )  # the promise is kept again, and what rang is as rare as ever
     monitor.acknowledge()
     assert monitor.since is None
     assert monitor.steps[0].status == "learning"
@@ -146,6 +148,21 @@ def test_late_rows_replay_all_days_since() -> None:
     late.update(8, counts[8], replace=True)
     late.update(12, counts[12], replace=True)
     assert late.history() == straight.history()
+
+
+def test_a_day_that_is_taken_again_loses_the_groups_that_it_no_longer_has() -> None:
+    straight, late = ucc.Monitor(coverage=0.9), ucc.Monitor(coverage=0.9)
+    for day in range(25):
+        sites = ["N"] * 250 + ["S"] * 250
+        wrong = ["N"] * 250 + ["T"] * 250 if day == 5 else sites
+        straight.update(day, {"net": rows(seed=day)}, by={"site": sites})
+        late.update(day, {"net": rows(seed=day)}, by={"site": wrong})
+    late.update(5, {"net": rows(seed=5)}, by={"site": ["N"] * 250 + ["S"] * 250}, replace=True)
+    assert [step.name for step in late.steps] == ["net", "net, site N", "net, site S"]
+    for group in (None, "site N", "site S"):
+        assert [step.coverage for step in late.history("net", group)] == [
+            step.coverage for step in straight.history("net", group)
+        ]
 
 
 def test_gaps_are_fine_and_dates_are_days() -> None:

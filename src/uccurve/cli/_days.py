@@ -179,7 +179,7 @@ def _observed(part: Part) -> str:
     if part.y is None:
         raise ValueError(
             f"{table.label} has no column for the observation (such as y, y_true, actual, observed); "
-            f"it has {listed(table.columns)}. Hint: --y COLUMN."
+            f"it has {listed(table.columns)}. Hint: --y COLUMN, or --truth FILE where another file has it."
         )
     if not part.models:
         raise ValueError(

@@ -455,6 +455,8 @@ def _write(watch: SavedWatch, taken: Taken, request: Request, outputs: Outputs) 
 def lines(watch: SavedWatch) -> Iterator[str]:
     """Yield one line per model fit for a chat; of groups only those that need somebody."""
     steps = watch.monitor.steps
+    if not steps:
+        yield "learning: no outcomes yet"
     quiet = 0
     for step in steps:
         if step.group is not None and step.status in QUIET:

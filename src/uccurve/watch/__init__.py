@@ -220,6 +220,7 @@ class Monitor:
                 name, Day.of(day, data, self.coverage, watched), replace=replace
             )
         contest = self._contested(day, taken, watched)
+        self._forget(day, kept=taken)
         self._series |= taken
         self._contest = contest
         return _worst([series.last(*name) for name, series in taken.items()])
@@ -342,6 +343,14 @@ class Monitor:
         copy = series.copy()
         copy.take(day, replace=replace)
         return copy
+
+    def _forget(self, day: Label, *, kept: Mapping[Name, Series]) -> None:
+        """Take a day back from models and groups that it held before and no longer has."""
+        for name, series in [*self._series.items()]:
+            if name not in kept and series.find(day) is not None:
+                series.remove(day)
+                if not series.days:
+                    del self._series[name]
 
     def _contested(self, day: Label, taken: dict[Name, Series], watched: int) -> Contest:
         """Return the contest with one more day, or without a day on which one of both has no score any more."""
