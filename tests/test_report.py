@@ -32,9 +32,9 @@ from uccurve._vocabulary import METRICS
 from uccurve.points import Estimate
 from uccurve.report._charts import Axis, calibration, decomposition, explorer_data, sample_data
 from uccurve.report._page import page
-from uccurve.report._sections import command, pairs, segments
+from uccurve.report._sections import command, findings, pairs, segments
 from uccurve.results import Missing
-from uccurve.view import curve_data
+from uccurve.view import STATES, curve_data
 from uccurve.words.columns import model_columns
 from uccurve.words.formats import short
 from uccurve.words.tables import Table
@@ -574,21 +574,56 @@ def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -
         assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")])
     )
     assert shown is not None
-    assert (
-        shown.sentence
-        == "1 of 3 pairs differ significantly (paired tests, adjusted by Holm's method)."
-    )
-    assert texts(shown.own, "pair") == ["OLS vs. Mean8", "OLS vs. third"]
+    assert shown.own.title == "OLS vs. the others: paired tests, adjusted by Holm's method"
+    assert texts(shown.own, "vs.") == ["Mean8", "third"]
+    assert texts(shown.own, "result") == ["–", "better"]
     assert shown.full is not None
     assert len(shown.full.rows) == 3
     assert shown.crossings == ["OLS vs. Mean8: OLS leads"]
 
 
 def test_a_single_pair_is_told_in_words() -> None:
-    shown = pairs(assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", 0.3)]))
+    found = assessment([row(), mean8()], comparisons=[pair("OLS", "Mean8", 0.3)])
+    assert findings(found)["pairs"] == "The two models do not differ significantly"
+    shown = pairs(found)
     assert shown is not None
-    assert shown.sentence == "The two models do not differ significantly (paired test)."
     assert shown.full is None
+
+
+def test_each_section_is_headed_by_what_it_found(found: ucc.Assessment) -> None:
+    made = found.to_html()
+    headings = [" ".join(Parsed(text).text.split()) for text in re.findall(r"<h2.*?</h2>", made)]
+    topics = {"why": "Why", "calibration": "Calibration", "curves": "Curves", "pairs": "Pairs"}
+    topics |= {"segments": "Segments", "paper": "The paper's areas"}
+    said = findings(found)
+    for place, topic in topics.items():
+        assert said[place]
+        assert f"{topic} {said[place]}" in headings
+    share = found[found.verdict.model].decomposition
+    saved = f"{100 * share.prediction / share.climatology:.0f}%"
+    assert f"predictions save {saved}" in said["why"]
+
+
+def test_the_model_to_ship_and_those_tied_with_it_are_marked() -> None:
+    one = intervals(400)
+    wider = ucc.Intervals.from_bands(one.y_true, one.y_pred, 1.01 * one.lower_band, one.upper_band)
+    flat = ucc.Intervals.from_bands(one.y_true, one.y_pred, np.full(400, 1.0))
+    found = ucc.assess({"one": one, "other": wider, "flat": flat}, coverage=0.9)
+    assert found.verdict.tied
+    made = found.to_html()
+    marked = re.findall(r"<bdi>([a-z]+)</bdi></span> <span class=\"decided( ships)?\">(\w+)<", made)
+    wanted = {(name, "", "tied") for name in found.verdict.tied}
+    assert set(marked) == {(found.verdict.model, " ships", "ships"), *wanted}
+
+
+def test_a_state_has_a_sign_and_a_word_beside_its_colour() -> None:
+    found = assessed()
+    states = re.findall(
+        r'class="state (\w+)"><span aria-hidden="true">(.)</span> ([a-z ]+)<', found.to_html()
+    )
+    assert {word for _, _, word in states} >= {row.promise for row in found.rows}
+    assert all(STATES[word].colour == colour for colour, _, word in states)
+    assert all(STATES[word].sign == sign for _, sign, word in states)
 
 
 def test_the_worst_segments_come_first_with_the_factor_they_would_need() -> None:

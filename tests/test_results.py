@@ -217,7 +217,7 @@ def test_text_of_two_models_leaves_pairs_to_the_verdict_and_full_text_shows_them
     three = assessment(
         [row(), mean8(), row("M3", 3)], comparisons=[pair("OLS", "Mean8"), pair("M3", "OLS")]
     )
-    assert "OLS vs. M3         140 [16, 264]    0.01" in repr(
+    assert "\nM3         140 [16, 264]    0.01        0.03  worse" in repr(
         three
     )  # the same test, from the other side
 
@@ -227,7 +227,8 @@ def test_text_of_many_models_shows_the_five_next_best_pairs_of_the_one_to_ship()
     pairs = [pair("OLS", one.name) for one in reversed(rows[1:])] + [pair("M2", "M3", 0.9)]
     text = repr(assessment(rows, comparisons=pairs))
     assert "OLS vs. the others (of all models, 11 of 12 pairs differ significantly)" in text
-    assert [line.split()[2] for line in text.splitlines() if line.startswith("OLS vs. M")] == [
+    listed = text.partition("differ significantly)\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed[1:]] == [
         "M2",
         "M3",
         "M4",
@@ -263,12 +264,14 @@ def test_segments_of_the_model_to_ship_come_first_and_at_most_ten_are_shown() ->
     segments = [segment(str(i), shipped_pvalue=0.04, fails=i < 8) for i in range(16)]
     segments += [segment(str(i), "Mean8", shipped_pvalue=0.01, fails=i < 8) for i in range(16)]
     found = assessment([row(), mean8()], segments=segments)
-    lines = [line.split()[:3] for line in repr(found).splitlines() if line.startswith("hour")]
+    _, by_model, failing = repr(found).split("\nsegment ")
+    lines = [line.split() for line in failing.splitlines() if line.startswith("hour")]
     assert [line[2] for line in lines] == ["OLS"] * 8 + ["Mean8"] * 2
+    assert by_model.count("\nhour") == 10
     assert "16 of 32 model-segment pairs cover significantly less than 90%; the first 10" in repr(
         found
     )
-    assert found.to_text(full=True).count("\nhour") == 16
+    assert found.to_text(full=True).count("\nhour") == 16 + 16
 
 
 def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:

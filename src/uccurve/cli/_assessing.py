@@ -291,7 +291,7 @@ def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: A
             )
     outputs.write("--json", lambda: found.to_json() + "\n")
     if not outputs.streams:
-        show(layout(found, full=full))
+        show(layout(found, full=full), found.verdict.headline)
 
 
 def gate_files(
@@ -336,7 +336,7 @@ def gate_files(
     )
     outputs.write("--markdown", outcome.to_markdown)
     if not outputs.streams:
-        show([outcome.to_text()])
+        show([outcome.to_text()], outcome.headline)
     return outcome
 
 

@@ -2,20 +2,24 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from uccurve._files import check_apart, check_target, shown_path, written
 from uccurve._refusals import Refusal
-from uccurve.words.formats import coverage, short
-from uccurve.words.tables import Table, aligned
+from uccurve.view import STATES
+from uccurve.words.columns import Column
+from uccurve.words.formats import ISOLATES, columns_of, coverage, padded, short
+from uccurve.words.tables import MARKS, Table, aligned
 
-ROOMY = 100  # columns of a terminal from which tables are spaced
-WORD = 7  # columns that words need at least
+INDENT = 2  # columns of a terminal before the numbers of a row whose name stands above them
+KEPT = 12  # columns that are kept for names
+SPACED = 36  # columns of a name that may be spaced from its numbers
+INKS = {"kept": "green", "broken": "red", "wider": "yellow", "unclear": "dim", "muted": ""}
 STDIN = ("-", "/dev/stdin", "/dev/fd/0")
 WORDS = {  # arguments that the command line calls otherwise
     "lower": "LOWER",
@@ -124,7 +128,8 @@ def printable(text: str) -> str:
     'a\\x1b[2J\\r\\u202e'
     """
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+        sign if sign.isprintable() or sign in ISOLATES else sign.encode("unicode_escape").decode()
+        for sign in text
     )
 
 
@@ -161,61 +166,227 @@ def as_option(name: str, value: Any) -> str:
     return f"{flag} {coverage(value) if name == 'coverage' else value}"
 
 
-def show(parts: Iterable[str | Table]) -> None:
-    """Print texts and tables with blank lines between: wrapped and drawn at a terminal, as they are to a pipe."""
+def show(parts: Iterable[str | Table], headline: str = "") -> None:
+    """Print texts and tables with blank lines between: wrapped and drawn at a terminal, as they are to a pipe.
+
+    A terminal shows the headline in bold, and once more at the end where it has scrolled away by then.
+    """
     stream = output()
-    for place, part in enumerate(parts):
-        stream.write("\n" if place else "")
-        if not stream.isatty():
-            stream.write(f"{part if isinstance(part, str) else aligned(part)}\n")
-        elif isinstance(part, str):
-            _wrap(stream, part, first="" if place else "bold")
-        else:
-            _draw(stream, part)
-
-
-def _wrap(stream: TextIO, text: str, *, first: str) -> None:
-    """Print a text whose first line has a style of its own."""
+    if not stream.isatty():
+        texts = [part if isinstance(part, str) else aligned(part) for part in parts]
+        stream.write("\n\n".join(texts) + "\n")
+        return
     from rich.console import Console
+
+    columns, lines = get_terminal_size()
+    console = Console(file=stream, highlight=False, width=columns)
+    shown = 0
+    for part in parts:
+        if shown:
+            stream.write("\n")
+        drawn = _wrapped(console, part, headline) if isinstance(part, str) else draw(part, columns)
+        for line in drawn:
+            console.print(line, soft_wrap=True)
+        shown += len(drawn) + 1
+    if headline and shown > lines:
+        stream.write("\n")
+        for line in _wrapped(console, headline, headline):
+            console.print(line, soft_wrap=True)
+
+
+def _wrapped(console: Any, text: str, headline: str) -> list[Any]:
+    """Return the lines of a text, the headline that it begins with in bold and on lines of its own."""
     from rich.text import Text
 
-    line, end, rest = text.partition("\n")
-    Console(file=stream, highlight=False).print(Text.assemble((line, first), end, rest))
+    lines: list[Any] = []
+    rest = text
+    if headline and text.startswith(headline):
+        lines += Text(headline, style="bold").wrap(console, console.width)
+        rest = text[len(headline) :].lstrip(" ")
+    if rest:
+        lines += Text(rest).wrap(console, console.width)
+    return lines
 
 
-def _draw(stream: TextIO, table: Table) -> None:
-    """Draw a table; headings are broken between words, and words in cells where the terminal is too narrow."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table as Drawing
-    from rich.text import Text
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One column of a table as a terminal shows it: values, what stands below each, and their colours."""
 
-    room = get_terminal_size().columns
-    gap, least = (2, 12) if room >= ROOMY else (1, 1)
-    drawing = Drawing(
-        title=Text(table.title, style="italic") if table.title else None, title_justify="left"
-    )
-    drawing.box, drawing.show_edge, drawing.pad_edge, drawing.padding = (
-        SIMPLE_HEAD,
-        False,
-        False,
-        (0, gap - 1, 0, 0),
-    )
-    columns, needed = [], 0
-    for column in table.columns:
-        cells = (column.cell(row, interval=not column.brief) for row in table.rows)
-        columns.append([f"{cell.text}\n{cell.interval}".rstrip() for cell in cells])
-        lines = [
-            *column.heading.split(),
-            *(line for cell in columns[-1] for line in cell.splitlines()),
+    heading: str
+    values: Sequence[str]
+    below: Sequence[str]
+    styles: Sequence[str]
+    is_text: bool
+
+    @classmethod
+    def of(cls, column: Column, rows: Sequence[Any]) -> Self:
+        """Return a column of results, states with their signs."""
+        cells = column.cells(rows, interval=not column.brief)
+        known = [STATES.get(cell.text) if column.is_text else None for cell in cells]
+        values = [
+            f"{state.sign} {cell.text}" if state else cell.text
+            for cell, state in zip(cells, known, strict=True)
         ]
-        width = max(min(least, len(column.heading)), *map(len, lines))
-        if column.is_text:
-            width = min(width, WORD)
-            drawing.add_column(Text(column.heading), min_width=width, overflow="fold")
-        else:
-            drawing.add_column(Text(column.heading), width=width, justify="right")
-        needed += gap + width
-    for row in zip(*columns, strict=True):
-        drawing.add_row(*map(Text, row))
-    Console(file=stream, highlight=False, width=max(room, needed)).print(drawing)
+        styles = [INKS[state.colour] if state else "" for state in known]
+        below = [cell.interval for cell in cells]
+        return cls(column.heading, values, below, styles, column.is_text)
+
+    @property
+    def width(self) -> int:
+        """Columns of a terminal that it takes; its heading is broken between words."""
+        return max(map(columns_of, [*self.heading.split(), *self.values, *self.below]))
+
+    @property
+    def side(self) -> str:
+        """Where its texts stand: words on the left, numbers on the right."""
+        return "<" if self.is_text else ">"
+
+    def head(self, width: int) -> list[str]:
+        """Return the lines of its heading."""
+        lines = [""]
+        for word in self.heading.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if columns_of(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return lines
+
+
+def draw(table: Table, room: int) -> list[Any]:
+    """Return the lines of a table in a terminal of `room` columns, in which no word is broken.
+
+    A name for which there is no room beside the numbers stands on a line of its own, with the words of its row. Columns
+    for which there is none follow below, with the names once more.
+    """
+    from rich.text import Text
+
+    strips = [Strip.of(column, table.rows) for column in table.columns]
+    count = next((i for i, strip in enumerate(strips) if not strip.is_text), len(strips))
+    beside = strips[count:]
+    names = Names.of(strips[:count], table)
+    if _taken(beside) + min(names.width, KEPT) > room:
+        names = names.with_words([strip for strip in beside if strip.is_text])
+        beside = [strip for strip in beside if not strip.is_text]
+    lines = _plain_lines(table.title, room) if table.title else []
+    for place, block in enumerate(_blocks(beside, room)):
+        lines += [Text("")] if place else []
+        lines += _drawn(names, block, room)
+    used = {mark: MARKS[mark] for mark in table.marks.values()}
+    if used:
+        lines.append(Text(", ".join(f"{mark} {word}" for mark, word in used.items()), style="dim"))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What stands at the left of each row: names, with the words of the row where there is no room beside."""
+
+    heading: str
+    lines: Sequence[Any]
+
+    @classmethod
+    def of(cls, strips: Sequence[Strip], table: Table) -> Self:
+        """Return the names of the rows, with the signs of the table before them."""
+        from rich.text import Text
+
+        first = table.columns[0]
+        lines = []
+        for place, row in enumerate(table.rows):
+            mark = f"{table.marks.get(str(first.read(row)), ' ')} " if table.marks else ""
+            name = " · ".join(strip.values[place] for strip in strips)
+            lines.append(Text(f"{mark}{name}"))
+        return cls(" · ".join(strip.heading for strip in strips), lines)
+
+    def with_words(self, strips: Sequence[Strip]) -> Self:
+        """Return the names followed by the words of other columns."""
+        from rich.text import Text
+
+        lines = []
+        for place, line in enumerate(self.lines):
+            words = [(f" · {strip.values[place]}", strip.styles[place]) for strip in strips]
+            lines.append(Text.assemble(line, *words))
+        return type(self)(" · ".join([self.heading, *(strip.heading for strip in strips)]), lines)
+
+    @property
+    def width(self) -> int:
+        """Columns of a terminal that the longest takes."""
+        return max(
+            columns_of(text) for text in (self.heading, *(line.plain for line in self.lines))
+        )
+
+
+def _plain_lines(title: str, room: int) -> list[Any]:
+    from rich.console import Console
+    from rich.text import Text
+
+    return list(Text(title, style="italic").wrap(Console(width=room), room))
+
+
+def _taken(strips: Sequence[Strip], gap: int = 1) -> int:
+    """Columns of a terminal that the columns of a table take, with the gap before each."""
+    return sum(strip.width + gap for strip in strips)
+
+
+def _blocks(strips: Sequence[Strip], room: int) -> list[list[Strip]]:
+    """Return the columns that stand beside each other, as many as there is room for."""
+    blocks: list[list[Strip]] = [[]]
+    for strip in strips:
+        if blocks[-1] and _taken([*blocks[-1], strip]) > room - INDENT:
+            blocks.append([])
+        blocks[-1].append(strip)
+    return blocks
+
+
+def _drawn(names: Names, strips: Sequence[Strip], room: int) -> list[Any]:
+    """Return the lines of columns that stand beside each other."""
+    from rich.text import Text
+
+    gap = 2 if _taken(strips, 2) + min(names.width, SPACED) <= room else 1
+    first = min(names.width, max(room - _taken(strips, gap), INDENT))
+    between = " " * gap
+    lines = _heads(names.heading, strips, first, between)
+    lines.append(Text("─" * min(room, first + _taken(strips, gap))))
+    for place, name in enumerate(names.lines):
+        width = columns_of(name.plain)
+        beside = name
+        if width > first:
+            lines.append(name)
+            beside = Text("")
+            width = 0
+        filled = Text.assemble(beside, " " * (first - width))
+        lines += _row(filled, strips, place, between)
+    return lines
+
+
+def _heads(heading: str, strips: Sequence[Strip], first: int, between: str) -> list[Any]:
+    """Return the lines of the headings, the last line of each above the rule."""
+    from rich.text import Text
+
+    heads = [strip.head(strip.width) for strip in strips]
+    tall = max([1, *map(len, heads)])
+    fits = columns_of(heading) <= first
+    lines = [] if fits else [Text(heading, style="bold")]
+    for place in range(tall):
+        words = [padded(heading if fits and place == tall - 1 else "", first)]
+        for strip, head in zip(strips, heads, strict=True):
+            missing = tall - len(head)
+            word = head[place - missing] if place >= missing else ""
+            words.append(padded(word, strip.width, strip.side))
+        lines.append(Text(between.join(words).rstrip(), style="bold"))
+    return lines
+
+
+def _row(name: Any, strips: Sequence[Strip], place: int, between: str) -> list[Any]:
+    """Return the line of one row, and a second one where something stands below its values."""
+    from rich.text import Text
+
+    line = name.copy()
+    below = " " * columns_of(name.plain)
+    for strip in strips:
+        line.append(between)
+        value = padded(strip.values[place], strip.width, strip.side)
+        line.append(value, style=strip.styles[place])
+        below += between + padded(strip.below[place], strip.width, strip.side)
+    line.rstrip()
+    return [line, Text(below.rstrip(), style="dim")] if below.strip() else [line]

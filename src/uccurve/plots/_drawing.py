@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from uccurve._vocabulary import FALLING, Array, Axes, Metric, Side
 from uccurve.points import CurvePoints
 from uccurve.view import LIGHT, MODELS
-from uccurve.words.formats import width_name
+from uccurve.words.formats import undirected, width_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -29,8 +29,8 @@ INK = LIGHT["ink"]
 # How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
 # them; by them the next curve on the same axes finds its colour.
 CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurve-4"
-# What `style="uccurve"` sets: text that stays text in vector files, and sizes that suit a column and a slide.
-STYLE: dict[str, Any] = {"font.size": 9.5, "svg.fonttype": "none", "pdf.fonttype": 42}
+# What `style="uccurve"` sets: a size that suits a column and a slide; for vector files see `TextFigure`.
+STYLE: dict[str, Any] = {"font.size": 9.5}
 MARGIN = 0.775  # share of a subplot's width that is left for its axes before any layout
 CHARACTER = 0.58  # width of a character in a proportional font, as a share of its size
 BOLD = 1.15  # how much wider bold characters are
@@ -38,13 +38,16 @@ Style = Literal["uccurve"] | None
 NEAR = 1.5  # how far beyond the curve, as a multiple, a point may lie and still widen the view
 
 
-def new_figure(size: tuple[float, float]) -> Figure:
-    """A new figure that pyplot knows."""
+def new_figure(size: tuple[float, float], style: Style = "uccurve") -> Figure:
+    """A new figure that pyplot knows; in our style, its text stays text in vector files."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError('plots need matplotlib: pip install "uccurve[plot]"') from None
-    return plt.figure(figsize=size, layout="constrained")
+    from ._figure import TextFigure
+
+    kind = {"FigureClass": TextFigure} if style else {}
+    return plt.figure(figsize=size, layout="constrained", **kind)
 
 
 def root_figure(ax: PlotAxes) -> Figure:
@@ -84,9 +87,35 @@ def inches_of(count: float, size: str = "small") -> float:
     return count * CHARACTER * FontProperties(size=size).get_size_in_points() / 72
 
 
+def in_lines(text: str, width: int) -> str:
+    r"""Return a text in lines of a width, long names broken after an underscore rather than anywhere.
+
+    >>> in_lines("ship boosting_model_01 for 90% coverage", 14)
+    'ship boosting_\nmodel_01 for\n90% coverage'
+    """
+    words = [part for word in undirected(text).split() for part in _parts(word, width)]
+    lines = [""]
+    for word, glued in words:
+        space = "" if glued or not lines[-1] else " "
+        if lines[-1] and len(lines[-1]) + len(space) + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] += space + word
+    return "\n".join(lines)
+
+
+def _parts(word: str, width: int) -> list[tuple[str, bool]]:
+    """Return a word in parts no longer than a width, and whether each belongs to the one before."""
+    if len(word) <= width // 2:
+        return [(word, False)]
+    pieces = re.findall(r"[^_/]*[_/]|[^_/]+", word)
+    short = [piece[i : i + width] for piece in pieces for i in range(0, len(piece), width)]
+    return [(piece, place > 0) for place, piece in enumerate(short)]
+
+
 def head(ax: PlotAxes, text: str, inches: float) -> None:
     """Title of axes, wrapped to a width."""
-    wrapped = fill(text, characters(inches, "medium"))
+    wrapped = in_lines(text, characters(inches, "medium"))
     ax.set_title(wrapped, loc="left", fontsize="medium", parse_math=False)
 
 

@@ -14,7 +14,7 @@ from uccurve.curve import UCC
 from uccurve.points import Estimate
 from uccurve.view import LIGHT, MODELS, SegmentMap, Step, span
 from uccurve.words.columns import filled
-from uccurve.words.formats import Shipment, coverage, short
+from uccurve.words.formats import Shipment, coverage, told_apart
 
 from ._drawing import (
     DASHED,
@@ -23,6 +23,7 @@ from ._drawing import (
     characters,
     cut_axis,
     head,
+    in_lines,
     inches_of,
     mark_in_view,
     plain,
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
 
     from uccurve.results import PIT, Assessment, ModelRow, Segment
 
+CONSTANT = "its constant band"
 LISTED = 12  # models that a panel has room for
+TICKS = 5  # levels that are written below their axis
 MULTIPLES = 6  # models that get axes of their own
 LINES = 24  # segments that a panel has room for
 NARROW = 4.6  # inches of axes with labels below which names stand above their lines
@@ -102,14 +105,14 @@ def levels(assessment: Assessment, ax: PlotAxes) -> None:
         return
     width = room(ax)
     ax.axhline(0, color=GREY, linewidth=1.2, linestyle=DASHED, zorder=1)
-    names = distinct([row.name for row in rows], characters(min(0.6 * width, 2.6)))
+    names = told_apart([row.name for row in rows], characters(min(0.6 * width, 2.6)))
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
-        nominal = np.array([level.level for level in row.levels])
+        asked = np.array([level.level for level in row.levels])
         covered, low, high = np.array([span(level.coverage) for level in row.levels]).T
         reach = np.clip([covered - low, high - covered], 0, None)
         ax.errorbar(
-            100 * nominal + 0.35 * (place - (len(rows) - 1) / 2),
-            100 * (covered - nominal),
+            100 * asked + 0.35 * (place - (len(rows) - 1) / 2),
+            100 * (covered - asked),
             yerr=100 * reach,
             marker="o",
             markersize=4.5,
@@ -118,10 +121,13 @@ def levels(assessment: Assessment, ax: PlotAxes) -> None:
             linewidth=1.4,
             label=name,
         )
-    ax.set(xlabel="level, %", ylabel="coverage minus level, %")
+    nominal = sorted({level.level for row in rows for level in row.levels})
+    if len(nominal) <= TICKS:
+        ax.set_xticks([100 * level for level in nominal], [f"{100 * level:g}" for level in nominal])
+    ax.set(xlabel="level, %", ylabel="coverage minus level, points")
     tidy(ax)
     _legend(ax, len(rows))
-    head(ax, view.calibration_finding(assessment), 0.8 * width)
+    head(ax, view.levels_finding(assessment), 0.8 * width)
 
 
 def pit(assessment: Assessment, figure: Figure | SubFigure, ax: PlotAxes | None = None) -> None:
@@ -133,7 +139,7 @@ def pit(assessment: Assessment, figure: Figure | SubFigure, ax: PlotAxes | None 
         )
     grid = [ax] if ax else multiples(figure, len(rows))
     width = min(room(part) for part in grid)
-    names = distinct([row.name for row in rows], characters(0.7 * width))
+    names = told_apart([row.name for row in rows], characters(0.7 * width))
     for part, row, name in zip(grid, rows, names, strict=True):
         if row.pit is not None:
             _histogram(part, row.pit)
@@ -143,6 +149,9 @@ def pit(assessment: Assessment, figure: Figure | SubFigure, ax: PlotAxes | None 
         ax.set(xlabel="PIT", ylabel="density")
         ax.legend(handles, labels, loc="upper center", frameon=False, fontsize="small")
         return
+    inches = figure.bbox.width / figure.dpi
+    title = in_lines(view.pit_finding(assessment), characters(inches - 0.4, "medium"))
+    figure.suptitle(title, x=0.02, ha="left", fontsize="medium").set_parse_math(False)
     figure.supxlabel("PIT (grey: band if calibrated; dashed: calibrated)", fontsize="small")
     figure.supylabel("density", fontsize="small")
 
@@ -177,7 +186,7 @@ def curves(assessment: Assessment, ax: PlotAxes, axes: Axes) -> None:
     has_margins = any(not isnan(row.half_width.value) for row in ranking)
     ax.set(xlim=(0 if has_margins else -right, right), ylim=(0, top))
     width = room(ax)
-    names = distinct(
+    names = told_apart(
         [row.name for row in ranking[: len(MODELS)]], characters(min(0.6 * width, 2.6))
     )
     for place in reversed(range(len(ranking))):
@@ -228,7 +237,7 @@ def _shade(curve: Any, ax: PlotAxes, axes: Axes, unit: Any, few: Any) -> None:
     if flat is None:
         return
     x, y = simplified(ax, flat.points(axes=axes, unit=unit))
-    ax.plot(x, y, color=GREY, linewidth=1.1, linestyle=DASHED, label="its constant band")
+    ax.plot(x, y, color=GREY, linewidth=1.1, linestyle=DASHED, label=CONSTANT)
     outline = np.concatenate([np.column_stack(few), np.column_stack([x, y])[::-1]])
     ax.fill(*outline.T, color=LIGHT["accent"], alpha=0.15, linewidth=0, zorder=1.2)
 
@@ -244,7 +253,8 @@ def decomposition(assessment: Assessment, ax: PlotAxes) -> None:
             _bar(ax, step, place + (lane - 2) * 0.165 + 0.06, right)
     ax.set_xlim(0, 1.02 * right)
     _named(ax, rows, "", [], lift=0.36)
-    head(ax, f"Where the score for {target} comes from{best_of(rows, assessment)}", _axes_width(ax))
+    finding = f"{view.decomposition_finding(assessment)}{best_of(rows, assessment)}"
+    head(ax, finding, _axes_width(ax))
     label = filled(f"interval score for {target}, {{unit}} (lower is better)", settings)
     ax.set_xlabel(_wrapped(ax, label))
 
@@ -260,10 +270,10 @@ def segments(assessment: Assessment, ax: PlotAxes) -> None:
     grid = view.segment_map(assessment, lines)
     models = grid.models[: max(1, int((width - names_width - 0.2) / 0.36))]
     _cells(ax, assessment, grid, models)
-    labels = distinct(models, 14 if width < NARROW else 22)
+    labels = told_apart(models, 14 if width < NARROW else 22)
     ax.set_xticks(range(len(models)), labels, fontsize="small", rotation=90, parse_math=False)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
-    titles = distinct(grid.titles, characters(names_width))
+    titles = told_apart(grid.titles, characters(names_width))
     ax.set_yticks(range(len(titles)), titles, fontsize="small", parse_math=False)
     ax.spines[:].set_visible(False)
     asked = assessment.settings.coverage
@@ -298,18 +308,6 @@ def _cells(ax: PlotAxes, assessment: Assessment, grid: SegmentMap, models: Seque
         if segment is not None and segment.short:
             box = Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor=INK, linewidth=1.4)
             ax.add_patch(box)
-
-
-def distinct(names: Sequence[str], width: int) -> list[str]:
-    """Short names, numbered where several look the same."""
-    labels = [short(name, max(width, 6)) for name in names]
-    if len({*labels}) < len(labels):
-        labels = [short(name, max(width - 4, 6)) for name in names]
-    numbered = []
-    for place, label in enumerate(labels):
-        same = labels[: place + 1].count(label)
-        numbered.append(label if labels.count(label) == 1 else f"{label} ({same})")
-    return numbered
 
 
 def multiples(figure: Figure | SubFigure, count: int) -> list[PlotAxes]:
@@ -386,13 +384,13 @@ def _named(
     if width < NARROW:
         ax.set_yticks([])
         ax.set_ylim(len(rows) - 0.48, -0.8)
-        names = distinct([row.name for row in rows], characters(width - 0.7) - beside - 2)
+        names = told_apart([row.name for row in rows], characters(width - 0.7) - beside - 2)
         for place, name in enumerate(names):
             _above(ax, place - lift, name, 0)
         for place, text in enumerate(texts):
             _above(ax, place, text, 1)
     else:
-        names = distinct([row.name for row in rows], characters(min(0.3 * width, 2.6)))
+        names = told_apart([row.name for row in rows], characters(min(0.3 * width, 2.6)))
         ax.set_yticks(range(len(rows)), names, fontsize="small", parse_math=False)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         for place, text in enumerate(texts):
@@ -447,9 +445,7 @@ def _axes_width(ax: PlotAxes) -> float:
 
 def _wrapped(ax: PlotAxes, text: str, share: float = 0.75) -> str:
     """Text of an axis in lines that its axes have room for."""
-    from textwrap import fill
-
-    return fill(text, characters(share * room(ax), "medium"))
+    return in_lines(text, characters(share * room(ax), "medium"))
 
 
 def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
@@ -459,8 +455,10 @@ def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
     handles, labels = ax.get_legend_handles_labels()
     if reverse:
         handles, labels = handles[::-1], labels[::-1]
+        handles = sorted(handles, key=lambda handle: handle.get_label() == CONSTANT)
+        labels = [handle.get_label() for handle in handles]
     narrow = room(ax) < NARROW
-    inside = not narrow and names <= 4
+    inside = reverse and not narrow and names <= 4
     place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     if narrow:
         below = ScaledTranslation(0, -0.42, root_figure(ax).dpi_scale_trans)

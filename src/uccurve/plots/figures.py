@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
@@ -26,6 +25,7 @@ from ._drawing import (
     SHARED,
     Style,
     characters,
+    in_lines,
     mark,
     new_axes,
     new_figure,
@@ -100,12 +100,12 @@ def assessment(
         checks.choice("panel", panel, get_args(Panel))
     with styled(style):
         if panel is None:
-            return _overview(found, chosen, width, height)
+            return _overview(found, chosen, (width, height), style)
         if ax is not None:
             _draw(found, panel, chosen, ax, None)
             return root_figure(ax)
         size = _size(found, panel, width)
-        figure = new_figure((size[0], height or size[1]))
+        figure = new_figure((size[0], height or size[1]), style)
         _draw(found, panel, chosen, None, figure)
         return figure
 
@@ -130,31 +130,45 @@ def _draw(
 
 def _size(found: Assessment, panel: Panel, width: float | None) -> tuple[float, float]:
     """Inches of a panel alone."""
-    listed = min(len(found), panels.LISTED)
     narrow = width is not None and width < panels.NARROW
+    listed = min(len(found), panels.LISTED)
     if panel == "pit":
-        count = min(len(found), panels.MULTIPLES)
-        columns = min(count, 3, max(1, int((width or WIDE) / 1.6)))
-        return width or 1.2 + 3.4 * columns, min(HIGH, 0.8 + 2.4 * ceil(count / columns))
-    if panel == "pockets":
-        return width or 7.0, 5.2
+        return _pit_size(found, width)
     if panel == "segments":
         titles = len({segment.title for segment in found.segments})
         lines = min(titles, panels.LINES)
         return width or min(WIDE, 4.6 + 0.6 * listed), min(HIGH, 2.6 + 0.25 * lines)
+    return width or 7.0, _height(found, panel, listed, narrow=narrow)
+
+
+def _pit_size(found: Assessment, width: float | None) -> tuple[float, float]:
+    """Inches of PIT histograms, each on axes of its own."""
+    count = min(len(found), panels.MULTIPLES)
+    columns = min(count, 3, max(1, int((width or WIDE) / 1.6)))
+    return width or 1.2 + 3.4 * columns, min(HIGH, 1.1 + 2.4 * ceil(count / columns))
+
+
+def _height(found: Assessment, panel: Panel, listed: int, *, narrow: bool) -> float:
+    """Inches of a panel whose width does not depend on what is shown."""
+    named = min(listed, len(MODELS))
+    of_levels = any(len(row.levels) > 1 for row in found.rows)
     if panel == "curves":
-        named = min(len(found), len(MODELS))
-        return width or 7.0, 3.3 + 0.23 * (named + 1) if narrow else 4.6
-    if panel == "calibration" and any(len(row.levels) > 1 for row in found.rows):
-        return width or 7.0, 3.1 + 0.22 * min(listed, len(MODELS)) if narrow else 4.4
+        return 3.3 + 0.23 * (named + 1) if narrow else 4.6
+    if panel == "calibration" and of_levels:
+        return 3.1 + 0.22 * named if narrow else 4.4
     if panel == "decomposition":
         each = (1.25 if narrow else 1.0) * panels.BLOCK
-        return width or 7.0, min(HIGH, 1.5 + each * listed)
-    return width or 7.0, min(HIGH, 1.7 + (0.42 if narrow else 0.3) * listed)
+        return min(HIGH, 1.5 + each * listed)
+    if panel == "pockets":
+        return 5.2
+    return min(HIGH, 1.7 + (0.42 if narrow else 0.3) * listed)
 
 
-def _overview(found: Assessment, axes: Axes, width: float | None, height: float | None) -> Figure:
+def _overview(
+    found: Assessment, axes: Axes, size: tuple[float | None, float | None], style: Style
+) -> Figure:
     """Half-widths and calibration above, curves and decomposition below; one below the other in a column."""
+    width, height = size
     wide = width or WIDE
     drawn: list[Panel] = ["half_width", "calibration", "curves", "decomposition"]
     columns = 1 if wide < COLUMN else 2
@@ -163,10 +177,11 @@ def _overview(found: Assessment, axes: Axes, width: float | None, height: float 
     heights[3] = min(heights[3], 4.0)
     rows = [max(heights[place : place + columns]) for place in range(0, 4, columns)]
     natural = sum(rows) + 0.5
-    figure = new_figure((wide, height or (min(HIGH, natural) if columns > 1 else natural)))
-    size = "large" if columns > 1 else "medium"
-    headline = fill(found.verdict.headline, characters(wide - 0.2, size, bold=True))
-    text = figure.suptitle(headline, x=0.01, ha="left", fontsize=size, fontweight="bold")
+    high = min(HIGH, natural) if columns > 1 else natural
+    figure = new_figure((wide, height or high), style)
+    letters = "large" if columns > 1 else "medium"
+    headline = in_lines(found.verdict.headline, characters(wide - 0.2, letters, bold=True))
+    text = figure.suptitle(headline, x=0.01, ha="left", fontsize=letters, fontweight="bold")
     text.set_parse_math(False)
     grid = figure.subfigures(len(rows), columns, height_ratios=rows, squeeze=False)
     for part, panel in zip(grid.flat, drawn, strict=True):

@@ -26,13 +26,15 @@ from uccurve.view import (
     shipped_curve,
     span,
     waterfall,
+    widest,
 )
-from uccurve.words.formats import coverage, short
+from uccurve.words.formats import coverage, short, told_apart
 
 WATERFALLS, DOTS = 8, 12  # models that are shown at once
 BUDGET, MOST = 12_000, 3_000  # vertices of all models together, and of one model at most
 FLAT = 0.25  # vertices of a constant band, which is smooth, for each of a model
 SAMPLE = 60  # rows whose intervals a page shows
+LABEL, BRIEF = 24, 14  # characters of a name in a legend, on a desk and on a phone
 BROKEN = ("too narrow", "too wide")
 
 
@@ -191,7 +193,10 @@ def explorer_data(assessment: Assessment) -> dict[str, Any]:
     with_constant = curves[:1] if assessment.comparable else curves
     constants = [flat for flat in map(constant_curve, with_constant) if flat is not None]
     most = int(np.clip(BUDGET / (len(curves) + FLAT * len(constants)), FEWEST, MOST))
-    chosen = [row.name for row in ranking].index(assessment.verdict.model)
+    names = [row.name for row in ranking]
+    labels = told_apart(names, LABEL)
+    briefs = told_apart(names, BRIEF)
+    chosen = names.index(assessment.verdict.model)
     places = [shipped_at(assessment, row) for row in ranking]
     return {
         "axes": list(settings.axes),
@@ -199,22 +204,30 @@ def explorer_data(assessment: Assessment) -> dict[str, Any]:
         "coverage": settings.shown_coverage,
         "comparable": assessment.comparable,
         "chosen": chosen,
+        "cut": _cut(assessment),
         "rows": ranking[0].n,
         "units": _units(curves[chosen], settings.unit),
         "models": [
-            _model(row.name, curve, at, most)
-            for row, curve, at in zip(ranking, curves, places, strict=True)
+            {**_model(curve, at, most), "name": short(name), "label": label, "brief": brief}
+            for name, label, brief, curve, at in zip(
+                names, labels, briefs, curves, places, strict=True
+            )
         ],
         "references": [curve_data(flat, int(FLAT * most)) for flat in constants],
     }
 
 
-def _model(name: str, curve: Curve, at: float, most: int) -> dict[str, Any]:
+def _cut(assessment: Assessment) -> float | None:
+    """Half-width up to which curves are shown, in the unit that was asked for; None where nothing ships."""
+    cut = widest(assessment)
+    return rounded(np.array([cut]))[0] if isfinite(cut) else None
+
+
+def _model(curve: Curve, at: float, most: int) -> dict[str, Any]:
     """One model: its curve, where it lies as delivered and as shipped, and some of its rows."""
     known = [at] if isfinite(at) else []
     delivered = delivered_at(curve)
     return {
-        "name": short(name),
         "knob": knob(curve),
         "delivered": delivered,
         "target": rounded(np.array(known))[0] if known else None,

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from math import inf, isfinite
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 from uccurve._vocabulary import METRICS
 from uccurve.points import Estimate
 from uccurve.results import Assessment
-from uccurve.view import DARK, LIGHT, MODELS
+from uccurve.view import DARK, LIGHT, MODELS, STATES, coloured
 from uccurve.words.columns import LEVELS, TITLES, chosen, filled, model_columns
-from uccurve.words.formats import coverage, share, short
+from uccurve.words.formats import Cell, coverage, share, short, told_apart
 from uccurve.words.tables import HOVER, Table
 from uccurve.words.verdict import how_sure
 
@@ -72,7 +72,7 @@ def page(
         unit=filled("{unit}", settings),
         light=LIGHT,
         dark=DARK,
-        colours={row.name: place for place, row in enumerate(ranking[: len(MODELS)])},
+        colours={row.name: place for place, row in enumerate(coloured(assessment))},
         sure=how_sure(assessment),
         aside=assessment.verdict.text.split("\n")[1:],
         sentences=assessment.verdict.text.split("\n")[0].removeprefix(assessment.verdict.headline),
@@ -84,6 +84,8 @@ def page(
         pit=charts.pit(assessment),
         explorer={**charts.explorer_data(assessment), "colours": min(len(MODELS), len(ranking))},
         metrics=METRICS,
+        states=STATES,
+        findings=sections.findings(assessment),
         pairs=sections.pairs(assessment),
         segments=sections.segments(assessment),
         pockets=sections.pockets(assessment),
@@ -141,8 +143,7 @@ def _rendered(**context: Any) -> str:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    filters = {"short": short, "coverage": coverage, "share": share}
-    environment.filters |= filters | {"sentence": sentence, "sortable": sortable, "hover": hover}
+    environment.filters |= FILTERS
     scripts = "\n".join(loader.get_source(environment, name)[0].strip() for name in SCRIPTS)
     plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{scripts}\n}})();'
     digests = [
@@ -163,6 +164,25 @@ def _rendered(**context: Any) -> str:
         **context,
     )
     return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+
+
+def breakable(text: str) -> Any:
+    """Return a text, escaped, whose long names may be broken after an underscore or a slash.
+
+    >>> str(breakable("net_<1>"))
+    'net_<wbr>&lt;1&gt;'
+    """
+    from markupsafe import Markup, escape
+
+    broken = escape(text)
+    for sign in "_/":
+        broken = broken.replace(sign, Markup(sign + "<wbr>"))  # noqa: S704  one of two signs
+    return broken
+
+
+def cells(table: Table) -> list[list[Cell]]:
+    """Return the cells of each column, numbers with the same decimals."""
+    return [column.cells(table.rows) for column in table.columns]
 
 
 def hover(full: object, shown: str) -> str:
@@ -187,3 +207,16 @@ def sortable(value: Any) -> float | None:
     """Return the number that a cell is sorted by; None for what is undefined or infinite."""
     number = float(value) if isinstance(value, int | float | Estimate) else inf
     return number if isfinite(number) else None
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "short": short,
+    "told_apart": told_apart,
+    "coverage": coverage,
+    "share": share,
+    "sentence": sentence,
+    "sortable": sortable,
+    "hover": hover,
+    "breakable": breakable,
+    "cells": cells,
+}

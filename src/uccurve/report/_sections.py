@@ -6,16 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uccurve import view
 from uccurve.results import Assessment
-from uccurve.view import SegmentMap, lowest_first, segment_map
-from uccurve.words.columns import PAIRS, POCKETS, SEGMENTS, chosen
-from uccurve.words.formats import Shipment, short
+from uccurve.view import SegmentMap, segment_map
+from uccurve.words.columns import OTHERS, PAIRS, POCKETS, SEGMENTS, chosen
+from uccurve.words.formats import Shipment, counted, joined, short
 from uccurve.words.tables import (
     SEGMENTS_SHOWN,
     Table,
     fixed,
     listed_pockets,
     listed_segments,
+    lowest_first,
     pairs_of_best,
     segments_title,
 )
@@ -49,10 +51,40 @@ def python_command(assessment: Assessment) -> str:
     return f"{intervals}.calibrated(scale={verdict.scale:.6g})"
 
 
-class Pairs(NamedTuple):
-    """Pairs of models: how many differ, those with the model to ship, all of them, and where curves cross."""
+def findings(assessment: Assessment) -> dict[str, str]:
+    """Return what each section found, in a few words, by its id."""
+    has_levels = any(len(row.levels) > 1 for row in assessment.rows)
+    calibrated = view.levels_finding if has_levels else view.calibration_finding
+    return {
+        "why": view.decomposition_finding(assessment),
+        "calibration": calibrated(assessment),
+        "pit": view.pit_finding(assessment) if has_levels else "",
+        "curves": view.half_width_finding(assessment),
+        "pairs": _differ(assessment) if assessment.comparisons else "",
+        "segments": view.segments_finding(assessment),
+        "pockets": _pockets_finding(assessment),
+        "paper": view.areas_finding(assessment),
+    }
 
-    sentence: str
+
+def _pockets_finding(assessment: Assessment) -> str:
+    """How many regions of the features the factor for all rows leaves too narrow or too wide."""
+    model = _own_pockets(assessment)
+    if model is None:
+        return ""
+    name = short(model.model)
+    if not model.pockets and not model.wide:
+        return f"No pocket of {name} was found"
+    counts = []
+    for kind, regions in (("too narrow", model.pockets), ("too wide", model.wide)):
+        if regions:
+            counts.append(f"{kind} in {counted(len(regions), 'region')}")
+    return f"{name} is {joined(counts)} of the features"
+
+
+class Pairs(NamedTuple):
+    """Pairs of models: those with the model to ship, all of them, and where curves cross."""
+
     own: Table
     full: Table | None
     crossings: Sequence[str]
@@ -68,18 +100,13 @@ def pairs(assessment: Assessment) -> Pairs | None:
     listed = tested[:PAIRS_LISTED]
     title = f"{len(listed):,} of {len(tested):,} pairs"
     others = "the others" if len(shipped) > 1 else "the other"
-    return Pairs(
-        _differ(assessment),
-        Table(
-            f"{short(assessment.verdict.model)} vs. {others}",
-            chosen(PAIRS, shipped, settings),
-            shipped,
-        ),
-        Table(title, chosen(PAIRS, listed, settings), listed)
-        if len(tested) > len(shipped)
-        else None,
-        _crossings(assessment),
+    own = Table(
+        f"{short(assessment.verdict.model)} vs. {others}: paired tests, adjusted by Holm's method",
+        chosen(OTHERS, shipped, settings),
+        shipped,
     )
+    full = Table(title, chosen(PAIRS, listed, settings), listed)
+    return Pairs(own, full if len(tested) > len(shipped) else None, _crossings(assessment))
 
 
 def _differ(assessment: Assessment) -> str:
@@ -88,8 +115,8 @@ def _differ(assessment: Assessment) -> str:
     different = sum(pair.better is not None for pair in tested)
     if len(tested) == 1:
         differ = "differ" if different else "do not differ"
-        return f"The two models {differ} significantly (paired test)."
-    return f"{different} of {len(tested):,} pairs differ significantly (paired tests, adjusted by Holm's method)."
+        return f"The two models {differ} significantly"
+    return f"{different} of {len(tested):,} pairs differ significantly"
 
 
 def _crossings(assessment: Assessment) -> list[str]:
@@ -159,17 +186,22 @@ class PocketsPart(NamedTuple):
 
 def pockets(assessment: Assessment) -> PocketsPart | None:
     """Return where the model to ship fails by the features; None where there were no features."""
-    if assessment.pockets is None:
+    model = _own_pockets(assessment)
+    if model is None:
         return None
-    names = [model.model for model in assessment.pockets.models]
-    if assessment.verdict.model not in names:
-        return None
-    model = assessment.pockets[assessment.verdict.model]
     sentences = [*model.summary, *(f"{note}." for note in assessment.pockets.notes)]
     listed = listed_pockets(assessment, full=True)
     table = Table("Pockets", chosen(POCKETS, listed, assessment.settings), listed)
     cells = [] if model.map is None else _map_cells(model)
     return PocketsPart(sentences, table if listed else None, model.map, cells)
+
+
+def _own_pockets(assessment: Assessment) -> Any:
+    """What the features tell about the misses of the model to ship; None where they were not looked at."""
+    if assessment.pockets is None:
+        return None
+    own = [model for model in assessment.pockets.models if model.model == assessment.verdict.model]
+    return own[0] if own else None
 
 
 def _map_cells(model: Any) -> Sequence[tuple[str, Sequence[MapCell]]]:

@@ -15,7 +15,8 @@ from uccurve._refusals import as_written
 from uccurve._vocabulary import METRICS, Array, Axes, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, Decomposition, Estimate, Move
-from uccurve.words.formats import alike, coverage, share, short, width_name
+from uccurve.words.formats import alike, coverage, joined, share, short, width_name
+from uccurve.words.tables import lowest_first, shown_coverage
 
 if TYPE_CHECKING:
     from uccurve.results import Assessment, LevelRow, ModelRow, Segment
@@ -45,7 +46,7 @@ LIGHT: Mapping[str, str] = {
     "accent": "#00696F",  # what is recommended, and nothing else
     "kept": "#117733",
     "broken": "#B3261E",
-    "wide": "#8A6100",
+    "wider": "#8A6100",
     "unclear": "#5B6673",
     "total": "#B9C2CC",
     "saves": "#6DB3B1",
@@ -65,7 +66,7 @@ DARK: Mapping[str, str] = {
     "accent": "#5FD0CB",
     "kept": "#62D39A",
     "broken": "#FF8A80",
-    "wide": "#E3B341",
+    "wider": "#E3B341",
     "unclear": "#A8B0BA",
     "total": "#4B5563",
     "saves": "#2F7F7D",
@@ -87,8 +88,10 @@ class State(NamedTuple):
 STATES: Mapping[str | None, State] = {
     "kept": State("kept", "✓"),
     "too narrow": State("broken", "✗"),
-    "too wide": State("wide", "↔"),
+    "falls short": State("broken", "✗"),
+    "too wide": State("wider", "↔"),
     "unclear": State("unclear", "?"),
+    "not tested": State("unclear", "?"),
     None: State("muted", ""),
 }
 
@@ -136,9 +139,15 @@ def shipped_move(assessment: Assessment, row: ModelRow) -> Move:
     return Move(row.move.kind, estimate)
 
 
+def coloured(assessment: Assessment) -> tuple[ModelRow, ...]:
+    """Return the best models, as many as there are colours; the others are drawn in grey."""
+    return assessment.ranking[: len(MODELS)]
+
+
 def widest(assessment: Assessment) -> float:
-    """Return the half-width up to which curves are drawn: twice the largest that ships."""
-    shipped = [row.half_width.value for row in assessment.rows]
+    """Return the half-width up to which curves are drawn: twice the largest that ships, of the models in colour."""
+    rows = [*coloured(assessment), assessment[assessment.verdict.model]]
+    shipped = [row.half_width.value for row in rows]
     return 2 * max(filter(isfinite, shipped), default=nan)
 
 
@@ -356,18 +365,6 @@ def segment_map(assessment: Assessment, most: int | None = None) -> SegmentMap:
     return SegmentMap(shown, models, cells, len(titles) - len(shown))
 
 
-def lowest_first(assessment: Assessment) -> list[Segment]:
-    """Return the segments of the model to ship, those that fall short first, then by coverage."""
-    own = [segment for segment in assessment.segments if segment.model == assessment.verdict.model]
-    return sorted(own, key=lambda segment: (not segment.short, shown_coverage(segment).value))
-
-
-def shown_coverage(segment: Segment) -> Estimate:
-    """Coverage of a segment as shipped, or as delivered where nothing ships as promised."""
-    as_shipped = segment.shipped_coverage
-    return segment.coverage if segment.target is None or isnan(as_shipped.value) else as_shipped
-
-
 def span(estimate: Estimate) -> tuple[float, float, float]:
     """Return a value with the ends of its interval, which are the value itself where there is none.
 
@@ -388,7 +385,7 @@ def half_width_finding(assessment: Assessment) -> str:
         name = width_name(assessment.settings.side) if has_margins else "shift"
         return f"{name.capitalize()} for {target} coverage"
     narrowest = min(reaching, key=lambda row: row.half_width.value)
-    return f"{short(narrowest.name, 24)} is narrowest at {target} coverage"
+    return f"{short(narrowest.name)} is narrowest at {target} coverage"
 
 
 def calibration_finding(assessment: Assessment) -> str:
@@ -413,8 +410,62 @@ def segments_finding(assessment: Assessment) -> str:
     titles = [segment.title for segment in failing]
     everywhere = [title for title in dict.fromkeys(titles) if titles.count(title) == count]
     if count > 1 and len(everywhere) == 1:
-        return f"{short(everywhere[0], 30)} falls short for every model"
+        return f"{short(everywhere[0])} falls short for every model"
     what = "segments" if count == 1 else "model-segment pairs"
     if not failing:
         return f"No segment is shown to fall short ({len(every)} {what})"
     return f"{len(failing)} of {len(every)} {what} fall{'s' * (len(failing) == 1)} short"
+
+
+def decomposition_finding(assessment: Assessment) -> str:
+    """Return what the predictions and the bands of the model to ship save of the score of one interval for all rows."""
+    name = assessment.verdict.model
+    parts = assessment[name].decomposition
+    if not isfinite(parts.climatology) or not isfinite(parts.shipped) or parts.climatology <= 0:
+        return "Where the score comes from"
+    shares = {
+        "predictions": parts.prediction / parts.climatology,
+        "bands": parts.bands / parts.climatology,
+    }
+    saved = [f"{what} {_saved(share)}" for what, share in shares.items()]
+    return f"{short(name)}: {joined(saved)} of the score of one interval for all rows"
+
+
+def _saved(share: float) -> str:
+    size = f"{100 * abs(share):.0f}%"
+    return f"save {size}" if share >= 0 or size == "0%" else f"cost {size}"
+
+
+def areas_finding(assessment: Assessment) -> str:
+    """Return on how many pairs of axes the model to ship has the smallest area, which is another question."""
+    name = assessment.verdict.model
+    axes = [key for key, area in assessment[name].areas.items() if isfinite(area.value)]
+    if len(assessment) == 1 or not axes:
+        return "What the curve adds up to"
+    smallest = [
+        min(assessment.rows, key=lambda row: row.areas[key].value).name == name for key in axes
+    ]
+    return f"{short(name)} has the smallest area on {sum(smallest)} of {len(axes)} pairs of axes"
+
+
+def levels_finding(assessment: Assessment) -> str:
+    """Return how many models keep the promise of each of their levels."""
+    rows = [row for row in assessment.rows if row.levels]
+    kept = [row for row in rows if all(level.promise == "kept" for level in row.levels)]
+    if len(rows) == 1:
+        return f"As delivered, {short(rows[0].name)} {_keeps(bool(kept))}"
+    if len(kept) == len(rows):
+        return f"As delivered, all {len(rows)} models keep all their levels"
+    return f"As delivered, {len(kept) or 'none'} of {len(rows)} models keep{'s' * (len(kept) < 2)} all levels"
+
+
+def _keeps(kept: bool) -> str:
+    return "keeps all its levels" if kept else "does not keep all its levels"
+
+
+def pit_finding(assessment: Assessment) -> str:
+    """Return whose observations fall evenly among the model's own quantiles."""
+    shapes = [row.pit.is_flat for row in assessment.rows if row.pit is not None]
+    if len(shapes) == 1:
+        return "The PIT histogram is flat" if shapes[0] else "The PIT histogram is not flat"
+    return f"{sum(shapes) or 'None'} of {len(shapes)} PIT histograms {'is' if sum(shapes) < 2 else 'are'} flat"

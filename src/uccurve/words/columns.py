@@ -26,6 +26,7 @@ from uccurve.words.formats import (
     pvalue,
     share,
     short,
+    told_apart,
     width_name,
     words,
 )
@@ -123,6 +124,8 @@ DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is
 SHORT = "Probability of a coverage this low by chance, adjusted for all segments of the model."
 AT_MOST = "Upper bound of the coverage as shipped that holds for all segments of the model at once."
 OWN = "What this part of the rows alone would need."
+WINNER = "The model with the smallest score as shipped on these rows; no test."
+MODEL_WIDTH = 12  # characters of a model's name as the heading of a column
 
 
 def _scale(row: ModelRow | Segment) -> Estimate | None:
@@ -411,6 +414,22 @@ PAIRS: tuple[Column, ...] = (
     ),
 )
 
+RESULT = "Whether the first model is better or worse, where the difference is significant."
+
+
+def _result(pair: Comparison) -> str | None:
+    if pair.better is None:
+        return None
+    return "better" if pair.better == pair.first else "worse"
+
+
+# Columns of `Comparison` where the first model of all pairs is in the title.
+OTHERS: tuple[Column, ...] = (
+    Column("other", "vs.", words, "The other model.", lambda pair: pair.second),
+    *PAIRS[1:-1],
+    Column("result", "result", words, RESULT, _result),
+)
+
 # Columns of `LevelRow`.
 LEVELS: tuple[Column, ...] = (
     Column("model", "model", words, "Name of the model.", lambda row: row.model),
@@ -490,6 +509,48 @@ SEGMENTS: tuple[Column, ...] = (
         "state", "as shipped it", words, "What the test of the coverage as shipped says.", _state
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentLine:
+    """One segment of all models: its coverage in each, as shipped, and which model scores best in it."""
+
+    title: str
+    n: int
+    by_model: Mapping[str, Segment]
+
+    @property
+    def winner(self) -> str | None:
+        """The model with the smallest score as shipped; None where there is one model."""
+        if len(self.by_model) < 2:
+            return None
+        return min(self.by_model.values(), key=lambda segment: segment.score).model
+
+
+def segment_columns(models: Sequence[str], most: int | None = None) -> list[Column]:
+    """One column for each of the first models: the coverage of each segment as shipped, marked where it falls short."""
+    named = dict(zip(models, told_apart(models, MODEL_WIDTH), strict=True))
+    return [
+        Column("title", "segment", words, "Feature and label.", lambda line: line.title),
+        Column("n", "rows", count, "Number of rows of the segment.", lambda line: line.n),
+        *(_model_column(model, named[model]) for model in models[:most]),
+        Column("winner", "best score", words, WINNER, lambda line: named.get(line.winner)),
+    ]
+
+
+def _model_column(model: str, name: str) -> Column:
+    meaning = f"Coverage as shipped of {short(model)}."
+    heading = name.replace("{", "{{").replace("}", "}}")  # it is filled in as the others are
+    meaning = meaning.replace("{", "{{").replace("}", "}}")
+    return Column(model, heading, _segment_cell, meaning, lambda line: line.by_model.get(model))
+
+
+def _segment_cell(segment: Segment) -> Cell:
+    as_shipped = segment.shipped_coverage.value
+    shown = segment.coverage.value if isnan(as_shipped) else as_shipped
+    sign = "✗ " if segment.short else ""
+    return Cell(f"{sign}{share(shown)}")
+
 
 FOUND = "Probability of such a coverage by chance, adjusted for all regions that were tested."
 BOUND = "Bound of the coverage as shipped that holds for all regions at once."

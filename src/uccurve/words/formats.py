@@ -15,6 +15,13 @@ DASH = "–"  # what stands where there is nothing to show
 DIGITS = 6  # digits that a number shows at most
 SPELLED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 WIDE = ("W", "F")  # East Asian widths of signs that take two columns of a terminal
+RIGHT_TO_LEFT = (
+    "R",
+    "AL",
+    "AN",
+)  # directions of signs that would turn the numbers beside them around
+# What keeps the direction of a name to itself; signs without a width.
+ISOLATE, END_OF_ISOLATE = ISOLATES = "\u2068", "\u2069"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,17 +231,90 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
 def short(name: str, width: int = 40) -> str:
     r"""Return a name on one line of printable characters, its middle left out where it is long.
 
+    A name that is written from right to left keeps its direction to itself.
+
     >>> short("model_" + "x" * 90 + "_v2"), short("two\nlines\x1b[31m")
     ('model_xxxxxxxxxxxxx...xxxxxxxxxxxxxxx_v2', 'two lines�[31m')
+    >>> short("\u05d0\u05d1") == "\u2068\u05d0\u05d1\u2069"
+    True
     """
     head = name if len(name) <= 4 * width else f"{name[:width]}{name[-width:]}"
     on_one_line = " ".join(head.split())
-    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in on_one_line)
-    if len(line) <= width and len(head) == len(name):
-        return line
-    start = line[: width // 2 - 1]
-    end = line[-(width - width // 2 - 2) :]
-    return f"{start}...{end}"
+    line = "".join(sign if _is_harmless(sign) else "\ufffd" for sign in on_one_line)
+    if len(undirected(line)) > width or len(head) < len(name):
+        start = line[: width // 2 - 1]
+        end = line[-(width - width // 2 - 2) :]
+        line = f"{start}...{end}"
+    return directed(line)
+
+
+def directed(text: str) -> str:
+    """Return a text that keeps its direction to itself where it holds signs that are written from right to left."""
+    is_isolated = ISOLATE in text
+    turns = any(unicodedata.bidirectional(sign) in RIGHT_TO_LEFT for sign in text)
+    return f"{ISOLATE}{text}{END_OF_ISOLATE}" if turns and not is_isolated else text
+
+
+def undirected(text: str) -> str:
+    """Return a text without the signs that `directed` adds, for pictures, which do not know them."""
+    return text.replace(ISOLATE, "").replace(END_OF_ISOLATE, "")
+
+
+def _is_harmless(sign: str) -> bool:
+    return sign.isprintable() or sign in ISOLATES
+
+
+def told_apart(names: Sequence[str], width: int) -> list[str]:
+    """Return short names that differ where the names do: where their ends are alike, what lies between is kept.
+
+    >>> told_apart(["boosting_model_01_of_the_year", "boosting_model_02_of_the_year"], 16)
+    ['boo...01_of_the_', 'boo...02_of_the_']
+    >>> told_apart(["x" * 30 + "a" + "x" * 30, "x" * 30 + "b" + "x" * 30, "net"], 12)
+    ['xx...xxxxaxx', 'xx...xxxxbxx', 'net']
+    """
+    labels = [undirected(short(name, width)) for name in names]
+    if len(set(labels)) == len(set(names)):
+        return labels
+    alike = [name for name, label in zip(names, labels, strict=True) if labels.count(label) > 1]
+    shared = _shared_start(alike)
+    for place, name in enumerate(names):
+        if name in alike:
+            labels[place] = _from_where_they_differ(name, shared, width)
+    return _numbered(labels, width)
+
+
+def _shared_start(names: Sequence[str]) -> int:
+    """How many signs all names begin with."""
+    first, last = min(names), max(names)
+    for place, sign in enumerate(first):
+        if last[place] != sign:
+            return place
+    return len(first)
+
+
+def _from_where_they_differ(name: str, shared: int, width: int) -> str:
+    """Return the start of a name, then the word in which it differs from others with the same start."""
+    line = undirected(short(name, max(len(name), width)))
+    begins = shared
+    while begins > shared - 4 and begins > 0 and line[begins - 1 : begins].isalnum():
+        begins -= 1
+    rest = line[begins:]
+    start = max(width // 4 - 1, width - 3 - len(rest), 1)
+    if begins <= start + 3:
+        return line[:width]
+    return f"{line[:start]}...{rest}"[:width]
+
+
+def _numbered(labels: Sequence[str], width: int) -> list[str]:
+    """Return labels with a number behind those that look the same."""
+    numbered = []
+    for place, label in enumerate(labels):
+        if labels.count(label) == 1:
+            numbered.append(label)
+            continue
+        same = labels[: place + 1].count(label)
+        numbered.append(f"{short(label, max(width - 4, 6))} ({same})")
+    return numbered
 
 
 @dataclass(frozen=True, slots=True)

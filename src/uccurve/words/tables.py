@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from html import escape
 from importlib.util import find_spec
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 from uccurve._arrays import evenly
 from uccurve.points import Estimate, Move, plain, record
 from uccurve.words.columns import (
     LEVELS,
+    OTHERS,
     PAIRS,
     POCKETS,
     SEGMENTS,
     TITLES,
     Column,
+    SegmentLine,
     chosen,
     filled,
     level_columns,
     model_columns,
+    segment_columns,
     unit_in_words,
 )
 from uccurve.words.formats import Shipment, columns_of, coverage, joined, padded, short
@@ -32,7 +35,10 @@ if TYPE_CHECKING:
 # How many pairs, segments and levels a first look shows.
 PAIRS_SHOWN = 5
 SEGMENTS_SHOWN = 10
+MODELS_SHOWN = 4
 LEVELS_SHOWN = 6
+SHIPS, TIED = "▸", "≈"  # signs before the names of models
+MARKS = {SHIPS: "chosen", TIED: "tied with it"}
 HOVER = 400  # characters of a name that are shown on hover
 # Fields of a model's row that a data frame leaves out unless all were asked for; tables of their own are never in it.
 DETAILS = (
@@ -64,11 +70,12 @@ METRIC_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and the rows that they are read from, under a title."""
+    """Columns and the rows that they are read from, under a title; `marks` are signs before names at a terminal."""
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Any]
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 def text(assessment: Assessment, *, full: bool = False) -> str:
@@ -91,13 +98,21 @@ def layout(assessment: Assessment, *, full: bool = False) -> Iterator[str | Tabl
     if full and assessment.verdict.reasons:
         yield "\n".join(f"- {reason}" for reason in assessment.verdict.reasons)
     title = f"Models, best first, {unit_in_words(settings)}" if settings.row_unit else ""
-    yield replace(first, title=title)
+    yield replace(first, title=title, marks=_marks(assessment))
     yield from others
     notes = [*sentences(assessment)]
     if full:
         notes += _crossings(assessment)
     if notes:
         yield "\n".join(notes)
+
+
+def _marks(assessment: Assessment) -> dict[str, str]:
+    """Return the signs of the model to ship, and of those that are tied with it."""
+    verdict = assessment.verdict
+    if len(assessment) == 1 or not verdict.reachable:
+        return {}
+    return {verdict.model: SHIPS} | dict.fromkeys(verdict.tied, TIED)
 
 
 def html(assessment: Assessment) -> str:
@@ -146,11 +161,13 @@ def _pair_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     if untested:
         title += f", {untested} not tested"
     pairs: Sequence[Comparison] = assessment.comparisons
+    columns = PAIRS
     if not full:  # of two models the verdict has said it all
         title = f"{short(assessment.verdict.model)} vs. the others (of all models, {title})"
         pairs = pairs_of_best(assessment)[:PAIRS_SHOWN] if total > 1 else []
+        columns = OTHERS
     if pairs:
-        yield Table(title, chosen(PAIRS, pairs, settings), pairs)
+        yield Table(title, chosen(columns, pairs, settings), pairs)
 
 
 def pairs_of_best(assessment: Assessment) -> list[Comparison]:
@@ -207,7 +224,9 @@ def _of_wis(column: Column) -> Column:
 
 
 def _segment_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
-    """Segments that fall short as shipped."""
+    """All segments by model, and those that fall short as shipped with the factor that they would need."""
+    if assessment.segments:
+        yield _segment_map(assessment, full=full)
     shown = listed_segments(assessment)
     if not shown:
         return
@@ -215,7 +234,55 @@ def _segment_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     if not full and len(shown) > SEGMENTS_SHOWN:
         shown = shown[:SEGMENTS_SHOWN]
         title += f"; the first {SEGMENTS_SHOWN}"
-    yield Table(title, chosen(SEGMENTS, shown, assessment.settings), shown)
+    columns = [column for column in SEGMENTS if column.name != "state"]  # the title says it
+    yield Table(title, chosen(columns, shown, assessment.settings), shown)
+
+
+def _segment_map(assessment: Assessment, *, full: bool) -> Table:
+    """Coverage of each segment as shipped, lowest first, and the model that scores best in it."""
+    models = [row.name for row in assessment.ranking]
+    shown = models if full else models[:MODELS_SHOWN]
+    lines = segment_lines(assessment)
+    rows = lines if full else lines[:SEGMENTS_SHOWN]
+    parts = []
+    if len(rows) < len(lines):
+        parts.append(f"lowest {len(rows)} of {len(lines)} first")
+    else:
+        parts.append("lowest first")
+    if len(shown) < len(models):
+        parts.append(f"the best {len(shown)} of {len(models)} models")
+    as_what = "as delivered" if assessment.settings.coverage is None else "as shipped"
+    title = f"Coverage {as_what} by segment, {', '.join(parts)}"
+    if any(segment.short for segment in assessment.segments):
+        title += " (✗: falls short)"
+    columns = segment_columns(models, len(shown))
+    return Table(title, chosen(columns, rows, assessment.settings), rows)
+
+
+def segment_lines(assessment: Assessment) -> list[SegmentLine]:
+    """Segments with their coverage in every model, those first that the model to ship covers least."""
+    by_title: dict[str, dict[str, Segment]] = {}
+    for segment in lowest_first(assessment):
+        by_title[segment.title] = {}
+    for segment in assessment.segments:
+        by_title.setdefault(segment.title, {})[segment.model] = segment
+    lines = []
+    for title, by_model in by_title.items():
+        n = max(segment.n for segment in by_model.values())
+        lines.append(SegmentLine(title, n, by_model))
+    return lines
+
+
+def lowest_first(assessment: Assessment) -> list[Segment]:
+    """Return the segments of the model to ship, those that fall short first, then by coverage."""
+    own = [segment for segment in assessment.segments if segment.model == assessment.verdict.model]
+    return sorted(own, key=lambda segment: (not segment.short, shown_coverage(segment).value))
+
+
+def shown_coverage(segment: Segment) -> Estimate:
+    """Coverage of a segment as shipped, or as delivered where nothing ships as promised."""
+    as_shipped = segment.shipped_coverage
+    return segment.coverage if segment.target is None or isnan(as_shipped.value) else as_shipped
 
 
 def _pocket_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:

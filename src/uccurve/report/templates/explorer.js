@@ -2,12 +2,9 @@ const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 // Plotly reads a little markup in its labels: a name must come out as it went in.
 const label = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const name = (model) => label(isNarrow() ? model.brief : model.label);
 const onPaper = () => matchMedia("print").matches;
 const isNarrow = () => onPaper() || innerWidth <= 600;
-function short(text) {
-  const most = isNarrow() ? 18 : 24;
-  return text.length <= most ? text : `${text.slice(0, most / 2)}…${text.slice(3 - most / 2)}`;
-}
 const coloured = (index) => index < data.colours || index === state.model;
 const colour = (index) => (index < data.colours ? css(`--model-${index}`) : index === state.model ? css("--accent") : css("--other"));
 
@@ -34,33 +31,65 @@ function shape(curve) {
 
 const hover = (knob) => `${knob} %{customdata[0]:.4g}<br>` + METRICS.map((metric, i) => `${words(metric)} %{customdata[${i + 1}]:.4g}`).join("<br>");
 
-function line(curve, name, knob, look, more = {}) {
+function line(curve, called, knob, look, more = {}) {
   const column = (metric) => (metric === "miss_rate" ? curve[metric] : curve[metric].map((value) => value / state.unit));
   const columns = METRICS.map(column);
   const path = { x: columns[METRICS.indexOf(state.x)], y: columns[METRICS.indexOf(state.y)] };
   const customdata = curve.t.map((t, i) => [t, ...columns.map((values) => values[i])]);
-  return { ...path, customdata, name: label(short(name)), mode: "lines", line: { width: 2, shape: shape(curve), ...look }, hovertemplate: `${hover(knob)}<extra>${label(short(name))}</extra>`, ...more };
+  return { ...path, customdata, name: called, mode: "lines", line: { width: 2, shape: shape(curve), ...look }, hovertemplate: `${hover(knob)}<extra>${called}</extra>`, ...more };
 }
 
-// Where the coloured curves end. A few huge critical scales must not squeeze the rest to the left: where a long tail covers the last rows,
-// the view ends soon after 95% of the fall.
+// Where the choice is: the coloured curves up to the half-width of the cut, twice the largest that ships; as `view.corner`.
 function view() {
   const edges = { x: 0, y: 0 };
-  const [fallsX, fallsY] = [FALLING.has(state.x), FALLING.has(state.y)];
+  const cut = data.cut === null ? Infinity : data.cut * Object.values(data.units)[0];
   for (const { curve } of models.filter((_, i) => coloured(i))) {
-    const [ends, starts] = [curve.at(curve.end), curve.at(curve.t[0])].map((point) => [shown(point, state.x), shown(point, state.y)]);
-    const limits = [Math.max(ends[0], starts[0]), Math.max(ends[1], starts[1])];
-    if (fallsX !== fallsY) {
-      const falling = fallsX ? state.x : state.y;
-      const side = fallsX ? 1 : 0;
-      const i = curve[falling].findIndex((value) => value <= 0.05 * curve[falling][0]);
-      const settled = i < 0 ? limits[side] : curve.value(side ? state.y : state.x, i, state.unit);
-      if (settled > 0 && 2.5 * settled < limits[side]) limits[side] = 1.6 * settled;
+    const beyond = curve.bandwidth.findIndex((half) => half >= cut);
+    const end = beyond < 0 ? curve.last : Math.max(beyond, 1);
+    for (const side of ["x", "y"]) {
+      const values = curve[state[side]].slice(0, end + 1);
+      const largest = state[side] === "bandwidth" ? Math.min(cut, curve.bandwidth[curve.last]) : Math.max(...values);
+      edges[side] = Math.max(edges[side], state[side] === "miss_rate" ? largest : largest / state.unit);
     }
-    edges.x = Math.max(edges.x, limits[0]);
-    edges.y = Math.max(edges.y, limits[1]);
   }
   return { x: edges.x || 1, y: edges.y || 1 };
+}
+
+// A line as it is drawn, with the corners of its steps.
+function corners(trace) {
+  const { x, y, line: { shape: kind } } = trace;
+  if (kind === "linear") return [x, y];
+  const across = [x[0]];
+  const up = [y[0]];
+  for (let i = 1; i < x.length; i += 1) {
+    across.push(kind === "hv" ? x[i] : x[i - 1], x[i]);
+    up.push(kind === "hv" ? y[i - 1] : y[i], y[i]);
+  }
+  return [across, up];
+}
+
+// What the bands of the chosen model know: the area between its curve and that of its constant band.
+function shade(own, constant) {
+  const look = { mode: "none", fill: "toself", fillcolor: translucent(css("--accent")), hoverinfo: "skip", showlegend: false };
+  if (!constant) return { ...look, x: [], y: [] };
+  const [x, y] = corners(own);
+  const [back, down] = corners(constant);
+  return { ...look, x: [...x, ...back.reverse()], y: [...y, ...down.reverse()] };
+}
+
+const translucent = (colour) => `${colour}26`;
+
+// Where the coloured models lie as delivered.
+function delivered(edges) {
+  const right = (state.log ? 1.1 : 1.04) * edges.x;
+  const drawn = models.filter((_, i) => coloured(i));
+  const places = drawn.map((model) => model.curve.at(model.delivered));
+  const x = places.map((place) => Math.min(right, shown(place, state.x)));
+  const y = places.map((place) => shown(place, state.y));
+  const colours = drawn.map((model) => colour(model.index));
+  const marker = { size: 9, symbol: "circle-open", color: colours, line: { width: 2, color: colours } };
+  const names = places.map((_, i) => [name(drawn[i])]);
+  return { x, y, customdata: names, mode: "markers", name: "as delivered", marker, cliponaxis: false, hovertemplate: "%{customdata[0]}, as delivered<extra></extra>", legendrank: 900 };
 }
 
 const low = (metric, edge) => (metric === "miss_rate" ? Math.max(1e-4, 0.5 / data.rows) : edge / 200);
@@ -80,9 +109,9 @@ function marks(edges) {
     const [x, y] = [shown(place, state.x), shown(place, state.y)];
     const far = x > right;
     return {
-      x: [far ? right : x], y: [y], customdata: [[place.t, ...METRICS.map((metric) => shown(place, metric))]], mode: "markers", cliponaxis: false, showlegend: false, name: label(short(model.name)),
+      x: [far ? right : x], y: [y], customdata: [[place.t, ...METRICS.map((metric) => shown(place, metric))]], mode: "markers", cliponaxis: false, showlegend: false, name: name(model),
       marker: { color: colour(i), size: i === state.model ? 16 : coloured(i) ? 11 : 6, symbol: far ? "triangle-right" : coloured(i) ? SYMBOLS[i % 8] : "circle", line: { color: css("--page"), width: coloured(i) ? 2 : 1 } },
-      hovertemplate: `${hover(model.knob)}<extra>${label(short(model.name))}${far ? " (beyond the edge)" : ""}</extra>`,
+      hovertemplate: `${hover(model.knob)}<extra>${name(model)}${far ? " (beyond the edge)" : ""}</extra>`,
     };
   });
 }
@@ -103,9 +132,10 @@ const ownReference = (i) => data.comparable || i === state.model;
 function drawCurves() {
   const edges = view();
   const order = models.map((_, i) => i).sort((a, b) => coloured(a) - coloured(b) || (a === state.model) - (b === state.model));
-  const traces = order.map((i) => line(models[i].curve, models[i].name, models[i].knob, { color: colour(i), width: i === state.model ? 3 : coloured(i) ? 2 : 1 }, { legendrank: i, showlegend: coloured(i) }));
-  traces.push(...references.map((curve, i) => line(curve, data.comparable ? "constant band" : "its constant band", active().knob, { color: css("--muted"), dash: "dash", width: 1.4 }, { visible: ownReference(i), legendrank: 500 })));
-  traces.push(isocost(), ...marks(edges));
+  const curves = order.map((i) => line(models[i].curve, name(models[i]), models[i].knob, { color: colour(i), width: i === state.model ? 3 : coloured(i) ? 2 : 1 }, { legendrank: i, showlegend: coloured(i) }));
+  const constants = references.map((curve, i) => line(curve, data.comparable ? "constant band" : "its constant band", active().knob, { color: css("--muted"), dash: "dash", width: 1.4 }, { visible: ownReference(i), legendrank: 500 }));
+  const area = shade(curves[order.indexOf(state.model)], constants[data.comparable ? 0 : state.model]);
+  const traces = [area, ...curves, ...constants, delivered(edges), isocost(), ...marks(edges)];
   const columns = isNarrow() ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {};
   return draw("curves", traces, { showlegend: true, ...axes(edges) }, { itemsizing: "trace", ...columns });
 }
@@ -127,7 +157,7 @@ function draw(id, traces, more, legend) {
 }
 
 function moveMarks() {
-  const first = references.length + models.length;
+  const first = references.length + models.length + 2; // after the area and the points as delivered
   const moved = [isocost(), ...marks(view())];
   const update = { x: moved.map((trace) => trace.x), y: moved.map((trace) => trace.y), customdata: moved.map((trace) => trace.customdata ?? null) };
   update["marker.size"] = moved.map((trace) => trace.marker?.size ?? null);

@@ -1,21 +1,48 @@
 const DRIVES = ["t", "coverage", "cost"].filter((name) => find(`${name}-row`));
 let drawing = false;
 
+// Numbers of a column with the same decimals: four digits of the smallest, six of the largest.
+function alike(values) {
+  const sizes = values.map(Math.abs).filter((value) => value > 0 && Number.isFinite(value));
+  const digit = (value) => Math.floor(Math.log10(value));
+  if (!sizes.length) return values.map(digits);
+  const decimals = Math.min(3 - digit(Math.min(...sizes)), 5 - digit(Math.max(...sizes)));
+  if (decimals < 0 || decimals > 12) return values.map(digits);
+  return values.map((value) => (Number.isFinite(value) ? value.toFixed(decimals) : digits(value)));
+}
+
 function fillPoints() {
   const body = find("points").tBodies[0];
-  body.replaceChildren(...points().map((point, i) => {
+  const places = points();
+  const columns = [["t", alike(places.map((place) => place.t))]];
+  for (const metric of METRICS) {
+    const share = metric === "miss_rate";
+    const values = places.map((place) => (share ? 100 * place.miss_rate : shown(place, metric)));
+    columns.push([metric, alike(values).map((text) => (share ? `${text}%` : text))]);
+  }
+  if (state.cost !== null) columns.push(["cost", alike(places.map(price))]);
+  const heads = [...find("points").tHead.rows[0].cells].slice(1).map((head) => head.textContent);
+  body.replaceChildren(...places.map((_, i) => {
     const row = document.createElement("tr");
+    row.setAttribute("role", "row");
     row.dataset.active = String(i === state.model);
     const head = document.createElement("th");
     head.scope = "row";
+    head.setAttribute("role", "rowheader");
     head.append(named(i));
     row.append(head);
-    const values = [digits(point.t), ...METRICS.map((metric) => (metric === "miss_rate" ? percent(point[metric]) : digits(shown(point, metric))))];
-    if (state.cost !== null) values.push(digits(price(point)));
-    for (const value of values) row.insertCell().textContent = value;
+    columns.forEach(([, texts], column) => {
+      const cell = row.insertCell();
+      cell.setAttribute("role", "cell");
+      cell.dataset.name = heads[column];
+      cell.textContent = texts[i];
+    });
     return row;
   }));
 }
+
+// A name that may be broken after an underscore or a slash.
+const breakable = (text) => text.split(/(?<=[_/])/).flatMap((part) => [part, document.createElement("wbr")]).slice(0, -1);
 
 function named(index) {
   const name = document.createElement("span");
@@ -27,7 +54,7 @@ function named(index) {
     name.append(swatch);
   }
   const text = document.createElement("bdi");
-  text.textContent = models[index].name;
+  text.append(...breakable(models[index].name));
   name.append(text);
   return name;
 }
@@ -248,10 +275,11 @@ fillPoints();
 fillControls();
 document.querySelectorAll("table").forEach(collapsible);
 document.documentElement.dataset.ready = "true";
-// Charts start when they come into view, or a little later where they do not: paper cannot wait for them.
+// Charts start when they come into view, or soon after where they do not: paper cannot wait for them.
 setTimeout(() => unpack().catch(() => null));
 new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) start(); }, { rootMargin: "300px" }).observe(find("curves"));
 setTimeout(start, 1500);
+addEventListener("beforeprint", start);
 // At once: paper does not wait for the next frame.
 const repaint = () => { if (drawing) { drawCurves(); drawRows(); } };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
