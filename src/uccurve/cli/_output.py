@@ -186,6 +186,7 @@ def show(parts: Iterable[str | Table], headline: str = "") -> None:
             stream.write("\n")
         drawn = _wrapped(console, part, headline) if isinstance(part, str) else draw(part, columns)
         for line in drawn:
+            line.rstrip()
             console.print(line, soft_wrap=True)
         shown += len(drawn) + 1
     if headline and shown > lines:

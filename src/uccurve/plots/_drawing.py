@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,8 +30,9 @@ INK = LIGHT["ink"]
 # How the group ids begin of curves, constant bands, marks of all models and what is said of one, as a legend orders
 # them; by them the next curve on the same axes finds its colour.
 CURVE, REFERENCE, SHARED, OTHER = "uccurve-1", "uccurve-2", "uccurve-3", "uccurve-4"
-# What `style="uccurve"` sets: a size that suits a column and a slide; for vector files see `TextFigure`.
+# What `style="uccurve"` sets: a size that suits a column and a slide; for vector files see `text_figure`.
 STYLE: dict[str, Any] = {"font.size": 9.5}
+VECTOR: Any = {"svg.fonttype": "none", "pdf.fonttype": 42}
 MARGIN = 0.775  # share of a subplot's width that is left for its axes before any layout
 CHARACTER = 0.58  # width of a character in a proportional font, as a share of its size
 BOLD = 1.15  # how much wider bold characters are
@@ -44,10 +46,35 @@ def new_figure(size: tuple[float, float], style: Style = "uccurve") -> Figure:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError('plots need matplotlib: pip install "uccurve[plot]"') from None
-    from ._figure import TextFigure
+    options: Any = {"figsize": size, "layout": "constrained"}
+    if style:
+        options["FigureClass"] = text_figure()
+    return plt.figure(**options)
 
-    kind = {"FigureClass": TextFigure} if style else {}
-    return plt.figure(figsize=size, layout="constrained", **kind)
+
+@cache
+def text_figure() -> type[Figure]:
+    """Return the class of figures whose text stays text in vector files, whatever the rcParams say when it is saved."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    class TextFigure(Figure):
+        """A figure whose text can be searched, copied and set in another font."""
+
+        def savefig(self, *args: Any, **kwargs: Any) -> None:
+            """Save the figure; as `matplotlib.figure.Figure.savefig`."""
+            with rc_context(VECTOR):
+                super().savefig(*args, **kwargs)
+
+    TextFigure.__qualname__ = TextFigure.__name__
+    return TextFigure
+
+
+def __getattr__(name: str) -> Any:
+    """Return the class of our figures, by which pickles find it; matplotlib is loaded only then."""
+    if name == "TextFigure":
+        return text_figure()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def root_figure(ax: PlotAxes) -> Figure:
