@@ -27,8 +27,7 @@ TIE = 1e-12  # share of the largest value below which two values are treated as 
 LEVELS: dict[Metric, str] = {"bandwidth": "half-width", "miss_rate": "miss rate"}
 LESS: dict[Metric, str] = {"bandwidth": "a smaller half-width", "miss_rate": "a lower miss rate"}
 MANY = 3  # leads that a sentence lists at most
-
-Group = tuple[int, int, int]  # a sign, the first cell that has it, and the first cell after these
+SAME = "have the same curve"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +129,11 @@ def crossings(
     Examples
     --------
     >>> y, p = [1.0, 2.0, 3.0, 4.0], [0.0] * 4
-    >>> one = Intervals.from_bands(y, p, [1.0, 2.0, 3.0, 2.0])
-    >>> found = crossings(one, one.constant(), names=("A", "B"))
-    >>> found.verdict
+    >>> bands = Intervals.from_bands(y, p, [1.0, 2.0, 3.0, 2.0])
+    >>> lines = crossings(bands, bands.constant(), names=("A", "B"))
+    >>> lines.verdict
     'A needs a smaller half-width at every miss rate from 0.25 to 0.5, B above 0.75; practically equal elsewhere'
-    >>> found.points
+    >>> lines.points
     (Crossing(x=2.0, y=0.75, a=1.0, b=1.0),)
     """
     axes = checks.axes(axes)
@@ -142,10 +141,12 @@ def crossings(
         raise ValueError(f"`axes` must be two different metrics to make a curve; got {axes!r}.")
     if names[0] == names[1]:
         raise ValueError(f"`names` must be two different names; both are {names[0]!r}.")
-    curves = curve_of("a", a, vary), curve_of("b", b, vary)
-    refuse_other_rows(*curves)
-    one, two = (LevelCurve.of(curve, axes, unit) for curve in curves)
-    return crossings_of_lines(one, two, axes=axes, names=names)
+    first = curve_of("a", a, vary)
+    second = curve_of("b", b, vary)
+    refuse_other_rows(first, second)
+    return crossings_of_lines(
+        LevelCurve.of(first, axes, unit), LevelCurve.of(second, axes, unit), axes=axes, names=names
+    )
 
 
 class LevelCurve(NamedTuple):
@@ -161,15 +162,13 @@ class LevelCurve(NamedTuple):
     @classmethod
     def of(cls, curve: UCC, axes: Axes, unit: Unit) -> Self:
         """Read a curve along its falling axis, the deficit where both fall, or x where none does."""
-        falling = [name for name in axes if name in FALLING]
-        level = falling[0] if len(falling) == 1 else "deficit" if falling else axes[0]
+        level = _level_axis(axes)
         names = level, axes[1] if level == axes[0] else axes[0]
         points = curve.points(axes=names, unit=unit)
         t: Array = getattr(points, "scale" if points.shift is None else "shift")
-        rising = slice(None, None, -1 if falling else 1)
-        return cls(
-            np.maximum.accumulate(points.x[rising]), points.y[rising], names, t[rising], curve, unit
-        )
+        rising = slice(None, None, -1 if level in FALLING else 1)
+        levels = np.maximum.accumulate(points.x[rising])
+        return cls(levels, points.y[rising], names, t[rising], curve, unit)
 
     @property
     def open(self) -> bool:
@@ -179,9 +178,8 @@ class LevelCurve(NamedTuple):
     def at(self, level: Any) -> Any:
         """Return the value at each level, the one just above where it jumps; infinite where nothing reaches it."""
         vertex = np.searchsorted(self.level, level, side="right") - 1
-        if (
-            "miss_rate" in self.names
-        ):  # a miss rate is kept by the t that reached it until the next lower one is
+        if "miss_rate" in self.names:
+            # a miss rate is kept by the t that reached it until the next lower one is
             place = vertex + (self.names[1] == "miss_rate")
             value = self.value[np.clip(place, 0, len(self.value) - 1)]
         else:
@@ -191,25 +189,36 @@ class LevelCurve(NamedTuple):
     def t_at(self, level: float, value: float) -> float:
         """Return the scale or shift that puts the curve at a point; infinite for none."""
         if value > self.value.max():  # past its end, where wider bands gain nothing
-            target: dict[str, Any] = {self.names[1]: value}
-            try:
-                point = self.curve.find(**target, unit=self.unit)
-            except ValueError:  # all bands are 0, and stay so
-                return inf
-            return point.shift if self.curve.vary == "shift" else point.scale
+            return self._t_beyond(value)
+        # where one of the two stays the same for a while, the other one tells
+        on_level = self._t_reaching(self.names[0], self.level, level)
+        on_value = self._t_reaching(self.names[1], self.value, value)
+        return max(on_level, on_value)
+
+    def _t_reaching(self, metric: Metric, values: Array, wanted: float) -> float:
+        """Return the t at which a metric has a value, the widest bands first; none for a miss rate, which jumps."""
+        if metric == "miss_rate":
+            return -inf
         widest_first = slice(None, None, 1 if self.names[0] in FALLING else -1)
-        found = []
-        for name, values, wanted in zip(
-            self.names, (self.level, self.value), (level, value), strict=True
-        ):
-            if name != "miss_rate":
-                sign = 1 if name in FALLING else -1
-                found.append(
-                    float(
-                        np.interp(sign * wanted, sign * values[widest_first], self.t[widest_first])
-                    )
-                )
-        return max(found)  # where one of the two stays the same for a while, the other one tells
+        sign = 1 if metric in FALLING else -1
+        t = np.interp(sign * wanted, sign * values[widest_first], self.t[widest_first])
+        return float(t)
+
+    def _t_beyond(self, value: float) -> float:
+        """Return the t of a value that no vertex has; infinite where all bands are 0, and stay so."""
+        target: dict[str, Any] = {self.names[1]: value}
+        try:
+            point = self.curve.find(**target, unit=self.unit)
+        except ValueError:
+            return inf
+        return point.shift if self.curve.vary == "shift" else point.scale
+
+
+def _level_axis(axes: Axes) -> Metric:
+    """Return the falling axis, the deficit where both fall, or x where none does."""
+    if axes[0] in FALLING and axes[1] in FALLING:
+        return "deficit"
+    return axes[1] if axes[1] in FALLING else axes[0]
 
 
 class Lead(NamedTuple):
@@ -221,64 +230,76 @@ class Lead(NamedTuple):
     every: bool = True  # whether it is the lower one in every cell of them
 
 
+class Group(NamedTuple):
+    """Cells in a row that have the same leader: its sign, the first cell, and the first one after them."""
+
+    sign: int
+    start: int
+    stop: int
+
+
 class Pair:
     """Two curves of the same rows at the levels that count for both."""
 
-    def __init__(self, one: LevelCurve, two: LevelCurve) -> None:
-        self.lines = one, two
-        levels = (line.level[np.isfinite(line.level)] for line in self.lines)
-        (first, last), (begin, end) = ((float(level[0]), float(level[-1])) for level in levels)
-        self.low, self.high = (
-            (min(first, begin), max(last, end)) if one.open else (max(first, begin), min(last, end))
-        )
-        self.both_whole = one.open or np.allclose((first, last), (begin, end), rtol=TIE, atol=0)
+    def __init__(self, first: LevelCurve, second: LevelCurve) -> None:
+        self.lines = first, second
+        ends = [_ends(line) for line in self.lines]
+        lows = [low for low, _ in ends]
+        highs = [high for _, high in ends]
+        self.low = min(lows) if first.open else max(lows)
+        self.high = max(highs) if first.open else min(highs)
+        self.both_whole = first.open or np.allclose(ends[0], ends[1], rtol=TIE, atol=0)
         edges = np.linspace(self.low, self.high, CELLS + 1)
         self._middle = edges[1:] / 2 + edges[:-1] / 2
-        self._slack = TIE * max(
-            float(line.value.max(initial=0, where=np.isfinite(line.value))) for line in self.lines
-        )
-        smaller = np.minimum(one.at(self._middle), two.at(self._middle))
+        self._slack = TIE * max(_largest(line) for line in self.lines)
+        smaller = np.minimum(first.at(self._middle), second.at(self._middle))
         reached = smaller[np.isfinite(smaller)]
         self._usual = float(np.median(reached)) if len(reached) else 0.0
         self.difference = self._relative(self._middle, self._slack)
-        signs = _leaders(self.difference)
-        ends = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist(), CELLS]
-        self._groups = (
-            [(signs[start], start, stop) for start, stop in pairwise(ends)]
-            if self.low < self.high
-            else []
-        )
+        self._groups = _groups(_leaders(self.difference)) if self.low < self.high else []
 
     def leads(self) -> list[Lead]:
         """Return who leads where, by rising level."""
-        ends = [self.low, *(self._end(one, two) for one, two in pairwise(self._groups)), self.high]
-        return [
-            Lead(sign, low, high, every=bool(np.all(np.sign(self.difference[start:stop]) == sign)))
-            for (sign, start, stop), (low, high) in zip(self._groups, pairwise(ends), strict=False)
-        ]
+        between = [self._end(*pair) for pair in pairwise(self._groups)]
+        ends = pairwise([self.low, *between, self.high])
+        leads = []
+        for group, (low, high) in zip(self._groups, ends, strict=False):
+            signs = np.sign(self.difference[group.start : group.stop])
+            leads.append(Lead(group.sign, low, high, every=bool(np.all(signs == group.sign))))
+        return leads
 
     def crossings(self) -> list[float]:
         """Return the levels from which on another curve leads, whether or not they are practically equal before."""
-        leading = [group for group in self._groups if group[0]]
-        return [self._end(one, two) for one, two in pairwise(leading) if one[0] != two[0]]
+        leading = [group for group in self._groups if group.sign]
+        return [
+            self._end(group, after)
+            for group, after in pairwise(leading)
+            if group.sign != after.sign
+        ]
 
     def value(self, level: float) -> float:
         """Return the smallest value that both curves have at a level, between what they have just below and above."""
-        return float(
-            max(min(line.at(nextafter(level, -inf)), line.at(level)) for line in self.lines)
-        )
+        below = nextafter(level, -inf)
+        smallest = [min(line.at(below), line.at(level)) for line in self.lines]
+        return float(max(smallest))
 
-    def _end(self, one: Group, two: Group) -> float:
+    def _end(self, group: Group, after: Group) -> float:
         """Return where a group ends: at a crossing where both curves lead, else where a difference is negligible."""
-        leader, begins = two[0] or one[0], two[0] != 0
-        least, slack = (0.0, 0.0) if one[0] and two[0] else (NEGLIGIBLE, self._slack)
-        first = two[1] + int(
-            np.argmax((leader * self.difference[two[1] : two[2]] > least) == begins)
-        )
-        low, high = float(self._middle[one[2] - 1]), float(self._middle[first])
+        leader = after.sign or group.sign
+        begins = after.sign != 0
+        crosses = bool(group.sign and after.sign)
+        least = 0.0 if crosses else NEGLIGIBLE
+        slack = 0.0 if crosses else self._slack
+        material = leader * self.difference[after.start : after.stop] > least
+        first = after.start + int(np.argmax(material == begins))
+        low = float(self._middle[group.stop - 1])
+        high = float(self._middle[first])
         while low < (middle := low / 2 + high / 2) < high:
             leads = leader * self._relative(np.array([middle]), slack)[0] > least
-            low, high = (low, middle) if leads == begins else (middle, high)
+            if leads == begins:
+                high = middle
+            else:
+                low = middle
         return high
 
     def _relative(self, level: Array, slack: float) -> Array:
@@ -286,13 +307,31 @@ class Pair:
 
         Near a miss rate of 1 all half-widths are close to 0, and what they differ by matters to nobody.
         """
-        one, two = (line.at(level) for line in self.lines)
+        first = self.lines[0].at(level)
+        second = self.lines[1].at(level)
         with np.errstate(divide="ignore", invalid="ignore"):
-            difference = np.where(
-                np.abs(one - two) > slack, one - two, 0.0
-            )  # 0 also where neither is finite
-            relative = difference / np.maximum(np.maximum(one, two), self._usual)
+            # 0 also where neither is finite
+            difference = np.where(np.abs(first - second) > slack, first - second, 0.0)
+            relative = difference / np.maximum(np.maximum(first, second), self._usual)
         return np.where(np.isfinite(relative), relative, np.sign(difference))
+
+
+def _ends(line: LevelCurve) -> tuple[float, float]:
+    """Return the first and the last finite level of a curve."""
+    finite = line.level[np.isfinite(line.level)]
+    return float(finite[0]), float(finite[-1])
+
+
+def _largest(line: LevelCurve) -> float:
+    """Return the largest finite value of a curve."""
+    return float(line.value.max(initial=0, where=np.isfinite(line.value)))
+
+
+def _groups(signs: Sequence[int]) -> list[Group]:
+    """Return cells in a row that have the same sign."""
+    changes = (np.flatnonzero(np.diff(signs)) + 1).tolist()
+    ends = pairwise([0, *changes, len(signs)])
+    return [Group(signs[start], start, stop) for start, stop in ends]
 
 
 def _leaders(difference: Array) -> list[int]:
@@ -300,51 +339,50 @@ def _leaders(difference: Array) -> list[int]:
 
     That neither does counts as a lead by `NEGLIGIBLE`.
     """
-    best, before = [0.0, 0.0, 0.0], []
+    best = [0.0, 0.0, 0.0]
+    came_from: list[list[int]] = []
     for lead in difference.tolist():
         most = max(best)
-        before.append(
-            [i if value >= most - CHANGE else best.index(most) for i, value in enumerate(best)]
-        )
-        best = [
-            max(value, most - CHANGE) + gain
-            for value, gain in zip(best, (-lead, NEGLIGIBLE, lead), strict=True)
-        ]
+        top = best.index(most)
+        stays = [value >= most - CHANGE for value in best]
+        came_from.append([state if stays[state] else top for state in range(3)])
+        gains = (-lead, NEGLIGIBLE, lead)
+        best = [max(best[state], most - CHANGE) + gains[state] for state in range(3)]
     state = best.index(max(best))
     signs = [state - 1]
-    for came_from in before[:0:-1]:
-        state = came_from[state]
+    for earlier in came_from[:0:-1]:
+        state = earlier[state]
         signs.append(state - 1)
     return signs[::-1]
 
 
 def crossings_of_lines(
-    one: LevelCurve, two: LevelCurve, *, axes: Axes, names: tuple[str, str]
+    first: LevelCurve, second: LevelCurve, *, axes: Axes, names: tuple[str, str]
 ) -> Crossings:
     """Crossings of two curves of the same rows whose vertices are in order already."""
-    pair = Pair(one, two)
-    leads, order = (
-        pair.leads(),
-        slice(None, None, -1 if one.names[0] in FALLING else 1),
-    )  # as the bands widen
+    pair = Pair(first, second)
+    leads = pair.leads()
+    as_bands_widen = slice(None, None, -1 if first.names[0] in FALLING else 1)
 
     def xy(level: float) -> tuple[float, float]:
-        place = level, pair.value(level)
-        return place if one.names[0] == axes[0] else place[::-1]
+        value = pair.value(level)
+        return (level, value) if first.names[0] == axes[0] else (value, level)
 
     def crossing(level: float) -> Crossing:
-        return Crossing(*xy(level), *(line.t_at(level, pair.value(level)) for line in pair.lines))
+        value = pair.value(level)
+        return Crossing(*xy(level), first.t_at(level, value), second.t_at(level, value))
 
     def stretch(lead: Lead) -> Stretch:
-        x, y = zip(*[xy(lead.low), xy(lead.high)][order], strict=True)
-        return Stretch((names[0], None, names[1])[lead.sign + 1], x, y)
+        begin, end = [xy(lead.low), xy(lead.high)][as_bands_widen]
+        lower = (names[0], None, names[1])[lead.sign + 1]
+        return Stretch(lower, (begin[0], end[0]), (begin[1], end[1]))
 
     return Crossings(
         names=names,
         axes=axes,
-        vary=(one.curve.vary, two.curve.vary),
-        points=tuple(map(crossing, pair.crossings()[order])),
-        stretches=tuple(map(stretch, leads[order])),
+        vary=(first.curve.vary, second.curve.vary),
+        points=tuple(map(crossing, pair.crossings()[as_bands_widen])),
+        stretches=tuple(map(stretch, leads[as_bands_widen])),
         shares=(_share(leads, -1), _share(leads, 1)),
         verdict=_verdict(pair, leads, (short(names[0]), short(names[1]))),
     )
@@ -358,43 +396,70 @@ def _share(leads: Sequence[Lead], sign: int) -> float:
 
 def _verdict(pair: Pair, leads: Sequence[Lead], names: tuple[str, str]) -> str:
     """Return which model is materially lower where, in a sentence."""
-    line, leading = pair.lines[0], [lead for lead in leads if lead.sign]
-    level, compared = LEVELS.get(line.names[0], line.names[0]), line.names[1]
-    verb = f"{'needs' if line.open else 'has'} {LESS.get(compared, f'less {compared}')}"
+    line = pair.lines[0]
+    level = LEVELS.get(line.names[0], line.names[0])
     both = "" if pair.both_whole else " that both have"
-    if not (leads and pair.difference.any()):
-        differ = f"do not differ at any {level}{both}" if leads else f"have no {level} in common"
-        return f"{names[0]} and {names[1]} {differ if both else 'have the same curve'}"
+    if not leads:
+        return f"{names[0]} and {names[1]} {f'have no {level} in common' if both else SAME}"
+    if not pair.difference.any():
+        return (
+            f"{names[0]} and {names[1]} {f'do not differ at any {level}{both}' if both else SAME}"
+        )
+    leading = [lead for lead in leads if lead.sign]
     if not leading:
         return f"{names[0]} and {names[1]} are practically equal at almost every {level}{both}"
-    if len(leading) > MANY:
-        shares = _share(leads, -1), _share(leads, 1)
-        first = 1 if shares[1] > shares[0] else -1
-        mine, theirs = (
-            f" over {shares[sign > 0]:.1%}" if shares[sign > 0] else "" for sign in (first, -first)
-        )
-        where = f"{mine} of the {level} range"
-    else:
-        first = leading[0].sign
-        mine, theirs = _ranges(leads, first), _ranges(leads, -first)
-        every = (
-            "every" if all(lead.every for lead in leading if lead.sign == first) else "almost every"
-        )
-        where = f" at {every} {level}{mine}"
-    text = (
-        f"{names[first > 0]} {verb}{where}{both}{f', {names[first < 0]}{theirs}' if theirs else ''}"
-    )
+    less = LESS.get(line.names[1], f"less {line.names[1]}")
+    verb = f"{'needs' if line.open else 'has'} {less}"
+    claim = _claim(leads, leading, level)
+    text = f"{names[claim.sign > 0]} {verb}{claim.where}{both}"
+    if claim.theirs:
+        text += f", {names[claim.sign < 0]}{claim.theirs}"
     return text if len(leading) == len(leads) else f"{text}; practically equal elsewhere"
+
+
+class Claim(NamedTuple):
+    """Who is told first (-1 for the first curve), where it leads, and where the other one does."""
+
+    sign: int
+    where: str
+    theirs: str
+
+
+def _claim(leads: Sequence[Lead], leading: Sequence[Lead], level: str) -> Claim:
+    """Return where the two curves lead: in ranges, or of many ranges only what they add up to."""
+    if len(leading) > MANY:
+        sign = 1 if _share(leads, 1) > _share(leads, -1) else -1
+        mine = _share_in_words(leads, sign)
+        return Claim(sign, f"{mine} of the {level} range", _share_in_words(leads, -sign))
+    sign = leading[0].sign
+    mine = _ranges(leads, sign)
+    everywhere = all(lead.every for lead in leading if lead.sign == sign)
+    every = "every" if everywhere else "almost every"
+    return Claim(sign, f" at {every} {level}{mine}", _ranges(leads, -sign))
+
+
+def _share_in_words(leads: Sequence[Lead], sign: int) -> str:
+    part = _share(leads, sign)
+    return f" over {part:.1%}" if part else ""
 
 
 def _ranges(leads: Sequence[Lead], sign: int) -> str:
     """Return the levels at which one model leads; nothing where it does at all of them."""
+    if len(leads) == 1:
+        return ""
     texts = []
-    for lead in leads if len(leads) > 1 else ():
-        low, high = (
-            f"{float(f'{level:.3g}'):,.9g}" for level in (lead.low, lead.high)
-        )  # no exponent below a billion
-        if lead.sign == sign:
-            inner = f"above {low}" if lead is leads[-1] else f"from {low} to {high}"
-            texts.append(f"below {high}" if lead is leads[0] else inner)
+    for lead in leads:
+        if lead.sign != sign:
+            continue
+        if lead is leads[0]:
+            texts.append(f"below {_three_digits(lead.high)}")
+        elif lead is leads[-1]:
+            texts.append(f"above {_three_digits(lead.low)}")
+        else:
+            texts.append(f"from {_three_digits(lead.low)} to {_three_digits(lead.high)}")
     return f" {' and '.join(texts)}" if texts else ""
+
+
+def _three_digits(level: float) -> str:
+    """Return a level with three digits, and no exponent below a billion."""
+    return f"{float(f'{level:.3g}'):,.9g}"
