@@ -169,12 +169,23 @@ def same_skill(rng: Generator, n: int, ratio: float) -> list[Intervals]:
     return [_own_errors(rng, both, size=size) for size in (1.0, ratio)]
 
 
-def two_models(rng: Generator, n: int, worse: float, *, first: float = 1.0) -> list[Intervals]:
-    """Predictions with errors of their own, `first` and `worse` times as large; both know their size."""
+def revisions(rng: Generator, n: int, *ratios: float) -> list[Intervals]:
+    """Versions of one model that cover 90%: their errors are correlated by 0.93, and so many times as large."""
+    size = np.exp(0.5 * rng.normal(size=n))
+    common = rng.normal(size=n)
+    out = []
+    for ratio in ratios:
+        error = ratio * size * _own(rng, common, 0.93)
+        out.append(Intervals.from_bands(np.zeros(n), -error, normal_quantile(0.95) * ratio * size))
+    return out
+
+
+def two_models(rng: Generator, n: int, worse: float) -> list[Intervals]:
+    """Predictions with errors of their own, the second one's `worse` times as large; both know their size."""
     size = np.exp(0.5 * rng.normal(size=n))
     error = rng.normal(size=n)
     out = []
-    for ratio in (first, worse):
+    for ratio in (1.0, worse):
         total = ratio * np.sqrt(1.09)
         own = np.sqrt(total**2 - 1) * rng.normal(size=n)
         out.append(Intervals.from_bands(size * error, size * own, size * total))

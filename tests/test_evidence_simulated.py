@@ -14,6 +14,7 @@ from benchmarks import populations
 from benchmarks.bench_evidence import Size, standard_error
 from benchmarks.measure import Row
 from benchmarks.populations import POPULATIONS
+from uccurve.assess.cautions import CHOSEN_FROM, cost_of_choosing
 
 SIZE = Size(seed=31_415, samples=300, swaps=199, truth=400_000)
 FEW = SIZE._replace(samples=100)
@@ -137,5 +138,27 @@ def test_a_real_difference_is_found_and_never_the_wrong_way() -> None:
 @pytest.mark.slow
 def test_a_gate_with_segments_finds_a_score_that_is_10_percent_worse() -> None:
     failed = shares(bench.gate_outcomes(300, 20, FEW))
+    assert failed["the same, one level for all"] < failed["score 10% worse"]
     assert failed["equally good"] <= 0.05 + slack(0.05, FEW)
     assert failed["score 10% worse"] > 0.5
+
+
+def test_choosing_costs_no_more_coverage_than_the_note_says() -> None:
+    for errors in ("normal", "t(3)"):
+        found = bench.cost_of_choosing(errors, 100, FEW)
+        for models in CHOSEN_FROM[:3]:
+            stated = cost_of_choosing(models, 100)
+            assert 0.5 * stated < found[f"best of {models}"] < stated + 0.005
+
+
+@pytest.mark.slow
+def test_the_score_as_shipped_finds_the_best_model_more_often_than_the_smallest_score() -> None:
+    found = shares(bench.right_choices(1000, SIZE._replace(samples=600)))
+    assert found["as shipped"] > found["at the best scale"]
+    assert found["regret as shipped"] < found["regret at the best scale"]
+
+
+@pytest.mark.slow
+def test_small_losses_add_up_against_the_last_accepted_model() -> None:
+    found = shares(bench.ratchet(200, FEW._replace(samples=20)))
+    assert found["against the last accepted"] > found["against a frozen baseline"] > 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 
@@ -27,19 +27,16 @@ COUNTED_ROWS = 20_000  # rows about of which repetitions are counted
 MIX = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64
 )  # odd multipliers of hashes
-# Coverage that choosing among m models on n rows costs at most, from simulated models that are all equally good:
-# (rows, models, cost); `python -m benchmarks evidence` makes the table.
-COST_OF_CHOOSING = (
-    (100, 2, 0.006),
-    (100, 5, 0.014),
-    (100, 20, 0.033),
-    (300, 2, 0.004),
-    (300, 5, 0.008),
-    (300, 20, 0.018),
-    (1000, 2, 0.002),
-    (1000, 5, 0.005),
-    (1000, 20, 0.010),
-)
+# Coverage that choosing among m models on n rows costs at most: the larger of two simulations of models that are all
+# equally good, rounded up; `python -m benchmarks evidence` makes the table.
+CHOSEN_FROM = (2, 5, 20, 100)
+COST_OF_CHOOSING = {
+    30: (0.020, 0.047, 0.089, 0.131),
+    100: (0.010, 0.022, 0.040, 0.059),
+    300: (0.006, 0.013, 0.021, 0.030),
+    1000: (0.004, 0.007, 0.011, 0.016),
+    3000: (0.002, 0.004, 0.007, 0.010),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,19 +189,20 @@ def notes_on_order(sources: Sequence[RowsSource]) -> Iterator[str]:
 
 def _levels_or_multiples(source: RowsSource) -> Iterator[str]:
     """Whether a model's own levels or multiples of one interval fit the errors better, by a paired test."""
-    own = source.crps_rows
-    multiples = source.crps_rows_of_multiples()
+    of_levels = source.crps_rows
+    of_multiples = source.crps_rows_of_multiples()
     path = source.path
-    difference = path.mean(own) - path.mean(multiples)
-    influence = (own - multiples - difference) * contributions.weights(path)
-    size = path.mean(own)
-    pvalue = paired_t_test(difference, source.units.spread(influence), size=size)
+    levels_crps = path.mean(of_levels)
+    multiples_crps = path.mean(of_multiples)
+    difference = levels_crps - multiples_crps
+    influence = (of_levels - of_multiples - difference) * contributions.weights(path)
+    pvalue = paired_t_test(difference, source.units.spread(influence), size=levels_crps)
     if source.level is not None and pvalue <= 1 - source.settings.confidence_level:
         yield notes.levels_or_multiples(
             source.name,
             level=source.level,
-            levels_crps=path.mean(own) / source.unit,
-            multiples_crps=path.mean(multiples) / source.unit,
+            levels_crps=levels_crps / source.unit,
+            multiples_crps=multiples_crps / source.unit,
             pvalue=pvalue,
         )
 
@@ -245,17 +243,16 @@ def repeated_share(source: RowsSource) -> float:
 
 
 def cost_of_choosing(models: int, rows: int) -> float:
-    """Return how much coverage choosing among so many equal models on so many rows costs at most.
+    """Return how much coverage choosing among so many models on so many rows costs at most; nan where nobody knows.
 
-    >>> cost_of_choosing(4, 500)
-    0.008
+    >>> cost_of_choosing(4, 500), cost_of_choosing(4, 20)
+    (0.013, nan)
     """
-    candidates = [
-        cost
-        for table_rows, table_models, cost in COST_OF_CHOOSING
-        if table_rows <= max(rows, 100) and table_models >= min(models, 20)
-    ]
-    return min(candidates)
+    fewer_rows = [n for n in COST_OF_CHOOSING if n <= rows]
+    more_models = [place for place, m in enumerate(CHOSEN_FROM) if m >= models]
+    if not (fewer_rows and more_models):
+        return nan
+    return COST_OF_CHOOSING[max(fewer_rows)][more_models[0]]
 
 
 def not_tested(
@@ -265,28 +262,37 @@ def not_tested(
     model: str,
 ) -> tuple[str, ...]:
     """Return what could not be tested: coverages, pairs and segments of the model that ships."""
-    found = []
-    if rows and all(not row.coverage.has_interval for row in rows):
-        found.append(
-            "the coverage of any model"
-            if len(rows) > 1
-            else notes.coverage_not_tested(rows[0].name)
-        )
-    else:
-        found += [
-            notes.coverage_not_tested(row.name) for row in rows if not row.coverage.has_interval
-        ]
+    own = [segment for segment in segments if segment.model == model]
+    return (
+        *_coverages_not_tested(rows),
+        *_pairs_not_tested(rows, comparisons),
+        *_segments_not_tested(own),
+    )
+
+
+def _coverages_not_tested(rows: Sequence[ModelRow]) -> Iterator[str]:
+    untested = [row.name for row in rows if not row.coverage.has_interval]
+    if len(untested) == len(rows) > 1:
+        yield "the coverage of any model"
+        return
+    for name in untested:
+        yield notes.coverage_not_tested(name)
+
+
+def _pairs_not_tested(rows: Sequence[ModelRow], comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Pairs of models that can ship and could not be tested."""
     shippable = [pair for pair in comparisons if isfinite(pair.difference.value)]
     untested = sum(not pair.is_tested for pair in shippable)
     if untested:
         has_units = any(row.coverage.has_interval for row in rows)
         why = "fewer than two rows or blocks have a miss" if has_units else ""
-        found.append(notes.pairs_not_tested(untested, len(comparisons), why))
-    own = [segment for segment in segments if segment.model == model]
-    unseen = [segment.title for segment in own if not segment.is_tested]
-    if unseen:
-        found.append(notes.segments_not_tested(len(unseen), len(own), unseen))
-    return tuple(found)
+        yield notes.pairs_not_tested(untested, len(comparisons), why)
+
+
+def _segments_not_tested(segments: Sequence[Segment]) -> Iterator[str]:
+    untested = [segment.title for segment in segments if not segment.is_tested]
+    if untested:
+        yield notes.segments_not_tested(len(untested), len(segments), untested)
 
 
 def _is_carried_by_few_rows(row: ModelRow) -> bool:

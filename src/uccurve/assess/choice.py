@@ -185,12 +185,13 @@ class Winner(NamedTuple):
 class NestedChoice:
     """What the choice among models does to new rows.
 
-    `multiplier` multiplies the factor of the model that is chosen (is added to its shift), `score` is what rows score
-    that neither the choice nor the factor has seen.
+    `multiplier` multiplies the factor of the model that is chosen (is added to its shift), `score` and `half_width`,
+    in units of y, are those of rows that neither the choice nor the factor has seen.
     """
 
     multiplier: float
     score: float
+    half_width: float
     folds: int
 
 
@@ -231,8 +232,7 @@ def nested_choice(paths: Sequence[Path], blocks: Blocks, alpha: Fraction) -> Nes
     multiplier = _conformal_quantile(relative, paths[0].weight, 1 - alpha)
     if not isfinite(multiplier):
         return None
-    score = _held_out_score(folds, winners, multiplier, float(alpha))
-    return NestedChoice(multiplier, score, len(folds))
+    return _held_out(folds, winners, multiplier, float(alpha))
 
 
 def moved(t: float, multiplier: float, *, additive: bool) -> float:
@@ -272,16 +272,19 @@ def _conformal_quantile(values: Array, weight: Array | None, q: Fraction) -> flo
     return quantiles(values, None, Fraction(rank, n))[0]
 
 
-def _held_out_score(
+def _held_out(
     folds: Sequence[Fold], winners: Sequence[Winner], multiplier: float, alpha: float
-) -> float:
-    """Mean score of all rows, each under the winner of its fold at its factor times the multiplier."""
-    total = 0.0
+) -> NestedChoice:
+    """Mean score and half-width of all rows, each under the winner of its fold at its factor times the multiplier."""
+    score = 0.0
+    half_width = 0.0
     for fold, winner in zip(folds, winners, strict=True):
         part = winner.path.subset(fold.rows)
         t = moved(winner.t, multiplier, additive=part.vary == "shift")
-        total += part.score(t, alpha) * part.total
-    return total / winners[0].path.total
+        score += part.score(t, alpha) * part.total
+        half_width += part.at(t)["bandwidth"] * part.total
+    total = winners[0].path.total
+    return NestedChoice(multiplier, score / total, half_width / total, len(folds))
 
 
 # ---- the decision
@@ -415,7 +418,7 @@ def verdict_of(
         shift=t if additive else nan,
         level=row.level,
         coverage=settings.shown_coverage,
-        half_width=_half_width(source, t, each, unchanged=decision.unchanged),
+        half_width=_half_width(source, nested, t, each, unchanged=decision.unchanged),
         score=_score(source, nested, each, unchanged=decision.unchanged),
         tied=decision.tied,
         runner_up=decision.runner_up,
@@ -451,16 +454,24 @@ def _t_that_ships(row: ModelRow, choice: Choice, *, unchanged: bool, additive: b
     return moved(row.move.estimate.value, choice.multiplier, additive=additive)
 
 
-def _half_width(source: Source, t: float, confidence_level: float, *, unchanged: bool) -> Estimate:
-    """Mean half-width at the factor that ships; its interval is as wide as that at the model's own factor."""
+def _half_width(
+    source: Source,
+    nested: NestedChoice | None,
+    t: float,
+    confidence_level: float,
+    *,
+    unchanged: bool,
+) -> Estimate:
+    """Mean half-width of what ships; of rows that the choice has not seen, where the choice is paid for.
+
+    The model that looked best is likely to have had narrow bands on these rows.
+    """
     if not isfinite(t):
         return Estimate(inf if t > 0 else nan)
-    place = source.target(confidence_level)
-    width = source.widths(place._replace(value=t)).value
+    if unchanged:
+        return source.delivered_half_width(confidence_level)
     own = half_width(source, confidence_level)
-    if unchanged or not (own.has_interval and own.value > 0):
-        return Estimate(width) if not unchanged else source.delivered_half_width(confidence_level)
-    return own.times(width / own.value)
+    return own if nested is None else _as_held_out(own, nested.half_width / source.unit)
 
 
 def _score(
@@ -470,10 +481,11 @@ def _score(
     if unchanged:
         return estimate(source, DELIVERED_SCORE, confidence_level=confidence_level)
     own = estimate(source, SCORE, confidence_level=confidence_level)
-    if nested is None or not own.value > 0:
-        return own
-    held_out = nested.score / source.unit
-    if not own.has_interval:
-        return Estimate(held_out)
-    middle = (own.low * own.high) ** 0.5
-    return Estimate(held_out, own.low * held_out / middle, own.high * held_out / middle)
+    return own if nested is None else _as_held_out(own, nested.score / source.unit)
+
+
+def _as_held_out(own: Estimate, value: float) -> Estimate:
+    """Return a value of rows that were held out, with an interval as wide in ratio as that of the model's own one."""
+    if not (own.has_interval and own.value > 0 and value > 0):
+        return Estimate(value)
+    return own.times(value / own.value)

@@ -7,6 +7,7 @@ note is about one model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 from uccurve.words.formats import (
     alike,
@@ -108,20 +109,15 @@ def level_as_coverage(level: float) -> str:
 
 
 def choosing_not_corrected(models: int, rows: int, most: float) -> str:
-    """That the factor does not allow for the choice, and by how much new rows may be covered less at most.
+    """That the factor does not allow for the choice, and by how much new rows may be covered less at most, if known.
 
     >>> choosing_not_corrected(5, 300, 0.011)
     'choosing among 5 models on these 300 rows was not corrected: it costs at most 1.1 points of coverage on new rows'
     """
-    return (
-        f"choosing among {models} models on these {counted(rows, 'row')} was not corrected: it costs at most "
-        f"{100 * most:.2g} points of coverage on new rows"
-    )
-
-
-def uncorrected_choice(models: int, reason: str) -> str:
-    """That the factor does not allow for the choice, and why, where the cost is not known."""
-    return f"choosing among {models} models on these rows was not corrected: {reason}"
+    choosing = f"choosing among {models} models on these {counted(rows, 'row')} was not corrected"
+    if isnan(most):
+        return f"{choosing}; new rows are covered less often than promised"
+    return f"{choosing}: it costs at most {100 * most:.2g} points of coverage on new rows"
 
 
 def unequal_weights() -> str:
