@@ -802,7 +802,7 @@ def test_work_is_shared_between_the_answers(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(sorts) == 2 * len(given)
 
 
-MODULES = 28  # that the assessment of two models runs through
+MODULES = 29  # that the assessment of two models runs through
 
 
 def test_two_models_are_assessed_in_few_modules() -> None:

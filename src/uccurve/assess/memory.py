@@ -98,6 +98,7 @@ class RowsSource:
         self.constant = ConstantBand(self)
         self._targets: dict[float, Place] = {}
         self._areas: dict[Axes, Evidence] = {}
+        self._crps_rows: Array | None = None
         self.level = min(float(1 - self.alpha), curve.levels[-1]) if curve.levels else None
 
     # ---- rows
@@ -148,7 +149,7 @@ class RowsSource:
 
     def forget(self) -> None:
         """Free what only the model's own row needed."""
-        vars(self).pop("crps_rows", None)
+        self._crps_rows = None
         self._areas.clear()
 
     def share_constant(self, other: "RowsSource") -> None:
@@ -224,10 +225,13 @@ class RowsSource:
         """The t with the smallest interval score."""
         return self.moved_curve.ramps(self.path).lower_hull().best_t(float(self.alpha))
 
-    @cached_property
+    @property
     def crps_rows(self) -> Array:
         """Each row's part of the potential CRPS; their mean is the potential CRPS."""
-        return contributions.crps_contributions(self.whole_path, self.whole_ramps)
+        if self._crps_rows is None:
+            path = self.whole_path
+            self._crps_rows = contributions.crps_contributions(path, self.whole_ramps)
+        return self._crps_rows
 
     def crps_rows_of_multiples(self) -> Array:
         """The same of multiples of the delivered interval, which for a model of several levels is another path."""
