@@ -229,7 +229,8 @@ class FollowingCalibrator:
         return self
 
     def __repr__(self) -> str:
-        return f"FollowingCalibrator(coverage={self.coverage:g}; factor {self.factor:.4g} after {self.days} days)"
+        days = checks.counted(self.days, "day")
+        return f"FollowingCalibrator(coverage={self.coverage:g}; factor {self.factor:.4g} after {days})"
 
     def _start(self, critical: Array) -> None:
         """Start from the conformal factor of the first day, or from its largest scale where that needs more rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -171,12 +171,7 @@ class Monitor:
     @property
     def champion(self) -> str | None:
         """The model that is compared with the challenger: the first other one; None without a challenger."""
-        if self.challenger is None:
-            return None
-        names = [
-            model for model, group in self._series if group is None and model != self.challenger
-        ]
-        return names[0] if names else None
+        return self._champion_among(self._series)
 
     def update(
         self,
@@ -355,14 +350,10 @@ class Monitor:
     def _contested(self, day: Label, taken: dict[Name, Series], watched: int) -> Contest:
         """Return the contest with one more day, or without a day on which one of both has no score any more."""
         contest = self._contest.copy()
-        if self.challenger is None:
+        champion = self._champion_among(self._series | taken)
+        if self.challenger is None or champion is None:
             return contest
-        names = [
-            model
-            for model, group in self._series | taken
-            if group is None and model != self.challenger
-        ]
-        old = taken.get((names[0], None)) if names else None
+        old = taken.get((champion, None))
         new = taken.get((self.challenger, None))
         before = None if old is None else old.find(day)
         after = None if new is None else new.find(day)
@@ -374,6 +365,15 @@ class Monitor:
         else:
             contest.remove(day)
         return contest
+
+    def _champion_among(self, names: Iterable[Name]) -> str | None:
+        """Return the first model that is not the challenger, where there is one."""
+        if self.challenger is None:
+            return None
+        for model, group in names:
+            if group is None and model != self.challenger:
+                return model
+        return None
 
     def _refuse_strangers(self, parts: Mapping[Name, Any]) -> None:
         """Refuse a challenger that is not there, and more series than anybody watches."""
