@@ -338,7 +338,7 @@ def test_the_notebook_view_is_a_table_of_the_delivered_point_three_gains_and_the
     }
     gains: list[Any] = [("bandwidth", "miss_rate"), ("bandwidth", "deficit"), ("excess", "deficit")]
     for axes in gains:
-        assert shown[f"gain on {axes[0]}/{axes[1]}"] == f"{c.gain(axes=axes):.4g}"
+        assert shown[f"gain on {axes[1]} vs. {axes[0]}"] == f"{c.gain(axes=axes):.4g}"
     assert shown["skill"] == f"{c.skill():.4g}"
     assert len(shown) == 9
 
@@ -413,3 +413,11 @@ def test_a_value_that_the_curve_has_for_good_can_be_found() -> None:
         late = c.at(1e9)
         assert c.find(excess=late.excess).excess == pytest.approx(late.excess, rel=1e-14)
         assert c.find(deficit=late.deficit).deficit == pytest.approx(late.deficit, rel=1e-14)
+
+
+def test_a_notebook_shows_a_single_bound_that_is_shifted_without_what_it_has_not() -> None:
+    quantile = ucc.Intervals.from_quantile([1.0, 5.0, 2.0], [4.0, 4.0, 3.0], level=0.9)
+    shown = ucc.UCC(quantile, vary="shift")._repr_html_()
+    assert "<th>deficit</th><td>0.3333</td>" in shown
+    assert "gain" not in shown
+    assert "skill" not in shown

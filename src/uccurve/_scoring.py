@@ -111,7 +111,9 @@ def climatology(intervals: Intervals, alpha: Fraction) -> float:
     if intervals.side != "both":
         y = y if intervals.side == "upper" else -y
         bound = quantiles(y, weight, 1 - alpha)[0]
-        return average(bound - y, weight) + average(np.maximum(y - bound, 0), weight) / float(alpha)
+        away = average(bound - y, weight)
+        deficit = average(np.maximum(y - bound, 0), weight)
+        return away + deficit / float(alpha)
     lower, upper = quantiles(y, weight, alpha / 2, 1 - alpha / 2)
     outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
     return penalised(upper - lower, average(outside, weight), float(alpha))
@@ -124,11 +126,10 @@ def quantiles(values: Array, weight: Array | None, *shares: Fraction | float) ->
     """
     if weight is not None and not equal_weights(weight):
         return [_weighted_quantile(values, weight, float(share)) for share in shares]
-    last = len(values) - 1
-    places = [max(ceil(len(values) * share), 1) - 1 for share in shares]
-    wanted = sorted({min(place, last) for place in places})
-    ordered = np.partition(values, wanted)
-    return [float(ordered[place]) if place <= last else inf for place in places]
+    ranks = [max(ceil(len(values) * share), 1) for share in shares]
+    within = sorted({min(rank, len(values)) - 1 for rank in ranks})
+    ordered = np.partition(values, within)
+    return [float(ordered[rank - 1]) if rank <= len(values) else inf for rank in ranks]
 
 
 def _weighted_quantile(values: Array, weight: Array, share: float) -> float:
@@ -179,7 +180,9 @@ def distances(
 ) -> tuple[Array, Array, Array]:
     """Width of each interval, and the distances by which an observation lies below it and above it."""
     with np.errstate(over="ignore"):
-        width, below, above = upper - lower, np.maximum(lower - y, 0), np.maximum(y - upper, 0)
+        width = upper - lower
+        below = np.maximum(lower - y, 0)
+        above = np.maximum(y - upper, 0)
     within_range(width, upper=upper, lower=lower)
     within_range(below + above, **{"y_true": y, name: lower})
     return width, below, above
@@ -195,7 +198,9 @@ def wis(
     """
     share = 1 / (len(alpha) + 0.5)  # into each term, so that no sum leaves float64
     _, below, above = distances(y, median, median, "median")
-    dispersion, under, over = np.zeros_like(y), above * (share / 2), below * (share / 2)
+    dispersion = np.zeros_like(y)
+    under = above * (share / 2)
+    over = below * (share / 2)
     for low, high, a in zip(lower, upper, alpha, strict=True):
         width, below, above = distances(y, low, high)
         dispersion += width * (share * a / 2)
@@ -212,11 +217,10 @@ def pinball(error: Array, level: float) -> Array:
 def crps_of_quantiles(y: Array, quantiles: Array, levels: Array) -> Array:
     """Twice the pinball loss over all levels: trapezoids between the given ones, constant beyond the outermost."""
     edges = np.concatenate([[0.0], (levels[:-1] + levels[1:]) / 2, [1.0]])
+    weights = np.diff(edges).tolist()
     total = np.zeros_like(y)
     with np.errstate(over="ignore", invalid="ignore"):
-        for quantile, level, weight in zip(
-            quantiles, levels.tolist(), np.diff(edges).tolist(), strict=True
-        ):
+        for quantile, level, weight in zip(quantiles, levels.tolist(), weights, strict=True):
             total += 2 * weight * pinball(y - quantile, level)
     _refuse_overflow(total, y, quantiles)
     return total
@@ -228,12 +232,15 @@ def crps_of_samples(y: Array, samples: Draws) -> Array:
     With the distances ``z_1 <= ... <= z_m`` of m draws from the observation it is
     ``2 / m^2 * sum((i - 1/2) * (-z_i)_+ + (m - i + 1/2) * (z_i)_+)``: no term is negative, so nothing cancels.
     """
-    observed, draws = y.ravel(), samples.reshape(len(samples), -1)
-    count, step = len(draws), max(1, BLOCK // len(draws))
+    observed = y.ravel()
+    draws = samples.reshape(len(samples), -1)
+    count = len(draws)
+    step = max(1, BLOCK // count)
     below = (np.arange(count) + 0.5) * (2 / count**2)
     above = below[::-1].copy()
-    scores, buffers = np.empty(y.shape), np.empty((2, min(step, y.size), count))
+    scores = np.empty(y.shape)
     flat = scores.reshape(-1)
+    buffers = np.empty((2, min(step, y.size), count))
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks(y.size, step):
             z, positive = buffers[:, : block.stop - block.start]
@@ -248,10 +255,12 @@ def crps_of_samples(y: Array, samples: Draws) -> Array:
 
 def _refuse_overflow(scores: Array, y: Array, samples: Draws) -> None:
     """Refuse scores that are not finite: of draws that are not, or that lie too far from their observation."""
-    if not np.isfinite(scores).all():
-        refuse_missing(finite("samples", LEAVE_OUT)._replace(verbs=DRAW), samples)
-        farthest = np.abs(samples / 2 - y / 2).argmax(axis=0, keepdims=True)
-        within_range(scores, samples=np.take_along_axis(samples, farthest, axis=0)[0], y_true=y)
+    if np.isfinite(scores).all():
+        return
+    refuse_missing(finite("samples", LEAVE_OUT)._replace(verbs=DRAW), samples)
+    place = np.abs(samples / 2 - y / 2).argmax(axis=0, keepdims=True)
+    farthest = np.take_along_axis(samples, place, axis=0)[0]
+    within_range(scores, samples=farthest, y_true=y)
 
 
 def refuse_crossing(
@@ -260,13 +269,14 @@ def refuse_crossing(
     hint: str | Hint = "sort the quantiles of each row first",
 ) -> None:
     """Refuse rows whose quantiles are not in the order of their levels."""
+    neighbours = list(pairwise(quantiles))
 
     def first(at: Any) -> str:
-        return next(
-            f"{low[at]!s} > {high[at]!s}" for low, high in pairwise(quantiles) if low[at] > high[at]
-        )
+        low, high = next(pair for pair in neighbours if pair[0][at] > pair[1][at])
+        return f"{low[at]!s} > {high[at]!s}"
 
-    crossing = np.logical_or.reduce([low > high for low, high in pairwise(quantiles)])
-    checks.rows(
-        crossing, Rule(names, "not cross from one level to the next", ("does", "do"), hint), first
-    )
+    crossing = np.zeros(quantiles[0].shape, np.bool_)
+    for low, high in neighbours:
+        crossing |= low > high
+    rule = Rule(names, "not cross from one level to the next", ("does", "do"), hint)
+    checks.rows(crossing, rule, first)

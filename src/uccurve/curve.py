@@ -107,7 +107,7 @@ class UCC:
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles carry the data and sort again when asked."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def forget_order(self) -> None:
         """Free the memory of the sorted vertices; they are sorted again when asked for."""
@@ -186,21 +186,22 @@ class UCC:
         (2.0, 2.0, 3.0)
         """
         name, target = checks.target(targets, conformal=conformal, confidence=confidence)
-        path, how = self.path(), ""
+        path = self.path()
+        how = ""
         if conformal:
             if not path.equally_weighted:
                 raise ValueError(
                     "`conformal` counts rows, so it needs equal weights. Hint: leave `weight` out."
                 )
             rank = conformal_rank(len(path), checks.as_written(target), confidence)
-            t, how = path.critical_of_rank(rank), f" with conformal rank {rank} of {len(path)}"
+            t = path.critical_of_rank(rank)
+            how = f" with conformal rank {rank} of {len(path)}"
         elif name == "miss_rate" and path.equally_weighted:
             t = path.critical_of_rank(rank_leaving(len(path), target))
         else:
             size = self._sizes(unit)[name]
-            t = t_reaching(
-                self.ramps(path), path, name, float(target) / size, beyond_the_curve=True
-            )
+            ramps = self.ramps(path)
+            t = t_reaching(ramps, path, name, float(target) / size, beyond_the_curve=True)
         if np.isinf(t):
             raise self._out_of_reach(path, name, target, unit, how)
         return self.point_at(path, t, unit)
@@ -221,7 +222,11 @@ class UCC:
         axes = checks.axes(axes)
         columns = self._columns(axes, unit)
         return CurvePoints(
-            axes, columns[axes[0]], columns[axes[1]], columns.get("scale"), columns.get("shift")
+            axes=axes,
+            x=columns[axes[0]],
+            y=columns[axes[1]],
+            scale=columns.get("scale"),
+            shift=columns.get("shift"),
         )
 
     def table(self, *, unit: Unit = "raw") -> dict[str, Array]:
@@ -278,15 +283,15 @@ class UCC:
         (0.222, 1.0)
         """
         axes = checks.axes(axes)
-        given, other = checks.only("range", part), self._reference(reference)
+        given = checks.only("range", part)
+        other = self._reference(reference)
         mine, _, sizes = self._area(axes, given, unit)
+        size = sizes[axes[0]] * sizes[axes[1]]
         if not isinstance(other, UCC):
-            return saved_share(
-                other.area(axes=axes, unit=unit, **part), mine * sizes[axes[0]] * sizes[axes[1]]
-            )
+            return saved_share(other.area(axes=axes, unit=unit, **part), mine * size)
         theirs, path, other_sizes = other._area(axes, given, unit)
-        mine *= (sizes[axes[0]] / other_sizes[axes[0]]) * (sizes[axes[1]] / other_sizes[axes[1]])
-        return saved_share(theirs, mine, rounding_of_area(path, axes))
+        other_size = other_sizes[axes[0]] * other_sizes[axes[1]]
+        return saved_share(theirs, mine * (size / other_size), rounding_of_area(path, axes))
 
     def cost(
         self, c: float, *, axes: Axes = HEADLINE, at: float | None = None, unit: Unit = "raw"
@@ -298,8 +303,10 @@ class UCC:
         >>> UCC(Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])).cost(0.1)
         0.5
         """
-        c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
-        return _cost(self.at(self._delivered if at is None else at, unit=unit), c, axes)
+        c = checks.real("c", c, 0, 1)
+        axes = checks.axes(axes)
+        point = self.at(self._delivered if at is None else at, unit=unit)
+        return _cost(point, c, axes)
 
     def cheapest(self, c: float, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> OperatingPoint:
         """Return the operating point of minimum cost ``c * x + (1 - c) * y``; it lies on a vertex, so it is exact.
@@ -312,16 +319,20 @@ class UCC:
         >>> c.cheapest(0.1).scale, c.cheapest(0.1).cost
         (2.0, 0.4)
         """
-        c, axes = checks.real("c", c, 0, 1), checks.axes(axes)
+        c = checks.real("c", c, 0, 1)
+        axes = checks.axes(axes)
         path = self.path()
-        sizes = self._sizes(unit)
-        weights = {axes[0]: c, axes[1]: 1 - c} if axes[0] != axes[1] else {axes[0]: 1.0}
+        weights = {axes[0]: 1.0}
+        if axes[0] != axes[1]:
+            weights = {axes[0]: c, axes[1]: 1 - c}
         if isinstance(path, BoundPath) and path.falls_without_end(weights):
             raise ValueError(
                 "the cost has no minimum: the further a single bound is moved inwards, the smaller it is. "
                 'Hint: weigh the deficit more than the bandwidth, as in cheapest(0.1, axes=("bandwidth", "deficit")).'
             )
-        t = self.ramps(path).minimum(*axes, (c * sizes[axes[0]], (1 - c) * sizes[axes[1]]))
+        sizes = self._sizes(unit)
+        per_metric = c * sizes[axes[0]], (1 - c) * sizes[axes[1]]
+        t = self.ramps(path).minimum(*axes, per_metric)
         point = self.point_at(path, t, unit)
         return replace(point, cost=_cost(point, c, axes))
 
@@ -416,10 +427,10 @@ class UCC:
         mine = shipped_score(path, alpha)
         if reference is None:
             theirs = shipped_score(path.constant(), alpha)
-            return 0.0 if abs(theirs - mine) <= ROUNDING * theirs else saved_share(theirs, mine)
-        return saved_share(
-            self._reference(reference).decompose(coverage=float(1 - alpha)).shipped, mine
-        )
+            alike = abs(theirs - mine) <= ROUNDING * theirs
+            return 0.0 if alike else saved_share(theirs, mine)
+        other = self._reference(reference).decompose(coverage=float(1 - alpha))
+        return saved_share(other.shipped, mine)
 
     def _shipped_t(self, path: Path, alpha: Fraction) -> float:
         """Return the scale (or shift) that ships; refuse too few rows, and a coverage that none reaches."""
@@ -449,11 +460,9 @@ class UCC:
         i = int(np.searchsorted(knots, scale, side="right")) - 1
         if i and scale == knots[i]:
             return self._levels[i - 1]
-        outer, share = self._levels[i], (scale - knots[i]) / (knots[i + 1] - knots[i])
-        if i == 0:
-            return outer.calibrated(scale=float(share))
-        inner = self._levels[i - 1]
-        return inner.towards(outer, share)
+        outer = self._levels[i]
+        share = float((scale - knots[i]) / (knots[i + 1] - knots[i]))
+        return self._levels[i - 1].towards(outer, share) if i else outer.calibrated(scale=share)
 
     def concentration(self, *, axes: Axes = HEADLINE, share: float = 0.5) -> int:
         """Smallest number of rows that carry a `share` of the area: how few decide it. O(n log n).
@@ -467,7 +476,8 @@ class UCC:
         ... ).concentration()
         1
         """
-        axes, share = checks.axes(axes), checks.real("share", share, 0, 1)
+        axes = checks.axes(axes)
+        share = checks.real("share", share, 0, 1)
         other, falling = axes if axes[1] in FALLING else axes[::-1]
         if falling not in FALLING:
             raise ValueError(
@@ -488,23 +498,26 @@ class UCC:
             path = self.path()
         except ValueError:
             return f"UCC({rows}, {self.vary} that float64 cannot resolve)"
-        first, last = float(path.critical.min()), path.end
+        first = float(path.critical.min())
+        last = path.end
+        if first == np.inf and not self.levels:
+            return f"UCC({rows}, no {self.vary} covers any)"
         words = f"{self.vary} {first:.4g} to {last:.4g}"
         if self.levels:
             first, last = self._knots()[[1, -1]].tolist()
-            words = f"{checks.counted(len(self.levels), 'level')} {self.levels[0]:g} to {self.levels[-1]:g}"
-        elif first == np.inf:
-            return f"UCC({rows}, no {self.vary} covers any)"
-        miss = " to ".join(
-            f"{path.mean((path.critical > t).astype(float)):.4g}" for t in (first, last)
-        )
-        return f"UCC({rows}, {words}, miss_rate {miss})"
+            levels = checks.counted(len(self.levels), "level")
+            words = f"{levels} {self.levels[0]:g} to {self.levels[-1]:g}"
+        missed_first = path.mean((path.critical > first).astype(float))
+        missed_last = path.mean((path.critical > last).astype(float))
+        return f"UCC({rows}, {words}, miss_rate {missed_first:.4g} to {missed_last:.4g})"
 
     def _repr_html_(self) -> str:
         point = self.at(self._delivered)
         pairs: list[tuple[str, float]] = [(name, getattr(point, name)) for name in METRICS]
-        pairs += [(f"gain on {'/'.join(axes)}", self.gain(axes=axes)) for axes in SUMMARY]
-        pairs.append(("skill", self.skill()))
+        if not isinstance(self.path(), BoundPath):  # whose areas are not defined
+            for x, y in SUMMARY:
+                pairs.append((f"gain on {y} vs. {x}", self.gain(axes=(x, y))))
+            pairs.append(("skill", self.skill()))
         cells = "".join(f"<tr><th>{name}</th><td>{value:.4g}</td></tr>" for name, value in pairs)
         return f"<table><caption>{self!r}</caption>{cells}</table>"
 
@@ -569,24 +582,33 @@ class UCC:
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
         ramps = self.ramps()
-        sizes, kept = self._sizes(unit), ramps.vertices(names)
-        columns = {self._t_name: _times(ramps.t[kept], 1.0)}
+        sizes = self._sizes(unit)
+        kept = ramps.vertices(names)
+        # those first that need the most memory beside their result
         for name in sorted(names, key=lambda name: name in ("bandwidth", "miss_rate")):
-            ramps.values(name)  # those first that need the most memory beside their result
-        return columns | {name: _times(ramps.values(name)[kept], sizes[name]) for name in names}
+            ramps.values(name)
+        columns = {self._t_name: _times(ramps.t[kept], 1.0)}
+        for name in names:
+            columns[name] = _times(ramps.values(name)[kept], sizes[name])
+        return columns
 
     def _area(
         self, axes: Axes, part: tuple[Metric, Range] | None, unit: Unit
     ) -> tuple[float, Path, dict[Metric, float]]:
         """Area in the unit of the path, that path, and the factors that turn its metrics into the caller's unit."""
         path = self._path_of_area()
-        sizes, cut = self._sizes(unit), None
+        sizes = self._sizes(unit)
+        closed = closed_axes(path, axes)
         if part is not None:
-            low, high = (end / sizes[part[0]] for end in checks.span(*part))
-            cut = piece(self.ramps(path), path, part[0], low, high)
-        elif (names := closed_axes(path, axes)) is not None:
-            return closed_area(path, names), path, sizes
-        return integral(self.ramps(path), path, axes, cut), path, sizes
+            name, _ = part
+            low, high = checks.span(*part)
+            cut = piece(self.ramps(path), path, name, low / sizes[name], high / sizes[name])
+            area = integral(self.ramps(path), path, axes, cut)
+        elif closed is not None:
+            area = closed_area(path, closed)
+        else:
+            area = integral(self.ramps(path), path, axes)
+        return area, path, sizes
 
     @cached_property
     def _constant(self) -> UCC:
@@ -623,21 +645,28 @@ class UCC:
         """Return the operating point of this curve's `path` at t."""
         sizes = self._sizes(unit)
         values = {name: value * sizes[name] for name, value in path.at(t).items()}
-        scale, shift = (1.0, t) if self.vary == "shift" else (t, 0.0)
+        scale, shift = t, 0.0
+        if self.vary == "shift":
+            scale, shift = 1.0, t
         return OperatingPoint(scale=scale, shift=shift, level=self._level_of(t), **values)
 
     def _level_of(self, t: float) -> float | None:
         if not self.levels:
             return None
-        between = t * self.levels[-1] if t < 1 else None
-        return next((level for level in self.levels if level / self.levels[-1] == t), between)
+        for level in self.levels:
+            if level / self.levels[-1] == t:
+                return level
+        return t * self.levels[-1] if t < 1 else None
 
     def _out_of_reach(
         self, path: Path, name: Metric, target: Any, unit: Unit, how: str = ""
     ) -> checks.Refusal:
-        word, limit = "largest", path.at(2 * max(path.end, path.delivered))[name]
         if name in FALLING:
-            word, limit = "smallest", self.ramps(path).values(name)[-1]
+            word = "smallest"
+            limit = float(self.ramps(path).values(name)[-1])
+        else:
+            word = "largest"
+            limit = path.at(2 * max(path.end, path.delivered))[name]
         size = limit * self._sizes(unit)[name]
         what = f"no {self._t_name} reaches {{{name}}}{how}: the {word} is {size:.4g}."
         asked = {name: float(target)}
@@ -657,9 +686,9 @@ def rank_leaving(n: int, share: float | Fraction) -> int:
     (7, 2, 3000000)
     """
     missed = floor(n * checks.as_written(share))
-    return (
-        n - missed - ((missed + 1) / n == share)
-    )  # the share itself was divided out of these counts
+    if (missed + 1) / n == share:
+        missed += 1  # the share itself was divided out of these counts
+    return n - missed
 
 
 @np.errstate(over="ignore")

@@ -84,7 +84,9 @@ def _own(of: str) -> dict[str, str]:
     return {"y_true": "y_true", **own, "weight": "weight"}
 
 
-def broken_rule(rows: Frame, columns: Sequence[str], of: str, *, floored: bool) -> checks.Refusal | None:
+def broken_rule(
+    rows: Frame, columns: Sequence[str], of: str, *, floored: bool
+) -> checks.Refusal | None:
     """Count the rows that break each rule, in one aggregation, and return the refusal of the first; None for none."""
     rules = list(_rules(columns, _own(of), floored=floored))
     counts = {
