@@ -150,11 +150,17 @@ class Intervals:
             centre: Centre = "middle" if judged == "both" else "bound"
             facts = replace(facts, centre=centre)
             data["y_pred"] = _centre_of(data, facts)
-        y, p = data["y_true"], data["y_pred"]
+        y = data["y_true"]
+        p = data["y_pred"]
         door.refuse_unfit(facts.unit, **data)
-        checked = {"y_true": y} if facts.centre == "bound" else {"y_true": y, "y_pred": p}
-        door.refuse_outside(facts.support, **checked)
-        bands = {name: p - data[name] if name == "lower" else data[name] - p for name in given}
+        door.refuse_outside(facts.support, y_true=y)
+        if facts.centre != "bound":
+            door.refuse_outside(facts.support, y_pred=p)
+        bands = {}
+        if "lower" in given:
+            bands["lower"] = p - data["lower"]
+        if "upper" in given:
+            bands["upper"] = data["upper"] - p
         for name, band in bands.items():
             door.refuse_extreme(band, door.apart(name))
         facts = _raised_bounds(data, bands, min_band, facts)
@@ -316,9 +322,8 @@ class Intervals:
             names["unit"] = unit
         else:
             options["unit"] = unit
-        data = door.frame_columns(
-            frame, {role: name for role, name in names.items() if name is not None}
-        )
+        given = {role: name for role, name in names.items() if name is not None}
+        data = door.frame_columns(frame, given)
         return cls.from_bounds(**data, **options)
 
     @classmethod
@@ -343,29 +348,35 @@ class Intervals:
         single, per_row = door.unit_of(unit)
         read = door.columns({**middle, **given}, weight, missing, unit=per_row)
         facts = cls._facts_of(read, judged, support, single)
-        y, p = (read.data[name] for name in middle)
-        widths = {name: read.data[name] for name in given}
+        widths = [read.data[name] for name in given]
         if min_band is not None:
-            masks = door.raise_bands(min_band, [*widths.values()], facts.weight, facts.unit)
-            counts = sum(int(np.count_nonzero(mask)) for mask in masks)
-            twice = judged == "both" and len(widths) == 1
-            facts = replace(facts, raised=counts * (1 + twice))
-        for name, band in widths.items():
+            masks = door.raise_bands(min_band, widths, facts.weight, facts.unit)
+            raised = sum(int(np.count_nonzero(mask)) for mask in masks)
+            if judged == "both" and len(widths) == 1:
+                raised *= 2
+            facts = replace(facts, raised=raised)
+        for name, band in zip(given, widths, strict=True):
             rule = checks.Rule(name, "not be negative", ("is", "are"), checks.FLOOR_HINT)
             checks.rows(band < 0, rule, band.__getitem__)
         door.refuse_unfit(facts.unit, **read.data)
-        door.refuse_outside(facts.support, **{name: read.data[name] for name in middle})
-        return cls._from_bands(facts, y, p, *_below_and_above(judged, [*widths.values()]))
+        for name in middle:
+            door.refuse_outside(facts.support, **{name: read.data[name]})
+        y, p = (read.data[name] for name in middle)
+        below, above = _below_and_above(judged, widths)
+        return cls._from_bands(facts, y, p, below, above)
 
     @classmethod
     def _facts_of(
         cls, read: door.CheckedColumns, side: Side, support: Any, single: float | None
     ) -> Facts:
         y = next(iter(read.data.values()))
+        dropped = 0
+        if read.kept is not None:
+            dropped = int(np.count_nonzero(~read.kept))
         return Facts(
             weight=read.weight,
             unit=door.units_per_row(single, read.unit, y, read.weight),
-            dropped=0 if read.kept is None else int(np.count_nonzero(~read.kept)),
+            dropped=dropped,
             kept=read.kept,
             side=side,
             support=door.support_of(support),
@@ -381,28 +392,33 @@ class Intervals:
         bands: Mapping[str, Array],
     ) -> Self:
         """Intervals from checked columns; bounds end where the support does, and one that is not judged is infinite."""
-        ends: dict[str, Array] = {}
+        columns = {"y_true": y, "y_pred": p}
         for sign, name in ((-1, "lower"), (1, "upper")):
-            infinite = np.broadcast_to(sign * np.inf, y.shape)
-            bound = bounds.get(name, infinite) if name in bands else infinite
-            if facts.support != ENDLESS and name in bands:
-                bound = np.clip(bound, *facts.support)
-            ends[name] = bound
-            ends[f"{name}_band"] = bands.get(name, np.broadcast_to(np.inf, y.shape))
-        return cls._frozen(facts, y_true=y, y_pred=p, **ends)
+            bound = np.broadcast_to(sign * np.inf, y.shape)
+            band = np.broadcast_to(np.inf, y.shape)
+            if name in bands:
+                bound = bounds[name]
+                band = bands[name]
+                if facts.support != ENDLESS:
+                    bound = np.clip(bound, *facts.support)
+            columns[name] = bound
+            columns[f"{name}_band"] = band
+        return cls._frozen(facts, **columns)
 
     @classmethod
     def _from_bands(
         cls, facts: Facts, y: Array, p: Array, below: Array | None, above: Array | None
     ) -> Self:
         """Intervals from checked bands, None on the side that is not judged."""
-        bands = {"lower": below, "upper": above}
-        given = {name: band for name, band in bands.items() if band is not None}
-        bounds = {
-            name: door.bounds(-1 if name == "lower" else 1, y, p, band)
-            for name, band in given.items()
-        }
-        return cls._of(facts, y, p, bounds, given)
+        bands = {}
+        bounds = {}
+        if below is not None:
+            bands["lower"] = below
+            bounds["lower"] = door.bounds(-1, y, p, below)
+        if above is not None:
+            bands["upper"] = above
+            bounds["upper"] = door.bounds(1, y, p, above)
+        return cls._of(facts, y, p, bounds, bands)
 
     @classmethod
     def _frozen(cls, facts: Facts, **columns: Array) -> Self:
@@ -410,8 +426,9 @@ class Intervals:
         for array in (*columns.values(), facts.weight, facts.unit, facts.kept):
             if array is not None:
                 array.setflags(write=False)
-        for name, value in {**columns, "_facts": facts}.items():
-            object.__setattr__(self, name, value)
+        for name, column in columns.items():
+            object.__setattr__(self, name, column)
+        object.__setattr__(self, "_facts", facts)
         return self
 
     def _with(self, facts: Facts) -> Self:
@@ -559,11 +576,9 @@ class Intervals:
         if not any(means):
             means = [1.0] * len(means)
         size = np.broadcast_to(1.0, self.y_true.shape) if self.unit is None else self.unit
-        equal = [np.broadcast_to(mean, size.shape) * size for mean in means]
+        below, above = _below_and_above(self.side, [mean * size for mean in means])
         facts = replace(self._facts, raised=0)
-        return self._from_bands(
-            facts, self.y_true, self.y_pred, *_below_and_above(self.side, equal)
-        )
+        return self._from_bands(facts, self.y_true, self.y_pred, below, above)
 
     def _judged_bands(self) -> list[Array]:
         """Bands of the bounds that are judged."""
@@ -583,7 +598,8 @@ class Intervals:
         >>> iv.calibrated(scale=2, shift=-3).lower_band.tolist()
         [0.0, 1.0]
         """
-        scale, shift = checks.real("scale", scale, 0), checks.real("shift", shift)
+        scale = checks.real("scale", scale, 0)
+        shift = checks.real("shift", shift)
         if scale == 1 and shift == 0:
             return self
         return self._moved((scale, scale), (shift, shift))
@@ -605,14 +621,12 @@ class Intervals:
 
     def towards(self, outer: Self, share: float) -> Self:
         """Intervals between these and wider ones of the same rows, by a share of the way."""
-        bands = [
-            band + share * (wider - band)
-            for band, wider in zip(self._judged_bands(), outer._judged_bands(), strict=True)
-        ]
+        pairs = zip(self._judged_bands(), outer._judged_bands(), strict=True)
+        bands = [band + share * (wider - band) for band, wider in pairs]
         if self.symmetric and outer.symmetric:
             del bands[1]
-        ends = _below_and_above(self.side, bands)
-        return self._from_bands(outer._facts, outer.y_true, outer.y_pred, *ends)
+        below, above = _below_and_above(self.side, bands)
+        return self._from_bands(outer._facts, outer.y_true, outer.y_pred, below, above)
 
     @classmethod
     def join(cls, parts: Sequence[Intervals]) -> Intervals:
@@ -637,7 +651,9 @@ class Intervals:
             kept=np.concatenate([part.kept for part in parts]),
         )
         names = COLUMNS[:-1] if all(part.symmetric for part in parts) else COLUMNS
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        columns = {}
+        for name in names:
+            columns[name] = np.concatenate([getattr(part, name) for part in parts])
         columns.setdefault("upper_band", columns["lower_band"])
         return cls._frozen(facts, **columns)
 
@@ -682,10 +698,13 @@ def _raised_bounds(
     data: dict[str, Array], bands: Mapping[str, Array], min_band: Any, facts: Facts
 ) -> Facts:
     """Raise bands and move their bounds in place; without a minimum refuse predictions outside their interval."""
-    y, p = data["y_true"], data["y_pred"]
+    y = data["y_true"]
+    p = data["y_pred"]
     if min_band is None:
-        outside = np.logical_or.reduce([band < 0 for band in bands.values()])
-        ends = [data.get(name) for name in ("lower", "upper")]
+        outside = np.zeros(y.shape, np.bool_)
+        for band in bands.values():
+            outside |= band < 0
+        ends = data.get("lower"), data.get("upper")
         checks.rows(outside, door.CONTAINED, lambda at: _place(p[at], at, ends))
         return facts
     raised = 0
@@ -700,11 +719,9 @@ def _raised_bounds(
 
 def _place(predicted: float, at: Any, ends: Sequence[Array | None]) -> str:
     """Say where a prediction lies."""
-    low, high = ("-inf" if i == 0 else "inf" for i in range(2))
-    if ends[0] is not None:
-        low = str(ends[0][at])
-    if ends[1] is not None:
-        high = str(ends[1][at])
+    lower, upper = ends
+    low = "-inf" if lower is None else str(lower[at])
+    high = "inf" if upper is None else str(upper[at])
     return f"{predicted!s} outside [{low}, {high}]"
 
 
@@ -728,9 +745,10 @@ def _chosen_rows(rows: Any, count: int) -> Any:
         raise IndexError(
             f"a mask must have one entry per row: it has {len(chosen)} {entries} for {checks.counted(count, 'row')}."
         )
-    beyond = chosen[(chosen < -count) | (chosen >= count)] if chosen.dtype.kind != "b" else ()
-    if len(beyond):
-        raise IndexError(f"rows are numbered from 0 to {count - 1}; got {beyond[0]}.")
+    if chosen.dtype.kind != "b":
+        beyond = chosen[(chosen < -count) | (chosen >= count)]
+        if len(beyond):
+            raise IndexError(f"rows are numbered from 0 to {count - 1}; got {beyond[0]}.")
     return chosen
 
 
@@ -758,10 +776,9 @@ def _joined(columns: Sequence[Array | None], parts: Sequence[Intervals]) -> Arra
     """Weights or units of all parts, 1 where a part has none; None where no part has any."""
     if all(column is None for column in columns):
         return None
-    filled = [
-        np.ones(part.y_true.shape) if column is None else column
-        for column, part in zip(columns, parts, strict=True)
-    ]
+    filled = []
+    for column, part in zip(columns, parts, strict=True):
+        filled.append(np.ones(part.y_true.shape) if column is None else column)
     return np.concatenate(filled)
 
 
@@ -782,7 +799,9 @@ def _moved_bands(
         if intervals.side == "both":
             out = np.maximum(out, 0)
         door.kept_in_range("shift" if shifted else "scale", p + side * out)
-    held = np.ones(error.shape, np.bool_) if intervals.side != "both" and shifted else error > 0
+    held = error > 0
+    if intervals.side != "both" and shifted:
+        held = np.ones(error.shape, np.bool_)
     covers = held & covered
     out[covers] = np.maximum(out, error)[covers]
     misses = held & ~covered
