@@ -47,9 +47,8 @@ class TrainingRows(NamedTuple):
 def held_out_area(rows: TrainingRows, raw: Array) -> float:
     """Return the area of held-out rows, up to a factor: ``E[band] E[size / band]``."""
     band = np.exp(raw)
-    return float(
-        np.average(band, weights=rows.weight) * np.average(rows.size / band, weights=rows.weight)
-    )
+    width = np.average(band, weights=rows.weight)
+    return float(width * np.average(rows.size / band, weights=rows.weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,8 @@ def boosted_trees(
     rows: TrainingRows, held_out: TrainingRows | None, settings: Any, seed: int
 ) -> Ensemble:
     """Boost scikit-learn's trees, at most until the area of held-out rows stops falling; `settings` as attributes."""
-    random, raw = np.random.RandomState(seed), np.zeros(len(rows.size))
+    random = np.random.RandomState(seed)
+    raw = np.zeros(len(rows.size))
     steps = (_newton_step(rows, raw, settings, random) for _ in range(settings.n_estimators))
     trees = list(steps) if held_out is None else _stopped_early(steps, held_out, settings)
     return Ensemble(trees, len(trees), settings.learning_rate, {"check_input": False})
@@ -83,7 +83,8 @@ def _stopped_early(
     steps: Iterable[DecisionTreeRegressor], held_out: TrainingRows, settings: Any
 ) -> list[DecisionTreeRegressor]:
     """Return the trees up to the smallest area of held-out rows; stop when it has not fallen for some of them."""
-    trees, raw = [], np.zeros(len(held_out.size))
+    trees = []
+    raw = np.zeros(len(held_out.size))
     areas = [held_out_area(held_out, raw)]
     for tree in steps:
         trees.append(tree)
@@ -106,9 +107,8 @@ def _newton_step(
     )
     tree.fit(rows.X, -gradient / hessian, sample_weight=rows.weight * hessian)
     leaf = tree.tree_.weighted_n_node_samples
-    tree.tree_.value[:, 0, 0] *= leaf / (
-        leaf + settings.l2_regularization
-    )  # -G / H becomes -G / (H + l2)
+    shrinkage = leaf / (leaf + settings.l2_regularization)
+    tree.tree_.value[:, 0, 0] *= shrinkage  # -G / H becomes -G / (H + l2)
     raw += settings.learning_rate * tree.predict(rows.X, check_input=False)
     return tree
 
@@ -122,26 +122,14 @@ def boosted_by_lightgbm(
     except ModuleNotFoundError as error:
         raise ImportError('backend="lightgbm" needs LightGBM: pip install lightgbm') from error
 
-    size, weight = (
-        rows.size.astype(np.float32),
-        rows.weight.astype(np.float32),
-    )  # as LightGBM computes
+    size = rows.size.astype(np.float32)  # as LightGBM computes
+    weight = rows.weight.astype(np.float32)
 
     def objective(raw: Array, _: Any) -> tuple[Any, Any]:
         gradient, hessian = derivatives(size, raw.astype(np.float32))
         return weight * gradient, weight * hessian
 
-    params: dict[str, Any] = {
-        "learning_rate": settings.learning_rate,
-        "num_leaves": settings.max_leaf_nodes,
-        "min_data_in_leaf": settings.min_samples_leaf,
-        "lambda_l2": settings.l2_regularization,
-        "feature_pre_filter": False,  # it would leave too few rows without any feature
-        "metric": "none",
-        "num_threads": 1 if len(size) <= FEW_ROWS else 0,
-        "seed": seed,
-        "verbosity": -1,
-    }
+    params = _lightgbm_parameters(settings, len(size), seed)
     data = lightgbm.Dataset(rows.X, label=rows.size, params=params).construct()
     if not any(data.feature_num_bin(column) for column in range(data.num_feature())):
         return Ensemble((), 0)  # LightGBM stops with an error where every feature is constant
@@ -155,14 +143,26 @@ def boosted_by_lightgbm(
     unseen = data.create_valid(held_out.X, label=held_out.size)
     stop = lightgbm.early_stopping(settings.n_iter_no_change, verbose=False)
     booster = train(valid_sets=[unseen], feval=area, callbacks=[stop])
-    better = booster.best_score["valid_0"]["area"] < held_out_area(
-        held_out, np.zeros(len(held_out.size))
-    )
-    if not better:
+    without_trees = held_out_area(held_out, np.zeros(len(held_out.size)))
+    if not booster.best_score["valid_0"]["area"] < without_trees:
         return Ensemble((), 0)
-    return Ensemble(
-        [booster], booster.best_iteration, options={"num_iteration": booster.best_iteration}
-    )
+    best = booster.best_iteration
+    return Ensemble([booster], best, options={"num_iteration": best})
+
+
+def _lightgbm_parameters(settings: Any, rows: int, seed: int) -> dict[str, Any]:
+    """Return the settings under LightGBM's names."""
+    return {
+        "learning_rate": settings.learning_rate,
+        "num_leaves": settings.max_leaf_nodes,
+        "min_data_in_leaf": settings.min_samples_leaf,
+        "lambda_l2": settings.l2_regularization,
+        "feature_pre_filter": False,  # it would leave too few rows without any feature
+        "metric": "none",
+        "num_threads": 1 if rows <= FEW_ROWS else 0,
+        "seed": seed,
+        "verbosity": -1,
+    }
 
 
 BACKENDS: Mapping[str, Any] = {"sklearn": boosted_trees, "lightgbm": boosted_by_lightgbm}
@@ -288,27 +288,31 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             Only their ratios count; a row of weight 0 is left out.
         """
         X, errors, weight = self._rows(X, y, sample_weight, reset=True)
-        by_side, p = _by_side(errors, self.sides), power(self.axes)
+        by_side = _by_side(errors, self.sides)
+        p = power(self.axes)
         sizes = (by_side / by_side.max()) ** p
         means = np.average(sizes, axis=0, weights=weight)
         unit = by_side.max() * means.sum() ** (1 / p)
-        self._factors = unit * np.sqrt(
-            len(means) * means / means.sum()
-        )  # each side's constant band, in units of y
+        # each side's constant band, in units of y
+        self._factors = unit * np.sqrt(len(means) * means / means.sum())
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        train, held_out = slice(None), None
-        if self.n_iter_no_change is not None:
-            every = np.arange(len(errors))
-            train, held_out = train_test_split(
-                every, test_size=self.validation_fraction, random_state=seed
-            )
+        train, held_out = self._split(len(errors), seed)
         self._ensembles: list[Ensemble] = []
         for size in (sizes / means).T:
             rows = TrainingRows(X, size, weight)
             unseen = None if held_out is None else rows.at(held_out)
             self._ensembles.append(BACKENDS[self.backend](rows.at(train), unseen, self, seed))
-        self.n_trees_ = tuple(one.n_trees for one in self._ensembles)
+        self.n_trees_ = tuple(ensemble.n_trees for ensemble in self._ensembles)
         return self
+
+    def _split(self, count: int, seed: int) -> tuple[Any, Any]:
+        """Return the rows to train on, and those held out for early stopping; None where there is none."""
+        if self.n_iter_no_change is None:
+            return slice(None), None
+        train, held_out = train_test_split(
+            np.arange(count), test_size=self.validation_fraction, random_state=seed
+        )
+        return train, held_out
 
     def predict(self, X: Any) -> Array:
         """Predict bands, all above 0.
@@ -334,9 +338,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         check_is_fitted(self)
         X, errors, weight = self._rows(X, y, sample_weight, reset=False)
         absolute_errors(errors if self.sides == "symmetric" else np.abs(errors))
-        intervals = Intervals.from_bands(
-            errors, np.zeros(len(errors)), *self._bands(X).T, weight=weight
-        )
+        bands = self._bands(X)
+        middle = np.zeros(len(errors))
+        intervals = Intervals.from_bands(errors, middle, *bands.T, weight=weight)
         return UCC(intervals).gain(axes=self.axes)
 
     def __sklearn_tags__(self) -> Any:
@@ -356,14 +360,15 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         if not counted.any():
             raise ValueError("`sample_weight` must not be zero in every row.")
         if not counted.all():
-            X, errors, weight = X[counted], errors[counted], weight[counted]
+            X = X[counted]
+            errors = errors[counted]
+            weight = weight[counted]
         return _accepted(X), errors, weight / weight.mean()
 
     def _bands(self, X: Any) -> Array:
         """Return one column of bands, or one for each side."""
-        bands: Array = self._factors * np.exp(
-            np.column_stack([one.raw(X) for one in self._ensembles])
-        )
+        logarithms = [ensemble.raw(X) for ensemble in self._ensembles]
+        bands: Array = self._factors * np.exp(np.column_stack(logarithms))
         return bands
 
 
