@@ -74,10 +74,12 @@ class Row:
         """Both bounds as the path moves them; a single bound moves past the prediction."""
         if vary == "scale":
             return self.y_pred - t * self.lower_band, self.y_pred + t * self.upper_band
-        least = Fraction(0) if self.side == "both" else -inf
+        lower, upper = self.lower_band + t, self.upper_band + t
+        if self.side == "both":
+            lower, upper = max(lower, Fraction(0)), max(upper, Fraction(0))
         return (
-            self.y_pred - max(least, self.lower_band + t),
-            self.y_pred + max(least, self.upper_band + t),
+            self.y_pred - lower,
+            self.y_pred + upper,
         )
 
     def bounds(self, vary: str, t: Fraction) -> tuple[Fraction, Fraction]:
@@ -183,11 +185,13 @@ class Oracle:
 
     @cached_property
     def start(self) -> Fraction:
-        if (
-            self.unbounded
-        ):  # just before the first row is covered, and before any bound leaves the support's end
+        if self.unbounded:
+            # just before the first row is covered, and before any bound leaves the support's end
             first = [row.towards - row.active for row in self.rows]
-            first += [-row.limits[1] - row.active for row in self.rows if row.limits[1] != inf]
+            for row in self.rows:
+                limit = row.limits[1]
+                if isinstance(limit, Fraction):
+                    first.append(-limit - row.active)
             return min(first) - Fraction(1, 10**30)
         if self.vary != "shift":
             return Fraction(0)

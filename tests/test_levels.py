@@ -351,8 +351,9 @@ def test_sizes_from_tiny_to_huge_keep_the_curve() -> None:
 
 def test_a_level_that_is_given_twice_is_refused() -> None:
     inner = Intervals.from_bands([1, 2], [0, 0], [1, 1])
+    levels: Any = {0.9: inner, np.float32(0.9): inner.calibrated(scale=2)}
     with pytest.raises(ValueError, match=r"^`levels` must differ; level 0\.9 is given twice\.$"):
-        ucc.UCC.from_levels({0.9: inner, np.float32(0.9): inner.calibrated(scale=2)})
+        ucc.UCC.from_levels(levels)
 
 
 def test_levels_that_are_none_are_refused() -> None:

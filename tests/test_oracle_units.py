@@ -83,9 +83,7 @@ def test_the_score_functions_are_the_metrics_of_the_delivered_bounds(
         ucc.miss_rate_score(data.y_true, *bounds, sample_weight=data.weight),
         oracle.value("miss_rate", one),
     )
-    found = ucc.interval_score(
-        data.y_true, *bounds, coverage=1 - written(alpha), sample_weight=data.weight
-    )
+    found = ucc.interval_score(data.y_true, *bounds, coverage=1 - alpha, sample_weight=data.weight)
     near(found, oracle.interval_score(written(alpha)))
 
 

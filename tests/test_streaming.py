@@ -297,7 +297,9 @@ def test_a_folder_or_a_pattern_of_parquet_files_is_one_table(run: Run, tmp_path:
     refused(run("assess", "nothing-*.parquet"), "matches no file.")
     shutil.copy(tmp_path / "whole.parquet", tmp_path / "lake" / "x.parquet")
     (tmp_path / "lake" / "y.parquet").write_text("no Parquet")
-    refused(run("assess", "lake"), "y.parquet is not a Parquet file|lake holds CSV and Parquet files")
+    refused(
+        run("assess", "lake"), "y.parquet is not a Parquet file|lake holds CSV and Parquet files"
+    )
 
 
 @pytest.fixture(scope="module")

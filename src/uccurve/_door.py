@@ -354,7 +354,8 @@ def _is_plain(samples: Any) -> bool:
     """Whether samples are an array of floats as it is."""
     if type(samples) is not np.ndarray:
         return False
-    return samples.dtype.kind == "f" and samples.dtype.itemsize <= 8
+    dtype = samples.dtype
+    return bool(dtype.kind == "f" and dtype.itemsize <= 8)
 
 
 def refuse_missing(rule: Rule, array: Draws, axis: int = 0) -> None:

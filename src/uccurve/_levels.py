@@ -10,7 +10,7 @@ import numpy as np
 from . import _refusals as checks
 from ._arrays import Flags, Indices, cumulative, exact_sum
 from ._paths import Events, Path, ScalePath, refuse_unresolved
-from ._rows import ALL, Part
+from ._rows import ALL, Part, known
 from ._vocabulary import Array, Metric, Vary
 from .intervals import Intervals
 
@@ -297,9 +297,9 @@ class Limits:
     def __init__(self, path: LevelsPath) -> None:
         self.path = path
         rows = path.rows
-        self.sides = [Limited(path, path.actives, rows.active_limit)]
+        self.sides = [Limited(path, path.actives, known(rows.active_limit))]
         if not path.symmetric:
-            self.sides.append(Limited(path, path.others, rows.other_limit))
+            self.sides.append(Limited(path, path.others, known(rows.other_limit)))
         self.largest = rows.largest_excess
         rooms = np.array([self._room(i) for i in range(1, len(path.knots))])
         self.stretch: Indices = np.sum(rooms < self.largest, axis=0)
@@ -387,7 +387,8 @@ def _way(room: Array, slope: Array) -> Array:
 
 def _between(lower: Array, upper: Array, share: float) -> Array:
     """Straight line from one value to the next."""
-    return lower + share * (upper - lower)
+    line: Array = lower + share * (upper - lower)
+    return line
 
 
 def _of_nearer_bound(gap: Array, active: Array, other: Array, tied: Array) -> Array:
@@ -400,7 +401,8 @@ def _slopes(values: Array, knots: Array) -> Array:
     """Slopes from each knot to the next, and beyond the last, at t = 1, of what is in proportion to t from there on."""
     rise = np.diff(values, axis=0, append=2 * values[-1:])
     run = np.diff(knots, axis=0, append=2 * knots[-1:])
-    return rise / run
+    slopes: Array = rise / run
+    return slopes
 
 
 def _between_levels(

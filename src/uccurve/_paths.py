@@ -250,7 +250,7 @@ class Path(ABC):
 
     def _beyond(self, part: Part) -> Array:
         """How far observations lie on the side of the prediction that a single bound does not judge."""
-        return np.maximum(self.rows.offset[part], 0)
+        return np.maximum(known(self.rows.offset)[part], 0)
 
     @np.errstate(over="ignore")
     def at(self, t: float) -> dict[Metric, float]:
@@ -434,10 +434,11 @@ class ScalePath(Path):
             out: Array = band * moment[place] + np.where(beyond != 0, limit, 0.0) * beyond
             return out
 
-        active = integral_of(self.active, self.rows.active_limit)
+        active = integral_of(self.active, known(self.rows.active_limit))
         if self.symmetric:
             return active
-        return (active + integral_of(self.other, self.rows.other_limit)) / 2
+        other: Array = integral_of(self.other, known(self.rows.other_limit))
+        return (active + other) / 2
 
     def deficit_integrals(self, t: Array, mass: Array, place: Indices) -> Array:
         """Integral of each row's deficit."""
@@ -546,10 +547,12 @@ class ShiftPath(Path):
     def _events_at_limits(self, one: Array, crosses: Flags) -> Iterator[Events]:
         """Where bounds reach the end of the support."""
         nearest = self.rows.largest_excess
+        active_room = known(self.rows.active_limit) - self.active
+        other_room = known(self.rows.other_limit) - self.other
         ends: list[tuple[Array, Metric, float]] = [
-            (self.rows.active_limit - self.active, "overshoot", 1.0),
-            (self.rows.active_limit - self.active, "bandwidth", 0.5),
-            (self.rows.other_limit - self.other, "bandwidth", 0.5),
+            (active_room, "overshoot", 1.0),
+            (active_room, "bandwidth", 0.5),
+            (other_room, "bandwidth", 0.5),
             (
                 np.where(
                     crosses, nearest - self.error - self.other, nearest + self.error - self.active

@@ -475,7 +475,8 @@ def _steps(ramps: Ramps, missed: Array, part: Piece) -> Array:
     if part.span and part.first > ramps.t[0]:
         vertex = np.searchsorted(ramps.t, part.first) - 1
         before = ramps.values("miss_rate")[vertex]
-    return np.clip(np.append(before, missed), low, high)
+    steps: Array = np.clip(np.append(before, missed), low, high)
+    return steps
 
 
 def _nodes(ramps: Ramps, path: Path, name: Metric, part: Piece) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,10 +89,11 @@ class Rows:
     def half_widths(self) -> Array:
         """Half-width of each row as delivered."""
         if self.limited:
-            active = np.minimum(self.active, self.active_limit)
+            active = np.minimum(self.active, known(self.active_limit))
             if self.symmetric:
                 return active
-            return active / 2 + np.minimum(self.other, self.other_limit) / 2
+            other: Array = np.minimum(self.other, known(self.other_limit))
+            return active / 2 + other / 2
         if self.symmetric:
             return self.active
         return self.lower_band / 2 + self.upper_band / 2
@@ -127,7 +128,7 @@ class Rows:
 
     def subset(self, rows: Part) -> Self:
         """Some of the rows."""
-        chosen = {}
+        chosen: dict[str, Any] = {}
         for column in fields(self):
             values = getattr(self, column.name)
             if isinstance(values, np.ndarray):
@@ -139,7 +140,7 @@ class Rows:
         if unit is None:
             return self
         quotients: dict[int, Array] = {}  # one array is divided once, so that equal bands stay one
-        divided = {}
+        divided: dict[str, Any] = {}
         for name in MEASURED:
             column = getattr(self, name)
             if column is not None:
@@ -169,8 +170,9 @@ class Flattened:
         self._intervals = intervals
         weight = intervals._weight
         self._weight = None if weight is None else weight.ravel()
-        every_row = self._weight is None or self._weight.all()
-        self._kept: Part = ALL if every_row else np.flatnonzero(self._weight)
+        self._kept: Part = ALL
+        if self._weight is not None and not self._weight.all():
+            self._kept = np.flatnonzero(self._weight)
 
     def rows(self) -> Rows:
         """Errors and bands as delivered, in units of y_true."""

@@ -587,7 +587,7 @@ class UCC:
         # those first that need the most memory beside their result
         for name in sorted(names, key=lambda name: name in ("bandwidth", "miss_rate")):
             ramps.values(name)
-        columns = {self._t_name: _times(ramps.t[kept], 1.0)}
+        columns: dict[str, Array] = {self._t_name: _times(ramps.t[kept], 1.0)}
         for name in names:
             columns[name] = _times(ramps.values(name)[kept], sizes[name])
         return columns
@@ -669,7 +669,7 @@ class UCC:
             limit = path.at(2 * max(path.end, path.delivered))[name]
         size = limit * self._sizes(unit)[name]
         what = f"no {self._t_name} reaches {{{name}}}{how}: the {word} is {size:.4g}."
-        asked = {name: float(target)}
+        asked: dict[str, Any] = {name: float(target)}
         raised = checks.Hint("raise zero bands with {min_band}", {"min_band": None})
         return checks.Refusal(checks.Hint(what, asked), raised)
 

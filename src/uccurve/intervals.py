@@ -282,7 +282,7 @@ class Intervals:
                 f"`level` must be at least 0.5, the share of observations that a bound covers; got {level:g}. "
                 f'Hint: the {level:g} quantile as a lower bound is level={1 - level:g}, side="lower".'
             )
-        bound = {"lower" if side == "lower" else "upper": quantile}
+        bound: dict[str, Any] = {side: quantile}
         made = cls.from_bounds(y_true, y_pred, **bound, **options)
         return made._with(replace(made._facts, level=coverage))
 
@@ -615,7 +615,12 @@ class Intervals:
             below = _moved_bands(self, -1, self.lower_band, scale[0], shift[0])
         if self.side != "lower":
             above = _moved_bands(self, 1, self.upper_band, scale[1], shift[1])
-        if self.symmetric and below is not None and np.array_equal(below, above):
+        if (
+            self.symmetric
+            and below is not None
+            and above is not None
+            and np.array_equal(below, above)
+        ):
             above = below
         return self._from_bands(self._facts, self.y_true, self.y_pred, below, above)
 

@@ -161,9 +161,7 @@ def assess_frame(
     pairs = {name: sums.pairs(streamed, name) for name in (settings.ranked_by, "wis")}
     parts = [groups[model.place] for model in streamed] if request.features else []
     segmented = Segmented(parts, request, sums)
-    streams = Streams(
-        sources, sums.units, pairs, _engine(scan), sums.block_names, block, segmented
-    )
+    streams = Streams(sources, sums.units, pairs, _engine(scan), sums.block_names, block, segmented)
     return _assessed(streams, settings, asked=coverage)
 
 
