@@ -37,6 +37,7 @@ BRIDGES = {
 
 EAGER = (
     "calibrate.estimators",
+    "train._forest",
     "train._regressor",
 )
 """Edges that need an extra as a whole and import its libraries at their top; so does the command line."""
