@@ -36,6 +36,8 @@ SECTIONS = [
     "wis_comparisons",
     "crossings",
     "segments",
+    "winners",
+    "across",
     "pockets",
     "missing",
     "notes",

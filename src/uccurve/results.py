@@ -177,6 +177,8 @@ class ModelRow:
     half_width, score, skill : Estimate
         As shipped: mean half-width, interval score, and 1 minus the ratio of the score to that of the constant band as
         shipped.
+    reference_skill : Estimate or None
+        The same against the model that was named as the reference; None where none was.
     pvalue : float
         Adjusted p-value of the pair with the best model, on what ranks the models; nan for the best model itself, and
         where no test was possible.
@@ -217,6 +219,7 @@ class ModelRow:
     half_width: Estimate
     score: Estimate
     skill: Estimate
+    reference_skill: Estimate | None = None
     pvalue: float = nan
     crps: Estimate
     crps_skill: Estimate
@@ -329,6 +332,61 @@ class Segment:
     def is_tested(self) -> bool:
         """Whether a test was possible; a segment that is a single block has none."""
         return self.pvalue >= 0 or self.shipped_pvalue >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentWinner:
+    """The model that scores best in one segment, as shipped.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows of the segment.
+    model, runner_up : str
+        The model with the smallest score there, and the next one.
+    score : float
+        Interval score of the best model in the segment, with the factor (or shift) that ships.
+    ahead : float
+        Share of the next model's score that it saves.
+    pvalue : float
+        Of the paired test against the next model, adjusted for all pairs of models and all segments of the feature;
+        nan where no test was possible.
+    """
+
+    feature: str
+    label: str
+    n: int
+    model: str
+    score: float
+    runner_up: str
+    ahead: float
+    pvalue: float = nan
+
+    @property
+    def title(self) -> str:
+        """Feature and label; the label alone where the feature has no name of its own."""
+        return self.label if self.feature == "segment" else f"{self.feature} {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class AcrossSegments:
+    """One model over the segments of a feature, each of which counts once.
+
+    Attributes
+    ----------
+    segments : int
+        Number of segments.
+    best_in : float or None
+        Share of the segments in which the model has the smallest score as shipped; None for the reference.
+    skill : Estimate
+        Median of its skill in the segments, with the interval that their order gives.
+    """
+
+    feature: str
+    model: str
+    segments: int
+    best_in: float | None
+    skill: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,6 +547,10 @@ class Assessment:
         One per pair of models whose curves are compared.
     segments : tuple of Segment
         One per model and segment, where `by` was given.
+    winners : tuple of SegmentWinner
+        The best model of each segment, where there are several models of the same rows.
+    across : tuple of AcrossSegments
+        Each model over the segments of a feature with at least five of them, and over the series.
     pockets : Pockets or None
         Where shipped intervals fail, where `features` were given.
     notes : tuple of str
@@ -518,6 +580,8 @@ class Assessment:
     wis_comparisons: tuple[Comparison, ...] = ()
     crossings: tuple[Crossings, ...] = ()
     segments: tuple[Segment, ...] = ()
+    winners: tuple[SegmentWinner, ...] = ()
+    across: tuple[AcrossSegments, ...] = ()
     pockets: Any = None
     notes: tuple[str, ...] = ()
     not_tested: tuple[str, ...] = ()

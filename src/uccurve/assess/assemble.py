@@ -24,7 +24,7 @@ from uccurve.assess.choice import (
     verdict_of,
     with_ranks,
 )
-from uccurve.assess.memory import RowsSource, resampled_row
+from uccurve.assess.memory import RowsSource, resampled_row, saved_of
 from uccurve.assess.missing import (
     CHOICES,
     Aligned,
@@ -37,8 +37,16 @@ from uccurve.assess.missing import (
     pairwise_values,
     vanished_segments,
 )
-from uccurve.assess.segments import SegmentRows, assessed_segments, segment_rows
-from uccurve.assess.source import CRPS, SCORE, WIS_SCORE, model_row
+from uccurve.assess.segments import (
+    AsShipped,
+    SegmentRows,
+    across_segments,
+    across_series,
+    assessed_segments,
+    segment_rows,
+    winners_of,
+)
+from uccurve.assess.source import CRPS, SCORE, SKILL, WIS_SCORE, estimate_of, model_row
 from uccurve.crossings import Crossings, LevelCurve, crossings_of_lines
 from uccurve.curve import UCC
 from uccurve.evidence.inference import checked_level
@@ -48,12 +56,14 @@ from uccurve.intervals import Intervals
 from uccurve.resampling import Progress, watched
 from uccurve.results import (
     USUAL_TOLERANCE,
+    AcrossSegments,
     Assessment,
     AssessmentSettings,
     Comparison,
     Missing,
     ModelRow,
     Segment,
+    SegmentWinner,
     Verdict,
 )
 from uccurve.words import notes as sentences
@@ -75,6 +85,7 @@ def assess(
     coverage: float | None = None,
     by: Any = None,
     bins: int = 4,
+    series: npt.ArrayLike | None = None,
     rows: Sequence[Any] | None = None,
     block: int | npt.ArrayLike | None = None,
     incumbent: str | None = None,
@@ -108,6 +119,9 @@ def assess(
         features by name.
     bins : int
         Number of equal-count bins into which a numeric feature is cut.
+    series : array_like, optional
+        The series of each row: in how many of them each model is best, and its median skill over them, stand in
+        `Assessment.across`.
     rows : list of array_like, optional
         Names of the rows of each item where these are training runs in a different order.
     block : int or array_like, optional
@@ -181,7 +195,7 @@ def assess(
         n_resamples=None if n_resamples is None else positive("n_resamples", n_resamples),
         seed=seed,
     )
-    labels = RowLabels(block, by, bins, features, per_row)
+    labels = RowLabels(block, by, bins, features, per_row, series)
     subject = _subject(given, labels, missing)
     units = subject.entries[0].units
     settings = replace(
@@ -189,10 +203,12 @@ def assess(
     )
     with watched(progress, "assessment") as tick:
         evidence = _evidence(subject.entries, settings, tick)
+    evidence.rows = against_reference(evidence.rows, evidence.sources, settings)
     tests = _tests(evidence, subject, settings)
     decision = decide(tests.ranked, tests.comparisons, settings)
     verdict = _verdict(decision, evidence, settings)
-    segments = _segments(evidence.sources, verdict, subject.entries)
+    on_segments = _segments(evidence.sources, verdict, subject)
+    segments = on_segments.segments
     pockets = _pockets(evidence.sources, verdict, subject.features, settings)
     untested = cautions.not_tested(tests.ranked, tests.comparisons, segments, verdict.model)
     notes = [
@@ -206,6 +222,8 @@ def assess(
         wis_comparisons=tuple(tests.on_wis),
         crossings=tuple(evidence.crossings),
         segments=tuple(segments),
+        winners=tuple(on_segments.winners),
+        across=tuple(on_segments.across),
         pockets=pockets,
         notes=tuple(dict.fromkeys(notes)),
         not_tested=untested,
@@ -236,6 +254,7 @@ class RowLabels:
     bins: int
     features: Any
     unit: Any
+    series: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,6 +274,7 @@ class Subject:
     entries: list[Entry]
     missing: Missing | None
     features: Any
+    series: Any = None
 
     @property
     def is_pairwise(self) -> bool:
@@ -289,7 +309,8 @@ def _subject(given: Given, labels: RowLabels, missing: MissingRows) -> Subject:
     if lost is not None:
         lost = replace(lost, vanished=vanished_segments(labels.by, on_rows.kept))
     entries = _entries(on_rows, given.repeated, labels)
-    return Subject(entries, lost, on_rows.labels(labels.features))
+    series = on_rows.labels(labels.series)
+    return Subject(entries, lost, on_rows.labels(labels.features), series)
 
 
 def _entries(on_rows: Aligned, repeated: Repeated | None, labels: RowLabels) -> list[Entry]:
@@ -487,17 +508,52 @@ def _tests(evidence: ModelEvidence, subject: Subject, settings: AssessmentSettin
     if subject.is_pairwise:
         comparisons = pairwise_comparisons(evidence.sources, settings)
         values = pairwise_values(comparisons, rows, settings)
-        return Tests(with_ranks(rows, comparisons, values), comparisons, [])
+        ranked = without_rank(with_ranks(rows, comparisons, values), settings.reference)
+        return Tests(ranked, comparisons, [])
     units = subject.entries[0].units
     level = settings.confidence_level
     comparisons = PairTest(units, settings.ranked_by, level).of_all(evidence.contenders)
     ranked = with_ranks(rows, comparisons, ranking_values(rows, settings))
+    ranked = without_rank(ranked, settings.reference)
     same_levels = len({source.curve.levels for source in evidence.sources}) == 1
     has_levels = len(evidence.on_wis) == len(rows)
     on_wis: list[Comparison] = []
     if same_levels and has_levels:
         on_wis = PairTest(units, "wis", level).of_all(evidence.on_wis)
     return Tests(ranked, comparisons, on_wis)
+
+
+def against_reference(
+    rows: Sequence[ModelRow], sources: Sequence[RowsSource], settings: AssessmentSettings
+) -> list[ModelRow]:
+    """Return rows with their skill against the model that was named as the reference, where one was."""
+    by_name = {source.name: source for source in sources}
+    if settings.reference is None:
+        return list(rows)
+    reference = by_name[settings.reference].evidence(SCORE)
+    out = []
+    for row in rows:
+        source = by_name[row.name]
+        if row.name == settings.reference or source.units is not sources[0].units:
+            out.append(row)
+            continue
+        evidence = saved_of(source.evidence(SCORE), reference)
+        out.append(replace(row, reference_skill=estimate_of(source, SKILL, evidence)))
+    return out
+
+
+def without_rank(rows: Sequence[ModelRow], reference: str | None) -> list[ModelRow]:
+    """Return rows in which the reference comes last, behind all models that are ranked."""
+    if reference is None:
+        return list(rows)
+    own = next(row.rank for row in rows if row.name == reference)
+    out = []
+    for row in rows:
+        if row.name == reference:
+            out.append(replace(row, rank=len(rows)))
+        else:
+            out.append(replace(row, rank=row.rank - (row.rank > own)))
+    return out
 
 
 def _verdict(decision: Decision, evidence: ModelEvidence, settings: AssessmentSettings) -> Verdict:
@@ -511,15 +567,35 @@ def _verdict(decision: Decision, evidence: ModelEvidence, settings: AssessmentSe
     return verdict_of(decision, chosen, settings, models=len(contenders), nested=nested)
 
 
-def _segments(
-    sources: Sequence[RowsSource], verdict: Verdict, entries: Sequence[Entry]
-) -> list[Segment]:
+class OnSegments(NamedTuple):
+    """All models on all segments, and the best of them in each."""
+
+    segments: list[Segment]
+    winners: list[SegmentWinner]
+    across: list[AcrossSegments]
+
+
+def _segments(sources: Sequence[RowsSource], verdict: Verdict, subject: Subject) -> OnSegments:
     """Return all models on all segments: the one that ships with the verdict's factor, others with their own."""
+    entries = subject.entries
     segments: list[Segment] = []
+    models: list[AsShipped] = []
     for source, entry in zip(sources, entries, strict=True):
+        if not entry.parts and subject.series is None:
+            continue
         t = t_of(verdict) if source.name == verdict.model else source.t
-        segments += assessed_segments(source, t, entry.parts)
-    return segments
+        shipped = AsShipped.of(source, t)
+        if entry.parts:
+            segments += assessed_segments(shipped, entry.parts)
+        models.append(shipped)
+    if subject.is_pairwise or not models:
+        return OnSegments(segments, [], [])
+    settings = sources[0].settings
+    winners = winners_of(models, entries[0].parts, settings.reference)
+    across = across_segments(segments, winners, settings)
+    if subject.series is not None:
+        across += across_series(models, subject.series, settings)
+    return OnSegments(segments, winners, across)
 
 
 def choice_notes(verdict: Verdict, units: Units) -> list[str]:

@@ -291,12 +291,12 @@ class RowsSource:
     def _skill(self) -> Evidence:
         if not isfinite(self._shipped.span.value) or not self._has_bands:
             return Evidence(Span.exact(nan), None)
-        return _saved(self._shipped, self.constant.shipped)
+        return saved_of(self._shipped, self.constant.shipped)
 
     def _crps_skill(self) -> Evidence:
         if not self._has_bands:
             return Evidence(Span.exact(nan), None)
-        return _saved(self._crps(), self.constant.crps)
+        return saved_of(self._crps(), self.constant.crps)
 
     def _area(self, axes: Axes) -> Evidence:
         """One of the paper's areas."""
@@ -324,7 +324,7 @@ class RowsSource:
         constant = Span.exact(self.path.mean(rows) / 2 * size)
         change = contributions.log_influence(self.path, rows, degree=2)
         negligible = rounding_of_area(self.whole_path, axes) * size
-        return _saved(self._area(axes), Evidence(constant, change), negligible)
+        return saved_of(self._area(axes), Evidence(constant, change), negligible)
 
     # ---- what else a row shows
 
@@ -427,7 +427,7 @@ def shipped_evidence(
     return Evidence(Span.exact(score / unit), shipped.influence / score, offset, degrees)
 
 
-def _saved(mine: Evidence, constant: Evidence, negligible: float = 0.0) -> Evidence:
+def saved_of(mine: Evidence, constant: Evidence, negligible: float = 0.0) -> Evidence:
     """Share of what the constant band has that is saved."""
     saved = saved_share(constant.span.value, mine.span.value, negligible)
     change = None

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, isnan, nan
+from math import inf, isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Flags, Indices
-from uccurve._distributions import clopper_pearson
+from uccurve._distributions import clopper_pearson, order_statistic_ranks
 from uccurve._paths import Path
 from uccurve._refusals import miss_rate_of
 from uccurve._scoring import conformal_t, saved_share
@@ -19,13 +19,14 @@ from uccurve.assess.source import Source
 from uccurve.evidence.inference import (
     effective_rows,
     holm,
+    paired_t_test,
     segment_test,
     share_estimate,
     share_tail,
 )
-from uccurve.evidence.units import Blocks, codes, labels, positive
+from uccurve.evidence.units import Blocks, codes, labels, positive, sums
 from uccurve.points import UNKNOWN, Estimate, Move
-from uccurve.results import Segment
+from uccurve.results import AcrossSegments, AssessmentSettings, Segment, SegmentWinner
 
 MOST_LABELS = 50  # integers with at most so many different values are labels
 
@@ -131,16 +132,128 @@ class SegmentFacts:
     against_rest: float
 
 
-def assessed_segments(source: RowsSource, t: float, parts: Sequence[SegmentRows]) -> list[Segment]:
-    """One model on each segment, with the factor (or shift) t that ships; p-values adjusted for all segments.
+def assessed_segments(shipped: AsShipped, parts: Sequence[SegmentRows]) -> list[Segment]:
+    """One model on each segment, with the factor (or shift) that ships; p-values adjusted for all segments.
 
     Against a promised coverage: the one-sided tail for bands that are too narrow. Without a promise: whether the
     segment is covered less often than the model's other rows.
     """
-    if not parts:
+    return tested_segments([_facts(shipped, part) for part in parts], shipped.source)
+
+
+FEWEST_ACROSS = 5  # segments of a feature from which models are compared over them
+
+
+def winners_of(
+    models: Sequence[AsShipped], parts: Sequence[SegmentRows], reference: str | None = None
+) -> list[SegmentWinner]:
+    """Return the best model of each segment by its score as shipped; the `reference` takes no part.
+
+    The best is tested against the next one by the paired t test of the rows' scores, summed over blocks. p-values are
+    multiplied by the number of pairs of models, and adjusted by Holm's method for all segments of the feature.
+    """
+    rivals = [model for model in models if model.source.name != reference and isfinite(model.t)]
+    if len(rivals) < 2:
         return []
-    shipped = AsShipped.of(source, t)
-    return tested_segments([_facts(shipped, part) for part in parts], source)
+    pairs = len(rivals) * (len(rivals) - 1) / 2
+    winners = [_winner(rivals, part, pairs) for part in parts]
+    adjusted: list[SegmentWinner] = []
+    for feature in dict.fromkeys(winner.feature for winner in winners):
+        of_feature = [winner for winner in winners if winner.feature == feature]
+        pvalues = holm([winner.pvalue for winner in of_feature])
+        for winner, pvalue in zip(of_feature, pvalues, strict=True):
+            adjusted.append(replace(winner, pvalue=pvalue))
+    return adjusted
+
+
+def _winner(models: Sequence[AsShipped], part: SegmentRows, pairs: float) -> SegmentWinner:
+    """Return the best model of one segment, tested against the next one."""
+    weight = models[0].source.path.subset(part.rows)
+    means = [weight.mean(model.score[part.rows]) for model in models]
+    first, second = np.argsort(means, kind="stable")[:2].tolist()
+    best, following = models[first], models[second]
+    difference = means[second] - means[first]
+    rows = following.score[part.rows] - best.score[part.rows]
+    influence = weight.weighted(rows - difference)
+    misses = [part.blocks.with_any(~model.covered[part.rows]) for model in (best, following)]
+    spread = part.blocks.spread(influence).limited(min(misses) - 1)
+    pvalue = paired_t_test(difference, spread, size=means[second])
+    return SegmentWinner(
+        feature=part.feature,
+        label=part.label,
+        n=len(part.rows),
+        model=best.source.name,
+        score=means[first] / best.source.unit,
+        runner_up=following.source.name,
+        ahead=saved_share(means[second], means[first]),
+        pvalue=min(pvalue * pairs, 1.0) if pvalue >= 0 else nan,
+    )
+
+
+def across_segments(
+    segments: Sequence[Segment], winners: Sequence[SegmentWinner], settings: AssessmentSettings
+) -> list[AcrossSegments]:
+    """Return each model over the segments of a feature, each of which counts once."""
+    across: list[AcrossSegments] = []
+    for feature in dict.fromkeys(segment.feature for segment in segments):
+        of_feature = [segment for segment in segments if segment.feature == feature]
+        models = list(dict.fromkeys(segment.model for segment in of_feature))
+        best = [winner.model for winner in winners if winner.feature == feature]
+        if len(of_feature) < FEWEST_ACROSS * len(models):
+            continue
+        for model in models:
+            skills = sorted(
+                segment.skill
+                for segment in of_feature
+                if segment.model == model and isfinite(segment.skill)
+            )
+            share = best.count(model) / len(best) if best and model != settings.reference else None
+            median = _median(skills, settings.confidence_level)
+            across.append(AcrossSegments(feature, model, len(skills), share, median))
+    return across
+
+
+def across_series(
+    models: Sequence[AsShipped], series: Any, settings: AssessmentSettings
+) -> list[AcrossSegments]:
+    """Return each model over series, told by one label per row, from its scores alone."""
+    first = models[0].source
+    given = labels("series", series, first.units.given)
+    code, names = codes("series", given)
+    of_row = code[first.units.row]
+    name = getattr(series, "name", None)
+    feature = name if isinstance(name, str) and name else "series"
+    if len(names) < FEWEST_ACROSS:
+        return []
+    scores: dict[str, Array] = {}
+    skills: dict[str, Array] = {}
+    for model in models:
+        path = model.source.path
+        score = sums(of_row, path.weighted(model.score), len(names))
+        constant = sums(of_row, path.weighted(model.constant_score), len(names))
+        scores[model.source.name] = score
+        with np.errstate(divide="ignore", invalid="ignore"):
+            skills[model.source.name] = 1 - score / constant
+    rivals = [model for model in scores if model != settings.reference]
+    winner = np.argmin([scores[model] for model in rivals], axis=0)
+    across = []
+    for model, skill in skills.items():
+        share = None
+        if model in rivals and len(rivals) > 1:
+            share = float(np.mean(winner == rivals.index(model)))
+        known = np.sort(skill[np.isfinite(skill)]).tolist()
+        median = _median(known, settings.confidence_level)
+        across.append(AcrossSegments(feature, model, len(names), share, median))
+    return across
+
+
+def _median(values: Sequence[float], confidence_level: float) -> Estimate:
+    """Median of sorted values, with the interval that their order gives."""
+    if not values:
+        return UNKNOWN
+    low, high = order_statistic_ranks(len(values), 0.5, confidence_level)
+    ends = (-inf, *values, inf)
+    return Estimate(float(np.median(values)), ends[max(low, 0)], ends[min(high, len(values) + 1)])
 
 
 def tested_segments(facts: Sequence[SegmentFacts], source: Source) -> list[Segment]:

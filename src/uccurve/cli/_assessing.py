@@ -82,12 +82,13 @@ def _passes(assessment: Assessment, fail_on: FailOn) -> bool:
 
 def in_memory(reading: Reading, options: Mapping[str, Any]) -> Assessment:
     """Load the files and assess their models."""
-    loaded = load(reading.parts, reading.request, own_rows=True)
+    loaded = load(reading, own_rows=True)
     asked: Any = {**options, **labels_of(loaded), "coverage": reading.coverage}
     asked |= {
         "unit": units_of(loaded),
         "features": features_of(loaded),
         "missing": loaded.request.missing,
+        "series": None if reading.series is None else loaded.frame[reading.series],
     }
     if options["n_resamples"] is not None:  # slow: what is known at once comes at once
         quick = assess(loaded.models, **{**asked, "n_resamples": None, "progress": False})
@@ -316,7 +317,7 @@ def gate_files(
     promised = reading.coverage
     if promised is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
-    loaded = load(reading.parts, reading.request)
+    loaded = load(reading)
     models = loaded.models
     parts = [part for part in reading.parts if part.models]
     proposed = list(parts[0].models)

@@ -218,7 +218,7 @@ def _opened(path: str, request: Request) -> DataFile:
 
 def _learnt(reading: Reading, target: float | None, options: Mapping[str, Any]) -> Learnt:
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
-    loaded = load(reading.parts, reading.request)
+    loaded = load(reading)
     request = loaded.request
     columns_of: dict[str, ModelColumns] = {}
     for part in reading.parts:

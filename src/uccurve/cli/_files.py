@@ -125,11 +125,17 @@ class FileSource:
             raise FileNotFoundError(f"{shown_path(path)} matches no file.")
         fixed = WILDCARD.split(Path(path).stem)[0]
         name = "" if NUMBERED.fullmatch(fixed) else _without_date(fixed).strip("-_. ")
-        return cls._of_many(path, files, name or Path(path).parent.name or "model")
+        folder = Path(path).parent
+        if not WILDCARD.search(str(folder)):
+            folder = folder.resolve()
+        return cls._of_many(path, files, name or folder.name or "model")
 
     @classmethod
     def _of_many(cls, path: str, files: Sequence[str], name: str) -> Self:
         kinds = {_is_parquet(file) for file in files}
+        for file in files:
+            if file.endswith((".parquet", ".pq")) and not _is_parquet(file):
+                raise ValueError(f"{shown_path(file)} is not a Parquet file.")
         if len(kinds) > 1:
             raise ValueError(
                 f"{shown_path(path)} holds CSV and Parquet files: which ones are meant? "

@@ -13,6 +13,7 @@ from uccurve._vocabulary import DroppedRowsWarning
 from uccurve.adapters._frame import Model, models_of, widened
 from uccurve.adapters._names import (
     ORIGINS,
+    SERIES,
     TARGETS,
     TRUTH,
     ModelColumns,
@@ -120,6 +121,7 @@ class Reading:
     parts: list[Part]
     request: Request
     coverage: float | None
+    series: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -315,7 +317,17 @@ def look_into(
     if coverage is None and level is not None:
         coverage = float(level)
         say(f"coverage {percent(coverage)}, as the column names say")
-    return Reading(recognised, request, coverage, notes)
+    return Reading(recognised, request, coverage, _series_column(recognised, request), notes)
+
+
+def _series_column(recognised: Sequence[Part], request: Request) -> str | None:
+    """Return the column that names the series of each row, unless they are segments anyway."""
+    segments = {names[0] for names in request.by or () if len(names) == 1}
+    for part in recognised:
+        for name in part.table.columns if part.models else ():
+            if plain_name(name) in SERIES and name not in segments:
+                return name
+    return None
 
 
 def _with_features(recognised: Sequence[Part], request: Request) -> Request:
@@ -355,14 +367,15 @@ def _with_blocks(recognised: Sequence[Part], request: Request) -> tuple[Request,
     return replace(request, block=name), ((few_origins(count, name),) if is_weak else ())
 
 
-def load(recognised: Sequence[Part], request: Request, *, own_rows: bool = False) -> Loaded:
+def load(reading: Reading, *, own_rows: bool = False) -> Loaded:
     """Read the models of all files, of the same rows in the same order, and the frame that holds their labels.
 
     With `own_rows` each model keeps all of its own rows, for an assessment that says who lacks which.
     """
+    recognised, request = reading.parts, reading.request
     matched = bool(request.on) or _are_matched(recognised)
     keys = _keys(recognised, request)
-    frames = _frames(recognised, request, keys)
+    frames = _frames(reading, keys, own_rows=own_rows)
     notes: list[str] = []
     is_hub = any(part.is_long for part in recognised)
     missing = request.missing or ("drop" if is_hub else "raise")
@@ -434,21 +447,24 @@ def _shared_keys(recognised: Sequence[Part]) -> list[str]:
 
 
 def _frames(
-    recognised: Sequence[Part], request: Request, keys: Sequence[Sequence[str]]
+    reading: Reading, keys: Sequence[Sequence[str]], *, own_rows: bool
 ) -> list[pl.DataFrame]:
     """Read the columns of each file that are needed: numbers, keys and those labels that it has."""
-    wanted = request.labels
+    recognised, request = reading.parts, reading.request
+    wanted = list(request.labels)
+    if own_rows and reading.series is not None:
+        wanted.append(reading.series)
     everywhere = {name for part in recognised for name in part.table.columns}
     derived = {name for name in wanted if name == "horizon" and name not in everywhere}
+    for name in (*wanted, request.weight, request.unit_column):
+        if name is not None and name not in everywhere and name not in derived:
+            recognised[0].table.require([name])
     frames = []
     for part, own_keys in zip(recognised, keys, strict=True):
         labels = [name for name in wanted if name in part.table.columns]
         if derived:
             labels += [name for name in key_columns(part.table.columns) if name not in labels]
         frames.append(part.table.read(part.numbers(request), [*own_keys, *labels]))
-    for name in wanted:
-        if name not in everywhere and name not in derived:
-            recognised[0].table.require([name])
     return frames
 
 

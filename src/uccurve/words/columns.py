@@ -32,7 +32,14 @@ from uccurve.words.formats import (
 )
 
 if TYPE_CHECKING:
-    from uccurve.results import AssessmentSettings, Comparison, LevelRow, ModelRow, Segment
+    from uccurve.results import (
+        AssessmentSettings,
+        Comparison,
+        LevelRow,
+        ModelRow,
+        Segment,
+        SegmentWinner,
+    )
 
 Group = Literal["verdict", "scores", "delivered", "areas", "gains", "cost", "levels"]
 # Tables of models and their titles, in the order in which they are shown.
@@ -124,7 +131,9 @@ DIFFERENCE = "First minus second, with its {level} confidence interval. Lower is
 SHORT = "Probability of a coverage this low by chance, adjusted for all segments of the model."
 AT_MOST = "Upper bound of the coverage as shipped that holds for all segments of the model at once."
 OWN = "What this part of the rows alone would need."
-WINNER = "The model with the smallest score as shipped on these rows; no test."
+AHEAD = "How much lower its score is than that of the next model."
+NEXT = "Paired t test against the next model, adjusted for all pairs of models and all segments of the feature."
+WINNER = "The model with the smallest score as shipped on these rows."
 MODEL_WIDTH = 12  # characters of a model's name as the heading of a column
 
 
@@ -174,6 +183,13 @@ _VERDICT = (
     ),
     Column("promise", "promise", words, KEPT, lambda row: row.promise),
     Column("skill", "skill", percent, SKILL, lambda row: row.skill, brief=True),
+    Column(
+        "reference_skill",
+        "skill vs. {reference}",
+        percent,
+        "How much lower the score as shipped is than that of {reference}.",
+        lambda row: row.reference_skill,
+    ),
 )
 
 
@@ -518,10 +534,13 @@ class SegmentLine:
     title: str
     n: int
     by_model: Mapping[str, Segment]
+    tested: SegmentWinner | None = None
 
     @property
     def winner(self) -> str | None:
         """The model with the smallest score as shipped; None where there is one model."""
+        if self.tested is not None:
+            return self.tested.model
         if len(self.by_model) < 2:
             return None
         return min(self.by_model.values(), key=lambda segment: segment.score).model
@@ -535,6 +554,9 @@ def segment_columns(models: Sequence[str], most: int | None = None) -> list[Colu
         Column("n", "rows", count, "Number of rows of the segment.", lambda line: line.n),
         *(_model_column(model, named[model]) for model in models[:most]),
         Column("winner", "best score", words, WINNER, lambda line: named.get(line.winner)),
+        Column(
+            "pvalue", "adjusted p", pvalue, NEXT, lambda line: line.tested and line.tested.pvalue
+        ),
     ]
 
 
@@ -551,6 +573,30 @@ def _segment_cell(segment: Segment) -> Cell:
     sign = "✗ " if segment.short else ""
     return Cell(f"{sign}{share(shown)}")
 
+
+# Columns of `SegmentWinner`.
+WINNERS: tuple[Column, ...] = (
+    Column("title", "segment", words, "Feature and label.", lambda winner: winner.title),
+    Column("n", "rows", count, "Number of rows of the segment.", lambda winner: winner.n),
+    Column("model", "best as shipped", words, "Smallest score there.", lambda winner: winner.model),
+    Column("score", "score", number, "Its score, {unit}.", lambda winner: winner.score),
+    Column("runner_up", "next", words, "The next model.", lambda winner: winner.runner_up),
+    Column("ahead", "ahead by", percent, AHEAD, lambda winner: winner.ahead),
+    Column("pvalue", "adjusted p", pvalue, NEXT, lambda winner: winner.pvalue),
+)
+
+# Columns of `AcrossSegments`.
+ACROSS: tuple[Column, ...] = (
+    Column("model", "model", words, "Name of the model.", lambda across: across.model),
+    Column(
+        "best_in",
+        "best in",
+        share,
+        "Share of them in which it has the smallest score as shipped.",
+        lambda across: across.best_in,
+    ),
+    Column("skill", "median skill", percent, "Median over them.", lambda across: across.skill),
+)
 
 FOUND = "Probability of such a coverage by chance, adjusted for all regions that were tested."
 BOUND = "Bound of the coverage as shipped that holds for all regions at once."
@@ -687,6 +733,7 @@ def filled(text: str, settings: AssessmentSettings) -> str:
         cost=f"{c:g} × {x} + {1 - c:g} × {y}",
         move="factor (or shift)",
         width=width_name(settings.side),
+        reference=short(settings.reference or "the reference", 18),
     )
 
 

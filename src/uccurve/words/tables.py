@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from uccurve._arrays import evenly
 from uccurve.points import Estimate, Move, plain, record
 from uccurve.words.columns import (
+    ACROSS,
     LEVELS,
     OTHERS,
     PAIRS,
     POCKETS,
     SEGMENTS,
     TITLES,
+    WINNERS,
     Column,
     SegmentLine,
     chosen,
@@ -30,7 +32,7 @@ from uccurve.words.columns import (
 from uccurve.words.formats import Shipment, columns_of, coverage, joined, padded, short
 
 if TYPE_CHECKING:
-    from uccurve.results import Assessment, Comparison, ModelRow, Segment
+    from uccurve.results import Assessment, Comparison, ModelRow, Segment, SegmentWinner
 
 # How many pairs, segments and levels a first look shows.
 PAIRS_SHOWN = 5
@@ -147,6 +149,7 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     yield from _level_tables(assessment, full=full)
     yield from _pair_tables(assessment, full=full)
     yield from _segment_tables(assessment, full=full)
+    yield from _winner_tables(assessment, full=full)
     yield from _pocket_tables(assessment, full=full)
 
 
@@ -266,10 +269,11 @@ def segment_lines(assessment: Assessment) -> list[SegmentLine]:
         by_title[segment.title] = {}
     for segment in assessment.segments:
         by_title.setdefault(segment.title, {})[segment.model] = segment
+    tested = {winner.title: winner for winner in assessment.winners}
     lines = []
     for title, by_model in by_title.items():
         n = max(segment.n for segment in by_model.values())
-        lines.append(SegmentLine(title, n, by_model))
+        lines.append(SegmentLine(title, n, by_model, tested.get(title)))
     return lines
 
 
@@ -283,6 +287,29 @@ def shown_coverage(segment: Segment) -> Estimate:
     """Coverage of a segment as shipped, or as delivered where nothing ships as promised."""
     as_shipped = segment.shipped_coverage
     return segment.coverage if segment.target is None or isnan(as_shipped.value) else as_shipped
+
+
+def _winner_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+    """In full the best model of each segment, failing segments first; and models over all segments of a feature."""
+    settings = assessment.settings
+    winners = listed_winners(assessment)
+    if winners and full:
+        yield Table("Best model by segment", chosen(WINNERS, winners, settings), winners)
+    for feature in dict.fromkeys(across.feature for across in assessment.across):
+        of_feature = [across for across in assessment.across if across.feature == feature]
+        count = max(across.segments for across in of_feature)
+        title = f"Over {count} values of {short(feature)}, each counted once"
+        yield Table(title, chosen(ACROSS, of_feature, settings), of_feature)
+
+
+def listed_winners(assessment: Assessment) -> list[SegmentWinner]:
+    """Best model of each segment, segments that fall short first."""
+    short_of = {
+        (segment.feature, segment.label) for segment in assessment.segments if segment.short
+    }
+    return sorted(
+        assessment.winners, key=lambda winner: (winner.feature, winner.label) not in short_of
+    )
 
 
 def _pocket_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
@@ -472,6 +499,8 @@ def as_data(assessment: Assessment, *, schema: int) -> dict[str, Any]:
         "wis_comparisons": plain(assessment.wis_comparisons),
         "crossings": plain(crossings),
         "segments": plain(assessment.segments),
+        "winners": plain(assessment.winners),
+        "across": plain(assessment.across),
         "pockets": plain(assessment.pockets),
         "missing": plain(assessment.missing),
         "notes": plain(assessment.notes),
