@@ -69,6 +69,21 @@ def test_it_rings_until_it_is_acknowledged_and_then_learns_again() -> None:
     assert [step.status for step in history[40:]] == ["ringing"] * 6 + ["learning"]
 
 
+def test_what_was_made_good_asks_for_no_factor() -> None:
+    monitor = watched(36, broken_after=30)
+    assert monitor.steps[0].rang_for == "too narrow"
+    assert "bands × 1.3" in str(monitor.steps[0])
+    for day in range(36, 60):
+        step = monitor.update(day, rows(noise=0.8, seed=day))
+    assert step.since_coverage > 0.9
+    assert "it was too narrow and no longer is: acknowledge it; one such alarm in" in str(step)
+    wide = ucc.Monitor(coverage=0.9)
+    for day in range(40):
+        step = wide.update(day, rows(noise=0.7 if day > 25 else 1.0, seed=day))
+    assert step.rang_for == "too wide"
+    assert "would restore it" in str(step)
+
+
 def test_counts_tell_the_same_as_rows() -> None:
     of_rows, of_counts = ucc.Monitor(coverage=0.9), ucc.Monitor(coverage=0.9)
     for day in range(30):

@@ -496,7 +496,8 @@ def _markdown_row(step: Step) -> str:
     rings = step.status == "ringing"
     covered = step.since_coverage if rings else step.coverage
     since = f"{step.since} ({counted(step.since_days, 'day')})" if rings else f"on {step.label}"
-    factor = f"× {step.factor:.2f}" if isfinite(step.factor) else "–"
+    asks = isfinite(step.factor) and not step.is_over
+    factor = f"× {step.factor:.2f}" if asks else "–"
     chance = f"{rarity(step.strongest if rings else step.evidence)} days"
     cells = [step.name, step.status, f"{100 * covered:.1f}%", since, factor, chance]
     return f"| {' | '.join(_escaped(cell) for cell in cells)} |"

@@ -265,6 +265,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
+RangFor = Literal["too narrow", "too wide"]
 Status = Literal["learning", "ok", "ringing", "unclear"]
 WORST_FIRST: tuple[Status, ...] = ("ringing", "unclear", "learning", "ok")
 
@@ -290,6 +291,8 @@ class Step:
         While it rings, the first day of what broke the promise.
     strongest : float
         While it rings, the strongest evidence since it began to ring.
+    rang_for : {"too narrow", "too wide"} or None
+        While it rings, what the strongest evidence was for.
     factor : float
         Factor on the bands that would have kept the promise, since then or, where nothing rings, on this day; nan for
         mere counts, and for a bound without a prediction.
@@ -315,6 +318,7 @@ class Step:
     status: Status
     since: Label | None = None
     strongest: float = nan
+    rang_for: RangFor | None = None
     factor: float = nan
     shift: float = nan
     since_coverage: float = nan
@@ -336,6 +340,7 @@ class Step:
             status="learning",
             since=None,
             strongest=nan,
+            rang_for=None,
             since_days=0,
             since_coverage=nan,
         )
@@ -356,13 +361,23 @@ one such alarm in 3,400 days by chance'
         seen = f"{observed(self.coverage)} {sure} of {promise(self.promised)}"
         return f"{self.status} {self.name}: {seen} on {self.label}"
 
+    @property
+    def is_over(self) -> bool:
+        """Whether what rang has been made good since: too narrow then, and enough coverage since, or the reverse."""
+        excess = self.since_coverage - self.promised
+        return (self.rang_for == "too narrow" and excess >= 0) or (
+            self.rang_for == "too wide" and excess <= 0
+        )
+
     def _alarm(self) -> str:
         days = "1 day" if self.since_days == 1 else f"{self.since_days} days"
         seen = f"{observed(self.since_coverage)} of {promise(self.promised)}"
         parts = [f"RINGING {self.name}: {seen} since {self.since} ({days})"]
-        if isfinite(self.factor):
+        if self.is_over:
+            parts.append(f"it was {self.rang_for} and no longer is: acknowledge it")
+        elif isfinite(self.factor):
             parts.append(f"bands × {self.factor:.2f} would restore it")
-        if isfinite(self.shift):
+        elif isfinite(self.shift):
             parts.append(f"a shift of {self.shift:.3g} would restore it")
         parts.append(f"one such alarm in {rarity(self.strongest)} days by chance")
         return "; ".join(parts)

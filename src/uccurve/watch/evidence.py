@@ -138,10 +138,15 @@ class Starts:
         return mean
 
     @property
+    def leading(self) -> Indices:
+        """The element with the strongest evidence."""
+        leading: Indices = self.total.argmax(axis=-1)
+        return leading
+
+    @property
     def since(self) -> Indices:
         """The day on which the leading element has begun."""
-        leading = self.total.argmax(axis=-1)
-        start: Indices = np.take_along_axis(self.start, leading[..., None], -1)[..., 0]
+        start: Indices = np.take_along_axis(self.start, self.leading[..., None], -1)[..., 0]
         return start
 
 
@@ -249,6 +254,13 @@ class PromiseEvidence:
     def is_learning(self) -> bool:
         """Whether too few days were seen to know how they scatter."""
         return self.scatter.days < FIRST
+
+    @property
+    def leading_sign(self) -> int:
+        """Whether the strongest evidence is for too many misses (1) or too few (-1); of one monitor."""
+        signs = self.promise.signs
+        elements = np.r_[np.repeat(signs, len(STAKES)), np.repeat(signs, len(DISTANCES))]
+        return int(elements[self.starts.leading])
 
     def after(self, share: npt.ArrayLike, size: float, place: int = 0) -> Self:
         """One day more.

@@ -62,7 +62,8 @@ WATCH = Growing(
 STARTS = Growing({"total": SIZES, "product": SIZES, "start": WHOLES, "days": WHOLE})
 SCATTER = Growing({"squares": SIZES, "days": WHOLE, "rows": SIZE})
 SEASONS = Growing({"counts": WHOLES, "sums": SIZES})
-ALARM = Growing({"label": LABEL, "since": LABEL, "evidence": SIZE})
+SIGN = Kind("-1, 0 or 1", lambda value: type(value) is int and abs(value) <= 1)
+ALARM = Growing({"label": LABEL, "since": LABEL, "evidence": SIZE, "sign": SIGN})
 MEMORY = Growing({"days": WHOLES, "labels": LABELS, "level": SIZE, "alarm": OrNull(ALARM)})
 TALLY = Growing(dict.fromkeys(Tally.__dataclass_fields__, SIZE))
 JUDGEMENT = Growing(
@@ -326,7 +327,7 @@ def _read_memory(data: dict[str, Any], where: str) -> Memory:
     starts = dict(zip(data["days"], data["labels"], strict=True))
     alarm = data["alarm"]
     if alarm is not None:
-        alarm = Alarm(alarm["label"], alarm["since"], float(alarm["evidence"]))
+        alarm = Alarm(alarm["label"], alarm["since"], float(alarm["evidence"]), alarm["sign"])
     return Memory(starts, float(data["level"]), alarm)
 
 

@@ -17,6 +17,7 @@ from .days import (
     Day,
     Difference,
     Label,
+    RangFor,
     Status,
     Step,
     is_before,
@@ -25,6 +26,7 @@ from .days import (
 )
 from .evidence import DifferenceEvidence, Promise, PromiseEvidence, Side, Starts
 
+RANG_FOR: dict[int, RangFor] = {1: "too narrow", -1: "too wide"}
 KEPT = 400  # days by themselves; of earlier ones only what they say together
 UNCLEAR_ODDS = 3  # times the promised odds of a miss
 NOISE = 1.64  # standard errors of a calibration that the tolerance allows
@@ -211,11 +213,15 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """That it rang: on which day, and how strong the evidence has become, from which day on."""
+    """That it rang: on which day, how strong the evidence has become, from which day on, and for which side.
+
+    `sign` is 1 for too many misses and -1 for too few; 0 for a challenger.
+    """
 
     label: Label
     since: Label
     evidence: float
+    sign: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +242,9 @@ class Memory:
     level: float = 0.0
     alarm: Alarm | None = None
 
-    def after(self, label: Label, starts: Starts, *, watched: int, limit: float) -> Self:
+    def after(
+        self, label: Label, starts: Starts, *, watched: int, limit: float, sign: int = 0
+    ) -> Self:
         """One day more."""
         known = self.starts | {starts.days - 1: label}
         used = np.unique(starts.start).tolist()
@@ -245,7 +253,7 @@ class Memory:
         alarm = self.alarm
         if level >= (limit if alarm is None else alarm.evidence):
             since = labels[int(starts.since)]
-            alarm = Alarm(label if alarm is None else alarm.label, since, level)
+            alarm = Alarm(label if alarm is None else alarm.label, since, level, sign)
         return replace(self, starts=labels, level=level, alarm=alarm)
 
 
@@ -307,8 +315,13 @@ class Judgement:
         """One day more."""
         place = place_of(day.label, self.evidence.starts.days, self.watch.period)
         evidence = self.evidence.after(day.missed, day.effective, place)
-        limit = self.watch.false_alarm_every
-        memory = self.memory.after(day.label, evidence.starts, watched=day.watched, limit=limit)
+        memory = self.memory.after(
+            day.label,
+            evidence.starts,
+            watched=day.watched,
+            limit=self.watch.false_alarm_every,
+            sign=evidence.leading_sign,
+        )
         return Judgement(self.watch, evidence, self.tally.after(day), memory)
 
     @property
@@ -389,6 +402,7 @@ class Series(Track[Day, Judgement]):
             status=judgement.status,
             since=since,
             strongest=nan if alarm is None else alarm.evidence,
+            rang_for=None if alarm is None else RANG_FOR.get(alarm.sign),
             factor=move if day.vary == "scale" else nan,
             shift=move if day.vary == "shift" else nan,
             since_coverage=_coverage(part),
