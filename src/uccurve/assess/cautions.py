@@ -17,6 +17,7 @@ FEW_BLOCKS = 8
 # Shares of rows above which observations on bounds, raised bands and repeated rows are worth a note.
 MANY = 0.05
 REPEATED = 0.01
+MATERIAL_RUNS = 1.5  # ratio of the share of misses after a miss to that of all rows that is worth a note
 SLACK = 0.05  # share of the score above which the cost of the promise is worth a note
 # A score that is carried by at most so many blocks, and at most this share of all blocks, is worth a note.
 MOST_CARRYING = 3
@@ -177,7 +178,7 @@ def notes_on_order(sources: Sequence[RowsSource]) -> Iterator[str]:
     for source in sources:
         t = source.t if isfinite(source.t) else source.path.delivered
         runs = clustering(~source.covered_at(t), source.units)
-        if runs is not None:
+        if runs is not None and runs.after_a_miss >= MATERIAL_RUNS * runs.overall:
             by_model.append((source.name, runs))
     adjusted = holm([runs.pvalue for _, runs in by_model])
     for (name, runs), pvalue in zip(by_model, adjusted, strict=True):

@@ -180,7 +180,7 @@ def sparsity_of(path: Path, q: float, effective: float) -> float:
     """Growth of the critical t with the share that it covers, ``dt/dq`` at q; nan where nothing can be said.
 
     From two order statistics at the distance of Hall and Sheather (1988) for this effective number of rows, on the
-    logarithm of t where both are positive.
+    logarithm of t where both are positive and 0 means something, as it does not where a single bound is shifted.
     """
     if not effective >= 2:
         return nan
@@ -195,7 +195,7 @@ def sparsity_of(path: Path, q: float, effective: float) -> float:
     distance = (last - first) / n
     if distance <= 0 or not isfinite(middle):
         return nan
-    if low > 0:
+    if low > 0 and path.has_area:
         return middle * log(high / low) / distance
     return (high - low) / distance
 

@@ -8,7 +8,7 @@ from math import ceil, isfinite, isnan, nan
 from typing import Any
 
 from uccurve._refusals import as_written
-from uccurve.points import Move
+from uccurve.points import Estimate, Move
 from uccurve.results import (
     Assessment,
     AssessmentSettings,
@@ -22,7 +22,6 @@ from uccurve.words.columns import written
 from uccurve.words.formats import (
     Shipment,
     alike,
-    amount,
     counted,
     coverage,
     joined,
@@ -286,10 +285,18 @@ def _size(case: Case) -> str:
     """How wide what ships is; of a bound without a prediction how far it moves."""
     width = case.decision.half_width
     if isnan(width.value):
-        move = decided_move(case.decision, case.model).estimate
-        return f"shift {amount(move.value, move.low, move.high)}"
+        return _way_of_bound(case)
     name = width_name(case.model.side)
     return f"{name} {number(width.value, width.low, width.high)}"
+
+
+def _way_of_bound(case: Case) -> str:
+    """How far a single bound moves, with its interval."""
+    move = decided_move(case.decision, case.model).estimate
+    up = move if case.model.side == "upper" else Estimate(-move.value, -move.high, -move.low)
+    if up.value >= 0:
+        return f"the bound moves up by {number(up.value, up.low, up.high)}"
+    return f"the bound moves down by {number(-up.value, -up.high, -up.low)}"
 
 
 def _why_unchanged(case: Case) -> str:
