@@ -19,7 +19,10 @@ from pages import DOCS, ROOT, Reader, Step, commands, environment, pages, steps
 from uccurve import adapters, train
 
 LINK = re.compile(r"(?<!!)\[[^\]^]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
-EXECUTED = ("README.md", "tutorial.md", "howto-gate.md", "howto-watch.md")
+EXECUTED = (
+    *("README.md", "tutorial.md", "howto-gate.md", "howto-watch.md"),
+    *("howto-one-side.md", "howto-pockets.md"),
+)
 """Pages whose commands and scripts are all run, besides the prompts of every page."""
 
 

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from operator import itemgetter
@@ -21,27 +21,42 @@ from uccurve.adapters._names import Bounds, ModelColumns, model_columns
 from uccurve.calibrate import IntervalCalibrator
 from uccurve.curve import UCC
 from uccurve.intervals import Intervals
+from uccurve.pockets import find_pockets
+from uccurve.pockets.features import (
+    REGION_SHAPE,
+    Region,
+    from_data,
+    labels_of_rows,
+    read_features,
+    to_data,
+)
 from uccurve.words.columns import Column
 from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
 from uccurve.words.tables import Table
 
 from ._files import FileSource
-from ._loading import Part, Reading, labels_of, load, look_into, part_of
+from ._loading import Part, Reading, features_of, labels_of, load, look_into, part_of
 from ._options import Request
 from ._output import Outputs, say, show
-from ._rows import complete_rows, group_labels
+from ._rows import complete_rows, group_labels, segment_labels
 from ._tables import DataFile
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 LISTED = 40  # groups that are listed at most
-HEAD = {"kind": "uccurve.calibration", "version": 4}
+HEAD = {"kind": "uccurve.calibration", "version": 5}
 SUPPORT = Kind(
     "two numbers or nulls",
     lambda value: (
         isinstance(value, list) and len(value) == 2 and all(map(or_null(NUMBER).holds, value))
     ),
 )
-LEVEL = {"lower": TEXT, "upper": TEXT, "level": or_null(SIZE), "calibrator": ANY}
+LEVEL = {
+    "lower": TEXT,
+    "upper": TEXT,
+    "level": or_null(SIZE),
+    "calibrator": ANY,
+    "pockets": [REGION_SHAPE],
+}
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},
     "by": list_of(TEXT, "a list of names"),
@@ -54,19 +69,39 @@ SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class SavedModel:
-    """One model: where its columns were, and what was learnt for each pair of bounds."""
+    """One model: where its columns were, and what was learnt for each pair of bounds, perhaps in each pocket."""
 
     name: str
     columns: ModelColumns
     calibrators: tuple[IntervalCalibrator, ...]
+    pockets: tuple[tuple[Region, ...], ...] = ()
+
+    def groups(self, place: int, frame: pl.DataFrame, by: Sequence[str]) -> Any:
+        """Return the groups of new rows for one pair of bounds: their pockets, or labels."""
+        regions = self.pockets[place] if self.pockets else ()
+        return pocket_labels(regions, frame) if regions else group_labels(frame, by)
+
+    @property
+    def features(self) -> list[str]:
+        """The columns that its pockets are cut by."""
+        named: dict[str, None] = {}
+        for regions in self.pockets:
+            for region in regions:
+                named.update(dict.fromkeys(cut.feature for cut in region.conditions))
+        return list(named)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `of` reads it."""
-        levels = [
-            {**bounds._asdict(), "level": None if bounds.level is None else float(bounds.level)}
-            | {"calibrator": json.loads(calibrator.to_json())}
-            for bounds, calibrator in zip(self.columns.bounds, self.calibrators, strict=True)
-        ]
+        pockets = self.pockets or ((),) * len(self.calibrators)
+        levels: list[dict[str, Any]] = []
+        for bounds, calibrator, regions in zip(
+            self.columns.bounds, self.calibrators, pockets, strict=True
+        ):
+            level: dict[str, Any] = bounds._asdict()
+            level["level"] = None if bounds.level is None else float(bounds.level)
+            level["calibrator"] = json.loads(calibrator.to_json())
+            level["pockets"] = to_data(regions)
+            levels.append(level)
         return {
             "name": self.name,
             "pred": self.columns.pred,
@@ -77,10 +112,11 @@ class SavedModel:
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
         """Return the model that `to_dict` wrote."""
-        bounds, calibrators = [], []
+        bounds, calibrators, pockets = [], [], []
         for level in data["levels"]:
             told = None if level["level"] is None else as_written(level["level"])
             bounds.append(Bounds(level["lower"], level["upper"], told))
+            pockets.append(from_data(level["pockets"]))
             try:
                 calibrators.append(IntervalCalibrator.from_json(json.dumps(level["calibrator"])))
             except ValueError as error:
@@ -91,7 +127,15 @@ class SavedModel:
             data["name"],
             ModelColumns(data["pred"], tuple(bounds), median=data["median"]),
             tuple(calibrators),
+            tuple(pockets),
         )
+
+
+def pocket_labels(regions: Sequence[Region], frame: pl.DataFrame) -> dict[str, list[str]]:
+    """Return the pocket of each row, as groups."""
+    names = dict.fromkeys(cut.feature for region in regions for cut in region.conditions)
+    columns = read_features({name: segment_labels([frame[name]]) for name in names})
+    return {"pocket": labels_of_rows(regions, columns)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +268,9 @@ def _learnt(reading: Reading, target: float | None, options: Mapping[str, Any]) 
     for part in reading.parts:
         columns_of |= part.models
     by = list(dict.fromkeys(name for names in request.by or () for name in names))
-    known: dict[str, Any] = {
-        "groups": group_labels(loaded.frame, by),
-        "block": labels_of(loaded)["block"],
-    }
+    groups = group_labels(loaded.frame, by)
+    block = labels_of(loaded)["block"]
+    features = features_of(loaded)
     # Whose promise --coverage is, if only theirs.
     untold = any(columns.levels == (None,) for columns in columns_of.values())
     models = []
@@ -235,15 +278,35 @@ def _learnt(reading: Reading, target: float | None, options: Mapping[str, Any]) 
         columns = columns_of[name]
         targets = _targets(name, columns, None if untold and len(columns.bounds) > 1 else target)
         levels = list(model.values()) if isinstance(model, dict) else [model]
-        calibrators = []
+        calibrators: list[IntervalCalibrator] = []
+        pockets: list[tuple[Region, ...]] = []
         for promised, level in zip(targets, levels, strict=True):
-            calibrator = _calibrator(name, level, promised, options)
-            calibrators.append(calibrator.fit(_intervals(level), **known))
-        models.append(SavedModel(name, columns, tuple(calibrators)))
+            own = options
+            own_groups: Any = groups
+            regions = _pockets(name, level, promised, features, block)
+            if regions:
+                own = {**options, "fallback": "pooled"}
+                own_groups = pocket_labels(regions, loaded.frame)
+            calibrator = _calibrator(name, level, promised, own)
+            calibrators.append(calibrator.fit(_intervals(level), groups=own_groups, block=block))
+            pockets.append(regions)
+        models.append(SavedModel(name, columns, tuple(calibrators), tuple(pockets)))
     saved = SavedCalibration(
         tuple(models), tuple(by), request.min_band, request.sort_crossing, request.support
     )
     return Learnt(saved, request.block if isinstance(request.block, str) else "block")
+
+
+def _pockets(
+    name: str, model: Intervals | UCC, target: float, features: Any, block: Any
+) -> tuple[Region, ...]:
+    """Return the pockets of a model as shipped, and say what a factor for each does; none where none are asked for."""
+    if features is None:
+        return ()
+    found = find_pockets({name: model}, features, coverage=target, block=block)
+    for line in (*found[name].summary, *found.notes):
+        say(f"{short(name)}: {line}")
+    return found[name].regions
 
 
 def _calibrator(
@@ -292,7 +355,8 @@ def _calibrated(
         if model.name not in models:
             continue
         columns = models[model.name]
-        numbers = table.read(list(dict.fromkeys(columns.names)), saved.by)
+        labels = [*saved.by, *model.features]
+        numbers = table.read(list(dict.fromkeys(columns.names)), labels)
         rows = np.arange(len(numbers))
         if request.missing == "drop":
             rows = rows[complete_rows([numbers], [columns.names], "did not calibrate").to_numpy()]
@@ -364,7 +428,6 @@ def _moved(
     numbers: pl.DataFrame, columns: ModelColumns, model: SavedModel, saved: SavedCalibration
 ) -> dict[str, Array]:
     """Return calibrated bounds by column; levels that no longer contain narrower ones are widened, and that is said."""
-    groups = group_labels(numbers, saved.by)
     options: Any = {
         "crossing": "sort" if saved.sort_crossing else "raise",
         "min_band": saved.min_band,
@@ -373,7 +436,10 @@ def _moved(
     levels = levels_of(_any_observation(numbers, columns), columns, numbers, **options)
     lower: list[Array] = []
     upper: list[Array] = []
-    for intervals, calibrator in zip(levels.values(), model.calibrators, strict=True):
+    for place, (intervals, calibrator) in enumerate(
+        zip(levels.values(), model.calibrators, strict=True)
+    ):
+        groups = model.groups(place, numbers, saved.by)
         moved = calibrator.apply(intervals, groups=groups)
         lower.append(moved.lower)
         upper.append(moved.upper)

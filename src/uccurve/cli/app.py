@@ -4,6 +4,7 @@ What a command needs is imported when it runs, so that help is there at once.
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +28,7 @@ NOT_GATED = (
 )  # options of files that a gate has no use for
 READ_TO_CALIBRATE = (
     *("y", "model", "by", "block", "truth", "where", "min_band", "support", "side", "missing"),
-    *("sort_crossing", "decimal", "na"),
+    *("features", "sort_crossing", "decimal", "na"),
 )
 
 app = typer.Typer(
@@ -260,6 +261,9 @@ def calibrate(
     fallback: Annotated[
         Literal["pooled"] | None, option("--fallback", "Used for groups not in CALIBRATION.")
     ] = None,
+    pockets: Annotated[
+        bool, option("--pockets", "A factor for each pocket among --features (default: all).")
+    ] = False,
     force: options.Force = False,
 ) -> None:
     """Learn a factor on CALIBRATION, and write NEW with calibrated bounds to OUT or save it to CAL.json."""
@@ -282,6 +286,12 @@ def calibrate(
         raise typer.BadParameter(
             "give --coverage or --miss-rate, not both: a coverage of 90% is a miss rate of 10%."
         )
+    if pockets and request.by:
+        raise typer.BadParameter("give --by or --pockets, not both: pockets are groups themselves.")
+    if request.features and not pockets:
+        raise typer.BadParameter("--features is for --pockets: give both.")
+    if pockets and not request.features:
+        request = replace(request, features=("all",))
     target = coverage if miss_rate is None else float(1 - as_written(miss_rate))
     asked: Any = {"confidence": confidence, "vary": vary, "tails": tails, "fallback": fallback}
     calibrate_files(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
@@ -18,6 +19,7 @@ from uccurve.words.formats import listed, short
 
 FeatureKind = Literal["number", "date", "flag", "category"]
 HINT = 'Hint: pass a data frame, or {"temperature": array}.'
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 KEY_SHARE = 0.5  # labels of which more are distinct name rows rather than groups
 
 
@@ -172,7 +174,19 @@ def _of_objects(name: str, items: list[Any]) -> Feature:
     if known and all(isinstance(item, date) for item in known):
         seconds = [None if is_missing(item) else _seconds(item) for item in items]
         return Feature(name, "date", _numbers(seconds))
+    if known and all(isinstance(item, str) and ISO_DATE.fullmatch(item) for item in known):
+        return _of_dates(name, items)
     return _of_labels(name, items)
+
+
+def _of_dates(name: str, items: list[Any]) -> Feature:
+    """Return dates that are written as text, as files have them; labels where one of them is no date."""
+    dates = [None if is_missing(item) else str(item) for item in items]
+    try:
+        array = np.array([date or "NaT" for date in dates], "datetime64[us]")
+    except ValueError:
+        return _of_labels(name, items)
+    return _of_times(name, array)
 
 
 def _of_labels(name: str, items: list[Any]) -> Feature:
