@@ -166,6 +166,8 @@ def test_a_prediction_that_is_no_quantile_is_not_sorted() -> None:
 def test_rows_of_a_hub_that_are_no_quantiles_are_left_out() -> None:
     with_means = {name: [*values, values[0]] for name, values in hub("A").items()}
     with_means["output_type"][-1], with_means["output_type_id"][-1] = "mean", None
+    assert_levels(models_from_frame(pandas_frame(with_means))["A"])  # a mean is no loss
+    with_means["output_type"][-1], with_means["output_type_id"][-1] = "cdf", "3"
     with pytest.warns(
         ucc.DroppedRowsWarning, match="dropped 1 of 201 rows: their output_type is not quantile"
     ):

@@ -79,7 +79,8 @@ def numbers(run: Run, *arguments: str) -> Any:
 
 def test_a_panel_is_one_row_per_model_and_one_pair_for_each_two(run: Run) -> None:
     found = numbers(run, "panel.csv", "--block", "unique_id")
-    a = ucc.assess(models_from_frame(panel()), coverage=0.9, block=panel()["unique_id"])
+    series = panel()["unique_id"]
+    a = ucc.assess(models_from_frame(panel()), coverage=0.9, block=series, series=series)
     assert found == json.loads(a.to_json())
     assert len(found["models"]) == len(found["comparisons"]) == 3
     unasked = run("assess", "panel.csv")

@@ -113,9 +113,10 @@ def test_a_hubs_own_folders_are_a_model_each(run: Run, form: str) -> None:
     assert hint is not None
     found = run("assess", *files, "--where", hint[1])
     assert found.returncode == 0, found.stderr
-    assert "ship EuroCOVIDhub-ensemble with bands × 0.64 for 90% coverage" in found.stdout
+    assert "No clear winner: ship EuroCOVIDhub-ensemble unchanged for 90% coverage" in found.stdout
     assert "Dropped: 296 of 476 rows (EuroCOVIDhub-ensemble lacks 296)." in found.stdout
-    assert found.stderr.count("rows: their type is not quantile") == 2
+    assert "only 4 origins (forecast_date): the evidence is weak" in found.stdout
+    assert "dropped" not in found.stderr  # point forecasts are not needed
 
 
 @real

@@ -39,6 +39,7 @@ ROW = "row of the long table"
 # What stands where a row has no quantile: it is a point forecast, or it only observes.
 NO_QUANTILE = ("", "na", "nan", "none", "null")
 KINDS = ("quantile", "sample")
+POINTS = ("point", "mean", "median")
 
 # Intervals of one level, those of several by their level, or a bound that only a shift can move.
 Model = Intervals | UCC | dict[float, Intervals]
@@ -222,7 +223,7 @@ def widened(
     first, code = np.unique(_first_rows(frame, long.labels), return_inverse=True)
     cells, kept = _cells(frame[first.tolist()], long, nameless)
     wanted = kept[code]
-    _say_dropped(~wanted & ~np.isnan(value), len(frame), long)
+    _say_dropped(frame, ~wanted & ~np.isnan(value), long)
     if not wanted.any():
         raise ValueError(
             f"column {long.label} must hold a quantile or a sample in at least one row."
@@ -289,14 +290,16 @@ def _is_missing(label: Any) -> bool:
     return label is None or str(label).strip().lower() in NO_QUANTILE
 
 
-def _say_dropped(dropped: Flags, total: int, long: Long) -> None:
-    """Say how many rows hold something else than a quantile."""
-    count = int(np.count_nonzero(dropped))
-    if not count:
+def _say_dropped(frame: nw.DataFrame[Any], dropped: Flags, long: Long) -> None:
+    """Say how many rows hold something else than a quantile; point forecasts are not needed and not missed."""
+    if long.kind is None or not dropped.any():
         return
-    why = f"their {long.kind} is not quantile" if long.kind else "they are point forecasts"
-    message = f"dropped {count} of {total} rows: {why}"
-    warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
+    kinds = frame[long.kind].to_list()
+    others = [kind for kind, is_dropped in zip(kinds, dropped, strict=True) if is_dropped]
+    count = sum(str(kind).lower() not in (*POINTS, "quantile") for kind in others)
+    if count:
+        message = f"dropped {count} of {len(frame)} rows: their {long.kind} is not quantile"
+        warnings.warn(message, DroppedRowsWarning, stacklevel=outside())
 
 
 def _with_columns(

@@ -42,6 +42,8 @@ from ._rows import (
     refuse_other_rows,
     segment_labels,
     series_units,
+    times_of,
+    whole_rows,
 )
 from ._tables import DataFile, without_horizon
 
@@ -122,6 +124,7 @@ class Reading:
     request: Request
     coverage: float | None
     series: str | None = None
+    chooses_block: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -312,12 +315,15 @@ def look_into(
     """Settle which columns are read, which hold blocks, and the coverage that was given or that all names tell."""
     recognised = parts(paths, request)
     request = _with_features(recognised, request)
+    matched = bool(request.on) or _are_matched(recognised)
+    chooses_block = matched and request.block is None
     request, notes = _with_blocks(recognised, request)
     level = told_coverage(model for part in recognised for model in part.models.values())
     if coverage is None and level is not None:
         coverage = float(level)
         say(f"coverage {percent(coverage)}, as the column names say")
-    return Reading(recognised, request, coverage, _series_column(recognised, request), notes)
+    series = _series_column(recognised, request)
+    return Reading(recognised, request, coverage, series, chooses_block, notes)
 
 
 def _series_column(recognised: Sequence[Part], request: Request) -> str | None:
@@ -353,18 +359,35 @@ def _with_blocks(recognised: Sequence[Part], request: Request) -> tuple[Request,
     if request.block is not None:
         is_length = request.block not in columns and str(request.block).isdecimal()
         return (replace(request, block=int(request.block)) if is_length else request), ()
-    table = next((part.table for part in recognised if part.models), recognised[0].table)
-    name, count = block_column(table)
+    if request.on or _are_matched(recognised):
+        return request, ()  # which rows there are is known once they are matched
+    table = recognised[0].table
+    origins, times = times_of(table.columns)
+    rows, counts = table.distinct([*origins, *times]) if origins or times else (0, {})
+    name = block_column(origins, times, rows, counts)
     if name is None:
         hint = hint_at_blocks(table)
         if hint:
             say(hint)
         return request, ()
+    return _blocked_by(name, counts[name], request)
+
+
+def _blocked_by(name: str, count: int, request: Request) -> tuple[Request, tuple[str, ...]]:
+    """Return a request with blocks that nobody asked for, which is said, and what to note."""
     say(
         f"rows of the same {short(name)} form a block: --block COLUMN chooses another, --block none takes none"
     )
     is_weak = plain_name(name) in ORIGINS and count < FEW_ORIGINS
     return replace(request, block=name), ((few_origins(count, name),) if is_weak else ())
+
+
+def _blocks_of_rows(labels: pl.DataFrame, request: Request) -> tuple[Request, tuple[str, ...]]:
+    """Return a request with the blocks that matched rows have, and what to note."""
+    origins, times = times_of(labels.columns)
+    counts = {name: labels[name].n_unique() for name in (*origins, *times)}
+    name = block_column(origins, times, len(labels), counts)
+    return (request, ()) if name is None else _blocked_by(name, counts[name], request)
 
 
 def load(reading: Reading, *, own_rows: bool = False) -> Loaded:
@@ -399,6 +422,10 @@ def load(reading: Reading, *, own_rows: bool = False) -> Loaded:
         whole = complete_rows(frames, numbers)  # so that models are compared on the same rows
         frames = [frame.filter(whole) for frame in frames]
     labels = _labels_frame(frames, request)
+    if reading.chooses_block:
+        whole = whole_rows(frames, [part.numbers(request) for part in recognised])
+        request, weak = _blocks_of_rows(labels.filter(whole), request)
+        notes += weak
     models = _models(recognised, frames, request, own_rows=own_rows and missing != "raise")
     y = next(part.y for part in recognised if part.y is not None)
     return Loaded(models, labels, y, request, tuple(notes))
@@ -454,6 +481,9 @@ def _frames(
     wanted = list(request.labels)
     if own_rows and reading.series is not None:
         wanted.append(reading.series)
+    if reading.chooses_block:
+        origins, times = times_of([name for part in recognised for name in part.table.columns])
+        wanted += [*origins, *times]
     everywhere = {name for part in recognised for name in part.table.columns}
     derived = {name for name in wanted if name == "horizon" and name not in everywhere}
     for name in (*wanted, request.weight, request.unit_column):

@@ -166,16 +166,21 @@ def complete_rows(
     frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]], done: str = "dropped"
 ) -> pl.Series:
     """Return whether each row has all its numbers in all files, and say what is `done` with the others."""
-    columns = (frame[name] for frame, names in zip(frames, numbers, strict=True) for name in names)
-    whole = reduce(
-        pl.Series.__and__, (column.is_finite().fill_null(value=False) for column in columns)
-    )
+    whole = whole_rows(frames, numbers)
     if not whole.any():
         raise ValueError(f"all {len(whole):,} rows have a missing value.")
     if not whole.all():
         message = f"{done} {len(whole) - whole.sum()} of {len(whole)} rows: they have a missing or infinite value"
         warnings.warn(message, DroppedRowsWarning, stacklevel=2)
     return whole
+
+
+def whole_rows(frames: Sequence[pl.DataFrame], numbers: Sequence[Sequence[str]]) -> pl.Series:
+    """Return whether each row has all its numbers in all files."""
+    columns = (frame[name] for frame, names in zip(frames, numbers, strict=True) for name in names)
+    return reduce(
+        pl.Series.__and__, (column.is_finite().fill_null(value=False) for column in columns)
+    )
 
 
 def group_labels(frame: pl.DataFrame, keys: Sequence[str]) -> dict[str, Any] | None:
@@ -283,25 +288,32 @@ def _as_times(column: pl.Series) -> pl.Series:
     return column.cast(pl.Int64)
 
 
-def block_column(table: DataFile) -> tuple[str | None, int]:
-    """Return the column of dependent rows that a long frame has, and how many different values; None for none.
-
-    It is the forecast origin where it has at least ten values, else the date where that has, else the origin. A frame
-    is long where it has an origin or series, or several rows of most dates.
-    """
-    plain = {plain_name(name): name for name in reversed(table.columns)}
+def times_of(columns: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the columns of forecast origins, and those of other times."""
+    plain = {plain_name(name): name for name in reversed(columns)}
     origins = [plain[word] for word in ORIGINS if word in plain]
     times = [plain[word] for word in TIMES if word in plain and word not in ORIGINS]
-    if not (origins or times):
-        return None, 0
-    rows, counts = table.distinct([*origins, *times])
-    for name, count in counts.items():
-        if FEW_ORIGINS <= count <= rows / 2:
-            return name, count
+    return origins, times
+
+
+def block_column(
+    origins: Sequence[str], times: Sequence[str], rows: int, counts: Mapping[str, int]
+) -> str | None:
+    """Return the column of dependent rows that a long frame has, from how many values each has; None for none.
+
+    It is the forecast origin where it has at least ten values, else the date where that has, else the origin. A frame
+    is long where it has several rows of most dates.
+
+    >>> block_column(["cutoff"], ["ds"], 6624, {"cutoff": 4, "ds": 96})
+    'ds'
+    """
+    for name in (*origins, *times):
+        if FEW_ORIGINS <= counts[name] <= rows / 2:
+            return name
     for name in origins:
         if 1 < counts[name] <= rows / 2:
-            return name, counts[name]
-    return None, 0
+            return name
+    return None
 
 
 def hint_at_blocks(table: DataFile) -> str | None:
