@@ -11,8 +11,9 @@ from scipy import stats
 import uccurve as ucc
 from uccurve._paths import ScalePath
 from uccurve._vocabulary import Array
-from uccurve.assess.levels import PIT, best_factor, pit, wis_rows
+from uccurve.assess.levels import best_factor, pit, wis_rows
 from uccurve.evidence.units import Blocks
+from uccurve.results import PIT
 
 LEVELS = (0.5, 0.8, 0.95)
 

@@ -86,9 +86,9 @@ def __getattr__(name: str) -> Any:
         module = import_module(f".{_MODULE[name]}", __name__)
     except ModuleNotFoundError as error:  # which only scikit-learn can be
         raise ImportError(f'{name} needs scikit-learn: pip install "uccurve[sklearn]"') from error
-    found = module if name in _ROOMS else getattr(module, name)
-    globals()[name] = found
-    return found
+    value = module if name in _ROOMS else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -122,28 +122,28 @@ class BoundPath(ShiftPath):
 
     def events(self) -> Iterator[Events]:
         """Coverage of a row, and where its bound passes the prediction or an end of the support."""
-        one = self.weighted(np.ones(len(self)))
+        weights = self.weighted(np.ones(len(self)))
         floor = self.floor
         band = self.active
         held = np.zeros(len(self), np.bool_) if floor is None else self.critical == self.start
-        missed = one * ~held
+        missed = weights * ~held
         yield Events(self.critical, {"deficit": missed, "excess": missed})
-        yield Events(np.maximum(self.error - band, self.critical), {"overshoot": one})
+        yield Events(np.maximum(self.error - band, self.critical), {"overshoot": weights})
         if floor is not None:
             leaves: dict[Metric, Array] = {
-                "bandwidth": one,
+                "bandwidth": weights,
                 "deficit": -missed,
-                "excess": one * held,
+                "excess": weights * held,
             }
             yield Events(np.maximum(floor - band, self.start), leaves)
         limit = self.rows.active_limit
         if limit is not None:
             if floor is None:
-                yield Events(np.full(len(self), self.start), {"bandwidth": one})
-            yield Events(np.maximum(limit - band, self.start), {"bandwidth": -one})
-            yield Events(np.maximum(limit - band, self.critical), {"excess": -one})
+                yield Events(np.full(len(self), self.start), {"bandwidth": weights})
+            yield Events(np.maximum(limit - band, self.start), {"bandwidth": -weights})
+            yield Events(np.maximum(limit - band, self.critical), {"excess": -weights})
             position = np.maximum(np.maximum(limit, self.error) - band, self.critical)
-            yield Events(position, {"overshoot": -one})
+            yield Events(position, {"overshoot": -weights})
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's distance of the bound."""

@@ -457,12 +457,14 @@ def judged_side(bounds: Mapping[str, Any], side: Any) -> tuple[Side, dict[str, A
             "`lower` and `upper` must not both be infinite: there is no bound to judge."
         )
     lower, upper = (name in given for name in bounds)
-    found: Side = "both" if lower and upper else "upper" if upper else "lower"
-    if side is None or side == found:
-        return found, given
+    bounds_given: Side = "upper" if upper else "lower"
+    if lower and upper:
+        bounds_given = "both"
+    if side is None or side == bounds_given:
+        return bounds_given, given
     wanted = list(bounds)[side == "upper"]
     if side == "both" or wanted not in given:
-        raise ValueError(f"`side` must be {found!r}: no other bound is given; got {side!r}.")
+        raise ValueError(f"`side` must be {bounds_given!r}: no other bound is given; got {side!r}.")
     return side, {wanted: given[wanted]}
 
 
@@ -622,8 +624,8 @@ def draw_quantiles(samples: Draws, points: Sequence[float], missing: str | None)
         refuse_missing(finite("samples")._replace(verbs=DRAW), draws)
     draws[:, bad] = np.nan
     draws /= 2  # so that the distance between two draws fits float64
-    found: Array = np.maximum.accumulate(2 * np.quantile(draws, points, axis=0))
-    return found
+    quantiles: Array = np.maximum.accumulate(2 * np.quantile(draws, points, axis=0))
+    return quantiles
 
 
 def standard_deviation(y: Array, weight: npt.NDArray[Any]) -> float:
@@ -663,11 +665,11 @@ def opened(
         raise ValueError(
             "`frame` must not have two columns of one name. Hint: rename or drop one."
         ) from None
-    found = native.collect_schema().names()
+    columns = native.collect_schema().names()
     for role, name in names:
-        if name is not None and name not in found:
+        if name is not None and name not in columns:
             raise ValueError(
-                f"`{role}` must name a column of `frame`; got {name!r}. Its columns are {', '.join(map(str, found))}."
-                f"{checks.nearest(name, found)}"
+                f"`{role}` must name a column of `frame`; got {name!r}. Its columns are {', '.join(map(str, columns))}."
+                f"{checks.nearest(name, columns)}"
             )
     return native

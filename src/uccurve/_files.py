@@ -113,17 +113,18 @@ def check_apart(
         if path is None or str(path) == "-":
             continue
         for other, earlier in seen.items():
-            one, two = Path(path), Path(earlier)
-            both_exist = one.exists() and two.exists()
-            if (
-                one.samefile(two) and one.is_file()
-                if both_exist
-                else one.resolve() == two.resolve()
-            ):
+            if _is_same_file(Path(path), Path(earlier)):
                 raise ValueError(
                     f"{other} and {name} must be different files; both are {shown_path(path)}."
                 )
         seen[name] = path
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, or would."""
+    if path.exists() and other.exists():
+        return path.samefile(other) and path.is_file()
+    return path.resolve() == other.resolve()
 
 
 def shown_path(path: str | Path) -> str:

@@ -382,7 +382,8 @@ class Limits:
 def _way(room: Array, slope: Array) -> Array:
     """How far a line with this slope goes until it has filled its room; infinite where it does not rise."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slope > 0, room / slope, np.inf)
+        way: Array = np.where(slope > 0, room / slope, np.inf)
+    return way
 
 
 def _between(lower: Array, upper: Array, share: float) -> Array:

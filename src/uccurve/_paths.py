@@ -522,14 +522,14 @@ class ShiftPath(Path):
 
     def events(self) -> Iterator[Events]:
         """Coverage and crossover of a row, and where its bands leave 0."""
-        one = self.weighted(np.ones(len(self)))
+        weights = self.weighted(np.ones(len(self)))
         error = self.error
         other = self.other
-        missed = one * (error > 0)
-        zero_error = one * (error == 0)
+        missed = weights * (error > 0)
+        zero_error = weights * (error == 0)
         yield Events(self.critical, {"overshoot": missed, "deficit": missed, "excess": missed})
         leaves_zero: dict[Metric, Array] = {
-            "bandwidth": one / 2,
+            "bandwidth": weights / 2,
             "deficit": -missed,
             "overshoot": zero_error,
             "excess": zero_error,
@@ -539,12 +539,12 @@ class ShiftPath(Path):
         crosses = self.active - other > 2 * error
         if self.limited:
             crosses &= self.rows.largest_excess > error
-        yield Events(0.0 - other, {"bandwidth": one / 2, "excess": one * crosses})
-        yield Events(crossover[crosses], {"excess": -one[crosses]})
+        yield Events(0.0 - other, {"bandwidth": weights / 2, "excess": weights * crosses})
+        yield Events(crossover[crosses], {"excess": -weights[crosses]})
         if self.limited:
-            yield from self._events_at_limits(one, crosses)
+            yield from self._events_at_limits(weights, crosses)
 
-    def _events_at_limits(self, one: Array, crosses: Flags) -> Iterator[Events]:
+    def _events_at_limits(self, weights: Array, crosses: Flags) -> Iterator[Events]:
         """Where bounds reach the end of the support."""
         nearest = self.rows.largest_excess
         active_room = known(self.rows.active_limit) - self.active
@@ -566,7 +566,7 @@ class ShiftPath(Path):
             place = position[rows]
             if metric != "bandwidth":
                 place = np.maximum(place, self.critical[rows])
-            yield Events(place, {metric: -share * one[rows]})
+            yield Events(place, {metric: -share * weights[rows]})
 
     def width_integrals(self, t: Array, mass: Array) -> Array:
         """Integral of each row's half-width."""

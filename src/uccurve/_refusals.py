@@ -141,15 +141,15 @@ def amount(name: str, value: Any, whole: str) -> tuple[float, float]:
     """Return a number in units of y_true and a share of a `whole`, one of which is given and the other 0."""
     percent = isinstance(value, str) and value.strip().endswith("%")
     try:
-        found = float(value.strip()[:-1]) / 100 if percent else number(value)
+        size = float(value.strip()[:-1]) / 100 if percent else number(value)
     except (TypeError, ValueError, OverflowError):
-        found = np.nan
-    if not 0 <= found < np.inf:
+        size = np.nan
+    if not 0 <= size < np.inf:
         raise ValueError(
             f"`{name}` must be a number of at least 0 in units of y_true, or a percentage of {whole} "
             f'such as "5%"; {shown(value)} is neither.'
         )
-    return (0.0, found) if percent else (found, 0.0)
+    return (0.0, size) if percent else (size, 0.0)
 
 
 def floor(min_band: Any, half_width: float) -> float:
@@ -195,12 +195,12 @@ def nearest(value: Any, options: Sequence[str]) -> str:
 def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
     """Return one finite number between `low` and `high`."""
     try:
-        found = number(value)
+        converted = number(value)
     except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a number; got {shown(value)}.") from None
     except OverflowError:
-        found = np.inf
-    if not (low <= found <= high and np.isfinite(found)):
+        converted = np.inf
+    if not (low <= converted <= high and np.isfinite(converted)):
         span = (
             f" from {low:g} to {high:g}"
             if high < np.inf
@@ -209,7 +209,7 @@ def real(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> f
             else ""
         )
         raise ValueError(f"`{name}` must be a finite number{span}; got {shown(value)}.")
-    return found
+    return converted
 
 
 def unit(value: Any) -> float | None:
@@ -270,11 +270,14 @@ def target(
     """Return the one target that is given, as a metric and its value; a coverage is a miss rate, exactly."""
     if given.get("coverage") is not None and given.get("miss_rate") is not None:
         miss_rate_of(given["coverage"], given["miss_rate"])  # refuses both
-    found = only("target", given, ("coverage", *METRICS))
-    if found is None:
+    given_target = only("target", given, ("coverage", *METRICS))
+    if given_target is None:
         raise ValueError("give one target to find, such as coverage=0.9.")
-    name: Metric = found[0] if found[0] in METRICS else "miss_rate"
-    value = found[1] if found[0] in METRICS else miss_rate_of(found[1])
+    asked, value = given_target
+    name: Metric = asked
+    if asked not in METRICS:
+        name = "miss_rate"
+        value = miss_rate_of(value)
     if flag("conformal", conformal) and name != "miss_rate":
         raise ValueError(f"`conformal` needs a target coverage or miss_rate, not {name}.")
     if confidence is not None and not conformal:

@@ -151,9 +151,11 @@ class Rows:
 
     def in_bands_of_one(self) -> Self:
         """Return the same errors in bands of 1: the reference."""
-        one = np.broadcast_to(1.0, self.error.shape)
+        unit_band = np.broadcast_to(1.0, self.error.shape)
         above = self.above if self.limited else None
-        return replace(self, active=one, lower_band=one, upper_band=one, above=above)
+        return replace(
+            self, active=unit_band, lower_band=unit_band, upper_band=unit_band, above=above
+        )
 
 
 def known(column: Array | None) -> Array:

@@ -55,6 +55,13 @@ if TYPE_CHECKING:
     from .plots.display import UCCDisplay
 
 
+class _Made:
+    """What a curve has made of its intervals and keeps: its vertices in order, and the constant band's curve."""
+
+    ramps: Ramps | None = None
+    constant: UCC | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class UCC:
     """Uncertainty Characteristics Curve: the metrics of intervals over every scale or shift of their bands.
@@ -99,8 +106,8 @@ class UCC:
                 f"`intervals` must be Intervals; got {type(self.intervals).__name__}. Hint: see Intervals.from_bounds."
             )
         if self.vary is None:
-            can_scale = self.intervals.has_prediction
-            vars(self)["vary"] = "scale" if can_scale else "shift"
+            usual: Vary = "scale" if self.intervals.has_prediction else "shift"
+            object.__setattr__(self, "vary", usual)
         checks.choice("vary", self.vary, ("scale", "shift"))
         if self.vary == "scale" and not self.intervals.has_prediction:
             raise ValueError(NO_PREDICTION.format('`vary="scale"`'))
@@ -111,8 +118,8 @@ class UCC:
 
     def forget_order(self) -> None:
         """Free the memory of the sorted vertices; they are sorted again when asked for."""
-        for name in ("_constant", "_order"):
-            vars(self).pop(name, None)
+        self._made.ramps = None
+        self._made.constant = None
 
     @classmethod
     def from_levels(cls, levels: Mapping[float, Intervals]) -> UCC:
@@ -138,8 +145,15 @@ class UCC:
         (1.0, 1.667, 0.9)
         """
         names, intervals = zip(*checked_levels(levels), strict=True)
-        self = cls(intervals[-1])
-        vars(self).update(vary="levels", levels=names, _levels=intervals)
+        self = object.__new__(cls)
+        values = {
+            "intervals": intervals[-1],
+            "vary": "levels",
+            "levels": names,
+            "_levels": intervals,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
         return self
 
     def at(
@@ -574,10 +588,9 @@ class UCC:
 
     def ramps(self, path: Path | None = None) -> Ramps:
         """Vertices of the curve; sorted once for all axes."""
-        if "_order" not in vars(self):
-            vars(self)["_order"] = Ramps(self.path() if path is None else path)
-        ramps: Ramps = vars(self)["_order"]
-        return ramps
+        if self._made.ramps is None:
+            self._made.ramps = Ramps(self.path() if path is None else path)
+        return self._made.ramps
 
     def _columns(self, names: tuple[Metric, ...], unit: Unit) -> dict[str, Array]:
         """Scale (or shift) and some metrics at the vertices up to the curve's end."""
@@ -611,8 +624,14 @@ class UCC:
         return area, path, sizes
 
     @cached_property
+    def _made(self) -> _Made:
+        return _Made()
+
+    @property
     def _constant(self) -> UCC:
-        return UCC(self.intervals.constant(), vary=self._t_name)
+        if self._made.constant is None:
+            self._made.constant = UCC(self.intervals.constant(), vary=self._t_name)
+        return self._made.constant
 
     def _reference(self, reference: Intervals | Curve | None) -> Curve:
         if reference is None:

@@ -149,35 +149,39 @@ def permutation_test(
     >>> test
     PermutationTest(statistic=-0.9977, pvalue=0.01562, two-sided, all 256 swaps of 8 units)
     """
-    one = curve_of("a", a, vary)
-    two = curve_of("b", b, vary)
-    refuse_other_rows(one, two)
+    first_curve = curve_of("a", a, vary)
+    second_curve = curve_of("b", b, vary)
+    refuse_other_rows(first_curve, second_curve)
     checks.choice("alternative", alternative, ("two-sided", "less", "greater"))
     options: Any = {"axes": axes, "miss_rate": miss_rate, "coverage": coverage, "unit": unit}
-    asked = CurveStatistic.of(one, statistic, **options)
-    CurveStatistic.of(two, statistic, **options)  # which may refuse its curve
+    asked = CurveStatistic.of(first_curve, statistic, **options)
+    CurveStatistic.of(second_curve, statistic, **options)  # which may refuse its curve
     random = positive("n_resamples", n_resamples)
-    units = DrawnUnits(one.intervals, block, seed, what="a permutation test")
+    units = DrawnUnits(first_curve.intervals, block, seed, what="a permutation test")
     every_swap = units.count < MOST_BITS and 2**units.count <= random + 1
-    same_predictions = np.array_equal(one.intervals.y_pred, two.intervals.y_pred)
+    same_predictions = np.array_equal(first_curve.intervals.y_pred, second_curve.intervals.y_pred)
     with watched(progress, "permutations") as tick:
-        one = _curve_to_compare(one, asked)
-        two = _curve_to_compare(two, asked)
-        swappable = one.vary == two.vary != "levels" and (same_predictions or not asked.relative)
-        first = asked.finite_value(one, "a")
-        second = asked.finite_value(two, "b")
+        first_curve = _curve_to_compare(first_curve, asked)
+        second_curve = _curve_to_compare(second_curve, asked)
+        swappable = first_curve.vary == second_curve.vary != "levels" and (
+            same_predictions or not asked.relative
+        )
+        first = asked.finite_value(first_curve, "a")
+        second = asked.finite_value(second_curve, "b")
         if callable(asked.asked):
-            differences = _called(asked.asked, (one.intervals, two.intervals), units)
+            differences = _called(
+                asked.asked, (first_curve.intervals, second_curve.intervals), units
+            )
         elif swappable:
-            pool = _pooled(one, two, same_pace=not asked.depends_on_scale)
+            pool = _pooled(first_curve, second_curve, same_pace=not asked.depends_on_scale)
             differences = _swapped(pool, asked, units)
         else:
-            differences = _flipped((one, two), asked, (first, second), units)
+            differences = _flipped((first_curve, second_curve), asked, (first, second), units)
         swaps = units.swaps(None if every_swap else random, tick)
         null = np.concatenate([differences(flags) for flags in swaps])
     null.setflags(write=False)
     delivered = float(differences(np.zeros((1, units.count)))[0])  # by the same arithmetic
-    slack = TIE * _size_of_values(one, asked, first, second)
+    slack = TIE * _size_of_values(first_curve, asked, first, second)
     count = int(np.sum(_at_least_as_extreme(null, delivered, slack, alternative)))
     note = ""
     if np.all(np.abs(null) <= slack):
@@ -235,31 +239,31 @@ def _pooled(a: UCC, b: UCC, *, same_pace: bool) -> Path:
     A curve depends on which intervals a model passes through, not on how fast. A mixture of two models' rows does
     depend on it, and one mean half-width for both leaves each of the two curves as it is.
     """
-    one = a.intervals
-    two = b.intervals
+    first_rows = a.intervals
+    second_rows = b.intervals
     if same_pace:
-        first = one.half_width
-        second = two.half_width
+        first = first_rows.half_width
+        second = second_rows.half_width
         if a.vary == "shift":
-            one = one.calibrated(shift=max(second - first, 0))
-            two = two.calibrated(shift=max(first - second, 0))
+            first_rows = first_rows.calibrated(shift=max(second - first, 0))
+            second_rows = second_rows.calibrated(shift=max(first - second, 0))
         elif min(first, second) > 0:
-            two = two.calibrated(scale=first / second)
-    return UCC(Intervals.join([one, two]), vary=a.vary).path()
+            second_rows = second_rows.calibrated(scale=first / second)
+    return UCC(Intervals.join([first_rows, second_rows]), vary=a.vary).path()
 
 
 def _swapped(pool: Path, asked: CurveStatistic, units: DrawnUnits) -> Callable[[Array], Array]:
     """Differences of the two halves into which swaps split the rows of both models."""
     unit = np.concatenate([units.of_row, units.of_row + units.count])
     table, value = summed(pool, asked, unit, 2 * units.count)
-    own, other = np.split(table, 2)
-    one = own.sum(axis=0)
-    two = other.sum(axis=0)
-    change = other - own
+    of_first, of_second = np.split(table, 2)
+    first_total = of_first.sum(axis=0)
+    second_total = of_second.sum(axis=0)
+    change = of_second - of_first
 
     def differences(flags: Array) -> Array:
         moved = flags @ change
-        return value(one + moved) - value(two - moved)
+        return value(first_total + moved) - value(second_total - moved)
 
     return differences
 
@@ -271,11 +275,11 @@ def _flipped(
     units: DrawnUnits,
 ) -> Callable[[Array], Array]:
     """Sums of what each unit contributes to the difference, with the signs of some flipped."""
-    own, other = (
+    of_first, of_second = (
         _contributions(summed(curve.path(), asked, units.of_row, units.count, smooth=True), value)
         for curve, value in zip(curves, statistics, strict=True)
     )
-    difference = own - other
+    difference = of_first - of_second
     return lambda flags: difference.sum() - 2 * (flags @ difference)
 
 

@@ -216,13 +216,13 @@ def _saved(
     path: Path, statistic: CurveStatistic, unit: Indices, count: int, *, smooth: bool
 ) -> Summed:
     """Share of the constant band's area or potential CRPS that is saved; nan where both are 0."""
-    own = replace(statistic, asked="area" if statistic.asked == "gain" else "crps")
+    compared = replace(statistic, asked="area" if statistic.asked == "gain" else "crps")
     constant = path.constant()
-    mine = summed(path, own, unit, count, smooth=smooth)
-    theirs = summed(constant, own, unit, count, smooth=smooth)
+    mine = summed(path, compared, unit, count, smooth=smooth)
+    theirs = summed(constant, compared, unit, count, smooth=smooth)
     negligible = 0.0
-    if own.asked == "area":
-        negligible = rounding_of_area(constant, own.axes) * own.size(*own.axes)
+    if compared.asked == "area":
+        negligible = rounding_of_area(constant, compared.axes) * compared.size(*compared.axes)
     width = mine.table.shape[1]
 
     def values(drawn: Array) -> Array:

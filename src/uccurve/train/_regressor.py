@@ -382,8 +382,8 @@ def _by_side(y: Array, sides: str) -> Array:
     if sides == "symmetric":
         return absolute_errors(y)[:, None]
     errors = finite_errors(y)
-    for side, found in (("below", errors < 0), ("above", errors > 0)):
-        if not found.any():
+    for side, present in (("below", errors < 0), ("above", errors > 0)):
+        if not present.any():
             raise ValueError(
                 f"`y` must hold signed errors of both signs for separate sides: none lies {side} its prediction. "
                 'Hint: pass y_true - y_pred, or absolute errors with sides="symmetric".'
