@@ -2,6 +2,7 @@
 
 import gzip
 import html
+import io
 import json
 import re
 import shlex
@@ -407,8 +408,8 @@ def test_calibrated_rows_can_be_piped_and_packed(run: Run, tmp_path: Path) -> No
         assert unpacked(packed, name=name) == plain
 
 
-SAVED = '{"kind": "uccurve.calibration", "version": 4, "sort_crossing": false, "support": null'
-LEVEL = '{"lower": "a", "upper": "b", "level": 0.9, "calibrator": null}'
+SAVED = '{"kind": "uccurve.calibration", "version": 5, "sort_crossing": false, "support": null'
+LEVEL = '{"lower": "a", "upper": "b", "level": 0.9, "calibrator": null, "pockets": null}'
 MODEL = f'{{"name": "a", "pred": "p", "median": false, "levels": [{LEVEL}]}}'
 
 
@@ -423,7 +424,7 @@ def saved(by: str = "[]", min_band: str = "null", models: str = f"[{MODEL}]") ->
         ("[]", "it is not JSON"),
         ('{"kind": 1}', "it lacks `by`, `min_band`, `models`, `sort_crossing`, `support`"),
         (saved().replace('n"', 'x"', 1), "`kind` must be 'uccurve.calibration'; got"),
-        (saved().replace("4", "2"), "`version` must be 4; got 2"),
+        (saved().replace("5", "2"), "`version` must be 5; got 2"),
         (saved().replace('t": null', 't": [0]'), "`support` must be two numbers or nulls, or null"),
         (saved(models="[]"), "`models` must be a list that is not empty"),
         (saved(models="[1]"), r"`models\[0\]` must be an object; got 1"),
@@ -580,3 +581,63 @@ def test_the_page_about_the_command_line_does_what_it_shows(
         ).stdout
         offered = set(re.findall(r"(--[a-z-]+)", said)) - {"--help", "--out", "--no-progress"}
         assert sorted(option for option in offered if option not in page) == []
+
+
+# ---- pockets
+
+
+def season(seed: int) -> str:
+    """Rows whose errors are large where it is cold on weekends."""
+    rng = np.random.default_rng(seed)
+    temp, kind = rng.uniform(-10, 30, 3000).round(1), rng.choice(["weekend", "workday"], 3000)
+    spread = np.where((temp < 0) & (kind == "weekend"), 2.5, 1.0)
+    y = rng.normal(size=3000) * spread
+    lines = [f"{a:.4f},0,-1,1,{b},{c}" for a, b, c in zip(y, temp, kind, strict=True)]
+    return "\n".join(["y,pred,lower,upper,temp,kind", *lines]) + "\n"
+
+
+def test_pockets_are_calibrated_apart_kept_and_applied_by_rule(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text(season(0))
+    (tmp_path / "later.csv").write_text(season(1))
+    given = ("--coverage", "90%", "--pockets", "--features", "temp,kind")
+    learnt = run("calibrate", "old.csv", "later.csv", *given, "-o", "o.csv", "--save", "cal.json")
+    assert learnt.returncode == 0, learnt.stderr
+    assert "old: Misses can be predicted from the features" in learnt.stderr
+    assert re.search(r"old, .*temp ≤ -0\.\d.* × 4\.", learnt.stdout)
+    assert run("apply", "cal.json", "later.csv", "-o", "again.csv").returncode == 0
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "o.csv").read_text()
+    rows = pl.read_csv(tmp_path / "o.csv")
+    covered = rows["y"].is_between(rows["lower"], rows["upper"])
+    cold = (rows["temp"] < 0) & (rows["kind"] == "weekend")
+    for part in (cold, ~cold):
+        assert abs(covered.filter(part).mean() - 0.9) < 0.03
+    lacking = rows.drop("kind")
+    lacking.write_csv(tmp_path / "lacking.csv")
+    refused(run("apply", "cal.json", "lacking.csv", "-o", "x.csv"), "kind")
+
+
+def test_where_there_is_no_pocket_one_factor_is_learnt(run: Run, tmp_path: Path) -> None:
+    rows = pl.read_csv(io.StringIO(season(2))).with_columns(
+        y=pl.Series(np.random.default_rng(3).normal(size=3000))
+    )
+    rows.write_csv(tmp_path / "old.csv")
+    learnt = run("calibrate", "old.csv", "--coverage", "90%", "--pockets", "--save", "cal.json")
+    assert "Nothing in the features predicts a miss" in learnt.stderr
+    saved = json.loads((tmp_path / "cal.json").read_text())
+    assert saved["models"][0]["levels"][0]["pockets"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--pockets", "--by", "kind"), "give --by or --pockets, not both"),
+        (("--features", "temp"), "--features is for --pockets: give both"),
+    ],
+)
+def test_pockets_are_groups_themselves(
+    run: Run, tmp_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    (tmp_path / "old.csv").write_text(season(0))
+    found = run("calibrate", "old.csv", "--coverage", "90%", "--save", "cal.json", *options)
+    assert found.returncode == 2
+    assert sentence in " ".join(found.stderr.replace("│", " ").split())

@@ -14,7 +14,19 @@ import polars as pl
 import zstandard
 
 from uccurve._refusals import as_written, prefixed
-from uccurve._saved import ANY, FLAG, NUMBER, SIZE, TEXT, Kind, exactly, list_of, or_null, parsed
+from uccurve._saved import (
+    ANY,
+    FLAG,
+    NUMBER,
+    SIZE,
+    TEXT,
+    Kind,
+    OrNull,
+    exactly,
+    list_of,
+    or_null,
+    parsed,
+)
 from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.adapters._names import Bounds, ModelColumns, model_columns
@@ -55,7 +67,7 @@ LEVEL = {
     "upper": TEXT,
     "level": or_null(SIZE),
     "calibrator": ANY,
-    "pockets": [REGION_SHAPE],
+    "pockets": OrNull([REGION_SHAPE]),
 }
 SHAPE = {
     **{name: exactly(value) for name, value in HEAD.items()},
@@ -100,7 +112,7 @@ class SavedModel:
             level: dict[str, Any] = bounds._asdict()
             level["level"] = None if bounds.level is None else float(bounds.level)
             level["calibrator"] = json.loads(calibrator.to_json())
-            level["pockets"] = to_data(regions)
+            level["pockets"] = to_data(regions) or None
             levels.append(level)
         return {
             "name": self.name,
@@ -116,7 +128,7 @@ class SavedModel:
         for level in data["levels"]:
             told = None if level["level"] is None else as_written(level["level"])
             bounds.append(Bounds(level["lower"], level["upper"], told))
-            pockets.append(from_data(level["pockets"]))
+            pockets.append(from_data(level["pockets"] or ()))
             try:
                 calibrators.append(IntervalCalibrator.from_json(json.dumps(level["calibrator"])))
             except ValueError as error:
