@@ -207,8 +207,8 @@ class Seasons:
         """Return by how much a place differs; the offsets of a whole period sum to 0."""
         known = self.counts >= 1
         means = self.sums[..., known] / self.counts[known]
-        own: Array = self.sums[..., place] / self.counts[place]
-        offset: Array = own - means.mean(axis=-1)
+        mean_here: Array = self.sums[..., place] / self.counts[place]
+        offset: Array = mean_here - means.mean(axis=-1)
         return offset
 
     def is_known(self, place: int) -> bool:
