@@ -205,6 +205,26 @@ def test_a_followed_factor_is_a_calibration_that_apply_takes(
     assert_allclose(after["net_upper"].to_numpy(), upper, rtol=1e-9)
 
 
+def test_the_followed_factor_ends_where_y_can(run: Run, days: Days, tmp_path: Path) -> None:
+    names = days(0, 3)
+    asked = ("--coverage", "90%", "--support", "-20:", "--follow", "-o", "next.json")
+    assert run("watch", "s.json", *names, *asked).returncode == 0
+    frame = pl.read_csv(tmp_path / names[0]).with_columns(net_lower=pl.lit(-1000.0))
+    frame.write_csv(tmp_path / "far.csv")
+    assert run("apply", "next.json", "far.csv", "-o", "out.csv").returncode == 0
+    assert pl.read_csv(tmp_path / "out.csv")["net_lower"].min() == -20
+
+
+def test_one_bound_of_two_is_watched_where_that_is_asked(
+    run: Run, days: Days, tmp_path: Path
+) -> None:
+    (name,) = days(0, 1)
+    found = run("watch", "s.json", name, "--coverage", "95%", "--side", "upper")
+    frame = pl.read_csv(tmp_path / name)
+    covered = (frame["y"] <= frame["net_upper"]).mean()
+    assert f"learning net: {100 * covered:.1f}% " in found.stdout
+
+
 def test_late_rows_of_the_last_day_move_the_factor_as_if_they_had_been_there(
     run: Run, days: Days, tmp_path: Path
 ) -> None:

@@ -280,7 +280,7 @@ class SavedWatch:
             for name, part in self.followed.items()
         ]
         floor = request.min_band if isinstance(request.min_band, float) else None
-        return SavedCalibration(tuple(models), (), floor, request.sort_crossing)
+        return SavedCalibration(tuple(models), (), floor, request.sort_crossing, request.support)
 
 
 @dataclass(slots=True)
