@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import uccurve as ucc
-from uccurve._paths import ScalePath
-from uccurve._vocabulary import Array
+
+Array = NDArray[np.float64]
 
 NAMES = ("y_true", "y_pred", "lower", "upper", "lower_band", "upper_band")
 
@@ -433,7 +434,7 @@ def test_rows_are_flat_and_weighted() -> None:
     error = np.array([[1.0, -2.0], [0.0, 4.0]])
     lower, upper = np.array([[1.0, 3.0], [0.5, 2.0]]), np.array([[2.0, 1.0], [0.25, 8.0]])
     iv = ucc.Intervals.from_bands(error, np.zeros((2, 2)), lower, upper, weight=[[1, 2], [0, 3]])
-    rows = ScalePath.of(iv)
+    rows = ucc.UCC(iv).path()
     assert rows.error.tolist() == [1.0, 2.0, 4.0]
     assert rows.lower_band.tolist() == [1.0, 3.0, 2.0]
     assert rows.upper_band.tolist() == [2.0, 1.0, 8.0]
@@ -444,7 +445,7 @@ def test_rows_are_flat_and_weighted() -> None:
 
 
 def test_symmetric_rows_keep_one_band() -> None:
-    symmetric = ScalePath.of(ucc.Intervals.from_bands([2.0], [0.0], [2.0]))
+    symmetric = ucc.UCC(ucc.Intervals.from_bands([2.0], [0.0], [2.0])).path()
     assert symmetric.lower_band is symmetric.upper_band
     assert symmetric.above is None
 

@@ -6,14 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 from scipy import stats
 
 import uccurve as ucc
-from uccurve._paths import ScalePath
-from uccurve._vocabulary import Array
 from uccurve.assess.levels import best_factor, pit, wis_rows
 from uccurve.evidence.units import Blocks
 from uccurve.results import PIT
+
+Array = NDArray[np.float64]
 
 LEVELS = (0.5, 0.8, 0.95)
 
@@ -146,7 +147,7 @@ def test_the_potential_wis_has_each_level_at_its_best_factor(weight: bool) -> No
         cheapest = ucc.UCC(iv).cheapest(alpha / (1 + alpha), axes=("bandwidth", "deficit"))
         best[level] = cheapest.scale
     for level, iv in levels.items():
-        assert best_factor(ScalePath.of(iv), 1 - level) == pytest.approx(best[level], rel=1e-12)
+        assert best_factor(ucc.UCC(iv).path(), 1 - level) == pytest.approx(best[level], rel=1e-12)
     scaled = {level: iv.calibrated(scale=best[level]) for level, iv in levels.items()}
     rows = wis_rows(scaled).score
     carrying = levels[0.5].weight > 0

@@ -17,8 +17,6 @@ from level_oracle import LevelsOracle, Nested, nested
 from oracle import METRICS, PAIRS
 from strategies import Data, mixed
 from uccurve import Intervals
-from uccurve._levels import LevelsPath
-from uccurve._ramps import Ramps, row_shares
 
 Axes = Any
 
@@ -173,27 +171,6 @@ def test_conformal_targets_count_ranks_along_the_levels(data: Nested, alpha: flo
             curve.find(miss_rate=alpha, conformal=True)
     else:
         near(curve.find(miss_rate=alpha, conformal=True).scale, exact)
-
-
-@given(
-    nested(), st.sampled_from(["miss_rate", "deficit"]), st.sampled_from(["bandwidth", "overshoot"])
-)
-def test_each_row_s_part_of_the_area_adds_up_to_it(data: Nested, falling: Any, rising: Any) -> None:
-    data.curve()  # refuses what must be refused
-    oracle = data.oracle()
-    if oracle.never:
-        return
-    path = LevelsPath.of(
-        [level.intervals() for level in data.levels], np.array(oracle.rows[0].knots, np.float64)
-    )
-    parts = (
-        row_shares(Ramps(path), path, falling, rising) / path.total
-    )  # in units of the weights as given
-    near(
-        float(parts.sum()),
-        oracle.area(rising, falling),
-        size(oracle, oracle.end) ** 2 + size(oracle, oracle.end),
-    )
 
 
 def test_few_rows_that_decide_are_counted() -> None:

@@ -185,7 +185,8 @@ def test_a_bound_without_a_prediction_is_judged_by_its_shift_everywhere() -> Non
     assert float(a["sharp"].move.estimate) == own
     assert_allclose(a.verdict.shift, own + a.verdict.choice.multiplier)
     assert re.match(
-        r"Ship sharp's upper bound raised by \d\.\d+ for 95% coverage\. The bound moves up by \d", a.verdict.text
+        r"Ship sharp's upper bound raised by \d\.\d+ for 95% coverage\. The bound moves up by \d",
+        a.verdict.text,
     )
     passed = ucc.gate(flat, sharp.calibrated(shift=a.verdict.shift), coverage=0.95)
     assert passed.passed

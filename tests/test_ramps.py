@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from math import inf
 from typing import Any
@@ -12,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from closeness import TOLERANCE
+import uccurve as ucc
+from closeness import TOLERANCE, near
+from level_oracle import LevelsOracle, Nested, nested
 from oracle import FALLING, METRICS, PAIRS
 from test_paths import Case, cases, extent
 from uccurve._arrays import index_of_minimum, sum_error
 from uccurve._paths import Path
-from uccurve._ramps import Ramps, hull_corners
+from uccurve._ramps import Ramps, hull_corners, row_shares
 
 metrics = st.sampled_from(METRICS)
 
@@ -26,6 +29,14 @@ def off(case: Case) -> float:
     """What a value may be off by rounding."""
     path, oracle = case
     return float(100 * TOLERANCE * extent(oracle, max(abs(path.end), 1.0)))
+
+
+def sum_size(oracle: LevelsOracle) -> Fraction:
+    """Size of the sums whose differences the metrics are at the end of a curve of levels."""
+    wide = max(oracle.end, Fraction(1))
+    sizes = [wide * (row.lower_band + row.upper_band) + row.error for row in oracle.rows]
+    weights = [row.weight for row in oracle.rows]
+    return sum((w * size for w, size in zip(weights, sizes, strict=True)), Fraction(0))
 
 
 def metric(path: Path, name: Any, t: float) -> float:
@@ -193,3 +204,32 @@ def test_the_hull_of_many_points_is_found_whether_it_has_few_corners_or_all(bump
     assert np.all(np.diff(np.diff(y[corners]) / np.diff(x[corners])) > 0)
     assert np.all(np.interp(x, x[corners], y[corners]) <= y * (1 + 1e-15))
     assert (len(corners) > 10_000) == (bumps == 0)
+
+
+def test_each_rows_part_of_the_area_over_the_shift_adds_up_to_it() -> None:
+    iv = ucc.Intervals.from_bands(
+        [1, 2, 0, -4], [0, 0, 0, 0], [1, 3, 2, 0.5], [0.25, 1, 1.5, 2], weight=[1, 2, 1, 3]
+    )
+    path = ucc.UCC(iv, vary="shift").path()
+    parts = row_shares(Ramps(path), path, "deficit", "bandwidth")
+    assert parts[2] == 0  # no error, no deficit
+    area = ucc.UCC(iv, vary="shift").area(axes=("bandwidth", "deficit"))
+    np.testing.assert_allclose(parts.sum() / 7, area, rtol=1e-13)
+
+
+@given(
+    nested(), st.sampled_from(["miss_rate", "deficit"]), st.sampled_from(["bandwidth", "overshoot"])
+)
+def test_each_row_s_part_of_the_area_adds_up_to_it(data: Nested, falling: Any, rising: Any) -> None:
+    oracle = data.oracle()
+    if oracle.never:
+        return
+    path = data.curve().path()
+    parts = (
+        row_shares(Ramps(path), path, falling, rising) / path.total
+    )  # in units of the weights as given
+    near(
+        float(parts.sum()),
+        oracle.area(rising, falling),
+        sum_size(oracle) ** 2 + sum_size(oracle),
+    )

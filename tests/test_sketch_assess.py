@@ -13,7 +13,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
-from uccurve._paths import ScalePath
 from uccurve.evidence.inference import coverage_tail, holm
 from uccurve.evidence.units import Blocks
 from uccurve.points import plain
@@ -145,7 +144,7 @@ def test_segments_are_tested_with_the_rows_that_the_factor_to_ship_covers() -> N
             [one for one in found.segments if one.model == name],
         )
         factor = found.verdict.scale if name == found.verdict.model else found[name].scale.value
-        covered = ScalePath.of(whole).critical <= factor
+        covered = ucc.UCC(whole).path().critical <= factor
         expected = []
         for segment in segments:
             rows = np.flatnonzero(ROWS["site"] == segment.label)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
 
-from uccurve._arrays import Indices
-from uccurve._vocabulary import Array
 from uccurve.view import knots
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 def off(t: Array, values: Array, kept: Indices) -> float:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 
 import uccurve as ucc
 from refusal import refused
-from uccurve._vocabulary import Array, Axes
 from uccurve.train import area_loss, area_objective
 
 pytest.importorskip("sklearn")
@@ -27,6 +27,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from uccurve.train import BandRegressor
+
+Array = NDArray[np.float64]
+Axes = Any  # two names of metrics
 
 MISS_RATE: Axes = ("bandwidth", "miss_rate")
 DEFICIT: Axes = ("bandwidth", "deficit")

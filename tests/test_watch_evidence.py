@@ -7,10 +7,12 @@ from math import gamma, pi, sqrt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 
-from uccurve._vocabulary import Array
 from uccurve.watch.days import place_of
 from uccurve.watch.evidence import DifferenceEvidence, Promise, PromiseEvidence, Side
+
+Array = NDArray[np.float64]
 
 ALPHA = 0.1
 TOLERANCE = 0.005

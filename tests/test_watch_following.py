@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy.typing import NDArray
 
 import uccurve as ucc
-from uccurve._vocabulary import Array
+
+Array = NDArray[np.float64]
 
 DAYS = 400
 START = 60
