@@ -169,6 +169,7 @@ def _needs_memory(
         "--support": request.support is not None,
         "a model of samples": any(columns.samples for columns in models),
         "a model without a prediction": any(not columns.pred for columns in models),
+        "a bound of one side": any(columns.side != "both" for columns in models),
         "a table with a row per quantile": any(part.is_long for part in recognised),
     }
     return [what for what, is_needed in needs.items() if is_needed]

@@ -25,29 +25,29 @@ LISTED = 4  # regions in words below
 Line = list[float]
 
 
-def pockets(found: Pockets, name: str | None = None) -> Figure:
+def pockets(assessed: Pockets, name: str | None = None) -> Figure:
     """Draw the coverage of a model on its two strongest features, and the regions that are cut out of these."""
     figure: Figure = new_figure((7.0, 5.2))
-    draw(found, name, figure.add_subplot())
+    draw(assessed, name, figure.add_subplot())
     return figure
 
 
-def draw(found: Pockets, name: str | None, ax: PlotAxes) -> None:
+def draw(assessed: Pockets, name: str | None, ax: PlotAxes) -> None:
     """Draw the same on axes. Regions that other features cut too cannot be drawn; all are listed below."""
-    model = found.models[0] if name is None else found[name]
+    model = assessed.models[0] if name is None else assessed[name]
     if model.map is None:
         raise ValueError(f"there is no map of {short(model.model)}: {' '.join(model.sentences)}")
-    _cells(ax, model.map, found.coverage)
+    _cells(ax, model.map, assessed.coverage)
     for pocket in (*model.pockets, *model.wide):
         _outline(ax, model.map, pocket)
     ax.set_title(
-        f"{short(model.model)}: coverage as shipped, {coverage(found.coverage)} promised",
+        f"{short(model.model)}: coverage as shipped, {coverage(assessed.coverage)} promised",
         loc="left",
         parse_math=False,
     )
-    titles = [f"{pocket.kind}: {short(pocket.title, 70)}" for pocket in model.pockets]
-    titles += [f"{pocket.kind}: {short(pocket.title, 70)}" for pocket in model.wide]
-    ax.set_xlabel("\n".join([ax.get_xlabel(), *titles[:LISTED]]), parse_math=False)
+    named = [*model.pockets, *model.wide][:LISTED]
+    titles = [f"{pocket.kind}: {short(pocket.title, 70)}" for pocket in named]
+    ax.set_xlabel("\n".join([ax.get_xlabel(), *titles]), parse_math=False)
 
 
 def panel(assessment: Assessment, ax: PlotAxes) -> None:
@@ -63,8 +63,8 @@ def _cells(ax: PlotAxes, grid: FeatureMap, promised: float) -> None:
     ends = {"vmin": promised - SPREAD, "vmax": promised + SPREAD}
     across = _borders(grid.x)
     along = _borders(grid.y)
-    look: Any = {"cmap": "RdBu", "edgecolors": "none", **ends}
-    picture = ax.pcolormesh(across, along, np.ma.masked_where(few, shares), **look)
+    style: Any = {"cmap": "RdBu", "edgecolors": "none", **ends}
+    picture = ax.pcolormesh(across, along, np.ma.masked_where(few, shares), **style)
     figure: Any = ax.figure
     figure.colorbar(picture, ax=ax, label="coverage")
     _name(ax.xaxis, grid.x)

@@ -21,12 +21,13 @@ from uccurve.evidence.inference import checked_level, holm
 from uccurve.evidence.models import curves_by_name
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
-from uccurve.pockets.features import Feature, read_features, usable
+from uccurve.pockets.features import Feature, at_rows, read_features, usable
 from uccurve.pockets.regions import (
     Asked,
     Candidate,
     Half,
     Misses,
+    PocketKind,
     Search,
     ShippedRows,
     Surroundings,
@@ -39,7 +40,7 @@ from uccurve.pockets.regions import (
     tested_regions,
 )
 from uccurve.pockets.results import ModelPockets, Pocket, Pockets, feature_map
-from uccurve.pockets.trees import FEWEST_BLOCKS, FEWEST_ROWS, RiskTest, risk_test
+from uccurve.pockets.trees import FEWEST_BLOCKS, FEWEST_ROWS, risk_test
 from uccurve.points import UNKNOWN, Estimate, Move, MoveKind
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def pockets_in(
     if kept is not None:
         sampled_from = sampled_from or rows
         models = [model.take(kept) for model in models]
-        columns = [column.take(kept) for column in columns]
+        columns = at_rows(columns, kept)
         of_row = of_row[kept]
     columns, notes = usable(columns)
     if sampled_from is not None:
@@ -215,7 +216,7 @@ def columns_at(features: Any, sources: Sources | int) -> list[Feature]:
         row = np.flatnonzero(sources.kept)[row]
     else:
         columns = read_features(features, sources.rows)
-    return [column.take(row) for column in columns]
+    return at_rows(columns, row)
 
 
 def sampled(of_row: Indices, seed: int) -> Indices | None:
@@ -242,17 +243,19 @@ def why_not(data: Surroundings) -> str:
 
 def _all_models(models: Sequence[ShippedRows], data: Surroundings) -> list[ModelPockets]:
     """Test every model, then look for the regions of those whose misses can be predicted."""
-    reasons = [why_not(data) or _unshippable(model) for model in models]
-    tests = [_risk_test(model, data, reason) for model, reason in zip(models, reasons, strict=True)]
-    adjusted = holm([test.pvalue for test in tests])
-    found: list[ModelPockets] = []
-    for model, pvalue, reason in zip(models, adjusted, reasons, strict=True):
+    reasons: list[str] = []
+    pvalues: list[float] = []
+    for model in models:
+        reason = why_not(data) or _unshippable(model)
+        reasons.append(reason or "too few blocks have a miss")
+        pvalues.append(nan if reason else risk_test(model, data).pvalue)
+    results: list[ModelPockets] = []
+    for model, pvalue, reason in zip(models, holm(pvalues), reasons, strict=True):
         if np.isnan(pvalue):
-            why = reason or "too few blocks have a miss"
-            found.append(ModelPockets(model=model.name, shipped=model.move, reason=why))
+            results.append(ModelPockets(model=model.name, shipped=model.move, reason=reason))
         else:
-            found.append(_of_model(model, data, pvalue))
-    return found
+            results.append(_of_model(model, data, pvalue))
+    return results
 
 
 def _unshippable(model: ShippedRows) -> str:
@@ -260,12 +263,6 @@ def _unshippable(model: ShippedRows) -> str:
     if not isfinite(model.move.estimate.value):
         return "no finite factor brings the intervals to the coverage"
     return "" if not model.covered.all() else "no row is missed"
-
-
-def _risk_test(model: ShippedRows, data: Surroundings, reason: str) -> RiskTest:
-    if reason:
-        return RiskTest(nan, 0, nan)
-    return risk_test(model, data)
 
 
 def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPockets:
@@ -277,12 +274,13 @@ def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPoc
     predictable = pvalue <= 1 - level
     if not predictable:
         regions = replace(regions, found=())
-    pockets = [
-        _pocket(model, data, regions, group) for group in merged(regions.found, data.features)
-    ]
+    by_kind: dict[PocketKind, list[Pocket]] = {"too narrow": [], "too wide": []}
+    for group in merged(regions.found, data.features):
+        pocket = _pocket(model, data, regions, group)
+        by_kind[pocket.kind].append(pocket)
     elsewhere, elsewhere_after = _elsewhere(model, data, regions)
     overall = data.misses(model, np.arange(len(data.of_row)))
-    risks = [one.share for one in regions.risks if one.rows]
+    risks = [misses.share for misses in regions.risks if misses.rows]
     return ModelPockets(
         model=model.name,
         shipped=model.move,
@@ -292,8 +290,8 @@ def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPoc
         highest_risk=max(risks),
         explained=_explained(model, regions),
         excess_risk=excess_risk(model.covered, 1 - regions.expected, 1 - data.alpha, model.weights),
-        pockets=tuple(pocket for pocket in pockets if pocket.kind == "too narrow"),
-        wide=tuple(pocket for pocket in pockets if pocket.kind == "too wide"),
+        pockets=tuple(by_kind["too narrow"]),
+        wide=tuple(by_kind["too wide"]),
         elsewhere=elsewhere,
         elsewhere_after=elsewhere_after,
         power=smallest_found(
@@ -305,7 +303,8 @@ def _of_model(model: ShippedRows, data: Surroundings, pvalue: float) -> ModelPoc
 
 def _strength(trees: Sequence[Half]) -> Array:
     """Return how much each feature gained in both trees."""
-    strength: Array = np.sum([half.tree.gains for half in trees], axis=0)
+    first, second = trees
+    strength: Array = first.tree.gains + second.tree.gains
     return strength
 
 
@@ -334,7 +333,7 @@ def _pocket(
         bound=_bound(first, regions.tests, level),
         move=conformal_move(tested, alpha),
         after=after.coverage(level),
-        halves=len({id(one.half) for one in group}),
+        halves=len({id(candidate.half) for candidate in group}),
     )
 
 
@@ -360,10 +359,10 @@ def _elsewhere(
     outside = np.zeros(len(model.covered), np.bool_)
     covered = model.covered.copy()
     for half in regions.halves:
-        found = [one for one in regions.found if one.half is half]
-        if not found:
+        candidates = [candidate for candidate in regions.found if candidate.half is half]
+        if not candidates:
             continue
-        rest = ~_inside(found, data.features)
+        rest = ~_inside(candidates, data.features)
         tested = half.tested[rest[half.tested]]
         grown = half.grown[rest[half.grown]]
         outside[tested] = True
@@ -377,8 +376,10 @@ def _elsewhere(
     return before.coverage(level), after.coverage(level)
 
 
-def _inside(found: Sequence[Candidate], features: Sequence[Feature]) -> Flags:
-    inside: Flags = np.any([one.region.holds(features) for one in found], axis=0)
+def _inside(candidates: Sequence[Candidate], features: Sequence[Feature]) -> Flags:
+    inside = np.zeros(len(features[0]), np.bool_)
+    for candidate in candidates:
+        inside |= candidate.region.holds(features)
     return inside
 
 

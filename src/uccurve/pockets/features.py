@@ -66,12 +66,8 @@ def read_features(given: Any, rows: int | None = None) -> list[Feature]:
 
     Examples
     --------
-    >>> [
-    ...     one.kind
-    ...     for one in read_features(
-    ...         {"temp": [1.5, 2.0], "weekend": [True, False], "city": ["A", None]}, 2
-    ...     )
-    ... ]
+    >>> columns = {"temp": [1.5, 2.0], "weekend": [True, False], "city": ["A", None]}
+    >>> [feature.kind for feature in read_features(columns, 2)]
     ['number', 'flag', 'category']
     """
     features: list[Feature] = []
@@ -83,6 +79,11 @@ def read_features(given: Any, rows: int | None = None) -> list[Feature]:
     for feature in features:
         _refuse_length(feature, len(features[0]) if rows is None else rows)
     return features
+
+
+def at_rows(features: Iterable[Feature], rows: Indices) -> list[Feature]:
+    """Return features at some rows."""
+    return [feature.take(rows) for feature in features]
 
 
 def usable(features: Iterable[Feature]) -> tuple[list[Feature], list[str]]:
@@ -166,40 +167,42 @@ def _of_times(name: str, array: npt.NDArray[Any]) -> Feature:
 
 def _of_objects(name: str, items: list[Any]) -> Feature:
     """Return what Python objects hold: flags, numbers and dates where all are, else labels."""
-    known = [item for item in items if not is_missing(item)]
-    if known and all(isinstance(item, bool | np.bool_) for item in known):
-        return Feature(name, "flag", _numbers(items))
-    if known and all(_is_number(item) for item in known):
-        return Feature(name, "number", _numbers(items))
-    if known and all(isinstance(item, date) for item in known):
-        seconds = [None if is_missing(item) else _seconds(item) for item in items]
-        return Feature(name, "date", _numbers(seconds))
-    if known and all(isinstance(item, str) and ISO_DATE.fullmatch(item) for item in known):
-        return _of_dates(name, items)
-    return _of_labels(name, items)
+    absent = np.fromiter(map(is_missing, items), np.bool_, len(items))
+    known = np.empty(len(items), object)
+    known[:] = items
+    known = known[~absent]
+    if len(known) and all(map(_is_flag, known)):
+        return Feature(name, "flag", _filled(absent, known))
+    if len(known) and all(map(_is_number, known)):
+        return Feature(name, "number", _filled(absent, known))
+    if len(known) and all(map(_is_date, known)):
+        return Feature(name, "date", _filled(absent, list(map(_seconds, known))))
+    if len(known) and all(map(_is_written_date, known)):
+        return _of_dates(name, absent, known)
+    return _of_labels(name, absent, known)
 
 
-def _of_dates(name: str, items: list[Any]) -> Feature:
+def _of_dates(name: str, absent: Flags, known: npt.NDArray[Any]) -> Feature:
     """Return dates that are written as text, as files have them; labels where one of them is no date."""
-    dates = [None if is_missing(item) else str(item) for item in items]
+    moments = np.full(len(absent), "NaT", "datetime64[us]")
     try:
-        array = np.array([date or "NaT" for date in dates], "datetime64[us]")
+        moments[~absent] = known.astype("datetime64[us]")
     except ValueError:
-        return _of_labels(name, items)
-    return _of_times(name, array)
+        return _of_labels(name, absent, known)
+    return _of_times(name, moments)
 
 
-def _of_labels(name: str, items: list[Any]) -> Feature:
+def _of_labels(name: str, absent: Flags, known: npt.NDArray[Any]) -> Feature:
     """Return labels of any kind as text."""
-    texts = [None if is_missing(item) else str(item) for item in items]
-    labels = sorted({text for text in texts if text is not None})
-    place = {label: number for number, label in enumerate(labels)}
-    codes = [None if text is None else place[text] for text in texts]
-    return Feature(name, "category", _numbers(codes), tuple(labels))
+    labels, place = np.unique(list(map(str, known)), return_inverse=True)
+    return Feature(name, "category", _filled(absent, place), tuple(labels.tolist()))
 
 
-def _numbers(items: Iterable[Any]) -> Array:
-    return np.array([np.nan if is_missing(item) else float(item) for item in items])
+def _filled(absent: Flags, known: Any) -> Array:
+    """Return one number per row, NaN where there is none."""
+    numbers = np.full(len(absent), np.nan)
+    numbers[~absent] = np.asarray(known, np.float64)
+    return numbers
 
 
 def is_missing(item: Any) -> bool:
@@ -209,8 +212,20 @@ def is_missing(item: Any) -> bool:
     return isinstance(item, float | np.floating) and bool(np.isnan(item))
 
 
+def _is_flag(item: Any) -> bool:
+    return isinstance(item, bool | np.bool_)
+
+
+def _is_date(item: Any) -> bool:
+    return isinstance(item, date)
+
+
+def _is_written_date(item: Any) -> bool:
+    return isinstance(item, str) and ISO_DATE.fullmatch(item) is not None
+
+
 def _is_number(item: Any) -> bool:
-    if isinstance(item, bool | np.bool_):
+    if _is_flag(item):
         return False
     return isinstance(item, int | float | np.number) or type(item).__name__ == "Decimal"
 
@@ -279,8 +294,9 @@ class Condition:
         return inside
 
     def _holds_label(self, feature: Feature) -> Flags:
-        named = [label in self.labels for label in feature.labels]
-        inside = np.array([*named, False]) != self.excluded
+        named = np.isin([*feature.labels, ""], self.labels)
+        named[-1] = False
+        inside = named != self.excluded
         place = np.where(np.isnan(feature.values), -1, feature.values)
         flags: Flags = inside[place.astype(np.intp)]
         return flags
@@ -380,14 +396,14 @@ def labels_of_rows(regions: Sequence[Region], features: Sequence[Feature]) -> li
 
 def to_data(regions: Sequence[Region]) -> list[dict[str, Any]]:
     """Return regions as plain data that JSON can hold."""
-    return [asdict(region) for region in regions]
+    return list(map(asdict, regions))
 
 
 def from_data(data: Sequence[Mapping[str, Any]]) -> tuple[Region, ...]:
     """Return what `to_data` wrote, and `REGION_SHAPE` has checked."""
     regions: list[Region] = []
     for region in data:
-        conditions = [_condition(item) for item in region["conditions"]]
+        conditions = map(_condition, region["conditions"])
         regions.append(Region(tuple(conditions)))
     return tuple(regions)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, inf, nan, sqrt
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from uccurve._arrays import Flags, Indices, equal_weights
 from uccurve._distributions import binomial_tail, clopper_pearson, t_quantile, t_tail
 from uccurve._vocabulary import Array
 from uccurve.evidence.inference import holm
-from uccurve.pockets.features import Feature, Region
+from uccurve.pockets.features import Feature, Region, at_rows
 from uccurve.pockets.trees import Ground, Node, Tree, grow, savage_scores, shuffled
 from uccurve.points import Estimate, Move
 
@@ -85,7 +86,7 @@ class Surroundings:
 
     def features_at(self, rows: Indices) -> list[Feature]:
         """Return the features at some rows."""
-        return [feature.take(rows) for feature in self.features]
+        return at_rows(self.features, rows)
 
     def misses(self, model: ShippedRows, rows: Indices) -> Misses:
         """Count the misses of a model among some rows."""
@@ -254,8 +255,8 @@ def tested_regions(model: ShippedRows, data: Surroundings, trees: Sequence[Half]
     level = data.asked.confidence_level
     tested = [_Leaf(half, node, tester.rows(half, node)) for half in trees for node in half.nodes]
     misses = [tester.misses(leaf.rows) for leaf in tested]
-    narrow = [tester.pvalue("too narrow", one) for one in misses]
-    wide = [tester.pvalue("too wide", one) for one in misses]
+    narrow = [tester.pvalue("too narrow", counted) for counted in misses]
+    wide = [tester.pvalue("too wide", counted) for counted in misses]
     adjusted = holm([*narrow, *wide])
     is_found = [pvalue <= 1 - level for pvalue in adjusted]
     pvalues: dict[PocketKind, dict[int, float]] = {"too narrow": {}, "too wide": {}}
@@ -264,12 +265,13 @@ def tested_regions(model: ShippedRows, data: Surroundings, trees: Sequence[Half]
             pvalues["too narrow"][id(leaf.node)] = adjusted[number]
         if is_found[number + len(tested)]:
             pvalues["too wide"][id(leaf.node)] = adjusted[number + len(tested)]
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for half in trees:
         for kind, by_node in pvalues.items():
-            found += _candidates(tester, half, kind, by_node)
-    count = sum(not np.isnan(pvalue) for pvalue in adjusted)
-    return Search(tuple(trees), count, tuple(found), tuple(misses), _expected(model, tested))
+            candidates += _candidates(tester, half, kind, by_node)
+    count = int(np.count_nonzero(~np.isnan(adjusted)))
+    expected = _expected(model, tested)
+    return Search(tuple(trees), count, tuple(candidates), tuple(misses), expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,11 +321,10 @@ def _largest(node: Node, pvalues: dict[int, float]) -> list[tuple[Node, float]]:
         return [(node, pvalues[id(node)])] if id(node) in pvalues else []
     parts = [_largest(child, pvalues) for child in node.children]
     both = [part[0] for part in parts if len(part) == 1]
-    is_whole = len(both) == 2 and all(
-        one is child for (one, _), child in zip(both, node.children, strict=True)
-    )
-    if is_whole:
-        return [(node, max(pvalue for _, pvalue in both))]
+    if len(both) == 2:
+        (first, one_pvalue), (second, other_pvalue) = both
+        if (first, second) == node.children:
+            return [(node, max(one_pvalue, other_pvalue))]
     return [*parts[0], *parts[1]]
 
 
@@ -336,22 +337,23 @@ def _expected(model: ShippedRows, tested: Sequence[_Leaf]) -> Array:
     return expected
 
 
-def merged(found: Sequence[Candidate], features: Sequence[Feature]) -> list[list[Candidate]]:
+def merged(candidates: Sequence[Candidate], features: Sequence[Feature]) -> list[list[Candidate]]:
     """Return finds that overlap together, the surest first in each."""
-    inside = {id(one): one.region.holds(features) for one in found}
-    together: list[list[Candidate]] = []
-    for candidate in sorted(found, key=lambda one: one.pvalue):
-        for group in together:
-            first = group[0]
-            if (
-                first.kind == candidate.kind
-                and overlap(inside[id(first)], inside[id(candidate)]) >= OVERLAP
-            ):
-                group.append(candidate)
-                break
+    groups: list[list[Candidate]] = []
+    for candidate in sorted(candidates, key=attrgetter("pvalue")):
+        group = next((group for group in groups if is_same(group[0], candidate, features)), None)
+        if group is None:
+            groups.append([candidate])
         else:
-            together.append([candidate])
-    return together
+            group.append(candidate)
+    return groups
+
+
+def is_same(first: Candidate, second: Candidate, features: Sequence[Feature]) -> bool:
+    """Whether two finds are the same pocket."""
+    if first.kind != second.kind:
+        return False
+    return overlap(first.region.holds(features), second.region.holds(features)) >= OVERLAP
 
 
 def overlap(first: Flags, second: Flags) -> float:

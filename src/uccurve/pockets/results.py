@@ -23,7 +23,7 @@ from uccurve.pockets.features import (
 )
 from uccurve.pockets.regions import PocketKind, PocketPower, ShippedRows
 from uccurve.points import UNKNOWN, Estimate, Move, record
-from uccurve.words.formats import Cell, amount, counted, coverage, factor, p, share, short
+from uccurve.words.formats import Cell, amount, counted, coverage, factor, listed, p, share, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,7 +239,7 @@ class Pockets:
             if model.model == name:
                 return model
         raise KeyError(
-            f"no model is called {name!r}; there are {', '.join(one.model for one in self.models)}"
+            f"no model is called {name!r}; there are {listed([model.model for model in self.models])}"
         )
 
     @property
@@ -317,15 +317,15 @@ def _label_axis(feature: Feature) -> tuple[MapAxis, Indices]:
     return MapAxis(feature.name, feature.kind, labels=labels), place[code]
 
 
-def of_all(found: Pockets) -> Iterator[str]:
+def of_all(pockets: Pockets) -> Iterator[str]:
     """Yield all sentences, those of each model under its name where there are several."""
-    for model in found.models:
+    for model in pockets.models:
         lines = of_model(model)
-        if len(found.models) == 1:
+        if len(pockets.models) == 1:
             yield from lines
         else:
             yield from (f"{short(model.model)}: {line}" for line in lines)
-    yield from found.notes
+    yield from pockets.notes
 
 
 def of_model(model: ModelPockets) -> list[str]:

@@ -75,8 +75,8 @@ class Bins:
         if feature.kind == "category":
             bin_of = {label: number for number, label in enumerate(self.labels)}
             rest = len(self.labels)
-            found = np.array([*(bin_of.get(label, rest) for label in feature.labels), rest])
-            code = found[np.where(absent, -1, feature.values).astype(np.intp)]
+            bins = np.array([*(bin_of.get(label, rest) for label in feature.labels), rest])
+            code = bins[np.where(absent, -1, feature.values).astype(np.intp)]
         else:
             code = np.searchsorted(self.edges, feature.values, side="left")
             code[absent] = self.count - 1
