@@ -50,7 +50,7 @@ def complete() -> Flags:
 
 def test_models_that_lack_different_rows_are_refused_with_what_would_help() -> None:
     with pytest.raises(
-        ValueError, match=r'must have the same rows: 220 against 200.*missing="drop"'
+        ValueError, match=r'must have the same rows: of 240, a lacks 20, b lacks 40.*missing="drop"'
     ):
         ucc.assess(models(), coverage=0.9)
 

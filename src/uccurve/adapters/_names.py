@@ -6,7 +6,7 @@ matter. Nothing is guessed where two columns could be meant.
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -194,15 +194,19 @@ def observed_column(names: Sequence[str], *, hint: str = "choose one with `y_tru
     'Actual'
     """
     plain = {name: plain_name(name) for name in names}
-    words = (
-        OBSERVED
-        if HUB.isdisjoint(plain.values())
-        else [word for word in OBSERVED if word != "target"]
-    )
+    words = list(OBSERVED)
+    if _is_of_hub(plain.values()):
+        words.remove("target")
     found = [name for name in names if plain[name] in words]
     if len(found) > 1:
         raise ValueError(f"{_listed(found)} could all be the observation. Hint: {hint}.")
     return found[0] if found else None
+
+
+def _is_of_hub(words: Collection[str]) -> bool:
+    """Whether columns are those of a forecast hub, whose `target` says what is forecast."""
+    is_long = any(word in words for word in (*QUANTILE, *SAMPLES)) and "value" in words
+    return is_long or not HUB.isdisjoint(words)
 
 
 def model_columns(

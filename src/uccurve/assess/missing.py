@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uccurve._arrays import Flags
+from uccurve._refusals import Hint, Refusal
 from uccurve.assess.choice import Contender, PairTest, adjusted_comparisons
 from uccurve.assess.memory import RowsSource
 from uccurve.assess.source import CRPS, SCORE
@@ -17,6 +18,7 @@ from uccurve.curve import UCC
 from uccurve.evidence.models import rows_of
 from uccurve.evidence.units import Blocks, codes, labels
 from uccurve.results import AssessmentSettings, Comparison, Missing, ModelRow
+from uccurve.words.formats import joined, short
 
 MissingRows = Literal["raise", "drop", "pairwise"]
 CHOICES: tuple[MissingRows, ...] = get_args(MissingRows)
@@ -55,13 +57,21 @@ def aligned(curves: Mapping[str, UCC], *, missing: MissingRows) -> Aligned:
     common = _common(masks)
     if common is None or common.all():
         return Aligned(dict(curves), None, None)
-    if (
-        missing == "raise"
-        and len({mask.tobytes() for mask in masks.values() if mask is not None}) > 1
-    ):
-        return Aligned(dict(curves), None, None)  # which is refused where rows are compared
+    known = {name: mask for name, mask in masks.items() if mask is not None}
+    if missing == "raise" and len({mask.tobytes() for mask in known.values()}) > 1:
+        raise _other_rows(known)
     on_common = {name: _restricted(curve, masks[name], common) for name, curve in curves.items()}
     return Aligned(on_common, common, missing_rows(masks, common))
+
+
+def _other_rows(masks: Mapping[str, Flags]) -> Refusal:
+    """Return the refusal of models that lack different rows."""
+    total = len(next(iter(masks.values())))
+    lacking = []
+    for name, mask in masks.items():
+        lacking.append(f"{short(name)} lacks {total - np.count_nonzero(mask):,}")
+    hint = Hint("pass {missing} to compare them on the rows that all have", {"missing": "drop"})
+    return Refusal(f"`models` must have the same rows: of {total:,}, {joined(lacking)}.", hint)
 
 
 def kept_rows(curve: UCC) -> Flags | None:

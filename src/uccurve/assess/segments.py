@@ -237,13 +237,13 @@ def across_series(
     rivals = [model for model in scores if model != settings.reference]
     winner = np.argmin([scores[model] for model in rivals], axis=0)
     across = []
-    for model, skill in skills.items():
-        share = None
-        if model in rivals and len(rivals) > 1:
-            share = float(np.mean(winner == rivals.index(model)))
+    for rival, skill in skills.items():
+        best_in = None
+        if rival in rivals and len(rivals) > 1:
+            best_in = float(np.mean(winner == rivals.index(rival)))
         known = np.sort(skill[np.isfinite(skill)]).tolist()
         median = _median(known, settings.confidence_level)
-        across.append(AcrossSegments(feature, model, len(names), share, median))
+        across.append(AcrossSegments(feature, rival, len(names), best_in, median))
     return across
 
 

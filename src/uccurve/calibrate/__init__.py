@@ -428,9 +428,10 @@ class IntervalCalibrator:
             raise ValueError(f"`groups` must have the keys that fit had: {self._keys}; got {keys}.")
         unseen = [label for label in parts if label not in learnt]
         if unseen and None not in learnt:
-            raise ValueError(
+            raise checks.Refusal(
                 f"`groups` must have been seen at fit: {len(unseen)} of {len(parts)} were not, first {unseen[0]!r}. "
-                f'Seen: {checks.shown([*learnt])}. Hint: fallback="pooled" uses all rows for them.'
+                f"Seen: {checks.shown([*learnt])}.",
+                checks.Hint("{fallback} uses all rows for them", {"fallback": "pooled"}),
             )
         lower, upper = np.empty((2, len(intervals), *[1] * (intervals.y_true.ndim - 1)))
         for label, rows in parts.items():

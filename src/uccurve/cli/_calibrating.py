@@ -54,6 +54,7 @@ from ._rows import complete_rows, group_labels, segment_labels
 from ._tables import DataFile
 
 PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
+NAMED = "--model NAME=PRED,LOWER,UPPER"
 LISTED = 40  # groups that are listed at most
 HEAD = {"kind": "uccurve.calibration", "version": 5}
 SUPPORT = Kind(
@@ -193,6 +194,7 @@ class Learnt:
 
     saved: SavedCalibration
     block: str = "block"
+    hint: str = f"--save CAL.json keeps what is learnt, and uccurve apply CAL.json NEW {NAMED} names the columns"
 
 
 def calibrate_files(
@@ -229,7 +231,9 @@ def ship_verdict(assessment: str, new: str, request: Request, outputs: Outputs) 
     saved = SavedModel(verdict["model"], columns, (calibrator,))
     minimum = request.min_band
     shipped = SavedCalibration((saved,), (), minimum, request.sort_crossing, request.support)
-    _ship(Learnt(shipped), new, replace(request, model=[(saved.name, columns)]), outputs)
+    _ship(
+        Learnt(shipped, hint=NAMED), new, replace(request, model=[(saved.name, columns)]), outputs
+    )
 
 
 def _of_verdict(part: Part, name: str, level: float | None) -> ModelColumns:
@@ -261,7 +265,7 @@ def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None
 def _ship(learnt: Learnt, new: str | None, request: Request, outputs: Outputs) -> None:
     """Write what was learnt and the new file, where they are asked for, and say what was learnt."""
     # refused before anything is written
-    calibrated = None if new is None else _calibrated(new, learnt.saved, request)
+    calibrated = None if new is None else _calibrated(new, learnt.saved, request, learnt.hint)
     outputs.write("--save", lambda: learnt.saved.to_json() + "\n")
     if calibrated is not None:
         _write(*calibrated, outputs)
@@ -358,10 +362,10 @@ def _targets(name: str, columns: ModelColumns, target: float | None) -> list[flo
 
 
 def _calibrated(
-    new: str, saved: SavedCalibration, request: Request
+    new: str, saved: SavedCalibration, request: Request, hint: str = NAMED
 ) -> tuple[pl.DataFrame, DataFile]:
     """Return a table with calibrated bounds, all its other cells as they were, and what it was read from."""
-    table, models = _columns_in(_opened(new, request), saved, request)
+    table, models = _columns_in(_opened(new, request), saved, request, hint)
     frame = table.texts()
     for model in saved.models:
         if model.name not in models:
@@ -395,7 +399,7 @@ def _with_bound(
 
 
 def _columns_in(
-    table: DataFile, saved: SavedCalibration, request: Request
+    table: DataFile, saved: SavedCalibration, request: Request, hint: str
 ) -> tuple[DataFile, dict[str, ModelColumns]]:
     """Return the columns of the models in a new file, all of them learnt: of the same names, or by convention."""
     same = {model.name: model.columns for model in saved.models}
@@ -416,7 +420,7 @@ def _columns_in(
     if partly or other or not present:
         raise ValueError(
             f"{table.label} must have whole models that were calibrated: it has {_level_names(present) or 'none'}, "
-            f"the calibration has {_level_names(same)}. Hint: --model NAME=PRED,LOWER,UPPER."
+            f"the calibration has {_level_names(same)}. Hint: {hint}."
         )
     if absent:
         say(f"not in {table.label}, so left out: {', '.join(map(short, absent))}")
