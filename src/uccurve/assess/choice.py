@@ -471,7 +471,9 @@ def _half_width(
     if unchanged:
         return source.delivered_half_width(confidence_level)
     own = half_width(source, confidence_level)
-    return own if nested is None else _as_held_out(own, nested.half_width / source.unit)
+    if nested is None or isnan(own.value):  # a bound without a prediction has no width
+        return own
+    return _as_held_out(own, nested.half_width / source.unit)
 
 
 def _score(
