@@ -309,7 +309,7 @@ def test_the_steps_for_github_actions_and_pre_commit_run(page: list[str], tmp_pa
 
 def test_the_page_names_every_option(run: Run) -> None:
     text = (DOCS / "howto-gate.md").read_text(encoding="utf-8") + (
-        DOCS / "howto-command-line.md"
+        DOCS / "howto-your-files.md"
     ).read_text(encoding="utf-8")
     offered = set(re.findall(r"(--[a-z-]+)", run("gate", "-h").stdout))
     assert sorted(option for option in offered if option not in text and option != "--help") == []

@@ -573,8 +573,8 @@ def test_the_page_about_the_command_line_does_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Reader(DOCS / "howto-command-line.md", tmp_path).follow()
-    page = (DOCS / "howto-command-line.md").read_text(encoding="utf-8")
+    Reader(DOCS / "howto-your-files.md", tmp_path).follow()
+    page = (DOCS / "howto-your-files.md").read_text(encoding="utf-8")
     for command in ("assess", "calibrate", "apply"):
         said = subprocess.run(
             [PROGRAM, command, "-h"], capture_output=True, text=True, check=True
