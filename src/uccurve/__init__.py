@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import scores
+from ._refusals import Refusal
 from ._vocabulary import DroppedRowsWarning
 from .curve import UCC
 from .intervals import Intervals
@@ -73,6 +74,7 @@ __all__ = [
     "DroppedRowsWarning",
     "Intervals",
     "OperatingPoint",
+    "Refusal",
 ]
 __all__ += scores.__all__
 __all__ += [name for name in _MODULE if name != "IntervalRegressor"]  # which needs scikit-learn

@@ -54,7 +54,14 @@ class Hint:
 
 
 class Refusal(ValueError):  # noqa: N818  # what our sentences are called
-    """Data or arguments that cannot be used: what is wrong, which may name arguments too, and a hint as data."""
+    """Data or arguments that cannot be used: what is wrong, which may name arguments too, and a hint as data.
+
+    >>> refusal = Refusal("`lower` must not exceed `upper`.", Hint("swap the two columns"))
+    >>> isinstance(refusal, ValueError), str(refusal)
+    (True, '`lower` must not exceed `upper`. Hint: swap the two columns.')
+    """
+
+    __module__ = "uccurve"  # where users import it from, and what a traceback shows
 
     def __init__(self, what: str | Hint, hint: Hint) -> None:
         super().__init__(what, hint)

@@ -88,7 +88,7 @@ class Outlook:
 
     @property
     def drifts(self) -> bool:
-        """Whether the coverage of the blocks moves more than chance explains (5%)."""
+        """Whether the coverage of the blocks changes significantly over time (5%)."""
         return self.trend.pvalue < DRIFTS
 
     def __str__(self) -> str:
