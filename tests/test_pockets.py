@@ -575,3 +575,23 @@ def test_models_of_an_assessment_ship_with_their_own_factor_but_for_the_chosen_o
     for name in models:
         expected = a.verdict.scale if name == a.verdict.model else a[name].scale
         assert_allclose(float(a.pockets[name].shipped.estimate), float(expected))
+
+
+def test_a_map_has_a_place_for_missing_values_only_where_some_are() -> None:
+    world = World(33)
+    iv = world.intervals(np.where(world.hot_weekend, 2.5, 1.0))
+    known = ucc.find_pockets(iv, world.features).models[0].map
+    gone = np.where(world.rng.uniform(size=ROWS) < 0.1, np.nan, world.temp)
+    lacking = ucc.find_pockets(iv, world.features | {"temp": gone}).models[0].map
+    assert known is not None
+    assert lacking is not None
+    for grid, is_last in ((known, False), (lacking, True)):
+        axis = grid.x if grid.x.feature == "temp" else grid.y
+        assert ("missing" in axis.places) is is_last
+        assert np.shape(grid.coverage) == (len(grid.y.places), len(grid.x.places))
+        assert np.sum(grid.rows) == ROWS
+        assert grid.inside(room.features.Region()).shape == np.shape(grid.rows)
+
+
+def test_a_cut_at_zero_has_no_sign() -> None:
+    assert room.features.value_in_words(-0.0, "number") == "0"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SPREAD = 0.15  # distance from the promised coverage at which a colour is full
 FEWEST = 5  # rows of a cell that is coloured
+EMPTY = "#d9d9d9"
 LISTED = 4  # regions in words below
 Line = list[float]
 
@@ -58,15 +59,21 @@ def panel(assessment: Assessment, ax: PlotAxes) -> None:
 
 
 def _cells(ax: PlotAxes, grid: FeatureMap, promised: float) -> None:
+    from matplotlib import colormaps
+    from matplotlib.ticker import PercentFormatter
+
     shares = np.array(grid.coverage)
     few = np.array(grid.rows) < FEWEST
     ends = {"vmin": promised - SPREAD, "vmax": promised + SPREAD}
     across = _borders(grid.x)
     along = _borders(grid.y)
-    style: Any = {"cmap": "RdBu", "edgecolors": "none", **ends}
+    colours = colormaps["RdBu"].with_extremes(bad=EMPTY)
+    style: Any = {"cmap": colours, "edgecolors": "none", **ends}
     picture = ax.pcolormesh(across, along, np.ma.masked_where(few, shares), **style)
     figure: Any = ax.figure
-    figure.colorbar(picture, ax=ax, label="coverage")
+    bar = figure.colorbar(picture, ax=ax, label="coverage (grey: fewer than 5 rows)")
+    bar.ax.set_ylim(top=min(promised + SPREAD, 1.0))
+    bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     _name(ax.xaxis, grid.x)
     _name(ax.yaxis, grid.y)
 
@@ -76,7 +83,7 @@ def _borders(axis: MapAxis) -> Line:
     if axis.labels:
         return [place - 0.5 for place in range(len(axis.labels) + 1)]
     width = (axis.edges[-1] - axis.edges[0]) / (len(axis.edges) - 1)
-    return [*axis.edges, axis.edges[-1] + width]
+    return [*axis.edges, axis.edges[-1] + width] if axis.has_missing else [*axis.edges]
 
 
 def _name(side: Any, axis: MapAxis) -> None:
@@ -98,7 +105,8 @@ def _outline(ax: PlotAxes, grid: FeatureMap, pocket: Pocket) -> None:
     """Draw the box of a region that is cut by nothing but the two features; of labels, mark its cells."""
     colour = "black" if pocket.kind == "too narrow" else "grey"
     if grid.x.labels or grid.y.labels:
-        along, across = np.nonzero(grid.inside(pocket.region))
+        has_rows = np.array(grid.rows) > 0
+        along, across = np.nonzero(grid.inside(pocket.region) & has_rows)
         x = _centres(grid.x)[across]
         ax.scatter(x, _centres(grid.y)[along], color=colour, marker=".", zorder=3)
         return
@@ -119,7 +127,10 @@ def _centres(axis: MapAxis) -> Array:
 
 def _reach(axis: MapAxis, condition: Condition | None) -> tuple[float, float]:
     """Return from where to where a region reaches along an axis of numbers."""
-    first, *_, last, beyond = _borders(axis)
+    borders = _borders(axis)
+    first = axis.edges[0]
+    last = axis.edges[-1]
+    beyond = borders[-1]
     if condition is None:
         return first, last
     if not condition.known:

@@ -347,7 +347,7 @@ def value_in_words(value: float, kind: FeatureKind) -> str:
     ('31.5', '1970-01-02', '1970-01-01 01:00')
     """
     if kind != "date":
-        return f"{value:.6g}"
+        return f"{value + 0.0:.6g}"  # which has no negative zero
     moment = datetime.fromtimestamp(value, UTC)
     return f"{moment:%Y-%m-%d}" if value % DAY == 0 else f"{moment:%Y-%m-%d %H:%M}"
 

@@ -80,20 +80,25 @@ class Pocket:
 
 @dataclass(frozen=True, slots=True)
 class MapAxis:
-    """One axis of a map: a feature, cut at `edges`, or with one place for each of its labels."""
+    """One axis of a map: a feature, cut at `edges`, or with one place for each of its labels.
+
+    `has_missing` says whether rows without a value have a place of their own after the `edges`.
+    """
 
     feature: str
     kind: FeatureKind
     edges: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
+    has_missing: bool = False
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What each place along the axis is called; the last one holds what is missing, or all other labels."""
+        """What each place along the axis is called."""
         if self.labels:
             return self.labels
         ends = [value_in_words(edge, self.kind) for edge in self.edges]
-        return (*(f"{low} to {high}" for low, high in pairwise(ends)), "missing")
+        ranges = [f"{low} to {high}" for low, high in pairwise(ends)]
+        return (*ranges, "missing") if self.has_missing else tuple(ranges)
 
     def middles(self) -> Feature:
         """Return a value in each place, as a feature."""
@@ -101,9 +106,10 @@ class MapAxis:
         if self.kind == "category":
             return Feature(self.feature, self.kind, np.arange(count, dtype=float), self.labels)
         if self.labels:
-            return Feature(self.feature, self.kind, np.array([0.0, 1.0, np.nan]))
+            return Feature(self.feature, self.kind, np.array([0.0, 1.0, np.nan])[:count])
         edges = np.array(self.edges)
-        return Feature(self.feature, self.kind, np.append((edges[1:] + edges[:-1]) / 2, np.nan))
+        middles = np.append((edges[1:] + edges[:-1]) / 2, np.nan)
+        return Feature(self.feature, self.kind, middles[:count])
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +267,7 @@ class Pockets:
         return self.text
 
 
-CELLS = 12  # along each axis
+CELLS = 10  # along each axis
 OTHERS = "others"
 REMEDIES = 3  # pockets whose coverage with a factor of their own is told
 
@@ -275,7 +281,7 @@ def feature_map(
         return None
     x, across = _axis(features[strongest[0]])
     y, along = _axis(features[strongest[1]])
-    shape = (_size(y), _size(x))
+    shape = (len(y.places), len(x.places))
     cell = along * shape[1] + across
     rows = np.bincount(cell, minlength=shape[0] * shape[1])
     weights = np.bincount(cell, model.weights, len(rows))
@@ -289,11 +295,6 @@ def feature_map(
     )
 
 
-def _size(axis: MapAxis) -> int:
-    """Number of places along an axis; missing values have the last one."""
-    return len(axis.labels) if axis.labels else len(axis.edges)
-
-
 def _axis(feature: Feature) -> tuple[MapAxis, Indices]:
     """Return an axis, and the place of each row along it."""
     if feature.kind in ("category", "flag"):
@@ -303,7 +304,9 @@ def _axis(feature: Feature) -> tuple[MapAxis, Indices]:
     edges = np.unique(np.quantile(known, np.linspace(0, 1, CELLS + 1)))
     place = np.searchsorted(edges[1:-1], feature.values, side="left")
     place[np.isnan(feature.values)] = len(edges) - 1
-    return MapAxis(feature.name, feature.kind, edges=tuple(edges.tolist())), place
+    has_missing = bool(np.isnan(feature.values).any())
+    axis = MapAxis(feature.name, feature.kind, tuple(edges.tolist()), has_missing=has_missing)
+    return axis, place
 
 
 def _label_axis(feature: Feature) -> tuple[MapAxis, Indices]:
@@ -313,8 +316,10 @@ def _label_axis(feature: Feature) -> tuple[MapAxis, Indices]:
     shown = np.sort(np.argsort(-counts, kind="stable")[: CELLS - 1])
     place = np.full(len(names) + 1, len(shown))
     place[shown] = np.arange(len(shown))
-    labels = (*(names[number] for number in shown), OTHERS)
-    return MapAxis(feature.name, feature.kind, labels=labels), place[code]
+    labels = [names[number] for number in shown]
+    if (place[code] == len(shown)).any():
+        labels.append(OTHERS)
+    return MapAxis(feature.name, feature.kind, labels=tuple(labels)), place[code]
 
 
 def of_all(pockets: Pockets) -> Iterator[str]:
