@@ -7,6 +7,8 @@ from the definition at every breakpoint, in extended precision.
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -205,3 +207,29 @@ def test_no_metric_turns_back_between_scales_that_are_next_to_each_other() -> No
     for name in METRICS:
         change = np.diff(table[name]) * (-1 if name in ("miss_rate", "deficit") else 1)
         assert change.min() >= 0, name
+
+
+def test_an_assessment_that_is_no_longer_needed_frees_its_memory_at_once() -> None:
+    n = 20_000
+    rng = np.random.default_rng(5)
+    models = {
+        name: ucc.Intervals.from_bands(rng.normal(size=n), np.zeros(n), rng.lognormal(size=n))
+        for name in ("A", "B")
+    }
+    shared = {
+        name: ucc.Intervals.from_bands(models["A"].y_true, np.zeros(n), iv.upper_band)
+        for name, iv in models.items()
+    }
+    ucc.assess(
+        {name: iv[:50] for name, iv in shared.items()}, coverage=0.9
+    )  # what is imported stays
+    gc.collect()
+    gc.disable()  # what refers to itself would wait for the collector, with all its columns
+    tracemalloc.start()
+    try:
+        ucc.assess(shared, coverage=0.9)
+        left, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert left < 8 * n  # bytes of a single column

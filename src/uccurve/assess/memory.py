@@ -49,35 +49,40 @@ from uccurve.results import PIT, AssessmentSettings, LevelRow, ModelRow
 class ConstantBand:
     """The constant band around a model's predictions, on the same rows."""
 
-    def __init__(self, source: "RowsSource") -> None:
-        self._source = source
+    def __init__(
+        self, model: Path, settings: AssessmentSettings, alpha: Fraction, units: Blocks, unit: float
+    ) -> None:
+        self._model = model
+        self._settings = settings
+        self._alpha = alpha
+        self._units = units
+        self._unit = unit
 
     @cached_property
     def path(self) -> Path:
         """Its rows."""
-        return self._source.path.constant()
+        return self._model.constant()
 
     @cached_property
     def t(self) -> float:
         """Half-width of the conformal rank."""
-        return conformal_t(self.path, self._source.alpha)
+        return conformal_t(self.path, self._alpha)
 
     @cached_property
     def shipped(self) -> Evidence:
         """Its score at that half-width."""
-        source = self._source
         effective = contributions.effective_at(
-            self.path, 1 - source.alpha, source.units, source.settings.confidence_level
+            self.path, 1 - self._alpha, self._units, self._settings.confidence_level
         )
         return shipped_evidence(
-            self.path, self.t, effective, source.units, alpha=source.alpha, unit=source.unit
+            self.path, self.t, effective, self._units, alpha=self._alpha, unit=self._unit
         )
 
     @cached_property
     def crps(self) -> Evidence:
         """Its potential CRPS."""
         rows = contributions.crps_contributions(self.path, Ramps(self.path))
-        return evidence_of_rows(self.path, rows, self._source.unit)
+        return evidence_of_rows(self.path, rows, self._unit)
 
 
 class RowsSource:
@@ -95,7 +100,6 @@ class RowsSource:
         self.unit = curve.unit_size(settings.unit)  # what numbers are divided by
         self.moved_curve = curve.delivered_curve(1 - self.alpha)
         self.delivered_intervals = self.moved_curve.intervals
-        self.constant = ConstantBand(self)
         self._targets: dict[float, Place] = {}
         self._areas: dict[Axes, Evidence] = {}
         self._crps_rows: Array | None = None
@@ -107,6 +111,11 @@ class RowsSource:
     def path(self) -> Path:
         """Rows of the delivered intervals."""
         return self.moved_curve.path()
+
+    @cached_property
+    def constant(self) -> ConstantBand:
+        """The constant band around the same predictions."""
+        return ConstantBand(self.path, self.settings, self.alpha, self.units, self.unit)
 
     @cached_property
     def whole_path(self) -> Path:
