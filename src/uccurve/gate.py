@@ -9,7 +9,8 @@ from typing import Any, Literal, Self
 
 from uccurve import _refusals as checks
 from uccurve._distributions import t_quantile
-from uccurve._saved import NUMBER, PROPORTION, SIZE, Growing, check
+from uccurve._saved import NUMBER, PROPORTION, SIZE, Growing
+from uccurve._saved import check as check_saved
 from uccurve._vocabulary import Array
 from uccurve.assess.assemble import asked_settings
 from uccurve.assess.memory import RowsSource, score_degrees
@@ -71,7 +72,7 @@ class SavedScore:
                 f"no model {name!r} is in the saved assessment.{checks.nearest(name, list(models))}"
             )
         settings = data.get("settings")
-        check(settings, ASKED, "settings")
+        check_saved(settings, ASKED, "settings")
         if not isinstance(settings, Mapping):
             raise TypeError("the saved assessment must tell its settings.")
         _refuse_other_question(settings, coverage)
@@ -80,7 +81,7 @@ class SavedScore:
             raise ValueError(
                 f"the saved assessment does not know how sure the score of {name!r} is: too few rows."
             )
-        check(row, BASELINE, f"models.{name}")
+        check_saved(row, BASELINE, f"models.{name}")
         score = row["delivered_score"]
         if (
             not 0 <= score["low"] <= score["high"]
@@ -349,32 +350,33 @@ def gate(
         level,
         halved=bool(parts),
     )
-    of_segments = _judged([_coverage_check(new, part) for part in parts], level, halved=True)
-    found = (*whole, *of_segments)
-    passed = all(item.passed for item in found)
+    in_segments = [_coverage_check(new, part) for part in parts]
+    of_segments = _judged(in_segments, level, halved=True)
+    conditions = (*whole, *of_segments)
+    passed = all(check.passed for check in conditions)
     return Gate(
-        headline=_headline(found, names, passed=passed),
+        headline=_headline(conditions, names, passed=passed),
         passed=passed,
-        checks=found,
-        tested=sum(item.is_tested for item in found),
+        checks=conditions,
+        tested=sum(check.is_tested for check in conditions),
         coverage=settings.shown_coverage,
         level=level,
         margin=margin,
         baseline=saved.name if saved else names[0],
         proposed=names[1],
         paired=saved is None,
-        notes=tuple(_notes(found, saved)),
+        notes=tuple(_notes(conditions, saved)),
     )
 
 
 def _judged(items: Sequence[Check], level: float, *, halved: bool) -> list[Check]:
     """Adjust the p-values of checks that share a level, and say which pass."""
     own_level = level / 2 if halved else level
-    adjusted = holm([item.pvalue for item in items])
+    adjusted = holm([check.pvalue for check in items])
     out = []
-    for item, pvalue in zip(items, adjusted, strict=True):
-        passed = item.passed and not pvalue <= own_level
-        out.append(replace(item, pvalue_holm=pvalue, passed=passed))
+    for check, pvalue in zip(items, adjusted, strict=True):
+        passed = check.passed and not pvalue <= own_level
+        out.append(replace(check, pvalue_holm=pvalue, passed=passed))
     return out
 
 
@@ -414,19 +416,19 @@ def _score_check(
 ) -> Check:
     """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
     path = source.path
-    own = path.score_rows(path.delivered, float(source.alpha))
-    value = path.mean(own)
+    mine = path.score_rows(path.delivered, float(source.alpha))
+    value = path.mean(mine)
     allowed = 1 + margin[1]
     if isinstance(baseline, SavedScore):
         reference = baseline.score
-        spread = _spread(own, source)
+        spread = _spread(mine, source)
         error = hypot(spread.error, allowed * baseline.spread.error)
         spread = Spread(error, min(spread.degrees, baseline.spread.degrees))
     else:
         theirs = baseline.path.score_rows(path.delivered, float(source.alpha))
         reference = path.mean(theirs)
         degrees = score_degrees(baseline.path, path.delivered, source.units)
-        spread = _spread(own - allowed * theirs, source).limited(degrees)
+        spread = _spread(mine - allowed * theirs, source).limited(degrees)
     excess = value - allowed * reference - margin[0]
     pvalue = one_sided_t_test(excess, spread, size=max(value, reference))
     reach = reach_of(spread, source.settings.confidence_level)
@@ -434,7 +436,7 @@ def _score_check(
     return Check(
         "score",
         None,
-        len(own),
+        len(mine),
         value,
         reference,
         Estimate(difference, difference - reach, difference + reach),
@@ -447,29 +449,30 @@ def _spread(rows: Array, source: RowsSource) -> Spread:
     return source.units.spread((rows - source.path.mean(rows)) * weights(source.path))
 
 
-def _headline(found: Sequence[Check], names: tuple[str, str], *, passed: bool) -> str:
+def _headline(conditions: Sequence[Check], names: tuple[str, str], *, passed: bool) -> str:
     """Return the outcome, and how much of it was tested."""
-    total = counted(len(found), "check")
-    untested = sum(not item.is_tested for item in found)
+    total = counted(len(conditions), "check")
+    untested = sum(not check.is_tested for check in conditions)
     tested = f"{untested} not tested" if untested else "all tested"
     if passed:
         return f"Gate passed: {short(names[1])} may replace {short(names[0])} ({total}, {tested})."
-    failed = sum(not item.passed for item in found)
+    failed = sum(not check.passed for check in conditions)
     return f"Gate failed: {failed} of {total}, {tested}."
 
 
-def _notes(found: Sequence[Check], saved: SavedScore | None) -> Iterator[str]:
+def _notes(conditions: Sequence[Check], saved: SavedScore | None) -> Iterator[str]:
     if saved is not None:
         yield "the baseline is a saved assessment: scores are not compared row by row, which finds large changes only"
-    if any(item.promise == "unclear" and not item.passed for item in found):
+    coverage, score, *segments = conditions
+    if coverage.promise == "unclear" and not coverage.passed:
         yield "too little is known of the coverage to say that the promise is kept; allow_unclear passes such intervals"
-    untested = [item.segment for item in found if not item.is_tested and item.segment is not None]
+    untested = [check.segment for check in segments if not check.is_tested]
     if untested:
         what = (
             "segment is a single block"
             if len(untested) == 1
             else "segments are a single block each"
         )
-        yield f"{len(untested)} {what} and could not be tested, first {short(untested[0])}"
-    if any(item.statistic == "score" and not item.is_tested for item in found):
+        yield f"{len(untested)} {what} and could not be tested, first {short(untested[0] or '')}"
+    if not score.is_tested:
         yield "the score could not be tested: the baseline misses fewer than two rows (or blocks)"

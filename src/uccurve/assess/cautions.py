@@ -263,11 +263,11 @@ def not_tested(
     model: str,
 ) -> tuple[str, ...]:
     """Return what could not be tested: coverages, pairs and segments of the model that ships."""
-    own = [segment for segment in segments if segment.model == model]
+    of_model = [segment for segment in segments if segment.model == model]
     return (
         *_coverages_not_tested(rows),
         *_pairs_not_tested(rows, comparisons),
-        *_segments_not_tested(own),
+        *_segments_not_tested(of_model),
     )
 
 

@@ -440,12 +440,12 @@ def _choice(
 ) -> Choice:
     """Return what choosing costs."""
     neutral = 0.0 if additive else 1.0
-    own = decision.model.move.estimate
+    factor = decision.model.move.estimate
     if not decision.spends:
-        return Choice(models, own, neutral, corrected=True)
+        return Choice(models, factor, neutral, corrected=True)
     if nested is None:
-        return Choice(models, own, neutral, corrected=False)
-    return Choice(models, own, nested.multiplier, corrected=True, folds=nested.folds)
+        return Choice(models, factor, neutral, corrected=False)
+    return Choice(models, factor, nested.multiplier, corrected=True, folds=nested.folds)
 
 
 def _t_that_ships(row: ModelRow, choice: Choice, *, unchanged: bool, additive: bool) -> float:
@@ -470,10 +470,10 @@ def _half_width(
         return Estimate(inf if t > 0 else nan)
     if unchanged:
         return source.delivered_half_width(confidence_level)
-    own = half_width(source, confidence_level)
-    if nested is None or isnan(own.value):  # a bound without a prediction has no width
-        return own
-    return _as_held_out(own, nested.half_width / source.unit)
+    estimate_of_row = half_width(source, confidence_level)
+    if nested is None or isnan(estimate_of_row.value):  # a bound without a prediction has no width
+        return estimate_of_row
+    return _as_held_out(estimate_of_row, nested.half_width / source.unit)
 
 
 def _score(
@@ -482,12 +482,14 @@ def _score(
     """Score of what ships; of rows that neither the choice nor the factor has seen, where the choice is paid for."""
     if unchanged:
         return estimate(source, DELIVERED_SCORE, confidence_level=confidence_level)
-    own = estimate(source, SCORE, confidence_level=confidence_level)
-    return own if nested is None else _as_held_out(own, nested.score / source.unit)
+    estimate_of_row = estimate(source, SCORE, confidence_level=confidence_level)
+    if nested is None:
+        return estimate_of_row
+    return _as_held_out(estimate_of_row, nested.score / source.unit)
 
 
-def _as_held_out(own: Estimate, value: float) -> Estimate:
-    """Return a value of rows that were held out, with an interval as wide in ratio as that of the model's own one."""
-    if not (own.has_interval and own.value > 0 and value > 0):
+def _as_held_out(in_row: Estimate, value: float) -> Estimate:
+    """Return a value of rows that were held out, with an interval as wide in ratio as that of the model's row."""
+    if not (in_row.has_interval and in_row.value > 0 and value > 0):
         return Estimate(value)
-    return own.times(value / own.value)
+    return in_row.times(value / in_row.value)

@@ -53,15 +53,16 @@ class Aligned:
 
 def aligned(curves: Mapping[str, UCC], *, missing: MissingRows) -> Aligned:
     """Return models on the rows that all of them have, where rows were dropped from some."""
-    masks = {name: kept_rows(curve) for name, curve in curves.items()}
+    masks = _masks(curves)
     common = _common(masks)
     if common is None or common.all():
         return Aligned(dict(curves), None, None)
-    known = {name: mask for name, mask in masks.items() if mask is not None}
-    if missing == "raise" and len({mask.tobytes() for mask in known.values()}) > 1:
-        raise _other_rows(known)
-    on_common = {name: _restricted(curve, masks[name], common) for name, curve in curves.items()}
-    return Aligned(on_common, common, missing_rows(masks, common))
+    if missing == "raise" and _differ(masks):
+        raise _other_rows(masks)
+    on_common = {}
+    for name, curve in curves.items():
+        on_common[name] = _restricted(curve, masks.get(name), common)
+    return Aligned(on_common, common, _missing_rows(curves, masks, common))
 
 
 def _other_rows(masks: Mapping[str, Flags]) -> Refusal:
@@ -81,21 +82,35 @@ def kept_rows(curve: UCC) -> Flags | None:
 
 def lack_different_rows(curves: Mapping[str, UCC]) -> bool:
     """Whether models of the same given rows have different ones of them."""
-    masks = [kept_rows(curve) for curve in curves.values()]
-    known = [mask for mask in masks if mask is not None]
-    same_length = len({len(mask) for mask in known}) == 1
-    return same_length and len({mask.tobytes() for mask in known}) > 1
+    masks = _masks(curves)
+    return _of_same_rows(masks) and _differ(masks)
 
 
-def missing_rows(masks: Mapping[str, Flags | None], common: Flags) -> Missing:
+def _masks(curves: Mapping[str, UCC]) -> dict[str, Flags]:
+    """Which of the given rows each model has, where that is known."""
+    masks = {}
+    for name, curve in curves.items():
+        kept = kept_rows(curve)
+        if kept is not None:
+            masks[name] = kept
+    return masks
+
+
+def _of_same_rows(masks: Mapping[str, Flags]) -> bool:
+    return len(set(map(len, masks.values()))) == 1
+
+
+def _differ(masks: Mapping[str, Flags]) -> bool:
+    return len({mask.tobytes() for mask in masks.values()}) > 1
+
+
+def _missing_rows(curves: Mapping[str, UCC], masks: Mapping[str, Flags], left: Flags) -> Missing:
     """Return what was left out, and whose rows they were."""
-    total = len(common)
-    kept = int(np.count_nonzero(common))
-    lacking = {
-        name: 0 if mask is None else total - int(np.count_nonzero(mask))
-        for name, mask in masks.items()
-    }
-    return Missing(dropped=total - kept, kept=kept, lacking=lacking)
+    lacking = dict.fromkeys(curves, 0)
+    for name, mask in masks.items():
+        lacking[name] = int(np.count_nonzero(~mask))
+    kept = int(np.count_nonzero(left))
+    return Missing(dropped=len(left) - kept, kept=kept, lacking=lacking)
 
 
 def vanished_segments(by: Any, kept: Flags | None) -> tuple[str, ...]:
@@ -110,20 +125,19 @@ def vanished_segments(by: Any, kept: Flags | None) -> tuple[str, ...]:
         array: npt.NDArray[Any] = labels("by", values, len(kept))
         if array.dtype.kind == "f":
             continue
-        code, found = codes("by", array)
-        left = np.unique(code[kept])
-        lost = sorted(set(range(len(found))) - set(left.tolist()))
-        names += [f"{feature} {found[number]}".strip() for number in lost]
+        code, labelled = codes("by", array)
+        rows_left = np.bincount(code[kept], minlength=len(labelled))
+        gone = np.flatnonzero(rows_left == 0)
+        names += [f"{feature} {labelled[number]}".strip() for number in gone]
     return tuple(names)
 
 
-def _common(masks: Mapping[str, Flags | None]) -> Flags | None:
+def _common(masks: Mapping[str, Flags]) -> Flags | None:
     """Rows that all models have; None where that cannot be said."""
-    known = [mask for mask in masks.values() if mask is not None]
-    if not known or len({len(mask) for mask in known}) > 1:
+    if not _of_same_rows(masks):
         return None
-    common: Flags = np.logical_and.reduce(known)
-    if len(known) > 1 and not common.any():
+    common: Flags = np.logical_and.reduce(list(masks.values()))
+    if len(masks) > 1 and not common.any():
         raise ValueError(
             "`models` must share at least one row: every row is missing from some model. "
             'Hint: leave out the model with the fewest rows, or pass missing="pairwise".'
@@ -140,10 +154,9 @@ def _restricted(curve: UCC, mask: Flags | None, common: Flags) -> UCC:
 
 def pairwise_missing(curves: Mapping[str, UCC]) -> Missing:
     """Return whose rows are missing; a row is dropped where no model has it."""
-    masks = {name: kept_rows(curve) for name, curve in curves.items()}
-    known = [mask for mask in masks.values() if mask is not None]
-    anywhere: Flags = np.logical_or.reduce(known)
-    return missing_rows(masks, anywhere)
+    masks = _masks(curves)
+    anywhere: Flags = np.logical_or.reduce(list(masks.values()))
+    return _missing_rows(curves, masks, anywhere)
 
 
 def pairwise_comparisons(
@@ -158,32 +171,34 @@ def pairwise_values(
     comparisons: Sequence[Comparison], rows: Sequence[ModelRow], settings: AssessmentSettings
 ) -> dict[str, float]:
     """Return what ranks each model: the geometric mean of its scores over those of each other one on shared rows."""
-    ratios: dict[str, list[float]] = {row.name: [0.0] for row in rows}
+    logs = dict.fromkeys([row.name for row in rows], 0.0)
     for pair in comparisons:
         if pair.ratio > 0:
-            ratios[pair.first].append(log(pair.ratio))
-            ratios[pair.second].append(-log(pair.ratio))
-    reach = {row.name: row.move.is_reachable or settings.coverage is None for row in rows}
-    return {
-        name: exp(sum(logs) / len(rows)) if reach[name] else inf for name, logs in ratios.items()
-    }
+            logs[pair.first] += log(pair.ratio)
+            logs[pair.second] -= log(pair.ratio)
+    values = {}
+    for row in rows:
+        ranks = row.move.is_reachable or settings.coverage is None
+        values[row.name] = exp(logs[row.name] / len(rows)) if ranks else inf
+    return values
 
 
 def _pair(first: RowsSource, second: RowsSource, settings: AssessmentSettings) -> Comparison:
     """Compare two models on the rows that both have."""
-    masks = [kept_rows(source.curve) for source in (first, second)]
-    if masks[0] is None or masks[1] is None:
+    has_first = kept_rows(first.curve)
+    has_second = kept_rows(second.curve)
+    if has_first is None or has_second is None:
         raise ValueError(
             '`missing="pairwise"` needs to know which rows were dropped. Hint: build all models alike.'
         )
-    shared = masks[0] & masks[1]
+    shared = has_first & has_second
     if not shared.any():
         raise ValueError(
             f"`models` must share rows pair by pair: {first.name!r} and {second.name!r} have none in common. "
             "Hint: leave one of them out."
         )
-    left = _source_on(first, shared[masks[0]])
-    right = _source_on(second, shared[masks[1]], left.units)
+    left = _source_on(first, shared[has_first])
+    right = _source_on(second, shared[has_second], left.units)
     statistic = SCORE if settings.ranked_by == "score" else CRPS
     test = PairTest(left.units, settings.ranked_by, settings.confidence_level)
     return test.of(
@@ -194,5 +209,6 @@ def _pair(first: RowsSource, second: RowsSource, settings: AssessmentSettings) -
 
 def _source_on(source: RowsSource, rows: Flags, units: Blocks | None = None) -> RowsSource:
     """Return a model on some of its rows."""
-    own = units or source.units.subset(rows[source.units.row])
-    return RowsSource(source.name, rows_of(source.curve, rows), source.settings, own)
+    if units is None:
+        units = source.units.subset(rows[source.units.row])
+    return RowsSource(source.name, rows_of(source.curve, rows), source.settings, units)

@@ -78,7 +78,8 @@ def area_contributions(path: Path, ramps: Ramps, axes: Axes) -> Array | None:
         return out if "bandwidth" in closed else out - error * path.mean(error)
     if "excess" in axes:
         return _excess_contributions(path, ramps) if isinstance(path, ScalePath) else None
-    t, place = ramps.t, ramps.places()
+    t = ramps.t
+    place = ramps.places()
     x = ramps.values("bandwidth")
     if "miss_rate" in axes:
         y = ramps.values("miss_rate")[:-1]
@@ -106,12 +107,14 @@ def _excess_contributions(path: ScalePath, ramps: Ramps) -> Array:
     """Contributions to the area on deficit vs. excess of bands whose other bound may become the nearer one."""
 
     def integral_until(name: Metric) -> Array:  # over t, to each vertex
-        values, out = ramps.values(name), np.zeros(len(ramps.t))
+        values = ramps.values(name)
+        out = np.zeros(len(ramps.t))
         np.add(values[1:], values[:-1], out=out[1:])
         out[1:] *= np.diff(ramps.t) / 2
         return np.cumsum(out, out=out)
 
-    place, (rows, position) = ramps.places(), path.crossovers()
+    place = ramps.places()
+    rows, position = path.crossovers()
     out = integral_until("excess")[place]
     rest = integral_until("deficit")
     rest -= rest[-1]
@@ -123,7 +126,8 @@ def _excess_contributions(path: ScalePath, ramps: Ramps) -> Array:
 
 def constant_area_contributions(path: Path, axes: Axes) -> Array:
     """Contributions of the same rows with a constant band of 1, where its area has a closed form."""
-    error, falling = path.error, path.error if "miss_rate" in axes else path.error**2 / 2
+    error = path.error
+    falling = error if "miss_rate" in axes else error**2 / 2
     out: Array = falling + path.mean(falling)
     if "bandwidth" not in axes:
         out -= error * path.mean(error)

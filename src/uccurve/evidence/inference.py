@@ -288,17 +288,17 @@ def segment_test(covered: Flags, weight: Array | None, blocks: Blocks, segment: 
     if fewer < 2:
         return nan
     weights = np.ones(rows) if weight is None else weight
-    own = weights * segment / weights[segment].sum()
-    other = weights * ~segment / weights[~segment].sum()
-    rate = float(own[missed].sum())
-    other_rate = float(other[missed].sum())
-    influence = own * (missed - rate) - other * (missed - other_rate)
+    inner = weights * segment / weights[segment].sum()
+    outer = weights * ~segment / weights[~segment].sum()
+    rate = float(inner[missed].sum())
+    outer_rate = float(outer[missed].sum())
+    influence = inner * (missed - rate) - outer * (missed - outer_rate)
     totals = blocks.sums(influence)
     overall = float(np.average(missed, weights=weights))
     dependent = float(np.sum(totals * totals)) * fewer / (fewer - 1)
-    independent = overall * (1 - overall) * float(np.sum((own - other) ** 2))
+    independent = overall * (1 - overall) * float(np.sum((inner - outer) ** 2))
     spread = Spread(sqrt(max(dependent, independent)), fewer - 1)
-    return one_sided_t_test(rate - other_rate, spread, size=1.0)
+    return one_sided_t_test(rate - outer_rate, spread, size=1.0)
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:

@@ -1,6 +1,6 @@
 """Models: what comparisons are given, as curves of the same rows."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +30,8 @@ def given_models(models: Any, rows: Any = None) -> Given:
     if len(folds) < len(named):
         raise ValueError("`models` must have different names: two of them read the same.")
     curves = {name: _joined(name, parts) for name, parts in folds.items()}
-    most = max(
-        folds.values(), key=len
-    )  # a model whose folds are already joined does not tell what repeats
+    # a model whose folds are already joined does not tell what repeats
+    most = max(folds.values(), key=len)
     return Given(curves, repeated_rows([fold.intervals for fold in most], rows))
 
 
@@ -54,13 +53,13 @@ def refuse_different(curves: Mapping[str, UCC]) -> None:
 
 def refuse_other_side(a: UCC, b: UCC, *, names: tuple[str, str]) -> None:
     """Refuse to compare a bound on one side with an interval, or with a bound on the other side."""
-    one = a.intervals.side
-    two = b.intervals.side
-    if one == two:
+    first = a.intervals.side
+    second = b.intervals.side
+    if first == second:
         return
     words = {"both": "two-sided", "upper": "an upper bound", "lower": "a lower bound"}
     raise ValueError(
-        f"`models` must all judge the same side: {names[0]} is {words[one]}, {names[1]} is {words[two]}. "
+        f"`models` must all judge the same side: {names[0]} is {words[first]}, {names[1]} is {words[second]}. "
         "Hint: assess them in two calls."
     )
 
@@ -99,33 +98,34 @@ def refuse_other_rows(a: UCC, b: UCC, *, names: tuple[str, str] = ("`a`", "`b`")
 
     Examples
     --------
-    >>> one, two = (UCC(Intervals.from_std(y, mean=[1, 5], std=[0.5, 2])) for y in ([1, 2], [1, 3]))
-    >>> refuse_other_rows(one, two)
+    >>> a = UCC(Intervals.from_std([1, 2], mean=[1, 5], std=[0.5, 2]))
+    >>> b = UCC(Intervals.from_std([1, 3], mean=[1, 5], std=[0.5, 2]))
+    >>> refuse_other_rows(a, b)
     Traceback (most recent call last):
     ValueError: `a` and `b` must have the same y_true: 1 of 2 rows differ, first row 1. Hint: put the rows of ...
     """
-    one = a.intervals
-    two = b.intervals
+    left = a.intervals
+    right = b.intervals
     pair = " and ".join(names)
-    if one.y_true.shape != two.y_true.shape:
+    if left.y_true.shape != right.y_true.shape:
         shapes = (
             ""
-            if len(one) != len(two)
-            else f", shapes {one.y_true.shape} against {two.y_true.shape}"
+            if len(left) != len(right)
+            else f", shapes {left.y_true.shape} against {right.y_true.shape}"
         )
         raise ValueError(
-            f"{pair} must have the same rows: {len(one)} against {len(two)}{shapes}. Hint: give all models the same "
+            f"{pair} must have the same rows: {len(left)} against {len(right)}{shapes}. Hint: give all models the same "
             'rows in the same order, or pass missing="drop" if some were dropped.'
         )
     _refuse(
-        one.y_true != two.y_true,
+        left.y_true != right.y_true,
         f"{pair} must have the same y_true",
         "put the rows of both in the same order",
     )
-    if one._weight is None and two._weight is None:
+    if left._weight is None and right._weight is None:
         return
-    rounding = 1e-12 * one.weight  # weights are divided by their sum
-    differ = np.abs(one.weight - two.weight) > rounding
+    rounding = 1e-12 * left.weight  # weights are divided by their sum
+    differ = np.abs(left.weight - right.weight) > rounding
     _refuse(differ, f"{pair} must have the same weights", "pass the same `weight` to both")
 
 
@@ -148,10 +148,9 @@ def _named(models: Any) -> Mapping[Any, Any]:
         )
     if not models:
         raise ValueError(f"`models` must hold at least one model; it is empty. {HINT}")
-    if all(
-        isinstance(name, float) and isinstance(given, Intervals) for name, given in models.items()
-    ):
-        return {"model": models}  # the levels of one model
+    names_are_levels = all(isinstance(name, float) for name in models)
+    if names_are_levels and all(isinstance(given, Intervals) for given in models.values()):
+        return {"model": models}
     return models
 
 
@@ -174,10 +173,14 @@ def _folds(name: Any, given: Any) -> list[UCC]:
         raise ValueError(
             f"a list of folds must hold at least one Intervals; that of {name!r} is empty."
         )
-    return [
-        UCC.from_levels(part) if isinstance(part, Mapping) else curve_of(f"models[{name!r}]", part)
-        for part in parts
-    ]
+    return [_fold(name, part) for part in parts]
+
+
+def _fold(name: Any, part: Any) -> UCC:
+    """Return one fold as a curve."""
+    if isinstance(part, Mapping):
+        return UCC.from_levels(part)
+    return curve_of(f"models[{name!r}]", part)
 
 
 def _joined(name: str, folds: list[UCC]) -> UCC:
@@ -192,25 +195,28 @@ def _joined(name: str, folds: list[UCC]) -> UCC:
     if not first.levels:
         return UCC(Intervals.join([fold.intervals for fold in folds]), vary=first.vary)
     by_level = [fold.intervals_by_level() for fold in folds]
-    return UCC.from_levels(
-        {level: Intervals.join([fold[level] for fold in by_level]) for level in first.levels}
-    )
+    joined = {}
+    for level in first.levels:
+        joined[level] = Intervals.join([intervals[level] for intervals in by_level])
+    return UCC.from_levels(joined)
 
 
 def rows_of(curve: UCC, rows: Flags) -> UCC:
     """Return the curve of some of the rows."""
-    if curve.levels:
-        levels = curve.intervals_by_level()
-        return UCC.from_levels({level: intervals[rows] for level, intervals in levels.items()})
-    return UCC(curve.intervals[rows], vary=curve.vary)
+    return _changed(curve, lambda intervals: intervals[rows])
 
 
 def measured_in(curve: UCC, unit: Any) -> UCC:
     """Return the curve with each row divided by its unit before anything is averaged."""
-    if curve.levels:
-        levels = curve.intervals_by_level()
-        return UCC.from_levels({q: iv.measured_in(unit) for q, iv in levels.items()})
-    return UCC(curve.intervals.measured_in(unit), vary=curve.vary)
+    return _changed(curve, lambda intervals: intervals.measured_in(unit))
+
+
+def _changed(curve: UCC, change: Callable[[Intervals], Intervals]) -> UCC:
+    """Return the curve of intervals that are changed alike, at each level."""
+    if not curve.levels:
+        return UCC(change(curve.intervals), vary=curve.vary)
+    levels = curve.intervals_by_level()
+    return UCC.from_levels({level: change(intervals) for level, intervals in levels.items()})
 
 
 def repeated_rows(parts: Sequence[Intervals], rows: Any = None) -> Repeated | None:
@@ -263,7 +269,7 @@ def _row_numbers(lengths: Sequence[int], rows: Any) -> Indices:
             f"`rows` must hold one array per fold: {counted(len(folds), 'array')} "
             f"for {counted(len(lengths), 'fold')}. Hint: each holds one label per row of its fold."
         )
-    found = [labels(f"rows[{i}]", fold, lengths[i]) for i, fold in enumerate(folds)]
-    if len({fold.dtype.kind for fold in found}) > 1:  # so that 1 is not "1"
-        found = [fold.astype(object) for fold in found]
-    return codes("rows", np.concatenate(found))[0]
+    names = [labels(f"rows[{i}]", fold, lengths[i]) for i, fold in enumerate(folds)]
+    if len({array.dtype.kind for array in names}) > 1:  # so that 1 is not "1"
+        names = [array.astype(object) for array in names]
+    return codes("rows", np.concatenate(names))[0]

@@ -312,15 +312,19 @@ def _cost_of_choice(case: Case) -> str:
     models = counted(choice.models, "model")
     if choice.models > 1 and not choice.corrected:
         return f"; not corrected for choosing from {models} on these rows"
-    own = Shipment(case.model.name, Move(case.model.move.kind, choice.own), case.model.side).change
+    by_itself = Shipment(
+        case.model.name, Move(case.model.move.kind, choice.own), case.model.side
+    ).change
     because = f"because it was chosen from {models} on these rows"
-    if own == case.shipment(case.model).change:
+    if by_itself == case.shipment(case.model).change:
         return ""
     if case.model.move.kind == "shift":
         more = "more" if choice.multiplier > 0 else "less"
-        return f"; {own} by its own shift, and {number(abs(choice.multiplier))} {more} {because}"
+        return (
+            f"; {by_itself} by its own shift, and {number(abs(choice.multiplier))} {more} {because}"
+        )
     more = "more" if choice.multiplier > 1 else "less"
-    return f"; own factor {own}, and {percent_more(choice.multiplier)} {more} {because}"
+    return f"; own factor {by_itself}, and {percent_more(choice.multiplier)} {more} {because}"
 
 
 def _why_out_of_reach(case: Case) -> str:
