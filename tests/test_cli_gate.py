@@ -289,22 +289,22 @@ def bash(line: str, folder: Path, **variables: str) -> subprocess.CompletedProce
 
 
 def test_the_steps_for_github_actions_and_pre_commit_run(page: list[str], tmp_path: Path) -> None:
+    """The action's inputs and the hook's arguments make a gate that passes here, and one that fails."""
     yaml = pytest.importorskip("yaml")
     actions, hooks = map(yaml.safe_load, page)
-    lines = [step["run"] for step in actions["jobs"]["intervals"]["steps"] if "run" in step]
-    for line in lines[1:]:  # the first installs
-        done = bash(line, tmp_path, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
-        assert done.returncode == 0, done.stderr
-    assert (
-        (tmp_path / "summary.md")
-        .read_text()
-        .startswith("### Gate passed: tuned may replace baseline")
-    )
+    action = yaml.safe_load((DOCS.parent / "action.yml").read_text(encoding="utf-8"))
+    (given,) = [step["with"] for step in actions["jobs"]["intervals"]["steps"][2:]]
+    assert set(given) <= set(action["inputs"])
+    options = [f"--coverage={given['coverage']}", *given["arguments"].split()]
+    by_action = " ".join(["uccurve gate", *options, given["baseline"], given["proposed"]])
+    offered = yaml.safe_load((DOCS.parent / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     (hook,) = hooks["repos"][0]["hooks"]
-    assert bash(hook["entry"], tmp_path).returncode == 0
-    for line in (lines[1], hook["entry"]):
-        done = bash(line.replace("tuned.csv", "proposed.csv"), tmp_path)
-        assert done.returncode == 3, done.stderr
+    (entry,) = [known["entry"] for known in offered if known["id"] == hook["id"]]
+    for line in (by_action, " ".join([entry, *hook["args"]])):
+        done = bash(line, tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("Gate passed: tuned may replace baseline")
+        assert bash(line.replace("tuned.csv", "proposed.csv"), tmp_path).returncode == 3
 
 
 def test_the_page_names_every_option(run: Run) -> None:

@@ -54,9 +54,9 @@ def one_sided() -> dict[str, Any]:
 
 
 def of_levels() -> dict[str, Any]:
-    one = clear()
+    both = clear()
     return {
-        name: {0.5: c.intervals.calibrated(scale=0.4), 0.9: c.intervals} for name, c in one.items()
+        name: {0.5: c.intervals.calibrated(scale=0.4), 0.9: c.intervals} for name, c in both.items()
     }
 
 
@@ -154,6 +154,35 @@ def test_the_command_line_prints_the_same_decision(run: Run, tmp_path: Path) -> 
     written = json.loads(run("assess", "m.csv", "--coverage", "90%", "--json", "-").stdout)
     first = " ".join(shown.stdout.split())
     assert first.startswith(written["verdict"]["headline"])
+
+
+def test_dropped_rows_and_what_was_not_tested_stand_on_every_surface() -> None:
+    y, y_pred, spread = rows()
+    lacking = np.where(np.arange(N) < 40, np.nan, y_pred)
+    given = {
+        "net": ucc.Intervals.from_bands(y, lacking, spread, missing="drop"),
+        "flat": ucc.Intervals.from_bands(y, y_pred, np.full(N, 1.2), missing="drop"),
+    }
+    site = np.repeat(["west", *(f"site {i}" for i in range(9))], 40)
+    found = ucc.assess(given, coverage=0.9, missing="drop", by=site, block=site)
+    dropped = "Dropped: 40 of 400 rows (net lacks 40). No rows are left of west."
+    untested = (
+        "Not tested: 9 of 9 segments, each a single block (site 0, site 1, site 2 and 6 more)."
+    )
+    assert found.verdict.text.endswith(f"{dropped}\n{untested}")
+    shown = {
+        "terminal": found.to_text(),
+        "repr": repr(found),
+        "notebook": words(found._repr_html_()),
+        "page": words(found.to_html()),
+    }
+    for surface, text in shown.items():
+        assert dropped in text, surface
+        assert untested in text, surface
+    data = json.loads(found.to_json())
+    assert data["missing"]["lacking"] == {"net": 40, "flat": 0}
+    assert data["missing"]["vanished"] == ["west"]
+    assert data["not_tested"] == [untested.removeprefix("Not tested: ").removesuffix(".")]
 
 
 def test_a_gate_says_its_outcome_in_text_markdown_and_json() -> None:

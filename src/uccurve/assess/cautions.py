@@ -17,7 +17,9 @@ FEW_BLOCKS = 8
 # Shares of rows above which observations on bounds, raised bands and repeated rows are worth a note.
 MANY = 0.05
 REPEATED = 0.01
-MATERIAL_RUNS = 1.5  # ratio of the share of misses after a miss to that of all rows that is worth a note
+MATERIAL_RUNS = (
+    1.5  # ratio of the share of misses after a miss to that of all rows that is worth a note
+)
 SLACK = 0.05  # share of the score above which the cost of the promise is worth a note
 # A score that is carried by at most so many blocks, and at most this share of all blocks, is worth a note.
 MOST_CARRYING = 3

@@ -63,8 +63,11 @@ def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: flo
     y = _flat(first, first.y_true)
     median = _flat(first, first.y_pred)
     weight = None if first._weight is None else _flat(first, first._weight)
-    below = np.sum([y < _flat(intervals, intervals.lower) for intervals in ordered], axis=0)
-    above = np.sum([y > _flat(intervals, intervals.upper) for intervals in ordered], axis=0)
+    below = np.zeros(len(y), np.intp)
+    above = np.zeros(len(y), np.intp)
+    for intervals in ordered:
+        below += y < _flat(intervals, intervals.lower)
+        above += y > _flat(intervals, intervals.upper)
     place = np.where(y > median, count + 1 + above, count - below)
     tied = y == median
     edges = pit_edges(levels)
@@ -83,10 +86,13 @@ def pit(levels: Mapping[float, Intervals], blocks: Blocks, confidence_level: flo
 
 def pit_edges(levels: Mapping[float, object]) -> tuple[float, ...]:
     """Probabilities of the quantiles that central intervals around the median are made of, with 0 and 1."""
-    tails = [miss_rate_of(level) / 2 for level in sorted(levels, reverse=True)]
-    lower = [float(tail) for tail in tails]
-    upper = [float(1 - tail) for tail in reversed(tails)]
-    return (0.0, *lower, 0.5, *upper, 1.0)
+    lower = [0.0]
+    upper = [1.0]
+    for level in sorted(levels, reverse=True):
+        tail = miss_rate_of(level) / 2
+        lower.append(float(tail))
+        upper.append(float(1 - tail))
+    return (*lower, 0.5, *reversed(upper))
 
 
 def pit_density(share: float, effective: float, width: float, confidence_level: float) -> Estimate:
@@ -101,11 +107,14 @@ def pit_density(share: float, effective: float, width: float, confidence_level: 
 
 def wis_rows(levels: Mapping[float, Intervals]) -> WISRows:
     """Weighted interval score of each row, in its three parts; the prediction is the median."""
-    every = list(levels.values())
-    first = every[0]
-    lower = [_in_units(intervals, intervals.lower) for intervals in every]
-    upper = [_in_units(intervals, intervals.upper) for intervals in every]
-    alphas = [float(miss_rate_of(level)) for level in levels]
+    first = next(iter(levels.values()))
+    lower = []
+    upper = []
+    alphas = []
+    for level, intervals in levels.items():
+        lower.append(_in_units(intervals, intervals.lower))
+        upper.append(_in_units(intervals, intervals.upper))
+        alphas.append(float(miss_rate_of(level)))
     y_true = _in_units(first, first.y_true)
     y_pred = _in_units(first, first.y_pred)
     return wis(y_true, y_pred, lower, upper, alphas)

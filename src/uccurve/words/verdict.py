@@ -87,6 +87,16 @@ class Case:
         return sorted(others, key=lambda row: (not row.move.is_reachable, row.rank))
 
     @property
+    def reachable_others(self) -> list[ModelRow]:
+        """Those of them that some factor brings to the target."""
+        return [row for row in self.others if row.move.is_reachable]
+
+    @property
+    def tested_alike(self) -> bool:
+        """Whether any of the models that are tied with the one to ship was tested against it."""
+        return any(self.pvalue(row) >= 0 for row in self.alike)
+
+    @property
     def alike(self) -> list[ModelRow]:
         """Models that are not shown to differ from the one to ship as the best one is not, without itself."""
         names = {self.best.name, *self.decision.tied}
@@ -205,7 +215,7 @@ def _best_over_all_levels(case: Case) -> str:
     if case.decision.model == case.settings.incumbent:
         return _kept(case)
     if case.alike:
-        names = _several([short(row.name) for row in case.alike])
+        names = _several(_names(case.alike))
         return f"{_no_winner(case)}: {case.name} and {names} score alike {OVER_ALL_LEVELS}."
     return f"{case.name} scores best {OVER_ALL_LEVELS}."
 
@@ -221,17 +231,19 @@ def _kept(case: Case) -> str:
 
 
 def _no_winner(case: Case) -> str:
-    tested = any(case.pvalue(row) >= 0 for row in case.alike)
-    return "No clear winner" if tested else "No clear winner (not tested)"
+    return "No clear winner" if case.tested_alike else "No clear winner (not tested)"
 
 
 def _score_alike(case: Case) -> str:
     """Which models score as well as the one to ship, as far as the data tell."""
     names = [case.shipment(row).named for row in case.alike]
-    tested = any(case.pvalue(row) >= 0 for row in case.alike)
-    if not tested:
+    if not case.tested_alike:
         return f"{_several(names)} may score alike"
     return f"{_several(names)} {'scores' if len(names) == 1 else 'score'} alike"
+
+
+def _names(rows: Sequence[ModelRow]) -> list[str]:
+    return [short(row.name) for row in rows]
 
 
 def _several(names: Sequence[str]) -> str:
@@ -352,10 +364,9 @@ def _rivals(case: Case) -> Iterator[str]:
 
 def _runner_up(case: Case) -> str:
     """The next model, and what it would need."""
-    reachable = [row for row in case.others if row.move.is_reachable]
-    if not reachable or not case.decision.reachable:
+    if not (case.reachable_others and case.decision.reachable):
         return _lost(case)
-    second = reachable[0]
+    second = case.reachable_others[0]
     shipment = case.shipment(second)
     name = f"{short(second.name)}, unchanged" if shipment.unchanged else shipment.named
     width = second.delivered.bandwidth if shipment.unchanged else second.half_width.value
@@ -369,7 +380,7 @@ def _lost(case: Case) -> str:
     others = case.others
     if not case.decision.reachable:
         return f"{case.name} scores best of {counted(len(case.rows), 'model')} as delivered."
-    names = [short(row.name) for row in others]
+    names = _names(others)
     although = f", although {names[0]} has the best score" if others[0].rank == 1 else ""
     listed = joined(names, "or") if len(names) <= NAMED else f"the other {len(names)} models"
     return f"No {movers(row.move for row in others)} brings {listed} to {case.target} coverage{although}."
@@ -378,11 +389,10 @@ def _lost(case: Case) -> str:
 def _why_tied(case: Case) -> str:
     """That the data do not tell the models apart, and which ones."""
     best = case.best
-    tested = [row for row in case.alike if case.pvalue(row) >= 0]
-    if not tested:
+    if not case.tested_alike:
         return f"Whether {case.name} is better could not be tested."
     if len(case.alike) > NAMED:
-        names = joined([short(row.name) for row in case.alike])
+        names = joined(_names(case.alike))
         return f"Not shown to be worse than the best: {names}."
     if best.name != case.decision.model:
         others = f"{short(best.name)} ({p(case.pvalue(best))})"
@@ -463,7 +473,7 @@ def _disagreement(case: Case) -> Iterator[str]:
 
 def _narrowest(case: Case) -> Iterator[str]:
     """A model that is narrower, both at their own factors: what choosing costs is no difference between them."""
-    rows = [row for row in case.others if row.move.is_reachable]
+    rows = case.reachable_others
     if not rows or not case.decision.reachable:
         return
     unchanged = case.decision.unchanged
