@@ -721,6 +721,8 @@ def test_json_holds_everything_and_no_infinity() -> None:
         "wis_comparisons",
         "crossings",
         "segments",
+        "winners",
+        "across",
         "pockets",
         "notes",
         "not_tested",
