@@ -6,6 +6,7 @@
 #   make coverage    the tests once more, with the share of lines that they run
 #   make trackers    the recipes for MLflow, W&B and DVC, with these libraries in build/trackers
 #   make check       tests, ruff and mypy --strict   make format      let ruff put the code in order
+#   make pictures    screenshots and figures of thirty cases in build/pictures, compared with the accepted ones
 #   make bench       the benchmarks                  make docs        the site, in site/
 #   make paper       every table and figure of the paper, in docs/paper/
 #   make study       the study of interval methods, in docs/study.md
@@ -30,7 +31,7 @@ CORE = $(shell $(BIN)/python tests/test_boundaries.py)
 FAST = $(CORE:%=src/uccurve/%.py) $(wildcard $(CORE:_%=tests/test_%.py) $(CORE:%=tests/test_%.py) $(LAWS:%=tests/test_%.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast coverage trackers mutants check lint types format bench docs paper study dist lock newest floors clean
+.PHONY: help demo test test-all test-fast coverage trackers mutants check lint types format bench pictures docs paper study dist lock newest floors clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -81,6 +82,10 @@ types: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# ARGS="--accept phone" accepts what was looked at.
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python tests/pictured.py $(ARGS)
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -29,6 +29,8 @@ from test_browser import (
 pytestmark = pytest.mark.browser
 __all__ = ["browser", "report", "seen", "tab"]  # the fixtures
 PHONE = (390, 844)
+ROOT = Path(__file__).resolve().parent.parent
+AXE = "axe-core@4.14.1"
 
 
 def luminance(colour: str) -> float:
@@ -207,6 +209,47 @@ def test_no_sheet_is_empty_or_cut_and_headings_stay_with_what_they_head(  # noqa
         ["pdfinfo", str(tmp_path / "report.pdf")], check=True, capture_output=True, text=True
     ).stdout
     assert paper.lower() in size.lower()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script of axe-core, a checker of accessibility, which npm fetches once into build/axe."""
+    folder = ROOT / "build" / "axe"
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("no npm on the PATH, which would fetch axe-core")
+        folder.mkdir(parents=True, exist_ok=True)
+        line = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
+        done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            pytest.skip(f"npm could not fetch {AXE}: {done.stderr.strip()[-200:]}")
+    return script.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("which", ["report", "crowded"])
+def test_a_checker_of_accessibility_finds_no_violation(  # noqa: PLR0917  fixtures
+    browser: Any, request: pytest.FixtureRequest, axe: str, which: str, width: int, scheme: Any
+) -> None:
+    given = request.getfixturevalue(which)
+    url = given if isinstance(given, str) else given.url
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(url)
+    page.wait_for_selector("html[data-drawn]", timeout=120_000)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    context.close()
+    assert len(found["passes"]) > 30
+    broken = [
+        (rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found["violations"]
+    ]
+    assert broken == []
 
 
 def test_no_table_has_to_be_scrolled_on_a_desk(seen: Seen) -> None:
