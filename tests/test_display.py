@@ -280,6 +280,22 @@ def test_arrays_and_a_fitted_estimator_are_drawn_as_their_curve() -> None:
     assert (display.name, weighted.name) == ("M", "Std")
 
 
+def test_a_model_of_an_assessment_is_drawn_as_its_curve() -> None:
+    one = intervals()
+    found = ucc.assess(
+        {"one": one, "flat": one.constant()}, coverage=0.9, axes=("excess", "deficit")
+    )
+    drawn = ucc.UCCDisplay.from_assessment(found)
+    assert drawn.name == found.verdict.model
+    points = found.curves[found.verdict.model].points(axes=("excess", "deficit"))
+    assert_allclose(drawn.x, points.x)
+    assert drawn.ax_.get_xlabel() == "excess"
+    other = ucc.UCCDisplay.from_assessment(found, "flat", axes=("bandwidth", "miss_rate"))
+    assert other.axes == ("bandwidth", "miss_rate")
+    with pytest.raises(KeyError, match="nobody"):
+        ucc.UCCDisplay.from_assessment(found, "nobody")
+
+
 def test_a_figure_survives_pickling() -> None:
     display = UCCDisplay.from_ucc(ucc.UCC(intervals()))
     again = pickle.loads(pickle.dumps(display.figure_))  # noqa: S301  our own bytes

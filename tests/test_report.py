@@ -199,10 +199,12 @@ def test_the_explorer_opens_on_the_model_to_ship_at_the_scale_of_the_verdict(
     for model, ranked in zip(data["models"], found.ranking, strict=True):
         is_chosen = ranked.name == found.verdict.model
         shipped = found.verdict.scale if is_chosen else ranked.scale.value
-        width = found.verdict.half_width if is_chosen else ranked.half_width
+        width = found.curves[ranked.name].at(shipped).bandwidth
+        if not is_chosen:
+            assert_allclose(width, ranked.half_width.value, rtol=1e-9)
         assert_allclose(model["target"], shipped, rtol=1e-5)
         at = np.interp(model["target"], model["curve"]["t"], model["curve"]["bandwidth"])
-        assert_allclose(at, width.value, rtol=1e-5)
+        assert_allclose(at, width, rtol=1e-5)
 
 
 def test_a_model_of_levels_is_explored_on_the_interval_that_the_verdict_scales() -> None:

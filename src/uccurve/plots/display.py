@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+    from uccurve.results import Assessment
+
 
 class UCCDisplay:
     """A curve and what to draw of it; ``UCC.plot`` and `from_ucc` build it and draw.
@@ -102,6 +104,36 @@ class UCCDisplay:
         """
         intervals = Intervals.from_bounds(y_true, y_pred, lower, upper, weight=sample_weight)
         return cls.from_ucc(UCC(intervals, vary=vary), **options)
+
+    @classmethod
+    def from_assessment(
+        cls,
+        assessment: Assessment,
+        model: str | None = None,
+        *,
+        axes: Axes | None = None,
+        unit: Unit | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the curve of one model of an assessment, by default of the one to ship; `options` as in `plot`.
+
+        Examples
+        --------
+        >>> from uccurve import Intervals, assess
+        >>> iv = Intervals.from_bands([1, 2, 4], y_pred=[0, 0, 0], lower_band=[1, 1, 4])
+        >>> UCCDisplay.from_assessment(assess({"A": iv, "B": iv.constant()}), "A").name
+        'A'
+        """
+        name = assessment.verdict.model if model is None else model
+        assessment[name]  # a name that there is not is refused here
+        settings = assessment.settings
+        return cls.from_ucc(
+            assessment.curves[name],
+            name=name,
+            axes=settings.axes if axes is None else axes,
+            unit=settings.unit if unit is None else unit,
+            **options,
+        )
 
     @classmethod
     def from_estimator(

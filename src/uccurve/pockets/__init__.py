@@ -311,7 +311,7 @@ def _strength(trees: Sequence[Half]) -> Array:
 def _pocket(
     model: ShippedRows, data: Surroundings, regions: Search, group: Sequence[Candidate]
 ) -> Pocket:
-    """Return the surest of the finds that are one pocket."""
+    """Return the most significant of the finds that are one pocket."""
     first = group[0]
     alpha = data.asked.alpha
     level = data.asked.confidence_level

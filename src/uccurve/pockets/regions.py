@@ -338,7 +338,7 @@ def _expected(model: ShippedRows, tested: Sequence[_Leaf]) -> Array:
 
 
 def merged(candidates: Sequence[Candidate], features: Sequence[Feature]) -> list[list[Candidate]]:
-    """Return finds that overlap together, the surest first in each."""
+    """Return finds that overlap together, the most significant first in each."""
     groups: list[list[Candidate]] = []
     for candidate in sorted(candidates, key=attrgetter("pvalue")):
         group = next((group for group in groups if is_same(group[0], candidate, features)), None)

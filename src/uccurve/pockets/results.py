@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite, isnan, nan
+from math import floor, isfinite, isnan, log10, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,9 +96,19 @@ class MapAxis:
         """What each place along the axis is called."""
         if self.labels:
             return self.labels
-        ends = [value_in_words(edge, self.kind) for edge in self.edges]
+        ends = self._ends()
         ranges = [f"{low} to {high}" for low, high in pairwise(ends)]
         return (*ranges, "missing") if self.has_missing else tuple(ranges)
+
+    def _ends(self) -> list[str]:
+        """Edges in words; numbers with as many decimals as tell two edges apart."""
+        if self.kind == "date":
+            return [value_in_words(edge, self.kind) for edge in self.edges]
+        step = (self.edges[-1] - self.edges[0]) / (len(self.edges) - 1)
+        if not 1e-4 < step < 1e6:
+            return [f"{edge:.4g}" for edge in self.edges]
+        decimals = max(0, 1 - floor(log10(step)))
+        return [f"{edge:.{decimals}f}" for edge in self.edges]
 
     def middles(self) -> Feature:
         """Return a value in each place, as a feature."""
@@ -152,7 +162,7 @@ class ModelPockets:
     excess_risk : float
         What peers call the excess risk of the target coverage, by these regions.
     pockets, wide : tuple of Pocket
-        Regions that are covered too rarely, and those that are covered far too often, the surest first.
+        Regions that are covered too rarely, and those that are covered far too often, the most significant first.
     elsewhere, elsewhere_after : Estimate
         Coverage outside all of them, as shipped, and with a factor of their own.
     power : PocketPower or None
@@ -180,12 +190,12 @@ class ModelPockets:
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        """The rules of all pockets, the surest first, as calibration by pocket applies them."""
+        """The rules of all pockets, the most significant first, as calibration by pocket applies them."""
         both = sorted([*self.pockets, *self.wide], key=lambda pocket: pocket.pvalue)
         return tuple(pocket.region for pocket in both)
 
     def labels(self, features: Any) -> list[str]:
-        """Return the pocket of each row in words, the surest first, or "elsewhere": groups of an `IntervalCalibrator`.
+        """Return the pocket of each row, the most significant first, or "elsewhere": groups of an `IntervalCalibrator`.
 
         Parameters
         ----------

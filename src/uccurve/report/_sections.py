@@ -20,6 +20,7 @@ from uccurve.words.tables import (
     lowest_first,
     pairs_of_best,
     segments_title,
+    winner_tables,
 )
 
 PAIRS_LISTED, SEGMENTS_LISTED, CROSSINGS = 500, 500, 40  # that the page lists at most
@@ -133,13 +134,14 @@ def _crossings(assessment: Assessment) -> list[str]:
 
 
 class Segments(NamedTuple):
-    """What the page says of segments: a headline, what the factor fixes, the worst, all of them, and the map."""
+    """What the page says of segments: what the factor fixes, the worst, all of them, the map, and who wins where."""
 
     headline: str
     sentences: Sequence[str]
     worst: Table
     full: Table
     map: SegmentMap
+    winners: Sequence[Table]
 
 
 def segments(assessment: Assessment) -> Segments | None:
@@ -153,6 +155,7 @@ def segments(assessment: Assessment) -> Segments | None:
         _worst(assessment),
         _all(assessment),
         segment_map(assessment),
+        list(winner_tables(assessment, full=True)),
     )
 
 
@@ -181,6 +184,7 @@ class PocketsPart(NamedTuple):
     sentences: Sequence[str]
     table: Table | None
     grid: Any
+    across: Sequence[str]
     cells: Sequence[tuple[str, Sequence[MapCell]]]
 
 
@@ -192,8 +196,11 @@ def pockets(assessment: Assessment) -> PocketsPart | None:
     sentences = [*model.summary, *(f"{note}." for note in assessment.pockets.notes)]
     listed = listed_pockets(assessment, full=True)
     table = Table("Pockets", chosen(POCKETS, listed, assessment.settings), listed)
-    cells = [] if model.map is None else _map_cells(model)
-    return PocketsPart(sentences, table if listed else None, model.map, cells)
+    shown = table if listed else None
+    if model.map is None:
+        return PocketsPart(sentences, shown, None, [], [])
+    across, cells = _map_cells(model)
+    return PocketsPart(sentences, shown, model.map, across, cells)
 
 
 def _own_pockets(assessment: Assessment) -> Any:
@@ -204,23 +211,20 @@ def _own_pockets(assessment: Assessment) -> Any:
     return own[0] if own else None
 
 
-def _map_cells(model: Any) -> Sequence[tuple[str, Sequence[MapCell]]]:
-    """Return the rows of the map from top to bottom, each with its name."""
+def _map_cells(model: Any) -> tuple[list[str], list[tuple[str, list[MapCell]]]]:
+    """Return the places across that hold rows, and the lines of the map from top to bottom, each with its name."""
     grid = model.map
-    inside = np.zeros((len(grid.y.places), len(grid.x.places)), np.bool_)
+    rows = np.array(grid.rows)
+    inside = np.zeros(rows.shape, np.bool_)
     for pocket in model.pockets:
         inside |= grid.inside(pocket.region)
+    columns = np.flatnonzero(rows.sum(axis=0))
     lines = []
-    for place, name in enumerate(grid.y.places):
-        cells = [
-            MapCell(*cell)
-            for cell in zip(
-                grid.coverage[place], grid.rows[place], inside[place].tolist(), strict=True
-            )
-        ]
-        if any(cell.rows for cell in cells):
-            lines.append((name, cells))
-    return lines[::-1]
+    for y in np.flatnonzero(rows.sum(axis=1))[::-1]:
+        fails = inside[y].tolist()
+        cells = [MapCell(grid.coverage[y][x], grid.rows[y][x], fails[x]) for x in columns]
+        lines.append((grid.y.places[y], cells))
+    return [grid.x.places[x] for x in columns], lines
 
 
 def _worst(assessment: Assessment) -> Table:

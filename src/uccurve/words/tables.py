@@ -149,7 +149,7 @@ def tables(assessment: Assessment, *, full: bool = False) -> Iterator[Table]:
     yield from _level_tables(assessment, full=full)
     yield from _pair_tables(assessment, full=full)
     yield from _segment_tables(assessment, full=full)
-    yield from _winner_tables(assessment, full=full)
+    yield from winner_tables(assessment, full=full)
     yield from _pocket_tables(assessment, full=full)
 
 
@@ -289,7 +289,7 @@ def shown_coverage(segment: Segment) -> Estimate:
     return segment.coverage if segment.target is None or isnan(as_shipped.value) else as_shipped
 
 
-def _winner_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
+def winner_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     """In full the best model of each segment, failing segments first; and models over all segments of a feature."""
     settings = assessment.settings
     winners = listed_winners(assessment)
