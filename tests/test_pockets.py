@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import sys
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -595,3 +598,58 @@ def test_a_map_has_a_place_for_missing_values_only_where_some_are() -> None:
 
 def test_a_cut_at_zero_has_no_sign() -> None:
     assert room.features.value_in_words(-0.0, "number") == "0"
+
+
+# ---- rows that are streamed
+
+
+def write_rows(path: Path, rows: int = 4000) -> None:
+    """A file with a pocket, of days of 20 rows."""
+    pl = pytest.importorskip("polars")
+    world = World(34, rows)
+    iv = world.intervals(np.where(world.hot_weekend, 2.5, 1.0))
+    columns = {"y": iv.y_true, "pred": iv.y_pred, "lower": iv.lower, "upper": iv.upper}
+    day = np.arange(rows) // 20
+    pl.DataFrame(columns | world.features | {"day": day}).write_csv(path)
+
+
+def streamed(path: Path, *options: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The data that the command line writes of a file that is streamed."""
+    app = pytest.importorskip("uccurve.cli.app")
+    out = path.with_suffix(".json")
+    command = ["uccurve", "assess", str(path), "--coverage", "90%", "--engine", "polars"]
+    monkeypatch.setattr(sys, "argv", [*command, "--json", str(out), *options])
+    with pytest.raises(SystemExit) as done:
+        app.main()
+    assert not done.value.code
+    data: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return data
+
+
+def test_pockets_of_streamed_rows_are_those_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    write_rows(path)
+    data = streamed(path, "--features", "temp,weekend,noise", monkeypatch=monkeypatch)
+    (pocket,) = data["pockets"]["models"][0]["pockets"]
+    assert pocket["coverage"]["value"] < 0.75
+    assert f"Fails where {pocket['title']}: covers" in data["verdict"]["text"]
+    assert data["pockets"]["rows"] == 4000
+    assert data["pockets"]["notes"] == []
+
+
+@pytest.mark.parametrize("block", [(), ("--block", "day")])
+def test_pockets_of_many_streamed_rows_are_sought_in_a_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: tuple[str, ...]
+) -> None:
+    path = tmp_path / "rows.csv"
+    write_rows(path)
+    monkeypatch.setattr(room, "MOST_ROWS", 3000)
+    data = streamed(path, "--features", "temp,weekend", *block, monkeypatch=monkeypatch)
+    rows = data["pockets"]["rows"]
+    assert 2500 < rows <= 3000
+    assert rows % 20 == 0 or not block
+    (note,) = data["pockets"]["notes"]
+    assert note == f"pockets were sought in a random sample of {rows:,} of 4,000 rows"
+    assert data["pockets"]["models"][0]["pockets"]

@@ -11,6 +11,7 @@ import polars as pl
 from rich.filesize import decimal
 
 from uccurve._saved import ANY, Growing, Named, exactly, parsed
+from uccurve.adapters._frame import levels_of
 from uccurve.assess.assemble import assess
 from uccurve.curve import UCC
 from uccurve.gate import Gate, SavedScore, gate
@@ -23,11 +24,15 @@ from ._files import SHARE, FileSource, room
 from ._loading import Part, Reading, features_of, labels_of, load, look_into, units_of
 from ._options import BINS, Engine, Request, joined_names
 from ._output import Outputs, say, show
+from ._rows import segment_labels
 from ._tables import DataFile
 
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 MANY = 3_000_000  # rows x models from which streaming is several times faster
 SAMPLE = 1 << 18  # bytes of a CSV file from which its number of rows is estimated
+NEARLY_ALL = (
+    0.98  # of the rows of the largest sample, for a sample of random size that must not exceed it
+)
 STREAM = 700 << 20  # bytes that Polars takes for each thread while it streams
 ASSESSMENT = Growing({"schema": exactly(SCHEMA), "models": Named(ANY), "settings": ANY})
 FailOn = Literal["too narrow", "promise"]  # what makes an assessment fail
@@ -162,7 +167,6 @@ def _needs_memory(
         f"--block {request.block}, unlike --block COLUMN,": isinstance(request.block, int),
         "--resamples": asked.get("n_resamples") is not None,
         "--bins": asked.get("bins", BINS) != BINS,
-        "--features": request.features is not None,
         "--missing pairwise": request.missing == "pairwise",
         "--unit-by": request.unit_by is not None,
         "--unit COLUMN": request.unit_column is not None,
@@ -214,7 +218,10 @@ def stream(reading: Reading, engine: Engine, options: Mapping[str, Any]) -> Asse
     asked |= {"coverage": reading.coverage, "missing": request.missing or "raise"}
     try:
         rows = _scanned(engine, part.table, part.numbers(request), request.labels)
-        return with_notes(assess_frame(rows, models, y_true=str(part.y), **asked), reading.notes)
+        assessment = assess_frame(rows, models, y_true=str(part.y), **asked)
+        if request.features is not None:
+            assessment = _with_pockets(assessment, part, request)
+        return with_notes(assessment, reading.notes)
     except ImportError as error:
         raise ImportError(
             f'--engine {engine} needs {error.name}: pip install "uccurve[{engine}]"'
@@ -224,6 +231,36 @@ def stream(reading: Reading, engine: Engine, options: Mapping[str, Any]) -> Asse
         raise ValueError(
             f"{engine} cannot read {part.table.label}: {why}. Hint: --engine polars."
         ) from None
+
+
+def _with_pockets(assessment: Assessment, part: Part, request: Request) -> Assessment:
+    """Look for pockets in a random sample of the rows, whole blocks of them, that fits into memory."""
+    from uccurve.pockets import MOST_ROWS, with_pockets_of_sample
+
+    numbers = part.numbers(request)
+    rows = part.table.lazy(numbers, request.labels)
+    total = assessment.rows[0].n
+    is_sampled = total > MOST_ROWS
+    if is_sampled:
+        key = pl.int_range(pl.len()) if request.block is None else pl.col(str(request.block))
+        rows = rows.filter(key.hash(seed=0) % total < NEARLY_ALL * MOST_ROWS)
+    sample = rows.collect(engine="streaming")
+    if request.missing == "drop":
+        sample = sample.drop_nulls(numbers).drop_nans(numbers)
+    weight = None if request.weight is None else sample[request.weight]
+    curves: dict[str, UCC] = {}
+    for name, columns in part.models.items():
+        levels = levels_of(
+            sample[str(part.y)], columns, sample, weight=weight, min_band=request.min_band
+        )
+        single = next(iter(levels.values()))
+        curves[name] = UCC.from_levels(levels) if len(levels) > 1 else UCC(single)
+    features = {name: segment_labels([sample[name]]) for name in request.features or ()}
+    block = None if request.block is None else sample[str(request.block)].to_list()
+    sampled_from = total if is_sampled else None
+    return with_pockets_of_sample(
+        assessment, curves, features, block=block, sampled_from=sampled_from
+    )
 
 
 def _scanned(engine: Engine, table: DataFile, numbers: Sequence[str], labels: Sequence[str]) -> Any:

@@ -42,10 +42,11 @@ from uccurve.pockets.regions import (
 from uccurve.pockets.results import ModelPockets, Pocket, Pockets, feature_map
 from uccurve.pockets.trees import FEWEST_BLOCKS, FEWEST_ROWS, risk_test
 from uccurve.points import UNKNOWN, Estimate, Move, MoveKind
+from uccurve.words.verdict import worded
 
 if TYPE_CHECKING:
     from uccurve.assess.memory import RowsSource
-    from uccurve.results import AssessmentSettings, Verdict
+    from uccurve.results import Assessment, AssessmentSettings, Verdict
 
 
 def find_pockets(
@@ -132,6 +133,57 @@ def pockets_of_sources(
     units = chosen.units
     rows = Sources(units.row, units.given, kept_rows(chosen.curve))
     return pockets_in(shipped, features, units.of_row, asked, sources=rows)
+
+
+def with_pockets_of_sample(
+    assessment: Assessment,
+    curves: Mapping[str, UCC],
+    features: Any,
+    *,
+    block: npt.ArrayLike | None = None,
+    sampled_from: int | None = None,
+) -> Assessment:
+    """Return an assessment of rows that were streamed, with the pockets of a sample of them.
+
+    Parameters
+    ----------
+    assessment : Assessment
+    curves : mapping from name to UCC
+        The models on the rows of the sample.
+    features : data frame or mapping from name to array
+    block : array_like, optional
+        Label of each row of the sample; blocks are in it whole.
+    sampled_from : int, optional
+        Of how many rows it is a random sample, where it is one.
+    """
+    settings = assessment.settings
+    verdict = assessment.verdict
+    alpha = checks.miss_rate_of(settings.shown_coverage)
+    asked = Asked(alpha, settings.confidence_level, settings.seed or 0)
+    shipped: list[ShippedRows] = []
+    for name, curve in curves.items():
+        path = curve.delivered_curve(1 - alpha).path()
+        move = assessment[name].move
+        t = t_of(verdict) if name == verdict.model else float(move.estimate)
+        move = Move(move.kind, Estimate(t))
+        shipped.append(ShippedRows(name, path.critical <= t, path.critical, move, path.weight))
+    first = next(iter(curves.values()))
+    blocks = Blocks.of(first.intervals, block)
+    rows = Sources(blocks.row, len(first.intervals))
+    pockets = pockets_in(
+        shipped, features, blocks.of_row, asked, sources=rows, sampled_from=sampled_from
+    )
+    reworded = worded(
+        verdict,
+        rows=assessment.rows,
+        settings=settings,
+        comparisons=assessment.comparisons,
+        segments=assessment.segments,
+        missing=assessment.missing,
+        not_tested=assessment.not_tested,
+        pockets=pockets,
+    )
+    return replace(assessment, pockets=pockets, verdict=reworded)
 
 
 def _as_assessed(source: RowsSource, verdict: Verdict) -> ShippedRows:
