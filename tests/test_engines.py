@@ -21,7 +21,6 @@ from refusal import CONVERT, DROP, FLOOR, UNIT, refused
 from streamed import Room, agree
 from uccurve.sketch import _second_pass
 from uccurve.sketch._scan import collected
-from uccurve.sketch._state import OVERFLOW
 from uccurve.sketch.sketch import UCCSketch
 
 pl = pytest.importorskip("polars")
@@ -352,7 +351,7 @@ def few(**changes: Any) -> Columns:
 
 CROSSED = "`lower` must not exceed `upper`: 1 of 3 rows does. Hint: sort crossing quantiles first."
 FAR: Columns = {"y": [1.0, 1.7e308, 9.0], "yhat": [1.0, -1.7e308, 3.0], "lo": [0.0, -1.7e308, 2.0]}
-REACH = "`y_true` must lie within float64 range of `y_pred`: 1 of 3 rows does not."
+SIZE = "must be 0 or from 1e-100 to 1e+100 in size:"
 SIGN = "`weight` must not be negative: 1 of 3 rows is. Hint: leave such rows out or give them weight 0."
 ZERO = "`weight` must not be zero in every row: all 3 are. Hint: leave `weight` out to weight rows equally."
 WIDE = "`y_true` must fit float64 exactly: 1 of 3 rows does not. Hint: subtract a common offset from all columns first."
@@ -372,7 +371,22 @@ REFUSED: list[tuple[Columns, Columns, str]] = [
         {"min_band": "5%"},
         f"`upper` must be finite: 1 of 3 rows is not. {DROP}",
     ),
-    (FAR, {}, f"{REACH} {UNIT}"),
+    (FAR, {}, f"`y_true` {SIZE} 1 of 3 rows is not. {UNIT}"),
+    (
+        {"y": [1e-200, 2.0, 9.0], "yhat": [0.0, 2.0, 3.0], "hi": [1e-150, 3.0, 4.0]},
+        {},
+        f"`y_true` {SIZE} 1 of 3 rows is not. {UNIT}",
+    ),
+    (
+        {"hi": [2.0, 3.0, 1e160]},
+        {},
+        f"`upper` {SIZE} 1 of 3 rows is not. {UNIT}",
+    ),
+    (
+        {"w": [1.0, 1e200, 1.0]},
+        {"weight": "w"},
+        f"`weight` {SIZE} 1 of 3 rows is not. Hint: divide all weights by a common unit first.",
+    ),
     ({"w": [1.0, -1.0, 2.0]}, {"weight": "w"}, SIGN),
     ({"w": [0.0, 0.0, 0.0]}, {"weight": "w"}, ZERO),
     ({"y": [1, 2**53 + 1, 9]}, {}, WIDE),
@@ -387,7 +401,7 @@ REFUSED: list[tuple[Columns, Columns, str]] = [
     (
         {"y": [np.nan, 4.0, 5.0], "lo": [0.0, -1e308, -1e308], "hi": [2.0, 7e307, 7e307]},
         {"missing": "drop"},
-        OVERFLOW,
+        f"`lower` {SIZE} 2 of 2 rows are not. {UNIT}",
     ),
 ]
 

@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import uccurve as ucc
+from streamed import agree, flat
 from uccurve.evidence.inference import coverage_tail, holm
 from uccurve.evidence.units import Blocks
 from uccurve.points import plain
@@ -46,18 +47,6 @@ def intervals(rows: dict[str, Any], name: str, weight: str | None = None) -> ucc
 
 
 ROWS = data()
-
-
-def flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Numbers and texts of nested dicts and lists, by their path."""
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        return {
-            path: one
-            for key, part in items
-            for path, one in flat(part, f"{name}.{key}" if name else str(key)).items()
-        }
-    return {name: value}
 
 
 def compare(found: ucc.Assessment, exact: ucc.Assessment) -> None:
@@ -689,3 +678,43 @@ def test_the_curves_of_a_stream_are_drawn() -> None:
     drawn, both = (one.plot("curves").axes[0] for one in (found, exact))
     assert drawn.get_xlabel() == both.get_xlabel()
     assert_allclose(drawn.get_xlim(), both.get_xlim(), rtol=0.01)
+
+
+SENTINELS = [1e9, 1e14, 1e16, 1e18, 1e20]
+
+
+@pytest.mark.parametrize("endless", SENTINELS)
+def test_a_bound_that_stands_for_none_leaves_a_bracket_around_the_truth(endless: float) -> None:
+    rng = np.random.default_rng(0)
+    error = rng.standard_t(3, 200)
+    above = rng.lognormal(size=200)
+    rows = {"y_true": error, "p": 0 * error, "lower": np.full(200, -endless), "upper": above}
+    found = ucc.assess_frame(pl.LazyFrame(rows), {"m": ("p", "lower", "upper")}, coverage=0.9)
+    exact = ucc.assess(ucc.Intervals.from_bounds(*rows.values()), coverage=0.9).rows[0]
+    low, high = found.brackets["m"]["delivered_excess"]
+    assert low <= exact.delivered.excess <= high
+    numbers = flat(plain(exact))
+    for name in ("score", "best_score", "crps"):
+        low, high = found.brackets["m"][name]
+        assert low * (1 - 1e-9) <= numbers[f"{name}.value"] <= high * (1 + 1e-9)
+
+
+def test_bands_beside_which_no_error_counts_are_refused_as_in_memory() -> None:
+    error = np.random.default_rng(0).standard_t(3, 200)
+    rows = {"y_true": error, "p": 0 * error, "lower": np.full(200, -1e30), "upper": 0 * error + 1}
+    sentence = (
+        r"^bands and errors must be of comparable size: float64 cannot hold .* judge one side"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        ucc.assess_frame(pl.LazyFrame(rows), {"m": ("p", "lower", "upper")}, coverage=0.9)
+    with pytest.raises(ValueError, match=sentence):
+        ucc.assess(ucc.Intervals.from_bounds(*rows.values()), coverage=0.9)
+
+
+def test_errors_beside_zero_bands_alone_are_assessed_as_in_memory() -> None:
+    error = np.random.default_rng(0).standard_t(3, 50)
+    rows = {"y_true": error, "p": 0 * error, "lower": 0 * error, "upper": 0 * error}
+    found = ucc.assess_frame(pl.LazyFrame(rows), {"m": ("p", "lower", "upper")}, coverage=0.9)
+    exact = ucc.assess({"m": ucc.Intervals.from_bounds(*rows.values())}, coverage=0.9)
+    assert found.verdict.headline == exact.verdict.headline
+    agree(found.to_dict(), exact.to_dict())

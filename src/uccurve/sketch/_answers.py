@@ -10,6 +10,7 @@ import numpy as np
 
 from uccurve import _refusals as checks
 from uccurve._distributions import conformal_rank
+from uccurve._paths import DOUBLED, INCOMPARABLE, LEFT_BEHIND, SIDE_HINT
 from uccurve._refusals import as_written
 from uccurve._vocabulary import FALLING, HEADLINE, Array, Axes, Metric, Unit
 from uccurve.curve import UCC
@@ -55,6 +56,16 @@ class Answers:
 
     def _in_unit(self, binned: Binned) -> Binned:
         return binned.restated(self.size.middle, binned.rounding + self.size.width / self.size.low)
+
+    def refuse_incomparable(self) -> None:
+        """Refuse bands so unlike the errors that no excess can be told beside them, as memory does."""
+        total = self.state.total
+        huge = self.state.crossover.total("gap") / total
+        error = self.state.critical.total("error") / total
+        if DOUBLED * huge > LEFT_BEHIND * error > 0:
+            sizes = f"bands of {huge:.3g} on average beside a mean error of {error:.3g}"
+            what = f"float64 cannot hold {sizes} to nine digits"
+            raise ValueError(INCOMPARABLE.format(what, SIDE_HINT))
 
     # ---- the curve
 

@@ -58,6 +58,12 @@ def is_finite(value: nw.Expr) -> nw.Expr:
     return value * 0 == 0
 
 
+def is_of_common_size(value: nw.Expr) -> nw.Expr:
+    """Whether a value is 0, or neither too small nor too large to calculate with."""
+    size = value.abs()
+    return (value == 0) | ((size >= door.SMALLEST) & (size <= door.LARGEST))
+
+
 def all_finite(names: Iterable[str]) -> nw.Expr:
     """Whether all values of a row are finite; false or null otherwise."""
     return reduce(and_, (is_finite(nw.col(name)) for name in names))
@@ -72,7 +78,7 @@ def acceptable(columns: Iterable[str], of: str, *, floored: bool) -> nw.Expr:
     )
     for name in columns:
         if name == "weight":
-            good &= (nw.col("weight") >= 0) & is_finite(nw.col("weight"))
+            good &= (nw.col("weight") >= 0) & is_of_common_size(nw.col("weight"))
         elif name.startswith("wide_") and name.removeprefix("wide_") in _own(of).values():
             good &= ~nw.col(name)
     return good
@@ -116,9 +122,13 @@ def _rules(
         yield door.exact(role), ~flag | flag.is_null()
     yield from ((door.finite(role), is_finite(nw.col(name))) for role, name in roles.items())
     if "weight" in roles:
-        yield door.not_negative("weight"), nw.col("weight") >= 0
+        weight = nw.col("weight")
+        yield door.not_negative("weight"), weight >= 0
+        yield door.of_common_size("weight", "all weights"), is_of_common_size(weight)
     yield door.ASCENDING, lower <= upper
-    for role, distance in (("y_true", y - p), ("lower", p - lower), ("upper", upper - p)):
-        yield door.near(role, "y_pred"), is_finite(distance)
+    for role, column in (("y_true", y), ("y_pred", p), ("lower", lower), ("upper", upper)):
+        yield door.of_common_size(role), is_of_common_size(column)
+    for role, distance in (("lower", p - lower), ("upper", upper - p)):
+        yield door.apart(role), is_of_common_size(distance)
     if not floored:
         yield door.CONTAINED, (lower <= p) & (p <= upper)

@@ -70,28 +70,70 @@ def states(
 # ---- rows
 
 
-def bands(rows: Frame, floors: Mapping[int, float | None]) -> Frame:
-    """Add the size of the error, the band on its side and the width of each row, for intervals i with their floors.
+def bands(scan: Scan, rows: Frame, places: Sequence[int]) -> Frame:
+    """Add the error, the bands below, above and on its side, and the width of each row, for some intervals.
 
-    All intervals in few steps: engines pass every column from step to step.
+    All intervals in few steps: engines pass every column from step to step. Small bands are raised first; intervals
+    between two others lie between their bands.
     """
-    y, found = col("y_true"), dict[str, nw.Expr]()
-    for i in floors:
+    given = scan.given(places)
+    y = col("y_true")
+    distances = dict[str, nw.Expr]()
+    for i in given:
         p, lower, upper = (col(f"{name}_{i}") for name in ROLES)
-        found |= {f"error_{i}": y - p, f"below_{i}": p - lower, f"above_{i}": upper - p}
-    rows = rows.with_columns(**found)
-    raised = {
-        name: value
-        for i, floor in floors.items()
-        if floor is not None
-        for name, value in _raised(floor, i)
-    }
-    rows, found = rows.with_columns(**raised) if raised else rows, {}
-    for i in floors:
-        error, below, above = (col(f"{name}_{i}") for name in ("error", "below", "above"))
-        active = _active(rows, error, below, above)
-        found |= {f"error_{i}": error.abs(), f"active_{i}": active, f"width_{i}": below + above}
+        distances |= {f"below_{i}": p - lower, f"above_{i}": upper - p}
+    rows = rows.with_columns(**distances)
+    if scan.min_band is not None:
+        raised = dict[str, nw.Expr]()
+        for i in given:
+            raised |= _raised(scan.floors[i], i)
+        rows = rows.with_columns(**raised)
+    inside = [i for i in places if i not in given]
+    if inside:
+        between = dict[str, nw.Expr]()
+        for i in inside:
+            between |= _between(scan, i)
+        rows = rows.with_columns(**between)
+    found = dict[str, nw.Expr]()
+    for i in places:
+        below, above = col(f"below_{i}"), col(f"above_{i}")
+        error = y - col(f"y_pred_{i}")
+        found[f"active_{i}"] = _active(rows, error, below, above)
+        found[f"width_{i}"] = below + above
+        found[f"error_{i}"] = error.abs()
     return rows.with_columns(**found)
+
+
+def _between(scan: Scan, i: int) -> dict[str, nw.Expr]:
+    """Bands on straight lines from those of the inner intervals, or from none, to the outer ones."""
+    inner, outer, share = scan.intervals[i].between
+    found = dict[str, nw.Expr]()
+    for name in ("below", "above"):
+        wide = col(f"{name}_{outer}")
+        narrow = None if inner is None else col(f"{name}_{inner}")
+        found[f"{name}_{i}"] = wide * share if narrow is None else narrow + (wide - narrow) * share
+    if scan.min_band is not None:
+        found[f"raised_{i}"] = col(f"raised_{outer}")
+        found[f"ascending_{i}"] = col(f"ascending_{outer}")
+        if inner is not None:
+            found[f"ascending_{i}"] &= col(f"ascending_{inner}")
+    return found
+
+
+def sides_missed(scan: Scan, i: int) -> tuple[nw.Expr, nw.Expr]:
+    """Whether an observation lies above its interval, and whether below: by the bounds, or by bands that were moved."""
+    y = col("y_true")
+    error = y - col(f"y_pred_{i}")
+    over, under = error > col(f"above_{i}"), -error > col(f"below_{i}")
+    if scan.intervals[i].lower is None:
+        return over, under
+    above, below = y > col(f"upper_{i}"), y < col(f"lower_{i}")
+    if scan.min_band is None:
+        return above, below
+    return (
+        when(col(f"high_{i}")).then(over).otherwise(above),
+        when(col(f"low_{i}")).then(under).otherwise(below),
+    )
 
 
 def _active(rows: Frame, error: nw.Expr, below: nw.Expr, above: nw.Expr) -> nw.Expr:
@@ -111,35 +153,33 @@ def flag(rows: Frame, condition: nw.Expr) -> nw.Expr:
     return condition.cast(nw.Float64)
 
 
-def _raised(floor: float, i: int) -> Iterator[tuple[str, nw.Expr]]:
-    """Small bands raised; the new bounds contain the observation if and only if the bands do."""
-    y, low, high = col("y_true"), col(f"below_{i}") < floor, col(f"above_{i}") < floor
-    yield f"ascending_{i}", col(f"lower_{i}") <= col(f"upper_{i}")
-    yield f"raised_{i}", low.cast(nw.Float64) + high.cast(nw.Float64)
-    for name, small, value in (
-        ("below", low, lit(floor)),
-        ("above", high, lit(floor)),
-        ("lower", low, y),
-        ("upper", high, y),
-    ):
-        yield f"{name}_{i}", when(small).then(value).otherwise(col(f"{name}_{i}"))
+def _raised(floor: float | None, i: int) -> dict[str, nw.Expr]:
+    """Small bands raised, which of them were, and how many."""
+    value = lit(floor)
+    low, high = col(f"below_{i}") < value, col(f"above_{i}") < value
+    return {
+        f"ascending_{i}": col(f"lower_{i}") <= col(f"upper_{i}"),
+        f"raised_{i}": low.cast(nw.Float64) + high.cast(nw.Float64),
+        f"low_{i}": low,
+        f"high_{i}": high,
+        f"below_{i}": when(low).then(value).otherwise(col(f"below_{i}")),
+        f"above_{i}": when(high).then(value).otherwise(col(f"above_{i}")),
+    }
 
 
 def _with_criticals(scan: Scan, models: Sequence[int]) -> Frame:
     """Add the errors, bands and critical scales of some models."""
     rows = scan.rows.with_columns(complete=all_finite(scan.numbers)) if scan.drop else scan.rows
-    rows = bands(rows, {i: scan.floors[i] for i in models})
+    rows = bands(scan, rows, models)
     return rows.with_columns(**{f"critical_{i}": _critical(scan, i) for i in models})
 
 
 def _critical(scan: Scan, i: int) -> nw.Expr:
     """Critical scale of each row, or the code of rows that have none."""
-    names = "lower", "upper", "below", "above", "error", "active", "width"
-    y, lower, upper, below, above, error, active, width = (
-        col("y_true"),
-        *(col(f"{name}_{i}") for name in names),
-    )
-    outside = (y > upper) | (y < lower)
+    names = "below", "above", "error", "active", "width"
+    below, above, error, active, width = (col(f"{name}_{i}") for name in names)
+    over, under = sides_missed(scan, i)
+    outside = over | under
     rare = when(outside).then(lit(NEXT)).otherwise(lit(1.0))
     rare = (
         when(active > 0).then(rare).otherwise(when(error > 0).then(lit(HUGE)).otherwise(lit(TINY)))
@@ -152,8 +192,12 @@ def _critical(scan: Scan, i: int) -> nw.Expr:
     size = width + error
     if scan.weighted:  # the width of rows without weight does not matter
         size = when(col("weight") == 0).then(below / 4 + above / 4 + error / 4).otherwise(size)
-    good = fine & is_finite(size) & col("complete") if scan.drop else fine & is_finite(size)
-    usual = (good if scan.drop else fine) & (error != active) & (active > 0)  # sums show NaN
+    good = fine & is_finite(size) & ((active == 0) | (active >= door.SMALLEST))
+    if scan.drop:
+        good &= col("complete")
+    usual = (
+        (good if scan.drop else fine) & (error != active) & (active >= door.SMALLEST)
+    )  # sums show NaN
     if scan.weighted:
         rare = when(col("weight") == 0).then(lit(WEIGHTLESS)).otherwise(rare)
         usual &= col("weight") != 0
@@ -292,20 +336,26 @@ def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
         raise ValueError(
             "`y_true` must hold at least one row: `frame` has none. Hint: check earlier filters."
         )
-    refused = False
+    suspicious = False
     for table in (parts[i, "critical"] for i in range(len(scan.intervals))):
-        sums = (table[name][~_is_code(table)] for name in ("key", "active", "width", "error"))
-        refused |= bool(np.any(table["maximum"] == REFUSED)) or not all(
-            np.isfinite(values).all() for values in sums
-        )
+        suspicious |= _is_suspicious(table)
     rows, code = (parts[0, "critical"][name] for name in ("rows", "maximum"))
     dropped, weightless = (int(rows[code == one].sum()) for one in (MISSING, WEIGHTLESS))
-    _accept(scan, int(rows.sum()), dropped, refused, weightless)
+    _accept(scan, int(rows.sum()), dropped, weightless, suspicious=suspicious)
 
 
-def _accept(scan: Scan, total: int, dropped: int, refused: int, weightless: int) -> None:
-    """Raise where rows were refused or none is left; warn of dropped rows."""
-    if refused:
+def _is_suspicious(table: Table) -> bool:
+    """Whether a row was refused, or sums are so large that some row may have to be."""
+    accepted = ~_is_code(table)
+    if np.any(table["maximum"] == REFUSED) or not np.isfinite(table["key"][accepted]).all():
+        return True
+    sums = [table[name][accepted] for name in ("active", "width", "error")]
+    return not all(bool(np.all(values <= door.LARGEST)) for values in sums)
+
+
+def _accept(scan: Scan, total: int, dropped: int, weightless: int, *, suspicious: bool) -> None:
+    """Raise where rows are refused or none is left; warn of dropped rows."""
+    if suspicious:
         scan.refuse()
     if dropped == total:
         raise ValueError(

@@ -28,7 +28,8 @@ QUANTILES = (0.3, 0.7, 0.95)
 # Twice the deficit: `outside` as delivered, `late` at the factor, `flat_late` of the constant band as shipped; `short`
 # is a share of it at the best scale, `crps` and `flat` averages over scales of these and of constant bands. Whether a
 # row is missed: `open` as delivered, `missed` at the factor, `flat_missed` by the constant band as shipped; `beyond`
-# is the band on the side of the error of rows that are missed at the factor. `wis` is the weighted interval score.
+# is the band on the side of the error of rows that are missed at the factor, `reached` whether a row is missed at the
+# plain quantile, on which the number of rows behind the factor rests. `wis` is the weighted interval score.
 NUMBERS = (
     "one",
     "width",
@@ -43,6 +44,7 @@ NUMBERS = (
     "beyond",
     "flat_late",
     "flat_missed",
+    "reached",
     "short",
     "crps",
     "flat",
@@ -99,9 +101,13 @@ class Shipping(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Scales at which rows are looked at: those of the best score and of the CRPS, and the factors that ship."""
+    """Scales at which rows are looked at: those of the best score and of the CRPS, and the factors that ship.
+
+    `quantile` is the smallest scale at which a share 1 - alpha of the rows is covered.
+    """
 
     alpha: float
+    quantile: float
     best: Mix
     crps: Mix
     flat: Mix
@@ -165,6 +171,7 @@ def numbers_of(state: State, look: Look) -> Array:
     sums["crps"] = _deficits(critical, look.crps, "active")
     sums["square"] = errors.total("product")
     sums["flat"] = _deficits(errors, look.flat, "weight")
+    sums["reached"] = _beyond(critical, look.quantile).total("weight")
     if look.ships:
         missed = _beyond(critical, look.shipping.t)
         sums["missed"] = missed.total("weight")
@@ -199,11 +206,15 @@ class Known:
 
 def forms(look: Look, known: Known) -> dict[str, Form]:
     """Return what rows add to the logarithm of each statistic that has one; `wis` as it is."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found = _forms(look, known)
+    return {name: form for name, form in found.items() if np.isfinite(form).all()}
+
+
+def _forms(look: Look, known: Known) -> dict[str, Form]:
+    """The same; a statistic that is 0 has a form that is not finite."""
     means = known.means
     one = {name: unit_form(name) for name in NUMBERS}
-    has_width = means @ one["width"] > 0
-    if means @ one["error"] == 0:
-        return {"width": one["width"] / (one["width"] @ means)} if has_width else {}
 
     def log(form: Form) -> Form:
         return form / (form @ means)
@@ -216,7 +227,7 @@ def forms(look: Look, known: Known) -> dict[str, Form]:
         "crps": crps,
         "crps_skill": crps - log(one["one"] * look.flat.width + one["flat"]),
     }
-    if not has_width:
+    if means @ one["width"] == 0:
         return found
     found["width"] = log(one["width"])
     if look.ships:

@@ -126,6 +126,14 @@ class StreamedModel:
         """Factor with which the model ships if it is chosen among others."""
         return self.target.value * self.multiplier
 
+    @cached_property
+    def level_quantiles(self) -> dict[float, float]:
+        """Smallest scale of each level at which its own share of the rows is covered."""
+        return {
+            level: answers.place(1 - checks.miss_rate_of(level)).value
+            for level, answers in self.level_answers.items()
+        }
+
     def covers_too_few(self, missed: float) -> bool:
         """Whether the interpolated factor misses too many rows, given the share that it misses."""
         alpha = float(self.alpha)
@@ -145,8 +153,10 @@ class StreamedModel:
         constant = self.raw.constant
         shipping = self._shipping(plain, self.target.value, effective)
         flat = self._shipping(constant, self.constant_target.value, effective)
+        quantile = self.answers.place(1 - self.alpha)
         return Look(
             alpha,
+            quantile.high if self.to_the_end else quantile.value,
             best_mix(plain, alpha),
             averaged_mix(plain),
             averaged_mix(constant),
@@ -274,7 +284,9 @@ class StreamedModel:
     @property
     def unknown(self) -> Sequence[str]:
         """What only the rows tell: all that the curve through several levels is needed for."""
-        return OF_ALL_LEVELS if len(self.levels) > 1 else ()
+        if len(self.levels) > 1:
+            return OF_ALL_LEVELS
+        return () if self.level is None or self.level in self.levels else ("cost_cheapest",)
 
     def _potential_wis(self) -> Bracket:
         total = bracket(float(self.means[PLACE["error"]]) / 2)

@@ -1,9 +1,9 @@
 """Scan: which columns of a frame hold the intervals of all models, and the rows as its engine reads them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -96,9 +96,6 @@ class Scan:
         numbers = {new: name for new, name in given.items() if name is not None}
         columns = floats(schema, numbers)
         rows = native.select(**columns, **{key: col(name) for key, name in labels.items()}).lazy()
-        for i, one in enumerate(intervals):
-            if one.lower is None:
-                rows = rows.with_columns(**_between(i, *one.between))
         wide, drop = [name for name in columns if name not in numbers], request.missing == "drop"
         return cls(
             rows,
@@ -132,16 +129,25 @@ class Scan:
         """Rows that are not dropped."""
         return self.rows.filter(all_finite(self.numbers)) if self.drop else self.rows
 
-    def refuse(self) -> NoReturn:
+    def given(self, places: Iterable[int]) -> list[int]:
+        """Return the intervals that some rest on and whose bounds are columns."""
+        needed = dict[int, None]()
+        for i in places:
+            one = self.intervals[i]
+            sources = (i,) if one.lower is not None else one.between[:2]
+            needed |= {place: None for place in sources if place is not None}
+        return list(needed)
+
+    def refuse(self) -> None:
         """Refuse the first intervals with rows that `Intervals` would refuse, in its words."""
         several = len({one.model for one in self.intervals}) > 1
-        for i, one in enumerate(self.intervals):
+        for i in self.given(range(len(self.intervals))):
+            one = self.intervals[i]
             refusal = broken_rule(
                 self.kept, [*self.numbers, *self.wide], f"_{i}", floored=self.min_band is not None
             )
             if refusal is not None:
                 raise checks.prefixed(f"{one.model}: ", refusal) if several else refusal
-        raise ValueError(OVERFLOW)
 
     @cached_property
     def floors(self) -> list[float | None]:
@@ -150,30 +156,22 @@ class Scan:
         if not isinstance(self.min_band, str):
             return [fixed] * len(self.intervals)
         weight = col("weight") if self.weighted else lit(1.0)
-        places = range(len(self.intervals))
+        places = self.given(range(len(self.intervals)))
         halves = {
             f"half_{i}": (col(f"upper_{i}") / 2 - col(f"lower_{i}") / 2) * weight for i in places
         }
-        rows = self.kept.select(**halves, weight=weight + 0 * col("upper_0"))
-        sums = {
-            name: float(value[0]) for name, value in collected(rows.select(nw.all().sum())).items()
-        }
-        if not all(0 <= sums[name] < np.inf for name in halves) or not np.isfinite(sums["weight"]):
+        rows = self.kept.select(**halves, weight=weight + 0 * col(f"upper_{places[0]}"))
+        table = collected(rows.select(nw.all().sum()))
+        sums = {name: float(values[0]) for name, values in table.items()}
+        total = sums.pop("weight")
+        if not (all(0 <= value < np.inf for value in sums.values()) and np.isfinite(total)):
             self.refuse()
-        total = sums["weight"]
-        return [
-            checks.floor(self.min_band, sums[name] / total) if total > 0 else fixed
-            for name in halves
-        ]
-
-
-def _between(i: int, inner: int | None, outer: int, share: float) -> dict[str, nw.Expr]:
-    """Bounds on straight lines from the inner intervals, or the prediction, to the outer ones."""
-    found = {}
-    for end in ("lower", "upper"):
-        low, high = col(f"y_pred_{i}" if inner is None else f"{end}_{inner}"), col(f"{end}_{outer}")
-        found[f"{end}_{i}"] = low + (high - low) * share
-    return found
+            raise ValueError(OVERFLOW)
+        found = [fixed] * len(self.intervals)
+        for i in places:
+            if total > 0:
+                found[i] = checks.floor(self.min_band, sums[f"half_{i}"] / total)
+        return found
 
 
 def collected(frame: Frame) -> Table:

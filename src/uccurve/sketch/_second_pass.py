@@ -23,12 +23,12 @@ from uccurve._distributions import hypergeometric_tail
 from uccurve._refusals import Rule, miss_rate_of, sentence
 from uccurve._vocabulary import Array
 from uccurve.assess.segments import Covered
-from uccurve.evidence.inference import effective_count, one_sided_t_test
+from uccurve.evidence.inference import ROUNDING, effective_count, one_sided_t_test
 from uccurve.evidence.units import Spread, SummedUnits, labelled
 
 from ._bins import mark, sums_by
 from ._engine_checks import Frame
-from ._engines import bands, flag
+from ._engines import bands, flag, sides_missed
 from ._influence import (
     NUMBERS,
     PLACE,
@@ -42,7 +42,8 @@ from ._influence import (
     root,
 )
 from ._model import StreamedModel
-from ._scan import TINY, Scan, Table, col, collected
+from ._scan import HUGE, TINY, Scan, Table, col, collected, lit
+from ._state import State
 
 MOST_GROUPS = 1_000_000  # combinations of blocks and labels that are refused where there are more
 WIS_PARTS = ("dispersion", "underprediction", "overprediction")
@@ -51,7 +52,17 @@ FLAGS = ("above", "on bound")
 # Numbers that say which rows are missed, and by what factor; `chosen` is that of a model chosen among others.
 MISSES = ("open", "missed", "chosen", "flat_missed")
 # Numbers whose means over independent rows no bins tell exactly, and what the offset of a score is made of.
-SUMMED = ("width", "late", "missed", "beyond", "missed_width", "flat_late", "flat_missed", "open")
+SUMMED = (
+    "reached",
+    "width",
+    "late",
+    "missed",
+    "beyond",
+    "missed_width",
+    "flat_late",
+    "flat_missed",
+    "open",
+)
 Columns = dict[str, nw.Expr]
 
 
@@ -67,14 +78,14 @@ def crossed(name: str) -> str:
 
 def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) -> Sums:
     """Sum what the evidence on all models needs, for each combination of block and labels where these matter."""
-    rows = _with_criticals(scan, models)
+    dependent = blocks or models[0].state.unequal
+    rows = _with_criticals(scan, models, dependent=dependent)
     numbers = Columns()
     plain = Columns()
     for i, model in enumerate(models):
-        of_model = _numbers(
-            rows, model, raised=scan.min_band is not None, grouped=bool(scan.groups)
-        )
-        of_model |= level_columns(rows, model)
+        of_model = _numbers(rows, scan, model) | level_columns(rows, scan, model)
+        if dependent:
+            of_model |= _reached(rows, model)
         for name, value in of_model.items():
             (numbers if name in PLACE else plain)[of(i, name)] = value
     rows = rows.with_columns(**numbers, **plain)
@@ -97,29 +108,41 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     return Sums(table, models[0])
 
 
-def _with_criticals(scan: Scan, models: Sequence[StreamedModel]) -> Frame:
+def _with_criticals(scan: Scan, models: Sequence[StreamedModel], *, dependent: bool) -> Frame:
     """Rows with the errors, bands and critical scales of the delivered intervals."""
     rows = scan.kept
     rows = rows.filter(col("weight") > 0) if scan.weighted else rows
     places = [model.place for model in models]
     spark = rows.implementation.is_spark_like()
     if spark:  # no nulls are left, but code that looks for them makes Spark's methods too long for Java to compile
-        ends = (f"{end}_{i}" for end in ("lower", "upper") for i in places)
-        rows = rows.with_columns(col(*sorted({*scan.numbers, *ends})).fill_null(0.0))
-    rows = bands(rows, {i: scan.floors[i] for i in places})
+        rows = rows.with_columns(col(*scan.numbers).fill_null(0.0))
+    levels = [place for model in models for place in model.levels.values()]
+    moved = levels if dependent or scan.min_band is not None else []
+    rows = bands(scan, rows, list(dict.fromkeys([*places, *moved])))
     ratios = {i: col(f"error_{i}") / (col(f"active_{i}") + TINY) for i in places}  # 0 / 0 is 0
     return rows.with_columns(
         **{f"critical_{i}": ratio.fill_null(0.0) if spark else ratio for i, ratio in ratios.items()}
     )
 
 
-def _numbers(rows: Frame, model: StreamedModel, *, raised: bool, grouped: bool) -> Columns:
+def _reached(rows: Frame, model: StreamedModel) -> Columns:
+    """Which rows are missed at the quantiles around which the ranks of factors lie."""
+    quantile = model.first_look.quantile
+    found = {"reached": flag(rows, col(f"critical_{model.place}") > quantile)}
+    for k, (level, place) in enumerate(model.levels.items()):
+        t = min(model.level_quantiles[level], HUGE)  # beyond it lie uncoverable rows only
+        beyond = col(f"error_{place}") / (col(f"active_{place}") + TINY) > t
+        found[f"reached {k}"] = flag(rows, beyond)
+    return found
+
+
+def _numbers(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
     """Numbers of each row, whether it lies above the delivered interval, and whether it lies on a bound."""
     i = model.place
     look = model.first_look
-    y = col("y_true")
     error, active, critical = (col(f"{name}_{i}") for name in ("error", "active", "critical"))
-    over = (y > col(f"y_pred_{i}")) & (critical > 1) if raised else y > col(f"upper_{i}")
+    over, under = sides_missed(scan, i)
+    is_open = over | under
     found = {
         "width": col(f"width_{i}"),
         "error": error,
@@ -127,18 +150,18 @@ def _numbers(rows: Frame, model: StreamedModel, *, raised: bool, grouped: bool) 
         "product": error * critical,
         "square": error * error,
         "outside": _deficits(error, Mix.at(1.0), lambda _: active),
-        "open": flag(rows, critical > 1.0),
+        "open": flag(rows, is_open),
         "short": _deficits(error, look.best, lambda t: active * t),
         "crps": _deficits(error, look.crps, lambda t: active * t),
         "flat": _deficits(error, look.flat, lambda t: t),
         "above": flag(rows, over),
-        "on bound": flag(rows, (critical == 1.0) | (active + error <= 0)),
+        "on bound": flag(rows, ((critical == 1.0) & ~is_open) | (active + error <= 0)),
     }
     if not look.ships:
         return found
     t = look.shipping.t
     flat_t = look.constant.t
-    missed = flag(rows, critical > t)
+    missed = flag(rows, is_open if t == 1 else critical > t)
     found |= {
         "late": _deficits(error, Mix.at(t), lambda t: active * t),
         "missed": missed,
@@ -147,7 +170,7 @@ def _numbers(rows: Frame, model: StreamedModel, *, raised: bool, grouped: bool) 
         "flat_late": _deficits(error, Mix.at(flat_t), lambda t: t),
         "flat_missed": flag(rows, error > flat_t),
     }
-    if grouped and model.multiplier != 1:
+    if scan.groups and model.multiplier != 1:
         found["chosen"] = flag(rows, critical > model.chosen_t)
     return found
 
@@ -184,9 +207,10 @@ def _forms(models: Sequence[StreamedModel]) -> Columns:
                 _times(col(of(i, NUMBERS[k])), float(rest[k])) for k in np.flatnonzero(rest) if k
             ]
             found[_form(name, i)] = sum(terms[1:], terms[0])
-    for (i, j), name in product(combinations(range(len(models)), 2), _tested(models)):
-        second = found[_form(name, j)] * _ratio(models, (i, j), name)
-        found[_form(name, i, j)] = found[_form(name, i)] - second
+    for name in (models[0].settings.ranked_by, "wis"):
+        for i, j in _tested(models, name):
+            second = found[_form(name, j)] * _ratio(models, (i, j), name)
+            found[_form(name, i, j)] = found[_form(name, i)] - second
     return found
 
 
@@ -197,8 +221,12 @@ def _form(name: str, *models: int) -> str:
 
 def _value(model: StreamedModel, name: str) -> float:
     """What a form of mean 1 stands for, in units of y_true, times its unit."""
-    value = 1.0 if name == "wis" else model.brackets[name].middle * model.size
-    return value * _unit(model, name)
+    unit = _unit(model, name)
+    if name == "wis":
+        return unit
+    if name == "score":
+        return model.raw.shipped_score(coverage=1 - model.alpha).middle * unit
+    return model.brackets[name].middle * model.size * unit
 
 
 def _ratio(models: Sequence[StreamedModel], pair: tuple[int, int], name: str) -> float:
@@ -207,10 +235,10 @@ def _ratio(models: Sequence[StreamedModel], pair: tuple[int, int], name: str) ->
     return second / first
 
 
-def _tested(models: Sequence[StreamedModel]) -> list[str]:
-    """Return the statistics on which all models are compared."""
-    asked = (models[0].settings.ranked_by, "wis")
-    return [name for name in asked if all(name in model.row_forms for model in models)]
+def _tested(models: Sequence[StreamedModel], name: str) -> list[tuple[int, int]]:
+    """Return the pairs of models, by their places, both of which have a form for a statistic."""
+    places = [i for i, model in enumerate(models) if name in model.row_forms]
+    return list(combinations(places, 2))
 
 
 # ---- sums
@@ -285,8 +313,8 @@ class Seen(NamedTuple):
     ----------
     changes : mapping of str to array
         Influence of the units on the logarithm of each statistic.
-    open, missed : Share
-        Rows that are missed as delivered, and at the factor.
+    open, reached : Share
+        Rows that are missed as delivered, and at the quantile on which the factor rests.
     offset, constant_offset : float
         What the fit of the factor hides of the score as shipped, and that of the constant band, in units of y_true.
     misses : mapping of str to int
@@ -301,7 +329,7 @@ class Seen(NamedTuple):
 
     changes: Changes
     open: Share
-    missed: Share
+    reached: Share
     offset: float
     constant_offset: float
     misses: Mapping[str, int]
@@ -334,11 +362,11 @@ def seen_of_blocks(
         change = None if units.independent else (flagged - mean * one) / total
         return Share(mean, change)
 
-    missed = share("missed")
+    reached = share("reached")
     look = model.first_look
     if not units.independent:
         level = model.settings.confidence_level
-        look = model.look(effective_rows(units, missed, level))
+        look = model.look(effective_rows(units, reached, level))
     alpha = look.alpha
     width, beyond, late = (numbers[PLACE[name]] for name in ("width", "beyond", "late"))
     flat_missed = numbers[PLACE["flat_missed"]]
@@ -349,7 +377,7 @@ def seen_of_blocks(
     return Seen(
         changes=_log_wis(changes_of(numbers, model.forms(look)), numbers[PLACE["wis"]], total),
         open=share("open"),
-        missed=missed,
+        reached=reached,
         offset=offset_of_blocks(one, slopes, numbers[PLACE["missed"]], look.shipping),
         constant_offset=offset_of_blocks(one, flat_slopes, flat_missed, look.constant),
         misses={
@@ -389,27 +417,27 @@ class Sums:
         if self.blocked:
             self._block, self.block_names = _blocks(table)
         self._blocks = int(self._block.max()) + 1
-        self.units = self._units(state.rows, self._blocks if self.blocked else state.rows)
-
-    def _units(self, rows: int, count: int) -> SummedUnits:
-        return SummedUnits(rows, count, independent=count == rows and not self.unequal)
+        count = self._blocks if self.blocked else state.rows
+        independent = count == state.rows and not self.unequal
+        self.units = SummedUnits(state.rows, count, independent=independent)
 
     def labels(self, places: Sequence[int]) -> Array:
         """Label of each group of rows that its labels in some columns make up."""
         columns = (self._table[f"by_{place}"].tolist() for place in places)
         return np.array([joined_label(labels) for labels in zip(*columns, strict=True)])
 
-    def split(self, inside: Flags, rows: int, total: float) -> tuple[Sums, Sums]:
-        """Sums over some groups of rows, and over all others."""
-        others = self._part(~inside, self.units.rows - rows, self.total - total)
-        return self._part(inside, rows, total), others
+    def split(self, inside: Flags, state: State) -> tuple[Sums, Sums]:
+        """Sums over some groups of rows, whose state is given, and over all others."""
+        rest = self.units.rows - state.rows, self.total - state.total
+        others = self._part(~inside, *rest, unequal=self.unequal)
+        return self._part(inside, state.rows, state.total, unequal=state.unequal), others
 
-    def _part(self, chosen: Flags, rows: int, total: float) -> Sums:
+    def _part(self, chosen: Flags, rows: int, total: float, *, unequal: bool) -> Sums:
         part = copy(self)
         part._chosen = chosen
         part.total = total
         count = len(np.unique(self._block[chosen])) if self.blocked else rows
-        part.units = self._units(rows, count)
+        part.units = SummedUnits(rows, count, independent=count == rows and not unequal)
         return part
 
     def has(self, name: str) -> bool:
@@ -427,6 +455,8 @@ class Sums:
     def share(self, shares: Mapping[str, float]) -> Share:
         """Mean of a sum of flags that exclude each other, and the influence on it."""
         mean = sum(sign * self.mean(name) for name, sign in shares.items())
+        if min(abs(mean), abs(mean - 1)) < ROUNDING:  # all rows or none
+            mean = float(round(mean))
         if self.units.independent:
             return Share(mean, None)
         if self.blocked:
@@ -502,7 +532,7 @@ class Sums:
         return Seen(
             changes=self._changes(i, model),
             open=self.share({of(i, "open"): 1.0}),
-            missed=self.share({of(i, "missed"): 1.0}),
+            reached=self.share({of(i, "reached"): 1.0}),
             offset=self._offset(i, look),
             constant_offset=self._constant_offset(i, look),
             misses=misses,
@@ -552,9 +582,7 @@ class Sums:
     def pairs(self, models: Sequence[StreamedModel], name: str) -> dict[frozenset[str], Array]:
         """Influence of independent rows on the difference of each two models, in units of y_true."""
         found: dict[frozenset[str], Array] = {}
-        if self.blocked or name not in _tested(models):
-            return found
-        for pair in combinations(range(len(models)), 2):
+        for pair in _tested(models, name):
             first, second = (self._mean_form(i, models[i], name) for i in pair)
             mean = first - second * _ratio(models, pair, name)
             names = frozenset(models[i].name for i in pair)
@@ -603,7 +631,7 @@ def _blocks(table: Table) -> tuple[Indices, list[str]]:
 # ---- levels
 
 
-def level_columns(rows: Frame, model: StreamedModel) -> Columns:
+def level_columns(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
     """On which side of each level an observation is missed, which bounds cross, and the WIS with its three parts."""
     if not model.levels:
         return {}
@@ -614,10 +642,11 @@ def level_columns(rows: Frame, model: StreamedModel) -> Columns:
         "below the median": flag(rows, y < median),
         "above the median": flag(rows, y > median),
     }
-    bounds = [(col(f"lower_{place}"), col(f"upper_{place}")) for place in model.levels.values()]
-    for k, (lower, upper) in enumerate(bounds):
-        found[f"over {k}"] = flag(rows, y > upper)
-        found[f"under {k}"] = flag(rows, y < lower)
+    bounds = [_bounds(scan, place) for place in model.levels.values()]
+    for k, place in enumerate(model.levels.values()):
+        over, under = sides_missed(scan, place)
+        found[f"over {k}"] = flag(rows, over)
+        found[f"under {k}"] = flag(rows, under)
     for k, (inner, outer) in enumerate(pairwise(bounds)):
         found[f"lower crossing {k}"] = flag(rows, inner[0] < outer[0])
         found[f"upper crossing {k}"] = flag(rows, inner[1] > outer[1])
@@ -628,6 +657,18 @@ def level_columns(rows: Frame, model: StreamedModel) -> Columns:
     early = [_positive(median - y) * 0.5, *(_positive(lower - y) for lower, _ in bounds)]
     parts = [reduce(add, part) * share for part in (terms, late, early)]
     return found | dict(zip(WIS_PARTS, parts, strict=True)) | {"wis": reduce(add, parts)}
+
+
+def _bounds(scan: Scan, place: int) -> tuple[nw.Expr, nw.Expr]:
+    """Lower and upper bounds, with small bands raised."""
+    lower, upper = col(f"lower_{place}"), col(f"upper_{place}")
+    if scan.min_band is None:
+        return lower, upper
+    p, floor = col(f"y_pred_{place}"), scan.floors[place]
+    return (
+        nw.when(col(f"low_{place}")).then(p - lit(floor)).otherwise(lower),
+        nw.when(col(f"high_{place}")).then(p + lit(floor)).otherwise(upper),
+    )
 
 
 def _positive(value: nw.Expr) -> nw.Expr:

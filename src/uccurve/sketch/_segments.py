@@ -38,7 +38,7 @@ def streamed_segments(
         for label, state in rows_by_label(parts, places).items():
             if not state.rows:
                 continue
-            inside, rest = sums.split(labels == label, state.rows, state.total)
+            inside, rest = sums.split(labels == label, state)
             named = (", ".join(feature), label)
             facts.append(_facts(streamed, named, state, inside, rest))
     return tested_segments(facts, streamed.source)

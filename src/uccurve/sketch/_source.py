@@ -160,7 +160,7 @@ class BinsSource:
     def target(self, confidence_level: float) -> Place:
         """Scale of the conformal rank, and the order statistics around it; their ends are those of their bins."""
         value = self.model.target.value
-        effective = effective_rows(self.units, self.seen.missed, confidence_level)
+        effective = effective_rows(self.units, self.seen.reached, confidence_level)
         low, high = factor_ends(self.model.answers, 1 - self.alpha, effective, confidence_level)
         return Place(min(low, value), value, max(high, value))
 
@@ -293,7 +293,9 @@ class LevelSums:
         coverage = share_estimate(1 - share.value, effective, confidence_level)
         answers = self._model.level_answers[level]
         factor = answers.place_for_new_rows(level).value
-        low, high = factor_ends(answers, 1 - miss_rate_of(level), effective, confidence_level)
+        behind = sums.share({of(self._i, f"reached {k}"): 1.0})
+        rows_behind = effective_rows(sums.units, behind, confidence_level)
+        low, high = factor_ends(answers, 1 - miss_rate_of(level), rows_behind, confidence_level)
         return LevelRow(
             model=self._model.name,
             level=level,
@@ -313,8 +315,7 @@ class LevelSums:
         density = []
         for width, flags in zip(np.diff(edges).tolist(), self._bins(), strict=True):
             share = self._sums.share(flags)
-            units = self._sums.units
-            effective = effective_rows(units, share, each) if units.count > 1 else nan
+            effective = effective_rows(self._sums.units, share, each)
             tied = of(self._i, "on the median")
             half = self._sums.mean(tied) / 2 if tied in flags else 0.0
             density.append(pit_density(share.value - half, effective, width, each))

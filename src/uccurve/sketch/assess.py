@@ -158,7 +158,9 @@ def assess_frame(
         refuse_crossing(i, model, sums)
         level_sums = LevelSums(i, model, sums) if model.levels else None
         sources.append(BinsSource(model, sums.seen(i, model), sums.units, level_sums))
-    pairs = {name: sums.pairs(streamed, name) for name in (settings.ranked_by, "wis")}
+    pairs = None
+    if not sums.blocked:
+        pairs = {name: sums.pairs(streamed, name) for name in (settings.ranked_by, "wis")}
     parts = [groups[model.place] for model in streamed] if request.features else []
     segmented = Segmented(parts, request, sums)
     streams = Streams(sources, sums.units, pairs, _engine(scan), sums.block_names, block, segmented)
@@ -263,7 +265,9 @@ def _add_levels(found: list[Columns], name: str, model: ModelColumns, coverage: 
     own = {level: len(found) + k for k, level in enumerate(model.levels)}
     above = min((level for level in own if level >= coverage), default=max(own))
     below = max((level for level in own if level < above), default=0.0)
-    share = min((coverage - below) / (above - below), 1.0)
+    widest = max(own)  # as `UCC.intervals_at` of the rows, to the last digit
+    knots = below / widest, above / widest
+    share = min((coverage / widest - knots[0]) / (knots[1] - knots[0]), 1.0)
     for level, (lower, upper) in model.levels.items():
         delivered = share == 1 and level == above
         histograms = tuple(SUMS) if delivered else ("critical",)
@@ -349,7 +353,7 @@ def assess_sketches(
         seen = seen_of_blocks(model, numbers, units, above=nan, on_bounds=nan)
         sources.append(BinsSource(model, seen, units, None))
     names = [str(label) for label in labels]
-    return _assessed(Streams(sources, units, {}, "sketches", names), settings, asked=coverage)
+    return _assessed(Streams(sources, units, None, "sketches", names), settings, asked=coverage)
 
 
 def _refuse_other_rows(models: Sequence[StreamedModel]) -> None:
@@ -391,7 +395,7 @@ class Streams(NamedTuple):
 
     sources: Sequence[BinsSource]
     units: SummedUnits
-    pairs: Mapping[str, Pairs]
+    pairs: Mapping[str, Pairs] | None  # None: blocks have an influence each
     engine: str
     block_names: Sequence[str]
     block: str | None = None  # column of their labels
@@ -445,17 +449,22 @@ def _assessed(streams: Streams, settings: AssessmentSettings, *, asked: float | 
 def _model_row(source: BinsSource) -> ModelRow:
     """All numbers of a model but for those that need the rows."""
     row = model_row(source)
-    return replace(row, partial_gain=None, cost=None) if source.model.unknown else row
+    unknown = source.model.unknown
+    return replace(
+        row,
+        partial_gain=None if "partial_gain" in unknown else row.partial_gain,
+        cost=None if "cost_cheapest" in unknown else row.cost,
+    )
 
 
 def _compared(streams: Streams, statistic: Statistic, name: Tested) -> list[Comparison]:
     """Paired t tests of all pairs on one statistic."""
     contenders = [Contender(source.name, source.evidence(statistic)) for source in streams.sources]
     level = streams.sources[0].settings.confidence_level
-    pairs = streams.pairs.get(name, {})
-    if streams.engine == "sketches" or not pairs:
+    if streams.pairs is None:
         return PairTest(streams.units, name, level).of_all(contenders)
     size = streams.sources[0].unit
+    pairs = streams.pairs[name]
 
     def change(first: Contender, second: Contender) -> Array | None:
         found = pairs.get(frozenset((first.name, second.name)))

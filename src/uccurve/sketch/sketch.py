@@ -306,6 +306,7 @@ class SketchUCC:
                 "`sketch` must be a UCCSketch that holds at least one row. Hint: update it first."
             )
         object.__setattr__(self, "sketch", copy(self.sketch))
+        self._answers.refuse_incomparable()
 
     @cached_property
     def _answers(self) -> Answers:

@@ -281,8 +281,8 @@ def scaled_level(name: str, level: float) -> str:
 def levels_need_rows(name: str) -> str:
     """What is left out of streamed models of several levels."""
     return (
-        f"{short(name)}: the potential CRPS, areas and gains of several levels need the rows, so a stream leaves "
-        "them out"
+        f"{short(name)}: what needs the curve through its levels (potential CRPS, areas, gains and costs) needs the "
+        "rows, so a stream leaves it out"
     )
 
 
