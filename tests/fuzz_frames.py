@@ -246,9 +246,10 @@ def _ibis() -> Any:
 
 
 def _dask() -> Any:
-    import dask.dataframe as dd
+    import dask.dataframe
 
-    return lambda rows: dd.from_pandas(pl.DataFrame(rows).to_pandas(), npartitions=2)
+    divide: Any = dask.dataframe.from_pandas
+    return lambda rows: divide(pl.DataFrame(rows).to_pandas(), npartitions=2)
 
 
 ENGINES = {

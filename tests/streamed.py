@@ -146,36 +146,48 @@ def agree_on_row(
     for path in numbers.keys() ^ others.keys():
         assert path.startswith(("partial_gain", "cost")), path
     numbers = dict.fromkeys(others) | numbers
+    own_levels = [level["level"] for level in exact["levels"]]
+    only_rows = [*ONLY_ROWS]
+    if len(own_levels) > 1:
+        only_rows += OF_ALL_LEVELS
+    elif exact["level"] not in (None, *own_levels):
+        only_rows += ["cost"]  # of the curve whose scale 1 is another interval
     for path, other in others.items():
         where = f"{name}.{path}"
         value = numbers[path]
-        base, _, end = path.rpartition(".")
-        own_levels = [level["level"] for level in exact["levels"]]
-        has_levels = len(own_levels) > 1
-        of_a_scale = path.startswith("cost.") and exact["level"] not in (None, *own_levels)
-        if path in ONLY_ROWS or (has_levels and path.partition(".")[0] in OF_ALL_LEVELS):
+        if path in only_rows or path.partition(".")[0] in only_rows:
             equal(where, value or None, None)
-        elif of_a_scale:
-            equal(where, value or None, None)
-        elif path in ("rank", "pvalue", "cost.cheapest_at"):
-            continue  # these follow from what is compared
         elif path == "concentration":  # an upper end
             assert value >= other or value == 0, where
         elif SCALE.fullmatch(path):
-            (in_one_bin if end == "value" else around)(where, value, other, room)
-        elif end in ("low", "high"):
-            known = brackets.get(base.replace(".", "_"))
-            length = _length(others, base)
-            if known is not None and exact["n"] < MANY:
-                agree_roughly(where, numbers, others, base, exact["n"])
-            else:
-                agree_on_end(where, value, other, known, (length, room))
+            (in_one_bin if path.endswith("value") else around)(where, value, other, room)
+        elif path not in ("rank", "pvalue", "cost.cheapest_at"):  # which follow from the others
+            agree_on_number(where, (numbers, others), path, brackets, room)
+
+
+def agree_on_number(
+    where: str,
+    rows: tuple[dict[str, Any], dict[str, Any]],
+    path: str,
+    brackets: dict[str, Any],
+    room: Room,
+) -> None:
+    """A number of a row, or an end of its interval."""
+    numbers, others = rows
+    value, other = numbers[path], others[path]
+    base, _, end = path.rpartition(".")
+    if end in ("low", "high"):
+        known = brackets.get(base.replace(".", "_"))
+        if known is not None and others["n"] < MANY:
+            agree_roughly(where, numbers, others, base, others["n"])
         else:
-            known = brackets.get(path.removesuffix(".value").replace(".", "_"))
-            if known is None or value is None or other is None:
-                equal(where, value, other)
-            else:
-                in_bracket(where, known, value, other)
+            agree_on_end(where, value, other, known, (_length(others, base), room))
+        return
+    known = brackets.get(path.removesuffix(".value").replace(".", "_"))
+    if known is None or value is None or other is None:
+        equal(where, value, other)
+    else:
+        in_bracket(where, known, value, other)
 
 
 def _length(numbers: dict[str, Any], base: str) -> float:
