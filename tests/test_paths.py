@@ -103,9 +103,11 @@ def test_the_metrics_of_a_path_are_the_weighted_means_of_its_rows(case: Case, t:
     weight = np.ones(len(path)) if path.weight is None else path.weight
     for name in METRICS:
         assert_allclose(point[name], np.average(rows[name], weights=weight), rtol=1e-12)  # type: ignore[index]
-    prices: dict[Metric, float] = {"bandwidth": 2.0, "deficit": 20.0}
+    assert_array_equal(path.half_widths_at(t), rows["bandwidth"])
+    assert_allclose(path.mean_half_width_at(t), point["bandwidth"], rtol=1e-12)
     expected = 2 * rows["bandwidth"] + 20 * rows["deficit"]
-    assert_allclose(path.contributions(t, prices), expected, rtol=1e-14)
+    assert_allclose(path.score_rows(t, 0.1), expected, rtol=1e-14)
+    assert_allclose(path.score(t, 0.1), np.average(expected, weights=weight), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["scale", "shift", "levels"])
@@ -119,7 +121,8 @@ def test_a_long_path_is_the_same_in_blocks(kind: str) -> None:
     rows = path.per_row(0.6)
     for name, value in path.at(0.6).items():
         assert_allclose(value, rows[name].mean(), rtol=1e-12)
-    assert_array_equal(path.contributions(0.6, {"excess": 1.0}), rows["excess"])
+    assert_array_equal(path.half_widths_at(0.6), rows["bandwidth"])
+    assert_array_equal(path.score_rows(0.6, 0.5), 2 * rows["bandwidth"] + 4 * rows["deficit"])
 
 
 # ---- events

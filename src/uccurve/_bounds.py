@@ -107,11 +107,15 @@ class BoundPath(ShiftPath):
         slopes = moves.astype(np.float64)
         return slopes, slopes
 
+    def shortfalls(self, active: Array, part: Part) -> Array:
+        """How far observations lie beyond the bound."""
+        return -known(self.rows.offset)[part] - active
+
     def per_row(self, t: float, part: Part = ALL) -> dict[Metric, Array]:
         """Every metric of each row at t."""
         band, _ = self.bands(t, part)
         covered = self.is_covered(t, part)
-        room = band - self.signed[part]
+        room = -self.shortfalls(band, part)
         return {
             "bandwidth": band,
             "miss_rate": (~covered).astype(np.float64),

@@ -261,14 +261,26 @@ class Path(ABC):
                 sums[name] += float(self.weighted(values, part).sum())
         return {name: value / self.total for name, value in sums.items()}
 
-    def contributions(self, t: float, weights: Mapping[Metric, float]) -> Array:
-        """Each row's own weighted sum of metrics at t, such as its part of an interval score. O(n)."""
-        out = np.zeros(len(self))
+    @np.errstate(over="ignore")
+    def half_widths_at(self, t: float) -> Array:
+        """Each row's half-width at t. O(n)."""
+        widths = np.empty(len(self))
         for part in blocks(len(self)):
-            metrics = self.per_row(t, part)
-            for name, factor in weights.items():
-                out[part] += factor * metrics[name]
-        return out
+            active, other = self.bands(t, part)
+            widths[part] = active if self.symmetric else active / 2 + other / 2
+        return widths
+
+    def mean_half_width_at(self, t: float) -> float:
+        """Mean half-width at t; where it is a straight line, no row is looked at."""
+        line = self.linear_width
+        if line is None or self.bends:
+            return self.mean(self.half_widths_at(t))
+        at_zero, slope = line
+        return at_zero + slope * t
+
+    def shortfalls(self, active: Array, part: Part) -> Array:
+        """How far observations lie beyond the end of the active band."""
+        return self.error[part] - active
 
     def score(self, t: float, alpha: float) -> float:
         """Mean interval score at t for a miss rate of alpha. O(n)."""
@@ -287,7 +299,13 @@ class Path(ABC):
 
     def score_rows(self, t: float, alpha: float) -> Array:
         """Each row's interval score at t for a miss rate of alpha; their mean is the score of the curve there."""
-        rows = self.contributions(t, {"bandwidth": self.sides, "deficit": self.sides / alpha})
+        rows = np.empty(len(self))
+        for part in blocks(len(self)):
+            active, other = self.bands(t, part)
+            width = active if self.symmetric else active / 2 + other / 2
+            deficit = np.maximum(self.shortfalls(active, part), 0)
+            deficit *= ~self.is_covered(t, part)
+            rows[part] = self.sides * width + self.sides / alpha * deficit
         if self.rows.offset is not None:
             rows += self.rows.offset
         return rows

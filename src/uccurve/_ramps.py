@@ -88,6 +88,7 @@ class Ramps:
         # Over the scale, events after those of the critical t are other bounds that become the nearer ones.
         never_nearer = isinstance(path, ScalePath) and len(groups) == 1
         self._excess_is_overshoot = path.excess_is_overshoot or never_nearer
+        self._places: Indices | None = None
         self._values: dict[Metric, Array] = {}
         if isinstance(path, LevelsPath) and not path.limited:
             self._values["bandwidth"] = path.half_width(self.t)
@@ -175,12 +176,18 @@ class Ramps:
 
     def places(self) -> Indices:
         """Place among the vertices of each row's critical t; that after the last for uncoverable rows."""
+        if self._places is None:
+            self._places = self._places_anew()
+        return self._places
+
+    def _places_anew(self) -> Indices:
         vertex = self._at_events(np.arange(len(self.t)))[1:]
         covers = self._order < self._lengths[0]
         places = np.empty(self._lengths[0], np.intp)
         places[self._order[covers]] = vertex[covers]
         out = np.full(self._rows, len(self.t), np.intp)
         out[self._coverable] = places
+        out.setflags(write=False)
         return out
 
     def lower_hull(self) -> Hull:

@@ -282,7 +282,7 @@ def _held_out(
         part = winner.path.subset(fold.rows)
         t = moved(winner.t, multiplier, additive=part.vary == "shift")
         score += part.score(t, alpha) * part.total
-        half_width += part.at(t)["bandwidth"] * part.total
+        half_width += part.mean_half_width_at(t) * part.total
     total = winners[0].path.total
     return NestedChoice(multiplier, score / total, half_width / total, len(folds))
 

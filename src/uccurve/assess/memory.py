@@ -201,7 +201,7 @@ class RowsSource:
         """Mean half-width as delivered."""
         if not self._has_bands:
             return Estimate(nan)
-        evidence = self._of_rows(self.path.contributions(self.path.delivered, {"bandwidth": 1.0}))
+        evidence = self._of_rows(self.path.half_widths_at(self.path.delivered))
         return log_estimate(evidence.span, spread_of(self, evidence), confidence_level)
 
     def _width_at(self, t: float) -> float:
@@ -209,7 +209,7 @@ class RowsSource:
             return nan
         if not isfinite(t):
             return t
-        return self.path.at(t)["bandwidth"] / self.unit
+        return self.path.mean_half_width_at(t) / self.unit
 
     # ---- statistics
 
@@ -295,7 +295,7 @@ class RowsSource:
     def _width(self) -> Evidence:
         if not isfinite(self.t):
             return Evidence(Span.exact(inf), None)
-        return self._of_rows(self.path.contributions(self.t, {"bandwidth": 1.0}))
+        return self._of_rows(self.path.half_widths_at(self.t))
 
     def _skill(self) -> Evidence:
         if not isfinite(self._shipped.span.value) or not self._has_bands:

@@ -83,7 +83,7 @@ class AsShipped(NamedTuple):
         if not (isfinite(t) and isfinite(constant_t)):
             nothing = np.full(len(path), nan)
             return cls(source, nan, np.zeros(len(path), np.bool_), nothing, nothing, nothing)
-        width = path.contributions(t, {"bandwidth": 1.0})
+        width = path.half_widths_at(t)
         score = path.score_rows(t, alpha)
         return cls(
             source, t, source.covered_at(t), width, score, constant.score_rows(constant_t, alpha)

@@ -52,7 +52,7 @@ def crps_contributions(path: Path, ramps: Ramps) -> Array:
     del hull  # it takes as much memory as all of these
     place = ramps.places()
     if corners is None:
-        np.minimum(place, len(t), out=place)
+        place = np.minimum(place, len(t))
     else:  # how many corners lie before
         before = np.zeros(len(ramps.t) + 1, np.intp)
         before[corners + 1] = 1
