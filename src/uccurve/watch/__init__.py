@@ -64,7 +64,8 @@ class Monitor:
     Evidence sums over all days on which something may have begun (Shiryaev and Roberts), averaged over bets on the
     miss rate, which are valid whatever happens inside a day, and over t ratios of the daily miss rate, once 20 days
     have shown how days scatter. The latter see a change in days rather than weeks and hold, approximately, for days
-    that are exchangeable; where each day depends on the last, false alarms come more often. Days with fewer than
+    that are exchangeable, also where some are extraordinary; where each day depends on the last, false alarms come
+    more often. Days with fewer than
     5 expected misses, or with under a quarter of the usual number of rows, are only bet on.
 
     Examples
