@@ -159,3 +159,13 @@ def test_blocks_are_named_after_the_column_that_they_come_from() -> None:
 def test_few_blocks_are_weak_evidence() -> None:
     iv, _ = of_blocks(1.0)
     assert noted(ucc.assess(iv, coverage=0.9, block=np.arange(300) // 75), "4 blocks")
+
+
+def test_counts_beside_one_quantile_repeat_by_chance_and_are_not_noted() -> None:
+    rng = np.random.default_rng(0)
+    demand = rng.poisson(30, 400)
+    one = ucc.Intervals.from_quantile(demand, np.full(400, 40), level=0.9)
+    assert not [note for note in ucc.assess(one).notes if "repeat" in note]
+    y = rng.normal(size=200)
+    twice = ucc.Intervals.from_quantile(np.tile(y, 2), np.full(400, 1.3), level=0.9)
+    assert [note for note in ucc.assess(twice).notes if "repeat" in note]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 import numpy as np
 
@@ -17,6 +17,9 @@ FEW_BLOCKS = 8
 # Shares of rows above which observations on bounds, raised bands and repeated rows are worth a note.
 MANY = 0.05
 REPEATED = 0.01
+MANY_REPEATED = 0.3  # where there are few different predictions per row, and not few observations
+FEW_DISTINCT = 0.05
+FEW_COUNTS = 0.15
 MATERIAL_RUNS = (
     1.5  # ratio of the share of misses after a miss to that of all rows that is worth a note
 )
@@ -168,7 +171,7 @@ def notes_on_rows(source: RowsSource, *, is_first: bool) -> Iterator[str]:
         yield notes.carried_by_few_blocks(source.name, names, units.count)
     if is_first and units.independent:
         repeated = repeated_share(source)
-        if repeated > REPEATED:
+        if repeated > least_repeated(source):
             yield notes.repeated_rows(round(repeated * units.rows), units.rows)
     if source.level is not None:
         yield from _levels_or_multiples(source)
@@ -243,6 +246,24 @@ def repeated_share(source: RowsSource) -> float:
     if not len(hashes):
         return 0.0
     return 1 - len(np.unique(hashes)) / len(hashes)
+
+
+def least_repeated(source: RowsSource) -> float:
+    """Return the share of repeated rows from which it is worth a note.
+
+    Where few predictions stand beside observations that are rounded or counted, pairs are equal by chance: only many
+    of them tell anything, and none where the observations themselves are few.
+    """
+    intervals = source.delivered_intervals
+    if _distinct_share(intervals.y_pred) > FEW_DISTINCT:
+        return REPEATED
+    return MANY_REPEATED if _distinct_share(intervals.y_true) > FEW_COUNTS else inf
+
+
+def _distinct_share(values: np.ndarray) -> float:
+    """Different values per row, among at most `COUNTED_ROWS` of them."""
+    rows = values.ravel()[:COUNTED_ROWS]
+    return len(np.unique(rows)) / len(rows)
 
 
 def cost_of_choosing(models: int, rows: int) -> float:
