@@ -12,7 +12,7 @@ from uccurve import view
 from uccurve._vocabulary import Axes, Unit
 from uccurve.curve import UCC
 from uccurve.points import Estimate
-from uccurve.view import LIGHT, MODELS, SegmentMap, Step, span
+from uccurve.view import LIGHT, MODELS, SegmentMap, WaterfallStep, span
 from uccurve.words.columns import filled
 from uccurve.words.formats import Shipment, coverage, told_apart
 
@@ -469,7 +469,7 @@ def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
     plain(ax.legend(handles, labels, frameon=False, fontsize="small", **place))
 
 
-def _bar(ax: PlotAxes, step: Step, y: float, right: float) -> None:
+def _bar(ax: PlotAxes, step: WaterfallStep, y: float, right: float) -> None:
     """One step of a waterfall with its name and size, on the side that has room."""
     low, high = sorted((min(step.start, right), min(step.end, right)))
     ax.barh(y, high - low, left=low, height=0.15, color=LIGHT[step.kind], zorder=2)

@@ -1,8 +1,10 @@
 """Charts: pictures that need no script, as positions in percent of a track, and the data of the explorer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from math import ceil, floor, isfinite, log10
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +50,7 @@ class Bar(NamedTuple):
     dot: float | None = None
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     """One model: its name, its bars and what is said of it."""
 
     name: str
@@ -60,7 +62,7 @@ class Line(NamedTuple):
 class Chart(NamedTuple):
     """Lines over one axis, with its ticks, how many are shown at once, and marks across all of them."""
 
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
     ticks: Sequence[tuple[float, str]]
     first: int
     marks: Sequence[float] = ()
@@ -80,7 +82,8 @@ class Axis(NamedTuple):
         self, start: float, end: float, kind: str, tag: str = "", dot: float | None = None
     ) -> Bar:
         """Return a bar between two values."""
-        left, right = sorted((self.place(start), self.place(end)))
+        left = self.place(min(start, end))
+        right = self.place(max(start, end))
         cut = " cut" if max(start, end) > self.high else ""
         return Bar(
             left,
@@ -99,105 +102,128 @@ class Axis(NamedTuple):
         rough = (self.high - self.low) / 5
         power = 10.0 ** floor(log10(rough))
         step = power * min((1, 2, 5, 10), key=lambda factor: abs(log10(rough / (factor * power))))
-        first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
-        return [(self.place(i * step), form.format(i * step + 0.0)) for i in range(first, last + 1)]
+        first = ceil(self.low / step - 1e-9)
+        last = floor(self.high / step + 1e-9)
+        places = step * np.arange(first, last + 1)
+        return [(self.place(place), form.format(place + 0.0)) for place in places.tolist()]
 
 
 def decomposition(assessment: Assessment) -> Chart:
     """Waterfall of each model, best first: what predictions and bands save, and what scaling does."""
     ranking = assessment.ranking
-    axis = Axis(0.0, axis_end(row.decomposition for row in ranking[:WATERFALLS]))
-    lines = [Line(row.name, _steps(row, axis)) for row in ranking]
+    axis = Axis(0.0, axis_end(map(attrgetter("decomposition"), ranking[:WATERFALLS])))
+    lines = [ChartLine(row.name, list(_steps(row, axis))) for row in ranking]
     return Chart(lines, axis.ticks(), WATERFALLS)
 
 
-def _steps(row: ModelRow, axis: Axis) -> list[Bar]:
-    steps = waterfall(row.decomposition)
-    return [axis.bar(step.start, step.end, step.kind, step.label) for step in steps]
+def _steps(row: ModelRow, axis: Axis) -> Iterator[Bar]:
+    for step in waterfall(row.decomposition):
+        yield axis.bar(step.start, step.end, step.kind, step.label)
 
 
 def calibration(assessment: Assessment) -> Chart:
     """Coverage as delivered of each model, or of each of its levels, with its interval, and what was promised."""
     settings = assessment.settings
-    shown = [covered for row in assessment.rows for covered in row.levels or (row,)]
-    promised = {level.level for row in assessment.rows for level in row.levels}
-    if settings.coverage is not None:
-        promised.add(settings.coverage)
-    ends = [end for covered in shown for end in span(covered.coverage)]
-    values = [100 * end for end in (*ends, *promised, settings.shown_coverage) if isfinite(end)]
-    room = 0.05 * (max(values) - min(values)) or 1.0
-    axis = Axis(max(0.0, min(values) - room), min(100.0, max(values) + room))
+    promised = set() if settings.coverage is None else {settings.coverage}
+    ends = {settings.shown_coverage}
+    for row in assessment.rows:
+        promised.update(map(attrgetter("level"), row.levels))
+        for covered in row.levels or (row,):
+            ends.update(span(covered.coverage))
+    axis = _coverage_axis(list(filter(isfinite, ends | promised)))
     lines = [_covered(row, axis) for row in assessment.ranking]
     marks = [axis.place(100 * level) for level in sorted(promised)]
     return Chart(lines, axis.ticks("{:g}%"), DOTS, marks)
 
 
-def _covered(row: ModelRow, axis: Axis) -> Line:
+def _coverage_axis(ends: Sequence[float]) -> Axis:
+    """Return the axis of some coverages, in percent, with a little room at both ends."""
+    low = 100 * min(ends)
+    high = 100 * max(ends)
+    margin = 0.05 * (high - low) or 1.0
+    return Axis(max(0.0, low - margin), min(100.0, high + margin))
+
+
+def _covered(row: ModelRow, axis: Axis) -> ChartLine:
     """Coverages of one model, with what is said of those that break their promise."""
     bars = [_covered_bar(covered, axis) for covered in row.levels or (row,)]
-    broken = [level for level in row.levels if level.promise in BROKEN]
-    kind = "broken" if broken else bars[-1].kind
     if not row.levels:
-        return Line(row.name, bars, promise_mark(row), kind)
-    return Line(row.name, bars, _broken_in_words(broken) or "kept at all levels", kind)
+        return ChartLine(row.name, bars, promise_mark(row), bars[-1].kind)
+    said = "; ".join(_broken_in_words(row.levels))
+    kind = "broken" if said else bars[-1].kind
+    return ChartLine(row.name, bars, said or "kept at all levels", kind)
 
 
-def _broken_in_words(levels: Sequence[LevelRow]) -> str:
-    parts = []
+def _broken_in_words(levels: Sequence[LevelRow]) -> Iterator[str]:
     for promise in BROKEN:
         named = [str(coverage(level.level)) for level in levels if level.promise == promise]
         if named:
-            parts.append(f"{promise} at {', '.join(named)}")
-    return "; ".join(parts)
+            yield f"{promise} at {', '.join(named)}"
 
 
 def _covered_bar(covered: ModelRow | LevelRow, axis: Axis) -> Bar:
-    value, low, high = (100 * end for end in span(covered.coverage))
+    value, low, high = span(covered.coverage.times(100))
     return axis.bar(low, high, STATES[covered.promise].colour, dot=value)
 
 
-def pit(assessment: Assessment) -> list[tuple[str, list[dict[str, Any]]]]:
-    """PIT histograms of the models that have several levels, best first, on one axis of densities.
+class Bin(NamedTuple):
+    """One bar of a histogram, in percent of the picture, with the band around its top and whether it leaves it."""
 
-    Each bar has its place, the band around its top, and whether it leaves it, in percent of the picture.
-    """
-    shown = [(row.name, row.pit) for row in assessment.ranking if row.pit is not None][:DOTS]
-    tallest = max((density.value for _, pit in shown for density in pit.density), default=1.0)
-    axis = Axis(0.0, 1.05 * max(tallest, 1.2))
-    return [(name, _bins(pit, axis)) for name, pit in shown]
+    left: float
+    width: float
+    height: float
+    low: float
+    high: float
+    kind: str
 
 
-def _bins(pit: PIT, axis: Axis) -> list[dict[str, Any]]:
+def pit(assessment: Assessment) -> list[tuple[str, list[Bin]]]:
+    """PIT histograms of the models that have several levels, best first, on one axis of densities."""
+    shown = list(_histograms(assessment))[:DOTS]
+    tallest = 1.2
+    for _, histogram in shown:
+        tallest = max(tallest, *map(float, histogram.density))
+    axis = Axis(0.0, 1.05 * tallest)
+    return [(name, list(_bins(histogram, axis))) for name, histogram in shown]
+
+
+def _histograms(assessment: Assessment) -> Iterator[tuple[str, PIT]]:
+    for row in assessment.ranking:
+        if row.pit is not None:
+            yield row.name, row.pit
+
+
+def _bins(histogram: PIT, axis: Axis) -> Iterator[Bin]:
     unit = Axis(0.0, 1.0)
-    bins = []
-    for left, right, density in zip(pit.edges, pit.edges[1:], pit.density, strict=False):
+    for (left, right), density in zip(pairwise(histogram.edges), histogram.density, strict=True):
         band = density if density.has_interval else Estimate(density.value, 1.0, 1.0)
         inside = not density.has_interval or density.low <= density.value <= density.high
-        bins.append(
-            {
-                "left": unit.place(left),
-                "width": unit.place(right - left),
-                "height": axis.place(density.value),
-                "low": axis.place(band.low),
-                "high": axis.place(band.high),
-                "kind": "" if inside else "broken",
-            }
+        yield Bin(
+            left=unit.place(left),
+            width=unit.place(right - left),
+            height=axis.place(density.value),
+            low=axis.place(band.low),
+            high=axis.place(band.high),
+            kind="" if inside else "broken",
         )
-    return bins
 
 
 def explorer_data(assessment: Assessment) -> dict[str, Any]:
     """All that the curve explorer needs: curves, constant bands, and some rows of every model, best model first."""
-    settings, ranking = assessment.settings, assessment.ranking
+    settings = assessment.settings
+    ranking = assessment.ranking
+    names = list(map(attrgetter("name"), ranking))
     curves = [shipped_curve(assessment, row) for row in ranking]
     with_constant = curves[:1] if assessment.comparable else curves
-    constants = [flat for flat in map(constant_curve, with_constant) if flat is not None]
+    constants = list(filter(None, map(constant_curve, with_constant)))
     most = int(np.clip(BUDGET / (len(curves) + FLAT * len(constants)), FEWEST, MOST))
-    names = [row.name for row in ranking]
-    labels = told_apart(names, LABEL)
-    briefs = told_apart(names, BRIEF)
     chosen = names.index(assessment.verdict.model)
-    places = [shipped_at(assessment, row) for row in ranking]
+    models = []
+    for row, curve in zip(ranking, curves, strict=True):
+        models.append(_model(curve, shipped_at(assessment, row), most))
+    for key, labels in _names(names).items():
+        for model, label in zip(models, labels, strict=True):
+            model[key] = label
     return {
         "axes": list(settings.axes),
         "cost": settings.c,
@@ -207,13 +233,17 @@ def explorer_data(assessment: Assessment) -> dict[str, Any]:
         "cut": _cut(assessment),
         "rows": ranking[0].n,
         "units": _units(curves[chosen], settings.unit),
-        "models": [
-            {**_model(curve, at, most), "name": short(name), "label": label, "brief": brief}
-            for name, label, brief, curve, at in zip(
-                names, labels, briefs, curves, places, strict=True
-            )
-        ],
+        "models": models,
         "references": [curve_data(flat, int(FLAT * most)) for flat in constants],
+    }
+
+
+def _names(names: Sequence[str]) -> dict[str, list[str]]:
+    """Names of the models: in tables, in a legend, and in one on a phone."""
+    return {
+        "name": list(map(short, names)),
+        "label": told_apart(names, LABEL),
+        "brief": told_apart(names, BRIEF),
     }
 
 
@@ -256,6 +286,10 @@ def sample_data(curve: UCC, most: int = SAMPLE) -> dict[str, Any]:
     rows = order[evenly(len(order), most)]
     data: dict[str, Any] = {"row": rows.tolist()}
     for name in ("y_true", "y_pred", "lower_band", "upper_band"):
-        values = rounded(getattr(intervals, name).ravel()[rows])
-        data[name] = [value if isfinite(value) else None for value in values]
+        values = getattr(intervals, name).ravel()[rows]
+        data[name] = list(map(_finite, rounded(values)))
     return data
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from math import isfinite, isnan, nan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from uccurve._refusals import as_written
 from uccurve._vocabulary import METRICS, Array, Axes, Unit
 from uccurve.curve import UCC
 from uccurve.points import Curve, Decomposition, Estimate, Move
-from uccurve.words.formats import alike, coverage, joined, share, short, width_name
+from uccurve.words.formats import alike, coverage, share, short, width_name
 from uccurve.words.tables import lowest_first, shown_coverage
 
 if TYPE_CHECKING:
@@ -78,21 +80,21 @@ DARK: Mapping[str, str] = {
 }
 
 
-class State(NamedTuple):
+class PromiseState(NamedTuple):
     """How a promise stands: a colour, and the sign that goes with the word."""
 
     colour: str
     sign: str
 
 
-STATES: Mapping[str | None, State] = {
-    "kept": State("kept", "✓"),
-    "too narrow": State("broken", "✗"),
-    "falls short": State("broken", "✗"),
-    "too wide": State("wider", "↔"),
-    "unclear": State("unclear", "?"),
-    "not tested": State("unclear", "?"),
-    None: State("muted", ""),
+STATES: Mapping[str | None, PromiseState] = {
+    "kept": PromiseState("kept", "✓"),
+    "too narrow": PromiseState("broken", "✗"),
+    "falls short": PromiseState("broken", "✗"),
+    "too wide": PromiseState("wider", "↔"),
+    "unclear": PromiseState("unclear", "?"),
+    "not tested": PromiseState("unclear", "?"),
+    None: PromiseState("muted", ""),
 }
 
 
@@ -147,7 +149,7 @@ def coloured(assessment: Assessment) -> tuple[ModelRow, ...]:
 def widest(assessment: Assessment) -> float:
     """Return the half-width up to which curves are drawn: twice the largest that ships, of the models in colour."""
     rows = [*coloured(assessment), assessment[assessment.verdict.model]]
-    shipped = [row.half_width.value for row in rows]
+    shipped = map(float, map(attrgetter("half_width"), rows))
     return 2 * max(filter(isfinite, shipped), default=nan)
 
 
@@ -162,13 +164,13 @@ def corner(
 
 def _corner(curve: Curve, axes: Axes, unit: Unit, half_width: float) -> list[float]:
     table = curve.table(unit=unit)
-    last = int(np.searchsorted(table["bandwidth"], half_width)) if isfinite(half_width) else -1
-    reach = slice(max(last + 1, 2) if last >= 0 else None)
-    values = {name: table[name][reach] for name in axes}
-    limits = {name: float(values[name].max()) for name in axes}
-    if isfinite(half_width) and "bandwidth" in limits:
+    reach = slice(None)
+    limits = {}
+    if isfinite(half_width):
+        last = int(np.searchsorted(table["bandwidth"], half_width))
+        reach = slice(max(last + 1, 2))
         limits["bandwidth"] = min(half_width, float(table["bandwidth"][-1]))
-    return [limits[name] for name in axes]
+    return [limits.get(name, float(table[name][reach].max())) for name in axes]
 
 
 def constant_curve(curve: Curve) -> UCC | None:
@@ -198,12 +200,20 @@ def knots(t: Array, values: Array, most: int) -> Indices:
 
 def _worst(t: Array, values: Array, kept: Indices) -> tuple[Indices, Array]:
     """Between each two kept places, the one furthest from the straight line, and how far it is."""
-    off = np.max([np.abs(row - np.interp(t, t[kept], row[kept])) for row in values], axis=0)
+    off = _off(t, values, kept)
     off[kept] = 0.0  # also where two vertices share one t
     largest = np.maximum.reduceat(off[:-1], kept[:-1])
     segment = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
     hits = np.flatnonzero(off[:-1] == largest[segment])
     return hits[np.unique(segment[hits], return_index=True)[1]], largest
+
+
+def _off(t: Array, values: Array, kept: Indices) -> Array:
+    """How far each vertex is from the straight lines between the kept ones, in the row where it is furthest."""
+    off = np.zeros(len(t))
+    for row in values:
+        off = np.maximum(off, np.abs(row - np.interp(t, t[kept], row[kept])))
+    return off
 
 
 def curve_data(curve: Curve, most: int = FEWEST, exactly: Sequence[float] = ()) -> dict[str, Any]:
@@ -222,30 +232,37 @@ def curve_data(curve: Curve, most: int = FEWEST, exactly: Sequence[float] = ()) 
     ([0.0, 1.0, 2.0], [1.0, 0.333333, 0.0], True, 0.0)
     """
     table = copy(curve).table()  # what a curve sorts it keeps, and the page needs it once
-    t, columns = table[knob(curve)], np.stack([table[name] for name in METRICS])
+    t = table[knob(curve)]
+    columns = _columns(table)
     whole = len(t) <= most
-    kept, off = (np.arange(len(t)), 0.0) if whole else _chosen(t, columns, most)
+    off = 0.0
+    vertices = len(t)
+    end = float(t[-1])
     if not whole:
+        kept, off = _chosen(t, columns, most)
         after = np.searchsorted(t, exactly)
-        kept = np.unique(
-            np.concatenate([kept, np.clip([after - 1, after], 0, len(t) - 1).ravel()])
-        ).astype(np.intp)
-    facts = {
-        "exact": whole and isinstance(curve, UCC),
-        "off": off,
-        "vertices": len(t),
-        "end": float(t[-1]),
-    }
-    t, columns, delivered = t[kept], columns[:, kept], delivered_at(curve)
+        around = np.concatenate([after - 1, after]).clip(0, len(t) - 1)
+        kept = np.union1d(kept, around).astype(np.intp)
+        t = t[kept]
+        columns = columns[:, kept]
+    delivered = delivered_at(curve)
     if t[-1] < delivered:  # the curve goes on as far as the model as delivered
         point = curve.at(delivered)
         t = np.append(t, delivered)
-        columns = np.column_stack([columns, [getattr(point, name) for name in METRICS]])
+        columns = np.column_stack([columns, attrgetter(*METRICS)(point)])
     return {
         "t": rounded(t),
         **dict(zip(map(str, METRICS), map(rounded, columns), strict=True)),
-        **facts,
+        "exact": whole and isinstance(curve, UCC),
+        "off": off,
+        "vertices": vertices,
+        "end": end,
     }
+
+
+def _columns(table: Mapping[str, Array]) -> Array:
+    """The five metrics, one row each."""
+    return np.stack([table[name] for name in METRICS])
 
 
 def rounded(values: Array) -> list[float]:
@@ -264,11 +281,10 @@ def _chosen(t: Array, columns: Array, most: int) -> tuple[Indices, float]:
     sizes[falling] = columns[falling, 0]
     scaled = columns / sizes[:, None]
     kept = some[knots(t[some], scaled[:, some], most)]
-    off = max(float(np.abs(row - np.interp(t, t[kept], row[kept])).max()) for row in scaled)
-    return kept, off
+    return kept, float(_off(t, scaled, kept).max())
 
 
-class Step(NamedTuple):
+class WaterfallStep(NamedTuple):
     """One bar: its name, start and end, whether it is a total or what something changes, and its name with its size."""
 
     name: str
@@ -278,7 +294,7 @@ class Step(NamedTuple):
     label: str = ""
 
 
-def waterfall(parts: Decomposition) -> list[Step]:
+def waterfall(parts: Decomposition) -> list[WaterfallStep]:
     """Steps from one interval for all rows to the score as shipped, and the score as delivered below it.
 
     What a step changes is written with no more decimals than the totals; a step that rounds to zero, or is undefined,
@@ -291,15 +307,15 @@ def waterfall(parts: Decomposition) -> list[Step]:
     [('predictions save 4.00', 10.0, 6.0), ('bands cost 1.00', 6.0, 7.0), ('score as shipped 7.00', 0.0, 7.0)]
     """
     steps = (
-        Step("one interval for all rows", 0.0, parts.climatology, "total"),
+        WaterfallStep("one interval for all rows", 0.0, parts.climatology, "total"),
         _change("predictions", parts.climatology, parts.constant),
         _change("bands", parts.constant, parts.shipped),
-        Step("score as shipped", 0.0, parts.shipped, "total"),
+        WaterfallStep("score as shipped", 0.0, parts.shipped, "total"),
         _rescaling(parts),
     )
     totals = (parts.climatology, parts.shipped)
     smallest = min(filter(isfinite, totals), default=0.0)
-    return [step for step in (_labelled(step, smallest) for step in steps) if step.label]
+    return list(filter(attrgetter("label"), (_labelled(step, smallest) for step in steps)))
 
 
 def axis_end(models: Iterable[Decomposition]) -> float:
@@ -308,26 +324,28 @@ def axis_end(models: Iterable[Decomposition]) -> float:
     >>> axis_end([Decomposition.of(delivered=900, shipped=7, constant=8, climatology=10, best=7)])
     15.0
     """
-    given = list(models)
-    ends = [end for parts in given for step in waterfall(parts) for end in (step.start, step.end)]
-    limit = CUT * max((parts.climatology for parts in given if parts.climatology > 0), default=0.0)
-    last = max(ends, default=1.0)
+    last = 0.0
+    limit = 0.0
+    for parts in models:
+        limit = max(limit, CUT * parts.climatology)
+        for step in waterfall(parts):
+            last = max(last, step.start, step.end)
     return min(last, limit) if limit > 0 else last or 1.0
 
 
-def _change(what: str, start: float, end: float) -> Step:
+def _change(what: str, start: float, end: float) -> WaterfallStep:
     if end <= start:
-        return Step(f"{what} save", start, end, "saves")
-    return Step(f"{what} cost", start, end, "costs")
+        return WaterfallStep(f"{what} save", start, end, "saves")
+    return WaterfallStep(f"{what} cost", start, end, "costs")
 
 
-def _rescaling(parts: Decomposition) -> Step:
+def _rescaling(parts: Decomposition) -> WaterfallStep:
     """What the intervals as delivered score more (or less) than as shipped."""
     kind: Kind = "costs" if parts.rescaling >= 0 else "saves"
-    return Step("as delivered", parts.shipped, parts.delivered, kind)
+    return WaterfallStep("as delivered", parts.shipped, parts.delivered, kind)
 
 
-def _labelled(step: Step, smallest: float) -> Step:
+def _labelled(step: WaterfallStep, smallest: float) -> WaterfallStep:
     """Return a step with its name and size; without a label where it is undefined or rounds to zero."""
     if not isfinite(step.start) or not isfinite(step.end):
         return step
@@ -357,10 +375,10 @@ class SegmentMap(NamedTuple):
 
 def segment_map(assessment: Assessment, most: int | None = None) -> SegmentMap:
     """Return the segments of the best models, those first that the model to ship covers least."""
-    first = [segment.title for segment in lowest_first(assessment)]
-    titles = list(dict.fromkeys([*first, *(segment.title for segment in assessment.segments)]))
+    every = [*lowest_first(assessment), *assessment.segments]
+    titles = list(dict.fromkeys(map(attrgetter("title"), every)))
     shown = titles[:most]
-    models = [row.name for row in assessment.ranking[:MAPPED]]
+    models = list(map(attrgetter("name"), assessment.ranking[:MAPPED]))
     cells = {(segment.title, segment.model): segment for segment in assessment.segments}
     return SegmentMap(shown, models, cells, len(titles) - len(shown))
 
@@ -390,7 +408,7 @@ def half_width_finding(assessment: Assessment) -> str:
 
 def calibration_finding(assessment: Assessment) -> str:
     """Return how many models keep their promise as delivered."""
-    rows = [row for row in assessment.rows if row.promise]
+    rows = list(filter(attrgetter("promise"), assessment.rows))
     if not rows:
         return "Coverage as delivered"
     kept = sum(row.promise == "kept" for row in rows)
@@ -405,16 +423,16 @@ def calibration_finding(assessment: Assessment) -> str:
 def segments_finding(assessment: Assessment) -> str:
     """Return which segment falls short for every model, or how many fall short."""
     every = assessment.segments
-    failing = [segment for segment in every if segment.short]
     count = len(assessment)
-    titles = [segment.title for segment in failing]
-    everywhere = [title for title in dict.fromkeys(titles) if titles.count(title) == count]
+    failing = Counter(segment.title for segment in every if segment.short)
+    everywhere = [title for title, models in failing.items() if models == count]
     if count > 1 and len(everywhere) == 1:
         return f"{short(everywhere[0])} falls short for every model"
     what = "segments" if count == 1 else "model-segment pairs"
     if not failing:
         return f"No segment is shown to fall short ({len(every)} {what})"
-    return f"{len(failing)} of {len(every)} {what} fall{'s' * (len(failing) == 1)} short"
+    total = failing.total()
+    return f"{total} of {len(every)} {what} fall{'s' * (total == 1)} short"
 
 
 def decomposition_finding(assessment: Assessment) -> str:
@@ -423,12 +441,10 @@ def decomposition_finding(assessment: Assessment) -> str:
     parts = assessment[name].decomposition
     if not isfinite(parts.climatology) or not isfinite(parts.shipped) or parts.climatology <= 0:
         return "Where the score comes from"
-    shares = {
-        "predictions": parts.prediction / parts.climatology,
-        "bands": parts.bands / parts.climatology,
-    }
-    saved = [f"{what} {_saved(share)}" for what, share in shares.items()]
-    return f"{short(name)}: {joined(saved)} of the score of one interval for all rows"
+    predictions = _saved(parts.prediction / parts.climatology)
+    bands = _saved(parts.bands / parts.climatology)
+    of_what = "of the score of one interval for all rows"
+    return f"{short(name)}: predictions {predictions} and bands {bands} {of_what}"
 
 
 def _saved(share: float) -> str:
@@ -439,24 +455,31 @@ def _saved(share: float) -> str:
 def areas_finding(assessment: Assessment) -> str:
     """Return on how many pairs of axes the model to ship has the smallest area, which is another question."""
     name = assessment.verdict.model
-    axes = [key for key, area in assessment[name].areas.items() if isfinite(area.value)]
-    if len(assessment) == 1 or not axes:
+    finite = [key for key, area in assessment[name].areas.items() if isfinite(area.value)]
+    if len(assessment) == 1 or not finite:
         return "What the curve adds up to"
-    smallest = [
-        min(assessment.rows, key=lambda row: row.areas[key].value).name == name for key in axes
-    ]
-    return f"{short(name)} has the smallest area on {sum(smallest)} of {len(axes)} pairs of axes"
+    smallest = sum(_has_smallest_area(assessment, name, key) for key in finite)
+    return f"{short(name)} has the smallest area on {smallest} of {len(finite)} pairs of axes"
+
+
+def _has_smallest_area(assessment: Assessment, name: str, key: str) -> bool:
+    areas = [row.areas[key].value for row in assessment.rows]
+    return assessment[name].areas[key].value <= min(areas)
 
 
 def levels_finding(assessment: Assessment) -> str:
     """Return how many models keep the promise of each of their levels."""
-    rows = [row for row in assessment.rows if row.levels]
-    kept = [row for row in rows if all(level.promise == "kept" for level in row.levels)]
+    rows = list(filter(attrgetter("levels"), assessment.rows))
+    kept = sum(map(_keeps_all, rows))
     if len(rows) == 1:
         return f"As delivered, {short(rows[0].name)} {_keeps(bool(kept))}"
-    if len(kept) == len(rows):
+    if kept == len(rows):
         return f"As delivered, all {len(rows)} models keep all their levels"
-    return f"As delivered, {len(kept) or 'none'} of {len(rows)} models keep{'s' * (len(kept) < 2)} all levels"
+    return f"As delivered, {kept or 'none'} of {len(rows)} models keep{'s' * (kept < 2)} all levels"
+
+
+def _keeps_all(row: ModelRow) -> bool:
+    return {level.promise for level in row.levels} == {"kept"}
 
 
 def _keeps(kept: bool) -> str:
