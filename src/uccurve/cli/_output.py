@@ -5,6 +5,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import filterfalse, takewhile
+from operator import attrgetter
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Self, TextIO
@@ -16,6 +18,7 @@ from uccurve.words.columns import Column
 from uccurve.words.formats import ISOLATES, columns_of, coverage, padded, short
 from uccurve.words.tables import MARKS, Table, aligned
 
+IS_TEXT, HEADING = attrgetter("is_text"), attrgetter("heading")
 INDENT = 2  # columns of a terminal before the numbers of a row whose name stands above them
 KEPT = 12  # columns that are kept for names
 SPACED = 36  # columns of a name that may be spaced from its numbers
@@ -223,13 +226,13 @@ class Strip:
     def of(cls, column: Column, rows: Sequence[Any]) -> Self:
         """Return a column of results, states with their signs."""
         cells = column.cells(rows, interval=not column.brief)
-        known = [STATES.get(cell.text) if column.is_text else None for cell in cells]
-        values = [
-            f"{state.sign} {cell.text}" if state else cell.text
-            for cell, state in zip(cells, known, strict=True)
-        ]
-        styles = [INKS[state.colour] if state else "" for state in known]
-        below = [cell.interval for cell in cells]
+        values = []
+        styles = []
+        for cell in cells:
+            state = STATES.get(cell.text) if column.is_text else None
+            values.append(f"{state.sign} {cell.text}" if state else cell.text)
+            styles.append(INKS[state.colour] if state else "")
+        below = list(map(attrgetter("interval"), cells))
         return cls(column.heading, values, below, styles, column.is_text)
 
     @property
@@ -263,19 +266,19 @@ def draw(table: Table, room: int) -> list[Any]:
     from rich.text import Text
 
     strips = [Strip.of(column, table.rows) for column in table.columns]
-    count = next((i for i, strip in enumerate(strips) if not strip.is_text), len(strips))
-    beside = strips[count:]
-    names = Names.of(strips[:count], table)
+    leading = list(takewhile(IS_TEXT, strips))
+    beside = strips[len(leading) :]
+    names = Names.of(leading, table)
     if _taken(beside) + min(names.width, KEPT) > room:
-        names = names.with_words([strip for strip in beside if strip.is_text])
-        beside = [strip for strip in beside if not strip.is_text]
+        names = names.with_words(list(filter(IS_TEXT, beside)))
+        beside = list(filterfalse(IS_TEXT, beside))
     lines = _plain_lines(table.title, room) if table.title else []
     for place, block in enumerate(_blocks(beside, room)):
         lines += [Text("")] if place else []
         lines += _drawn(names, block, room)
-    used = {mark: MARKS[mark] for mark in table.marks.values()}
-    if used:
-        lines.append(Text(", ".join(f"{mark} {word}" for mark, word in used.items()), style="dim"))
+    if table.marks:
+        used = [f"{mark} {MARKS[mark]}" for mark in dict.fromkeys(table.marks.values())]
+        lines.append(Text(", ".join(used), style="dim"))
     return lines
 
 
@@ -297,7 +300,7 @@ class Names:
             mark = f"{table.marks.get(str(first.read(row)), ' ')} " if table.marks else ""
             name = " · ".join(strip.values[place] for strip in strips)
             lines.append(Text(f"{mark}{name}"))
-        return cls(" · ".join(strip.heading for strip in strips), lines)
+        return cls(" · ".join(map(HEADING, strips)), lines)
 
     def with_words(self, strips: Sequence[Strip]) -> Self:
         """Return the names followed by the words of other columns."""
@@ -307,14 +310,13 @@ class Names:
         for place, line in enumerate(self.lines):
             words = [(f" · {strip.values[place]}", strip.styles[place]) for strip in strips]
             lines.append(Text.assemble(line, *words))
-        return type(self)(" · ".join([self.heading, *(strip.heading for strip in strips)]), lines)
+        return type(self)(" · ".join([self.heading, *map(HEADING, strips)]), lines)
 
     @property
     def width(self) -> int:
         """Columns of a terminal that the longest takes."""
-        return max(
-            columns_of(text) for text in (self.heading, *(line.plain for line in self.lines))
-        )
+        texts = [self.heading, *map(attrgetter("plain"), self.lines)]
+        return max(map(columns_of, texts))
 
 
 def _plain_lines(title: str, room: int) -> list[Any]:

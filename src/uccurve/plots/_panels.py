@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite, isnan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def levels(assessment: Assessment, ax: PlotAxes) -> None:
         return
     width = room(ax)
     ax.axhline(0, color=GREY, linewidth=1.2, linestyle=DASHED, zorder=1)
-    names = told_apart([row.name for row in rows], characters(min(0.6 * width, 2.6)))
+    names = told_apart(view.names(rows), characters(min(0.6 * width, 2.6)))
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         asked = np.array([level.level for level in row.levels])
         covered, low, high = np.array([span(level.coverage) for level in row.levels]).T
@@ -123,7 +124,7 @@ def levels(assessment: Assessment, ax: PlotAxes) -> None:
         )
     nominal = sorted({level.level for row in rows for level in row.levels})
     if len(nominal) <= TICKS:
-        ax.set_xticks([100 * level for level in nominal], [f"{100 * level:g}" for level in nominal])
+        ax.set_xticks(100 * np.array(nominal), [f"{100 * level:g}" for level in nominal])
     ax.set(xlabel="level, %", ylabel="coverage minus level, points")
     tidy(ax)
     _legend(ax, len(rows))
@@ -138,8 +139,8 @@ def pit(assessment: Assessment, figure: Figure | SubFigure, ax: PlotAxes | None 
             "there is no PIT to draw: no model has several levels. Hint: see UCC.from_levels."
         )
     grid = [ax] if ax else multiples(figure, len(rows))
-    width = min(room(part) for part in grid)
-    names = told_apart([row.name for row in rows], characters(0.7 * width))
+    width = min(map(room, grid))
+    names = told_apart(view.names(rows), characters(0.7 * width))
     for part, row, name in zip(grid, rows, names, strict=True):
         if row.pit is not None:
             _histogram(part, row.pit)
@@ -186,9 +187,7 @@ def curves(assessment: Assessment, ax: PlotAxes, axes: Axes) -> None:
     has_margins = any(not isnan(row.half_width.value) for row in ranking)
     ax.set(xlim=(0 if has_margins else -right, right), ylim=(0, top))
     width = room(ax)
-    names = told_apart(
-        [row.name for row in ranking[: len(MODELS)]], characters(min(0.6 * width, 2.6))
-    )
+    names = told_apart(view.names(view.coloured(assessment)), characters(min(0.6 * width, 2.6)))
     for place in reversed(range(len(ranking))):
         row = ranking[place]
         curve = shown[row.name]
@@ -227,7 +226,8 @@ def _points(
         if isfinite(t):
             point = curve.at(t, unit=unit)
             look: Any = {"marker": marker, "color": color, "markersize": 6}
-            x, y = getattr(point, axes[0]), getattr(point, axes[1])
+            x = getattr(point, axes[0])
+            y = getattr(point, axes[1])
             mark_in_view(ax, x, y, markeredgecolor="white", **look)
 
 
@@ -247,7 +247,7 @@ def decomposition(assessment: Assessment, ax: PlotAxes) -> None:
     rows = _fitting(assessment, ax, BLOCK)
     settings = assessment.settings
     target = coverage(settings.shown_coverage)
-    right = view.axis_end(row.decomposition for row in rows)
+    right = view.axis_end(map(attrgetter("decomposition"), rows))
     for place, row in enumerate(rows):
         for lane, step in enumerate(view.waterfall(row.decomposition)):
             _bar(ax, step, place + (lane - 2) * 0.165 + 0.06, right)
@@ -350,15 +350,18 @@ def _estimates(
     most: float = np.inf,
 ) -> None:
     """One estimate with its interval per model, and words to the right of it; axes start where the data do."""
-    ends = [end for estimate, _, _ in lines for end in span(estimate) if isfinite(end)]
-    marks: Any = [line.get_xdata() for line in ax.get_lines()]
-    ends += [places[0] for places in marks]
+    ends: list[float] = []
+    for estimate, _, _ in lines:
+        ends.extend(filter(isfinite, span(estimate)))
+    for line in ax.get_lines():
+        marked: Any = line.get_xdata()
+        ends.append(marked[0])
     pad = 0.06 * (max(ends, default=1.0) - min(ends, default=0.0)) or 0.5
     low = max(min(ends, default=0.0) - pad, 0.0)
     high = min(max(ends, default=1.0) + pad, most + 0.2 * pad)
     ax.set_xlim(low, high)
     for place, (estimate, color, _) in enumerate(lines):
-        value, start, end = (min(max(x, low), high) for x in span(estimate))
+        value, start, end = np.clip(span(estimate), low, high)
         if isfinite(estimate.value):
             ax.plot([start, end], [place, place], color=color, linewidth=2.2, zorder=2)
             ax.plot([value], [place], marker="o", color=color, markersize=5.5, zorder=3)
@@ -384,13 +387,13 @@ def _named(
     if width < NARROW:
         ax.set_yticks([])
         ax.set_ylim(len(rows) - 0.48, -0.8)
-        names = told_apart([row.name for row in rows], characters(width - 0.7) - beside - 2)
+        names = told_apart(view.names(rows), characters(width - 0.7) - beside - 2)
         for place, name in enumerate(names):
             _above(ax, place - lift, name, 0)
         for place, text in enumerate(texts):
             _above(ax, place, text, 1)
     else:
-        names = told_apart([row.name for row in rows], characters(min(0.3 * width, 2.6)))
+        names = told_apart(view.names(rows), characters(min(0.3 * width, 2.6)))
         ax.set_yticks(range(len(rows)), names, fontsize="small", parse_math=False)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         for place, text in enumerate(texts):
@@ -454,9 +457,9 @@ def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
 
     handles, labels = ax.get_legend_handles_labels()
     if reverse:
-        handles, labels = handles[::-1], labels[::-1]
-        handles = sorted(handles, key=lambda handle: handle.get_label() == CONSTANT)
-        labels = [handle.get_label() for handle in handles]
+        handles.reverse()
+        handles.sort(key=lambda handle: handle.get_label() == CONSTANT)
+        labels = [str(handle.get_label()) for handle in handles]
     narrow = room(ax) < NARROW
     inside = reverse and not narrow and names <= 4
     place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
@@ -471,7 +474,8 @@ def _legend(ax: PlotAxes, names: int, *, reverse: bool = False) -> None:
 
 def _bar(ax: PlotAxes, step: WaterfallStep, y: float, right: float) -> None:
     """One step of a waterfall with its name and size, on the side that has room."""
-    low, high = sorted((min(step.start, right), min(step.end, right)))
+    low = min(step.start, step.end, right)
+    high = min(max(step.start, step.end), right)
     ax.barh(y, high - low, left=low, height=0.15, color=LIGHT[step.kind], zorder=2)
     needed = inches_of(len(step.label) + 1, "x-small") / (0.7 * room(ax)) * right
     inside = step.kind == "total" or high - low > needed

@@ -63,9 +63,13 @@ class UCCDisplay:
     def __init__(
         self, ucc: Curve, *, name: str | None = None, axes: Axes = HEADLINE, unit: Unit = "raw"
     ) -> None:
-        self.ucc, self.name, self.axes, self.unit = ucc, name, checks.axes(axes), unit
+        self.ucc = ucc
+        self.name = name
+        self.axes = checks.axes(axes)
+        self.unit = unit
         self._points = ucc.points(axes=self.axes, unit=unit)
-        self.x, self.y = self._points.x, self._points.y
+        self.x = self._points.x
+        self.y = self._points.y
 
     @classmethod
     def from_ucc(
@@ -228,14 +232,10 @@ class UCCDisplay:
         ends = np.array(
             [[sketch.bracket(name, at=t, unit=self.unit) for name in self.axes] for t in places]
         )
-        low, high = (
-            np.minimum(ends[1:, :, 0], ends[:-1, :, 0]),
-            np.maximum(ends[1:, :, 1], ends[:-1, :, 1]),
-        )
-        right, left = (
-            np.column_stack([high[:, 0], low[:, 1]]),
-            np.column_stack([low[:, 0], high[:, 1]]),
-        )
+        low = np.minimum(ends[1:, :, 0], ends[:-1, :, 0])
+        high = np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
+        right = np.column_stack([high[:, 0], low[:, 1]])
+        left = np.column_stack([low[:, 0], high[:, 1]])
         look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
         boxes = list(np.stack([low, right, high, left], axis=1))
         ax.add_collection(
@@ -295,7 +295,8 @@ class UCCDisplay:
     def _draw_cost(self, ax: PlotAxes, cost: float, color: Any) -> None:
         best = self.ucc.cheapest(cost, axes=self.axes, unit=self.unit)
         x, y = self._place(best)
-        whose, moved = f"{self.name}: " if self.name else "", knob(self.ucc)
+        whose = f"{self.name}: " if self.name else ""
+        moved = knob(self.ucc)
         label = f"{whose}cheapest at c = {cost:g}: cost {best.cost:.4g}, {moved} {getattr(best, moved):.3g}"
         draw.mark(ax, x, y, marker="*", markersize=11, label=label, **_look(color))
         if 0 < cost < 1:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from math import inf, isfinite
 from typing import Any
@@ -61,7 +62,8 @@ def page(
     >>> "Content-Security-Policy" in page(a, title="Small")
     True
     """
-    settings, ranking = assessment.settings, assessment.ranking
+    settings = assessment.settings
+    ranking = assessment.ranking
     tables = _tables(assessment)
     return _rendered(
         title=short(title, 200) if title else f"Prediction intervals: {_named(assessment)}",
@@ -144,26 +146,29 @@ def _rendered(**context: Any) -> str:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     environment.filters |= FILTERS
-    scripts = "\n".join(loader.get_source(environment, name)[0].strip() for name in SCRIPTS)
-    plotly, own = get_plotlyjs(), f'(() => {{\n"use strict";\n{scripts}\n}})();'
-    digests = [
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in (own, plotly)
-    ]
-    trusted = {
-        "script": own,  # ours, no data in it
-        "plotly": base64.b64encode(
-            zlib.compress(plotly.encode(), 9)
-        ).decode(),  # for DecompressionStream("deflate")
-    }
+    sources = [loader.get_source(environment, name)[0].strip() for name in SCRIPTS]
+    script = '(() => {\n"use strict";\n' + "\n".join(sources) + "\n})();"
+    plotly = get_plotlyjs()
+    hashes = f"{_digest(script)} {_digest(plotly)}"
     text = environment.get_template("report.html").render(
-        policy="; ".join(POLICY).format(
-            hashes=" ".join(f"'sha256-{digest}'" for digest in digests)
-        ),
-        **{name: Markup(part) for name, part in trusted.items()},  # noqa: S704  see above
+        policy="; ".join(POLICY).format(hashes=hashes),
+        script=Markup(script),  # noqa: S704  ours, no data in it
+        plotly=Markup(_packed(plotly)),  # noqa: S704  base64
         **context,
     )
     return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+
+
+def _digest(script: str) -> str:
+    """What the policy knows a script by."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _packed(script: str) -> str:
+    """Return a script packed for DecompressionStream("deflate"); for all pages of a process once."""
+    return base64.b64encode(zlib.compress(script.encode(), 9)).decode()
 
 
 def breakable(text: str) -> Any:

@@ -141,6 +141,11 @@ def shipped_move(assessment: Assessment, row: ModelRow) -> Move:
     return Move(row.move.kind, estimate)
 
 
+def names(rows: Iterable[ModelRow]) -> list[str]:
+    """Return the names of models."""
+    return list(map(attrgetter("name"), rows))
+
+
 def coloured(assessment: Assessment) -> tuple[ModelRow, ...]:
     """Return the best models, as many as there are colours; the others are drawn in grey."""
     return assessment.ranking[: len(MODELS)]
@@ -378,7 +383,7 @@ def segment_map(assessment: Assessment, most: int | None = None) -> SegmentMap:
     every = [*lowest_first(assessment), *assessment.segments]
     titles = list(dict.fromkeys(map(attrgetter("title"), every)))
     shown = titles[:most]
-    models = list(map(attrgetter("name"), assessment.ranking[:MAPPED]))
+    models = names(assessment.ranking[:MAPPED])
     cells = {(segment.title, segment.model): segment for segment in assessment.segments}
     return SegmentMap(shown, models, cells, len(titles) - len(shown))
 

@@ -285,7 +285,8 @@ def told_apart(names: Sequence[str], width: int) -> list[str]:
 
 def _shared_start(names: Sequence[str]) -> int:
     """How many signs all names begin with."""
-    first, last = min(names), max(names)
+    first = min(names)
+    last = max(names)
     for place, sign in enumerate(first):
         if last[place] != sign:
             return place

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from html import escape
 from importlib.util import find_spec
+from itertools import chain
 from math import isfinite, isnan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from uccurve._arrays import evenly
@@ -199,7 +201,7 @@ def _with_first(pair: Comparison, name: str) -> Comparison:
 def _level_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     """Nominal against observed coverage of models with several levels, and in full the pairs on their WIS."""
     settings = assessment.settings
-    rows = [row for row in assessment.ranking if row.levels]
+    rows = list(filter(attrgetter("levels"), assessment.ranking))
     if not rows:
         return
     levels = [level for row in rows for level in row.levels]
@@ -207,7 +209,7 @@ def _level_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
         yield Table("Calibration by level", chosen(LEVELS, levels, settings), levels)
         yield from _wis_tables(assessment)
         return
-    nominal = sorted({level.level for level in levels})
+    nominal = sorted(set(map(attrgetter("level"), levels)))
     shown = [nominal[place] for place in evenly(len(nominal), LEVELS_SHOWN)]
     columns = chosen(level_columns(shown), rows, settings)
     yield Table("Coverage by level, as delivered", columns, rows)
@@ -243,7 +245,7 @@ def _segment_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
 
 def _segment_map(assessment: Assessment, *, full: bool) -> Table:
     """Coverage of each segment as shipped, lowest first, and the model that scores best in it."""
-    models = [row.name for row in assessment.ranking]
+    models = list(map(attrgetter("name"), assessment.ranking))
     shown = models if full else models[:MODELS_SHOWN]
     lines = segment_lines(assessment)
     rows = lines if full else lines[:SEGMENTS_SHOWN]
@@ -256,7 +258,7 @@ def _segment_map(assessment: Assessment, *, full: bool) -> Table:
         parts.append(f"the best {len(shown)} of {len(models)} models")
     as_what = "as delivered" if assessment.settings.coverage is None else "as shipped"
     title = f"Coverage {as_what} by segment, {', '.join(parts)}"
-    if any(segment.short for segment in assessment.segments):
+    if any(map(attrgetter("short"), assessment.segments)):
         title += " (✗: falls short)"
     columns = segment_columns(models, len(shown))
     return Table(title, chosen(columns, rows, assessment.settings), rows)
@@ -272,7 +274,7 @@ def segment_lines(assessment: Assessment) -> list[SegmentLine]:
     tested = {winner.title: winner for winner in assessment.winners}
     lines = []
     for title, by_model in by_title.items():
-        n = max(segment.n for segment in by_model.values())
+        n = max(map(attrgetter("n"), by_model.values()))
         lines.append(SegmentLine(title, n, by_model, tested.get(title)))
     return lines
 
@@ -295,9 +297,9 @@ def winner_tables(assessment: Assessment, *, full: bool) -> Iterator[Table]:
     winners = listed_winners(assessment)
     if winners and full:
         yield Table("Best model by segment", chosen(WINNERS, winners, settings), winners)
-    for feature in dict.fromkeys(across.feature for across in assessment.across):
+    for feature in dict.fromkeys(map(attrgetter("feature"), assessment.across)):
         of_feature = [across for across in assessment.across if across.feature == feature]
-        count = max(across.segments for across in of_feature)
+        count = max(map(attrgetter("segments"), of_feature))
         title = f"Over {count} values of {short(feature)}, each counted once"
         yield Table(title, chosen(ACROSS, of_feature, settings), of_feature)
 
@@ -341,7 +343,7 @@ def segments_title(assessment: Assessment) -> str:
     """Return how many segments fall short, of how many, and how many were not tested."""
     segments = assessment.segments
     asked = assessment.settings.coverage
-    failing = sum(segment.short for segment in segments)
+    failing = sum(map(attrgetter("short"), segments))
     untested = sum(not segment.is_tested for segment in segments)
     what = "segments" if len(assessment.rows) == 1 else "model-segment pairs"
     if asked is None:
@@ -362,7 +364,7 @@ def _cover(count: int) -> str:
 def listed_segments(assessment: Assessment) -> list[Segment]:
     """Segments that the factor for all rows leaves short, those of the model to ship first, then by p-value."""
     shipped = assessment.verdict.model
-    failing = [segment for segment in assessment.segments if segment.short]
+    failing = filter(attrgetter("short"), assessment.segments)
     return sorted(
         failing,
         key=lambda segment: (segment.model != shipped, segment.shipped_pvalue, segment.pvalue),
@@ -525,7 +527,7 @@ def metrics(assessment: Assessment) -> dict[str, float]:
 def frame_columns(rows: Sequence[Any], *, full: bool = False) -> dict[str, list[Any]]:
     """Return the fields of results as columns: an estimate becomes three, such as score, score_low and score_high."""
     flat = [_flat(row, full=full) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
+    names = dict.fromkeys(chain.from_iterable(flat))
     return {name: [row.get(name) for row in flat] for name in names}
 
 
