@@ -207,29 +207,31 @@ def _with_pocket(rng: np.random.Generator, rows: int, share: float, coverage: fl
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """One data set: its features, its target and which rows depend on each other."""
+    """One data set: its features, also as numbers, its target and which rows depend on each other."""
 
     features: Columns
+    matrix: Array
     y: Array
     block: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, features: Columns, y: Array, block: npt.NDArray[np.intp] | None = None) -> Data:
+        """Number the labels of all rows: parts of them would number other ones."""
+        columns = [feature.values for feature in read_features(features)]
+        rows = np.arange(len(y)) if block is None else block
+        return cls(features, np.column_stack(columns), y, rows)
 
     def at(self, rows: npt.NDArray[Any]) -> Data:
         """Return some of the rows."""
         features = {name: column[rows] for name, column in self.features.items()}
-        return Data(features, self.y[rows], self.block[rows])
-
-    @property
-    def matrix(self) -> Array:
-        """The features as numbers."""
-        columns = [feature.values for feature in read_features(self.features)]
-        return np.column_stack(columns)
+        return Data(features, self.matrix[rows], self.y[rows], self.block[rows])
 
 
 def wine(folder: Path) -> Data:
     """Return the quality of white wines."""
     columns = _read_csv(folder / "winequality-white.csv")
     quality = columns.pop("quality")
-    return Data(columns, quality.astype(np.float64), np.arange(len(quality)))
+    return Data.of(columns, quality.astype(np.float64))
 
 
 def traffic(folder: Path) -> Data:
@@ -243,7 +245,7 @@ def traffic(folder: Path) -> Data:
     columns["date"] = day
     names = ("holiday", "temp", "weather_main", "hour", "weekday", "date")
     features = {name: columns[name] for name in names}
-    return Data(features, volume.astype(np.float64), np.unique(day, return_inverse=True)[1])
+    return Data.of(features, volume.astype(np.float64), np.unique(day, return_inverse=True)[1])
 
 
 def uci(name: str) -> Callable[[Path], Data]:
@@ -253,7 +255,7 @@ def uci(name: str) -> Callable[[Path], Data]:
         rows = np.loadtxt(folder / "uci" / f"{name}.txt")
         names = UCI_NAMES.get(name, [f"F{number + 1}" for number in range(rows.shape[1] - 1)])
         features: Columns = dict(zip(names, rows[:, :-1].T, strict=True))
-        return Data(features, rows[:, -1], np.arange(len(rows)))
+        return Data.of(features, rows[:, -1])
 
     return load
 
