@@ -120,3 +120,21 @@ def test_one_xgboost_model_brings_all_its_quantiles() -> None:
     assert found.upper[~crossed].tolist() == columns[~crossed, 2].tolist()
     assert found.lower[~crossed].tolist() == columns[~crossed, 0].tolist()
     assert found.y_pred.tolist() == model.predict(X_new)[:, 1].astype(np.float64).tolist()
+
+
+def test_quantiles_of_one_side_are_levels_of_that_side() -> None:
+    y = [1.0, 2.0, 3.0]
+    given = {0.1: [0.0] * 3, 0.5: [1.0] * 3, 0.8: [2.0] * 3, 0.95: [4.0] * 3}
+    upper = levels_from_quantiles(y, given, side="upper")
+    assert {level: iv.upper.tolist()[0] for level, iv in upper.items()} == {0.8: 2.0, 0.95: 4.0}
+    assert {iv.side for iv in upper.values()} == {"upper"}
+    (lower,) = levels_from_quantiles(y, given, side="lower").values()
+    assert (lower.level, lower.side, lower.lower.tolist()) == (0.9, "lower", [0.0] * 3)
+    (alone,) = levels_from_quantiles(y, {0.95: given[0.95]}, side="upper").values()
+    assert (alone.level, alone.has_prediction) == (0.95, False)
+    with pytest.raises(ValueError, match="several quantiles of one side are measured from it"):
+        levels_from_quantiles(y, {0.8: given[0.8], 0.95: given[0.95]}, side="upper")
+    with pytest.raises(ValueError, match=r"needs a quantile below the median; got 0\.95"):
+        levels_from_quantiles(y, {0.95: given[0.95]}, side="lower")
+    with pytest.raises(ValueError, match=r'judge one side by side="upper" or side="lower"\.$'):
+        levels_from_quantiles(y, {0.5: given[0.5], 0.95: given[0.95]})

@@ -14,12 +14,13 @@ from uccurve._arrays import Flags
 from uccurve._door import SWAP, draw_quantiles, first_axis, floats, outside
 from uccurve._refusals import Hint, Rule, as_written
 from uccurve._scoring import refuse_crossing
-from uccurve._vocabulary import Array
+from uccurve._vocabulary import Array, Side
 from uccurve.intervals import Intervals, Options
 
 from ._names import told_quantile
 
 Crossing = Literal["raise", "sort"]
+OneSide = Literal["upper", "lower"]
 # Levels asked of a model that has a whole distribution.
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 DRAWS = ("chain", "draw", "sample")  # dimensions of xarray that number draws
@@ -59,13 +60,14 @@ def levels_from_quantiles(
     y_pred : array_like, optional
         By default the median, which then must be among the quantiles.
     **options
-        `weight`, `min_band` and `missing` as in `Intervals.from_bounds`. Quantiles that cross are refused, or put in
-        ascending order with ``crossing="sort"`` and a warning that counts the rows.
+        `weight`, `min_band`, `missing` and `side` as in `Intervals.from_bounds`. Quantiles that cross are refused, or
+        put in ascending order with ``crossing="sort"`` and a warning that counts the rows.
 
     Returns
     -------
     dict from float to Intervals
-        As `assess` takes it. The level 0.9 lies between the quantiles 0.05 and 0.95.
+        As `assess` takes it. The level 0.9 lies between the quantiles 0.05 and 0.95; with ``side="upper"`` each
+        quantile above the median is a level.
 
     Examples
     --------
@@ -79,9 +81,12 @@ def levels_from_quantiles(
             "Hint: dict(zip([0.05, 0.5, 0.95], array)), or array.T where each column is a quantile."
         )
     given = dict(quantiles)
-    values = {_named_level(name): one for name, one in given.items()}
+    values = {_named_level(name): column for name, column in given.items()}
     if len(values) < len(given):
         raise ValueError(f"quantiles must not repeat; got {', '.join(map(str, given))}.")
+    side = options.get("side")
+    if side is not None and side != "both":
+        return _of_one_side(y_true, values, side, y_pred, options)
     bounds = {level: (values[low], values[high]) for level, (low, high) in pairs(values).items()}
     if y_pred is None and 0.5 not in values:
         raise ValueError(
@@ -90,6 +95,34 @@ def levels_from_quantiles(
     return bounded(
         y_true, values[0.5] if y_pred is None else y_pred, bounds, median=y_pred is None, **options
     )
+
+
+def _of_one_side(
+    y_true: npt.ArrayLike,
+    values: Mapping[float, Any],
+    side: Side,
+    y_pred: npt.ArrayLike | None,
+    options: QuantileOptions,
+) -> dict[float, Intervals]:
+    """Bounds of one side by the coverage that each promises: 0.95 for the quantile 0.95 above, or 0.05 below."""
+    bounds: dict[float, tuple[Any, Any]] = {}
+    for quantile, column in values.items():
+        if quantile > 0.5 and side == "upper":
+            bounds[quantile] = (None, column)
+        elif quantile < 0.5 and side == "lower":
+            bounds[float(1 - as_written(quantile))] = (column, None)
+    if not bounds:
+        where = "above" if side == "upper" else "below"
+        listed = ", ".join(f"{quantile:g}" for quantile in values)
+        raise ValueError(
+            f'`side="{side}"` needs a quantile {where} the median; got {listed}. Hint: leave `side` out.'
+        )
+    centre = values.get(0.5) if y_pred is None else y_pred
+    if centre is None and len(bounds) > 1:
+        raise ValueError(
+            "`y_pred` must be given: several quantiles of one side are measured from it, and there is no median."
+        )
+    return bounded(y_true, centre, bounds, median=y_pred is None and centre is not None, **options)
 
 
 def levels_from_posterior(
@@ -177,7 +210,8 @@ def pairs(quantiles: Collection[float]) -> dict[float, tuple[float, float]]:
     if alone is not None:
         raise ValueError(
             f"quantiles must come in pairs q and 1 - q: {alone:g} has no {partner[alone]:g}. "
-            f"Given: {', '.join(f'{q:g}' for q in quantiles)}. Hint: leave it out, or add the other."
+            f"Given: {', '.join(f'{q:g}' for q in quantiles)}. "
+            'Hint: leave it out, add the other, or judge one side by side="upper" or side="lower".'
         )
     lower = [q for q in partner if q < 0.5]
     if not lower:
@@ -222,10 +256,19 @@ def bounded(
         if options.get("missing") == "drop":  # a row that lacks one level is left out of all
             y_true = np.where(missing_in(quantiles), np.nan, floats("y_true", y_true))
     none = [None] * len(levels)
-    return {
-        level: Intervals.from_bounds(y_true, centre, low, high, **options)
-        for level, low, high in zip(levels, below or none, above or none, strict=True)
-    }
+    rest: Any = {name: value for name, value in options.items() if name != "side"}
+    intervals: dict[float, Intervals] = {}
+    for level, low, high in zip(levels, below or none, above or none, strict=True):
+        is_quantile = (low is None or high is None) and level >= 0.5
+        if not is_quantile:
+            intervals[level] = Intervals.from_bounds(y_true, centre, low, high, **options)
+            continue
+        side: OneSide = "upper" if low is None else "lower"
+        bound: Any = high if low is None else low
+        intervals[level] = Intervals.from_quantile(
+            y_true, bound, level=level, y_pred=centre, side=side, **rest
+        )
+    return intervals
 
 
 def _refuse_swapped(lower: Sequence[Array], upper: Sequence[Array]) -> None:
