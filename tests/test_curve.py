@@ -13,7 +13,7 @@ import pytest
 
 import uccurve as ucc
 
-METRICS = ("bandwidth", "miss_rate", "excess", "deficit", "overshoot")
+METRICS: Any = ("bandwidth", "miss_rate", "excess", "deficit", "overshoot")
 
 VARY: list[Any] = ["scale", "shift"]
 EXCESSES: list[Any] = ["excess", "overshoot"]

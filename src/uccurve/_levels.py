@@ -354,7 +354,7 @@ class Limits:
     def _room(self, i: int) -> Array:
         """Excess at a knot, negative where a row is not covered there."""
         path = self.path
-        room = path.actives[i] - path.error
+        room: Array = path.actives[i] - path.error
         return room if path.symmetric else np.minimum(room, path.others[i] + path.error)
 
     def _nearer_line(self, i: int, rows: Indices, crossing: Indices | None) -> tuple[Array, Array]:

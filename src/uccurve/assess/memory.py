@@ -310,7 +310,8 @@ class RowsSource:
     def _area(self, axes: Axes) -> Evidence:
         """One of the paper's areas."""
         if axes not in self._areas:
-            self._areas[axes] = self._area_anew(axes)
+            # the gain on the same axes is asked for next, the other areas are not: each holds a number per row
+            self._areas = {axes: self._area_anew(axes)}
         return self._areas[axes]
 
     def _area_anew(self, axes: Axes) -> Evidence:

@@ -197,7 +197,8 @@ def model_row(source: Source) -> ModelRow:
     settings = source.settings
     place = source.target(settings.confidence_level)
     coverage = source.coverage()
-    evidence = source.evidence(DELIVERED_SCORE)
+    degrees, delivered_score = _delivered_score(source)
+    areas, gains = _areas_and_gains(source)
     above, below = source.missed()
     return ModelRow(
         name=source.name,
@@ -208,19 +209,19 @@ def model_row(source: Source) -> ModelRow:
         promise=_promise(coverage, settings),
         missed_above=above,
         missed_below=below,
-        degrees=max(min(source.units.degrees, evidence.degrees), 0.0),
+        degrees=degrees,
         move=Move(source.kind, _estimate_of(place)),
         half_width=half_width(source, settings.confidence_level),
         score=estimate(source, SCORE),
         skill=estimate(source, SKILL),
         crps=estimate(source, CRPS),
         crps_skill=estimate(source, CRPS_SKILL),
-        delivered_score=estimate_of(source, DELIVERED_SCORE, evidence),
+        delivered_score=delivered_score,
         best_score=estimate(source, BEST_SCORE),
         decomposition=source.decomposition(),
         delivered=source.delivered(),
-        areas={axes_name(area.axes): estimate(source, area) for area in AREAS if area.axes},
-        gains={axes_name(gain.axes): estimate(source, gain) for gain in GAINS if gain.axes},
+        areas=areas,
+        gains=gains,
         concentration=source.concentration(),
         partial_gain=_partial_gain(source.curve, settings),
         cost=_cost(source.curve, settings),
@@ -228,6 +229,26 @@ def model_row(source: Source) -> ModelRow:
         levels=tuple(source.levels()),
         pit=source.pit(),
     )
+
+
+def _delivered_score(source: Source) -> tuple[float, Estimate]:
+    """Degrees of freedom of the score as delivered, and that score."""
+    evidence = source.evidence(DELIVERED_SCORE)
+    degrees = max(min(source.units.degrees, evidence.degrees), 0.0)
+    return degrees, estimate_of(source, DELIVERED_SCORE, evidence)
+
+
+def _areas_and_gains(source: Source) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    """Areas and gains by the names of their axes: one after the other, as a gain needs the area on its axes."""
+    areas: dict[str, Estimate] = {}
+    gains: dict[str, Estimate] = {}
+    for area, gain in zip(AREAS, GAINS, strict=True):
+        if area.axes is None:
+            continue
+        name = axes_name(area.axes)
+        areas[name] = estimate(source, area)
+        gains[name] = estimate(source, gain)
+    return areas, gains
 
 
 def axes_name(axes: Axes) -> str:
