@@ -141,7 +141,6 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
     )
 
 
-MASK = "indexed array along axis 0; size of axis is 3 but size of corresponding boolean axis is 2"
 
 
 @pytest.mark.parametrize(
@@ -160,9 +159,9 @@ MASK = "indexed array along axis 0; size of axis is 3 but size of corresponding 
             "rows are chosen by a slice, a mask or a list of row numbers; got [[0, 1]].",
         ),
         (None, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got None."),
-        ([0, 3], IndexError, "index 3 is out of bounds for axis 0 with size 3"),
-        ([-4], IndexError, "index -4 is out of bounds for axis 0 with size 3"),
-        ([True, False], IndexError, f"boolean index did not match {MASK}"),
+        ([0, 3], IndexError, "rows are numbered from 0 to 2; got 3."),
+        ([-4], IndexError, "rows are numbered from 0 to 2; got -4."),
+        ([True, False], IndexError, "a mask must have one entry per row: it has 2 entries for 3 rows."),
         ([], ValueError, "at least one row must be chosen: [] chooses none of 3."),
         (
             slice(2, 1),

@@ -172,16 +172,18 @@ def levels_of(
 ) -> dict[float, Intervals]:
     """Return one model from its columns in `values`, by level; a level that no name tells is 0."""
     if columns.samples:
-        own: Any = {
-            name: value for name, value in options.items() if name != "crossing"
-        }  # the draws are sorted here
-        return levels_from_posterior(
-            y_true, np.stack([values[name] for name in columns.samples]), **own
+        of_samples: Any = dict(options)
+        of_samples.pop("crossing", None)  # draws are sorted anyway
+        draws = np.stack([values[name] for name in columns.samples])
+        return levels_from_posterior(y_true, draws, **of_samples)
+    if not columns.pred and columns.side == "both" and len(columns.bounds) > 1:
+        raise ValueError(
+            "a model of several levels must have a prediction beside its bounds. "
+            "Hint: add its column, or keep the bounds of one level."
         )
-    bounds = {
-        float(each.level or 0): (_given(values, each.lower), _given(values, each.upper))
-        for each in columns.bounds
-    }
+    bounds: dict[float, tuple[Any, Any]] = {}
+    for pair in columns.bounds:
+        bounds[float(pair.level or 0)] = _given(values, pair.lower), _given(values, pair.upper)
     y_pred = _given(values, columns.pred)
     return bounded(y_true, y_pred, bounds, median=columns.median, who=who, **options)
 

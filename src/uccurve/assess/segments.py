@@ -168,13 +168,13 @@ def winners_of(
 
 def _winner(models: Sequence[AsShipped], part: SegmentRows, pairs: float) -> SegmentWinner:
     """Return the best model of one segment, tested against the next one."""
-    weight = models[0].source.path.subset(part.rows)
-    means = [weight.mean(model.score[part.rows]) for model in models]
+    weight = _weight_of(models[0].source.path, part.rows)
+    scores = [model.score[part.rows] for model in models]
+    means = [float(np.dot(weight, score)) for score in scores]
     first, second = np.argsort(means, kind="stable")[:2].tolist()
     best, following = models[first], models[second]
     difference = means[second] - means[first]
-    rows = following.score[part.rows] - best.score[part.rows]
-    influence = weight.weighted(rows - difference)
+    influence = weight * (scores[second] - scores[first] - difference)
     misses = [part.blocks.with_any(~model.covered[part.rows]) for model in (best, following)]
     spread = part.blocks.spread(influence).limited(min(misses) - 1)
     pvalue = paired_t_test(difference, spread, size=means[second])
@@ -188,6 +188,14 @@ def _winner(models: Sequence[AsShipped], part: SegmentRows, pairs: float) -> Seg
         ahead=saved_share(means[second], means[first]),
         pvalue=min(pvalue * pairs, 1.0) if pvalue >= 0 else nan,
     )
+
+
+def _weight_of(path: Path, rows: Indices) -> Array:
+    """Weights of some rows, which sum to 1."""
+    if path.weight is None:
+        return np.full(len(rows), 1 / len(rows))
+    weight: Array = path.weight[rows]
+    return weight / weight.sum()
 
 
 def across_segments(
