@@ -6,7 +6,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -475,5 +474,104 @@ def test_the_same_warning_is_said_once(run: Run, tmp_path: Path) -> None:
     assert len(lines) == len(set(lines))
 
 
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+# What is right by construction is called right
+
+
+def poisson_levels(n: int, seed: int, *, zeros: float = 0.0, wider: float = 1.0) -> Any:
+    """The true quantiles of counts, some of which are zero anyway, by level."""
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(seed)
+    mean = rng.uniform(0.5, 8, n)
+    y = np.where(rng.random(n) < zeros, 0, rng.poisson(mean)).astype(float)
+
+    def quantile(q: float) -> Any:
+        rest = np.clip((q - zeros) / (1 - zeros), 0, 1)
+        at_zero = zeros + (1 - zeros) * np.exp(-mean)
+        return np.where(q <= at_zero, 0.0, stats.poisson.ppf(rest, mean))
+
+    levels = {}
+    for level in (0.5, 0.8, 0.9, 0.95):
+        lower, upper = quantile((1 - level) / 2), quantile((1 + level) / 2)
+        centre = quantile(0.5)
+        bands = centre - wider * (centre - lower), centre + wider * (upper - centre)
+        levels[level] = ucc.Intervals.from_bounds(
+            y, centre, *bands, support=(0, None) if wider == 1 else None
+        )
+    return levels
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+@pytest.mark.parametrize("n", [300, 2000])
+def test_the_true_quantiles_of_counts_keep_their_promise(zeros: float, n: int) -> None:
+    promises = []
+    for seed in range(20):
+        row = ucc.assess({"m": poisson_levels(n, seed, zeros=zeros)}, coverage=0.9, progress=False)[
+            "m"
+        ]
+        promises += [row.promise, *(level.promise for level in row.levels)]
+    assert promises.count("kept") >= 0.95 * len(promises)
+    assert "too wide" not in promises
+
+
+def test_bands_of_counts_that_are_too_wide_are_still_called_so() -> None:
+    row = ucc.assess({"m": poisson_levels(2000, 0, wider=2.5)}, coverage=0.9, progress=False)["m"]
+    assert row.promise == "too wide"
+
+
+def test_series_of_pure_noise_have_no_skill_in_their_own_units() -> None:
+    skills = {"raw": [], "own": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        size = np.repeat([1.0, 1000.0], 500)
+        y = size * rng.normal(size=1000)
+        iv = ucc.Intervals.from_bands(y, np.zeros(1000), 1.645 * size)
+        for name, unit in {"raw": "raw", "own": size}.items():
+            skills[name].append(float(ucc.assess(iv, coverage=0.9, unit=unit).rows[0].skill))
+    assert min(skills["raw"]) > 0.1  # that one series is larger than the other is no skill
+    assert abs(np.mean(skills["own"])) < 0.005
+    assert max(map(abs, skills["own"])) < 0.02
+
+
+def test_the_median_skill_and_the_wins_over_series_are_those_of_each_series() -> None:
+    rng = np.random.default_rng(5)
+    n, count = 4000, 40
+    series = np.arange(n) % count
+    y = rng.normal(size=n) * (1 + series % 3)
+    bands = {"flat": np.full(n, 2.0), "sized": 1.0 + series % 3}
+    given = {name: ucc.Intervals.from_bands(y, np.zeros(n), band) for name, band in bands.items()}
+    found = ucc.assess(given, coverage=0.9, series=series, progress=False)
+    segments = ucc.assess(given, coverage=0.9, by={"series": series}, progress=False)
+    by_segments = {across.model: across for across in segments.across}
+    wins = dict.fromkeys(given, 0)
+    ties = 0
+    for label in range(count):
+        scores = {s.model: s.score for s in segments.segments if s.label == str(label)}
+        wins[min(scores, key=lambda name: scores[name])] += 1
+        ties += bool(np.isclose(scores["flat"], scores["sized"], rtol=1e-12))
+    assert ties <= 2
+    for across in found.across:
+        assert across.segments == count
+        for best_in in (across.best_in, by_segments[across.model].best_in):
+            assert_allclose(best_in, wins[across.model] / count, atol=ties / count + 1e-12)
+        skills = [s.skill for s in segments.segments if s.model == across.model]
+        assert_allclose(float(across.skill), np.median(skills))
+        assert across.skill.low <= float(across.skill) <= across.skill.high
+    winners = {winner.label: winner for winner in segments.winners}
+    assert len(winners) == count
+    for s in segments.segments:
+        assert winners[s.label].score <= s.score * (1 + 1e-12)
+
+
+def test_winners_of_equal_models_are_seldom_significant() -> None:
+    significant = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(size=800)
+        noise = [np.exp(rng.normal(0, 0.3, 800)) for _ in range(3)]
+        given = {
+            f"m{i}": ucc.Intervals.from_bands(y, np.zeros(800), band)
+            for i, band in enumerate(noise)
+        }
+        found = ucc.assess(given, coverage=0.9, by={"s": np.arange(800) % 4}, progress=False)
+        significant += any(winner.pvalue < 0.05 for winner in found.winners)
+    assert significant <= 0.1 * 60

@@ -50,13 +50,17 @@ class Promised:
         """Largest coverage that keeps the promise, with room for rounding."""
         return self.coverage + self.tolerance + 1e-12
 
-    def kept_by(self, coverage: Estimate) -> Promise:
-        """Whether a coverage keeps it."""
+    def kept_by(self, coverage: Estimate, inside: Estimate | None = None) -> Promise:
+        """Whether a coverage keeps it.
+
+        Bands are too wide only where the share of rows strictly `inside` their interval says so: of counts many lie
+        exactly on a bound, and intervals that are right cover more than they promise if these count as covered.
+        """
         if not coverage.has_interval:
             return "unclear"
         if coverage.high < self.lowest:
             return "too narrow"
-        if coverage.low > self.highest:
+        if (inside or coverage).low > self.highest:
             return "too wide"
         odds = (1 - coverage.low) * self.coverage
         if odds > TELLING * (1 - self.coverage) * coverage.low:

@@ -81,10 +81,7 @@ def facts_of(source: RowsSource) -> RowFacts:
     asymmetry = 0.0
     if source.side == "both" and path.vary == "scale" and not path.symmetric and width:
         asymmetry = path.mean(np.abs(path.upper_band - path.lower_band)) / width
-    touching = path.critical == path.delivered
-    if path.vary == "scale":
-        touching |= (path.active == 0) & (path.error == 0)
-    on_bounds = path.mean(touching)
+    on_bounds = path.mean(source.on_bounds)
     return RowFacts(
         raised=intervals.raised,
         dropped=intervals.dropped,

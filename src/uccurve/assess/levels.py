@@ -12,7 +12,13 @@ from uccurve._rows import ALL
 from uccurve._scoring import WISRows, conformal_t, quantiles, wis
 from uccurve._vocabulary import Array
 from uccurve.evidence.contributions import effective_at, factor_ends
-from uccurve.evidence.inference import coverage_estimate, effective_rows, missed_on_sides
+from uccurve.evidence.inference import (
+    coverage_estimate,
+    effective_rows,
+    missed_on_sides,
+    on_bounds_of,
+    share_estimate,
+)
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
 from uccurve.points import Estimate
@@ -32,6 +38,9 @@ def level_rows(
         path = ScalePath.of(intervals)
         covered = path.critical <= path.delivered
         coverage = coverage_estimate(covered, path.weight, blocks, settings.confidence_level)
+        strictly = path.mean(covered & ~on_bounds_of(path))
+        rows_worth = effective_rows(covered, path.weight, blocks, settings.confidence_level)
+        inside = share_estimate(strictly, rows_worth, settings.confidence_level)
         above, below = missed_on_sides(intervals)
         alpha = miss_rate_of(level)
         effective = effective_at(path, 1 - alpha, blocks, settings.confidence_level)
@@ -40,7 +49,7 @@ def level_rows(
             model=model,
             level=level,
             coverage=coverage,
-            promise=Promised.of(level).kept_by(coverage),
+            promise=Promised.of(level).kept_by(coverage, inside),
             missed_above=above,
             missed_below=below,
             scale=Estimate(conformal_t(path, alpha), *ends),

@@ -36,8 +36,11 @@ from uccurve.evidence.inference import (
     Span,
     WidthsAround,
     coverage_estimate,
+    effective_rows,
     log_estimate,
     missed_on_sides,
+    on_bounds_of,
+    share_estimate,
 )
 from uccurve.evidence.units import Blocks
 from uccurve.intervals import Intervals
@@ -343,6 +346,18 @@ class RowsSource:
         return coverage_estimate(
             self.covered, self.path.weight, self.units, self.settings.confidence_level
         )
+
+    @cached_property
+    def on_bounds(self) -> Flags:
+        """Which rows lie exactly on a bound, as delivered."""
+        return on_bounds_of(self.path)
+
+    def inside(self) -> Estimate:
+        """Coverage as delivered, where a row on a bound counts as missed."""
+        level = self.settings.confidence_level
+        effective = effective_rows(self.covered, self.path.weight, self.units, level)
+        share = self.path.mean(self.covered & ~self.on_bounds)
+        return share_estimate(share, effective, level)
 
     def missed(self) -> tuple[float, float]:
         """Shares of the rows above the upper and below the lower bound, as delivered."""

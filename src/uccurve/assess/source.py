@@ -112,6 +112,9 @@ class Source(Protocol):
     def coverage(self) -> Estimate:
         """Coverage as delivered."""
 
+    def inside(self) -> Estimate:
+        """Coverage as delivered, where a row on a bound counts as missed."""
+
     def missed(self) -> tuple[float, float]:
         """Shares of the rows above the upper and below the lower bound, as delivered."""
 
@@ -206,7 +209,7 @@ def model_row(source: Source) -> ModelRow:
         side=source.side,
         level=source.level,
         coverage=coverage,
-        promise=_promise(coverage, settings),
+        promise=_promise(coverage, source.inside(), settings),
         missed_above=above,
         missed_below=below,
         degrees=degrees,
@@ -271,10 +274,10 @@ def _estimate_of(place: Place) -> Estimate:
     return Estimate(place.value, place.low, place.high)
 
 
-def _promise(coverage: Estimate, settings: AssessmentSettings) -> Promise | None:
+def _promise(coverage: Estimate, inside: Estimate, settings: AssessmentSettings) -> Promise | None:
     if settings.coverage is None:
         return None
-    return settings.promised.kept_by(coverage)
+    return settings.promised.kept_by(coverage, inside)
 
 
 def _partial_gain(curve: Curve, settings: AssessmentSettings) -> Estimate | None:

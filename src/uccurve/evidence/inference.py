@@ -15,6 +15,7 @@ from uccurve._distributions import (
     t_quantile,
     t_tail,
 )
+from uccurve._paths import Path
 from uccurve._refusals import proportion
 from uccurve._vocabulary import Array
 from uccurve.evidence.units import Blocks, Spread, Units
@@ -195,6 +196,14 @@ def missed_on_sides(intervals: Intervals) -> tuple[float, float]:
     above = np.average(y > intervals.upper, weights=intervals._weight)
     below = np.average(y < intervals.lower, weights=intervals._weight)
     return float(above), float(below)
+
+
+def on_bounds_of(path: Path) -> Flags:
+    """Which rows lie exactly on a bound, as delivered."""
+    touching: Flags = path.critical == path.delivered
+    if path.vary == "scale":
+        touching |= (path.active == 0) & (path.error == 0)
+    return touching
 
 
 def paired_t_test(difference: float, spread: Spread, *, size: float) -> float:

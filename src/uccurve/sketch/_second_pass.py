@@ -647,6 +647,8 @@ def level_columns(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
         over, under = sides_missed(scan, place)
         found[f"over {k}"] = flag(rows, over)
         found[f"under {k}"] = flag(rows, under)
+        lower, upper = bounds[k]
+        found[f"on {k}"] = flag(rows, (y == lower) | (y == upper))
     for k, (inner, outer) in enumerate(pairwise(bounds)):
         found[f"lower crossing {k}"] = flag(rows, inner[0] < outer[0])
         found[f"upper crossing {k}"] = flag(rows, inner[1] > outer[1])

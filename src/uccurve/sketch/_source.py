@@ -152,6 +152,13 @@ class BinsSource:
         covered = 1 - self.curve.at(1.0).miss_rate
         return share_estimate(covered, effective, level)
 
+    def inside(self) -> Estimate:
+        """Coverage as delivered, where a row on a bound counts as missed, as far as that is known."""
+        level = self.settings.confidence_level
+        effective = effective_rows(self.units, self.seen.open, level)
+        on_bounds = self.seen.on_bounds if self.seen.on_bounds >= 0 else 0.0
+        return share_estimate(1 - self.curve.at(1.0).miss_rate - on_bounds, effective, level)
+
     def missed(self) -> tuple[float, float]:
         """Shares of the rows above the upper and below the lower bound, as delivered."""
         above = self.seen.above
@@ -291,6 +298,8 @@ class LevelSums:
         confidence_level = self._model.settings.confidence_level
         effective = effective_rows(sums.units, share, confidence_level)
         coverage = share_estimate(1 - share.value, effective, confidence_level)
+        strictly = 1 - share.value - sums.mean(of(self._i, f"on {k}"))
+        inside = share_estimate(strictly, effective, confidence_level)
         answers = self._model.level_answers[level]
         factor = answers.place_for_new_rows(level).value
         behind = sums.share({of(self._i, f"reached {k}"): 1.0})
@@ -300,7 +309,7 @@ class LevelSums:
             model=self._model.name,
             level=level,
             coverage=coverage,
-            promise=Promised.of(level).kept_by(coverage),
+            promise=Promised.of(level).kept_by(coverage, inside),
             missed_above=sums.mean(over),
             missed_below=sums.mean(under),
             scale=Estimate(factor, min(low, factor), max(high, factor)),
