@@ -21,10 +21,6 @@ class Neighbours:
 
 
 if __name__ == "__main__":
-    sizes = [
-        Neighbours(60),
-        Neighbours(30),
-        Neighbours(15),
-    ]  # one is chosen inside the training rows
+    sizes = [Neighbours(k) for k in (60, 30, 15)]  # one is chosen inside the training rows
     found = study(own={"Neighbours": sizes}, methods=["CQR", "Ours (BD)"], quick=True)
     print(found["groups"]["real"]["ranking"]["mean_rank"])

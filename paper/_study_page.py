@@ -8,13 +8,16 @@ from typing import Any
 
 from uccurve.plots._drawing import GREY, PALETTE
 
+from ._study_bench import SETTINGS
 from ._study_data import ABOUT, REAL
-from ._study_judge import MAIN, SURE
+from ._study_judge import MAIN, SURE, ranking
 from .figures import canvas, save
 from .results import Result, rendered
 from .store import write_whole
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own_method.py"
+AFTER = {name for name, about in ABOUT["methods"].items() if about.get("after")}
+LARGEST_SETTING = SETTINGS - 1
 PANELS = (
     ("real", "All real data sets"),
     ("plain", "The same without the conformal factor"),
@@ -37,6 +40,10 @@ def write(result: Result, folder: Path) -> None:
         rows=rows(result) if main else [],
         answer=answer(result) if main else None,
         ours=losses(result) if main else [],
+        ranked=[name for name in result["methods"] if name not in AFTER],
+        later=looked_at_later(result) if main else None,
+        lowest=least_covered(result) if main else "",
+        edges=at_the_edge(result) if main else {},
         explained=regrets(result, synthetic=True),
         by_set=regrets(result, synthetic=False),
         changed=ABOUT["changed"],
@@ -130,8 +137,62 @@ def regrets(result: Result, *, synthetic: bool) -> dict[str, dict[str, float]]:
     for name, about in result["data"].items():
         if bool(about.get("synthetic")) == synthetic:
             scores = {k: one["shipped"]["score"][MAIN] for k, one in about["results"].items()}
-            best = min(scores.values())
+            best = min(score for k, score in scores.items() if k not in AFTER)
             found[name] = {k: score / best - 1 for k, score in scores.items()}
+    return found
+
+
+def least_covered(result: Result) -> str:
+    """Return the real data set on which methods cover least, on average."""
+
+    def coverage(name: str) -> float:
+        found = result["data"][name]["results"].values()
+        return fmean(one["shipped"]["coverage"][MAIN] for one in found)
+
+    names: list[str] = result["groups"]["real"]["ranking"]["data"]
+    return min(names, key=coverage)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What the larger settings do for CQR: regrets by data set, and its rank with the better of both."""
+
+    regret: dict[str, tuple[float, float, float]]  # CQR, CQR (larger), and the leader
+    rank: float
+    leader: str
+    leader_rank: float
+
+
+def looked_at_later(result: Result) -> Later | None:
+    """Return what CQR scores with larger settings, where they were tried."""
+    leader = result["groups"]["real"]["leader"]
+    by_set = regrets(result, synthetic=False)
+    names = ("CQR", "CQR (larger)", leader)
+    tried = {
+        data: (regret[names[0]], regret[names[1]], regret[leader])
+        for data, regret in by_set.items()
+        if all(name in regret for name in names)
+    }
+    if not tried:
+        return None
+    scores = {}
+    for data, regret in by_set.items():
+        row = {name: 1 + value for name, value in regret.items() if name not in AFTER}
+        row["CQR"] = 1 + min(regret.get(name, regret["CQR"]) for name in names[:2])
+        scores[data] = row
+    ranks = ranking(scores).mean_rank
+    return Later(tried, ranks["CQR"], leader, ranks[leader])
+
+
+def at_the_edge(result: Result) -> dict[str, int]:
+    """Return on how many real data sets each method chose its largest setting in every trial."""
+    found = {}
+    for name in result["groups"]["real"]["ranking"]["mean_rank"]:
+        of_sets = [
+            result["data"][data]["results"][name]["settings"]
+            for data in result["groups"]["real"]["ranking"]["data"]
+        ]
+        found[name] = sum(min(settings) == LARGEST_SETTING for settings in of_sets)
     return found
 
 
@@ -156,7 +217,8 @@ def losses(result: Result) -> list[Loss]:
     for name, about in result["methods"].items():
         if about.get("ours") and name in ranked["mean_rank"]:
             worst = max(by_set, key=lambda data: by_set[data][name])
-            best = min(by_set[worst], key=lambda method: by_set[worst][method])
+            rivals = [method for method in by_set[worst] if method not in AFTER]
+            best = min(rivals, key=lambda method: by_set[worst][method])
             behind = sum(regret[name] > 0.01 for regret in by_set.values())
             found.append(
                 Loss(
@@ -231,7 +293,9 @@ def depending(groups: Mapping[str, Any]) -> str:
             leader = found["leader"]
             ranked = found["ranking"]
             size = len(ranked["data"])
-            parts.append(f"{words} {leader} ({ranked['mean_rank'][leader]:.1f}, {size} sets)")
+            parts.append(
+                f"{words} {leader} ({ranked['mean_rank'][leader]:.1f}, {counted(size, 'set')})"
+            )
     text = "; ".join(parts)
     return f"By size and kind of data the lead is: {text}."
 
@@ -300,7 +364,7 @@ def rank_diagrams(result: Result) -> Any:
 def regret_dots(result: Result) -> Any:
     """Return a dot per method and data set: how much worse it scores than the best one."""
     both = regrets(result, synthetic=False) | regrets(result, synthetic=True)
-    names = list(result["methods"])
+    names = [name for name in result["methods"] if name not in AFTER]
     figure, panels = canvas(1, rows=1, size=(9.0, 0.28 * len(both) + 1.6))
     ax = panels[0]
     for y, found in enumerate(both.values()):
@@ -309,7 +373,8 @@ def regret_dots(result: Result) -> Any:
                 mine = result["methods"][name].get("ours")
                 color = PALETTE[0] if mine else GREY
                 ax.plot(100 * found[name], y, "o", color=color, markersize=4, alpha=0.7)
-        leader = min(found, key=lambda name: found[name])
+        ranked = [name for name in found if name not in AFTER]
+        leader = min(ranked, key=lambda name: found[name])
         ax.annotate(leader, (0, y), xytext=(4, 4), textcoords="offset points", fontsize=6)
     ax.set_yticks(range(len(both)), list(both), fontsize=8)
     ax.set_ylim(len(both) - 0.5, -0.5)

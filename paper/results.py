@@ -254,7 +254,8 @@ def without_what_always_holds(lines: list[list[str]]) -> list[list[str]]:
     ... )
     [['2 of 3', 'A', 'p. 1'], ['3 of 3', 'each of 2 others', '']]
     """
-    kept, always = [], []
+    kept: list[list[str]] = []
+    always: list[list[str]] = []
     for line in lines:
         holds, _, seeds = line[0].split()
         (always if holds == seeds else kept).append(line)
