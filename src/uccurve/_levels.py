@@ -439,7 +439,8 @@ def checked_levels(levels: Mapping[float, Intervals]) -> list[tuple[float, Inter
     if len(nested) > 1 and not nested[0][1].has_prediction:
         raise ValueError(
             "`levels` of a single bound need a prediction to measure them from. "
-            "Hint: pass `y_pred`, for which the median will do, or name one bound (on the command line --model NAME=,,COLUMN)."
+            "Hint: pass `y_pred`, for which the median will do, "
+            "or name one bound (on the command line --model NAME=,,COLUMN)."
         )
     for inner, outer in pairwise(nested):
         _refuse_other_rows(inner, outer)
