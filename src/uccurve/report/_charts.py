@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, isnan, log10
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from uccurve.view import (
     waterfall,
     widest,
 )
-from uccurve.words.formats import coverage, short, told_apart
+from uccurve.words.formats import coverage, short, told_apart, width_name
 
 WATERFALLS, DOTS = 8, 12  # models that are shown at once
 BUDGET, MOST = 12_000, 3_000  # vertices of all models together, and of one model at most
@@ -231,6 +231,7 @@ def explorer_data(assessment: Assessment) -> dict[str, Any]:
         "comparable": assessment.comparable,
         "chosen": chosen,
         "cut": _cut(assessment),
+        "width": _width_in_words(assessment),
         "rows": ranking[0].n,
         "units": _units(curves[chosen], settings.unit),
         "models": models,
@@ -245,6 +246,12 @@ def _names(names: Sequence[str]) -> dict[str, list[str]]:
         "label": told_apart(names, LABEL),
         "brief": told_apart(names, BRIEF),
     }
+
+
+def _width_in_words(assessment: Assessment) -> str:
+    """What the bandwidth is called: of bounds without a prediction it is how far they are shifted."""
+    widths = [row.half_width.value for row in assessment.rows]
+    return "shift" if all(map(isnan, widths)) else width_name(assessment.settings.side)
 
 
 def _cut(assessment: Assessment) -> float | None:

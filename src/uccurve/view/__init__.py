@@ -446,6 +446,10 @@ def decomposition_finding(assessment: Assessment) -> str:
     parts = assessment[name].decomposition
     if not isfinite(parts.climatology) or not isfinite(parts.shipped) or parts.climatology <= 0:
         return "Where the score comes from"
+    if isnan(assessment[name].half_width.value):
+        effect = "saves" if parts.prediction >= 0 else "costs"
+        size = f"{100 * abs(parts.prediction / parts.climatology):.0f}%"
+        return f"{short(name)} {effect} {size} of the score of one bound for all rows"
     predictions = _saved(parts.prediction / parts.climatology)
     bands = _saved(parts.bands / parts.climatology)
     of_what = "of the score of one interval for all rows"

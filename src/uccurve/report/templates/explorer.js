@@ -20,7 +20,7 @@ function axis(title) {
 function title(metric) {
   if (metric === "miss_rate") return "miss rate";
   const unit = Object.entries(data.units).find(([, size]) => size === state.unit)[0];
-  const name = metric === "bandwidth" ? "half-width (bandwidth)" : metric;
+  const name = metric === "bandwidth" ? `${data.width} (bandwidth)` : metric;
   return state.unit === 1 ? name : `${metric}, in ${unit}`;
 }
 
@@ -93,7 +93,7 @@ function delivered(edges) {
 }
 
 const low = (metric, edge) => (metric === "miss_rate" ? Math.max(1e-4, 0.5 / data.rows) : edge / 200);
-const range = (metric, edge) => (state.log ? [Math.log10(low(metric, edge)), Math.log10(1.1 * edge)] : [0, (metric === "miss_rate" ? 1.02 : 1.04) * edge]);
+const range = (metric, edge) => (state.log ? [Math.log10(low(metric, edge)), Math.log10(1.1 * edge)] : [metric === "bandwidth" && data.width === "shift" ? -edge : 0, (metric === "miss_rate" ? 1.02 : 1.04) * edge]);
 
 function axes(edges) {
   const one = (metric, edge) => ({ ...axis(title(metric)), type: state.log ? "log" : "linear", range: range(metric, edge), tickformat: metric === "miss_rate" ? ".3~%" : "" });

@@ -72,7 +72,7 @@ function fillControls() {
     find(`${name}-row`).dataset.driver = String(state.driver === name);
   }
   const cost = state.cost === null ? "" : `, cost ${digits(price(point))}`;
-  find("where").textContent = `${active().name} at ${knob} ${digits(point.t)}: coverage ${percent(1 - point.miss_rate)}, half-width ${digits(shown(point, "bandwidth"))}${cost}.`;
+  find("where").textContent = `${active().name} at ${knob} ${digits(point.t)}: coverage ${percent(1 - point.miss_rate)}, ${data.width} ${digits(shown(point, "bandwidth"))}${cost}.`;
 }
 
 function limits() {
