@@ -8,6 +8,7 @@ from importlib.metadata import version
 from itertools import chain, groupby
 from math import floor, isfinite, log10
 
+from uccurve.view import DARK, LIGHT
 from uccurve.watch import Monitor
 from uccurve.watch.days import ContestStep, Day, Label, Status, Step, rarity
 from uccurve.words.formats import coverage, short
@@ -173,6 +174,8 @@ def page(monitor: Monitor, *, title: str | None = None) -> str:
         sections.append(_contest(monitor.contest_history()))
     text = environment.get_template("history.html").render(
         policy=POLICY,
+        light=LIGHT,
+        dark=DARK,
         title=title or f"Watched intervals of {coverage(monitor.coverage)}",
         monitor=monitor,
         sections=sections,
