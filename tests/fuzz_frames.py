@@ -101,7 +101,7 @@ def frame_of(seed: int) -> Frame:
     if rng.random() < 0.2:
         options |= {"c": 0.3, "partial": (0.05, 0.3)}
     if rng.random() < 0.15:
-        rows["y"] = [None if rng.random() < 0.2 else value for value in rows["y"]]
+        rows["y"][1:] = [None if rng.random() < 0.2 else value for value in rows["y"][1:]]
     floor = None
     if rng.random() < 0.3:
         floor = (0.4 * size, "30%", 1e-9 * size)[rng.integers(3)]

@@ -309,3 +309,30 @@ def test_of_scales_that_cost_the_same_the_smallest_is_cheapest(seed: int) -> Non
     error = np.geomspace(0.1, 10, 50) * np.random.default_rng(seed).uniform(0.99, 1.01, 50)
     iv = ucc.Intervals.from_bands(error, np.zeros(50), np.ones(50))
     assert sketch(iv).ucc().cheapest(0.1, axes=("excess", "deficit")).scale == np.sort(error)[44]
+
+
+def test_what_sums_of_bins_would_say_wrongly_is_refused() -> None:
+    upper = ucc.Intervals.from_bounds([1.0, 2.0], [0.0, 0.0], upper=[1.0, 3.0])
+    refused(
+        "a sketch judges both bounds, and these intervals judge the upper one alone. "
+        "Hint: use a UCC of the rows, or assess.",
+        sketch,
+        upper,
+    )
+    ending = ucc.Intervals.from_bounds(
+        [1.0, 2.0], [1.0, 1.0], [0.0, 0.0], [3.0, 3.0], support=(0, 3)
+    )
+    refused(
+        "a sketch knows no `support` at which bounds end. Hint: use a UCC of the rows, or assess.",
+        sketch,
+        ending,
+    )
+
+
+def test_rows_in_units_of_their_own_are_sketched_in_these() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    iv = ucc.Intervals.from_bounds(y, 0 * y, 0 * y - 1, 0 * y + 1, unit=np.abs(y) + 1)
+    c = sketch(iv).ucc()
+    for unit in ("raw", "std"):
+        assert c.area(unit=unit) == pytest.approx(ucc.UCC(iv).area(unit=unit), rel=1e-12)  # type: ignore[arg-type]  # both are units

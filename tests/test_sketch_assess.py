@@ -718,3 +718,21 @@ def test_errors_beside_zero_bands_alone_are_assessed_as_in_memory() -> None:
     exact = ucc.assess({"m": ucc.Intervals.from_bounds(*rows.values())}, coverage=0.9)
     assert found.verdict.headline == exact.verdict.headline
     agree(found.to_dict(), exact.to_dict())
+
+
+def test_columns_that_cannot_be_streamed_are_refused_in_one_sentence() -> None:
+    lazy = pl.LazyFrame(ROWS).with_columns(
+        none=pl.lit(None), below=-pl.lit(np.inf), **{"*": pl.col("y_true")}
+    )
+    bounds = MODELS["sharp"][1:]
+    with pytest.raises(ValueError, match=r"^`lower` must be finite: .* load the rows to judge one"):
+        ucc.assess_frame(lazy, {"a": ("y_pred", "below", bounds[1])}, coverage=0.9)
+    with pytest.raises(ValueError, match=r"^`models\['a'\]` must be three columns"):
+        ucc.assess_frame(lazy, {"a": ("y_pred", None, bounds[1])}, coverage=0.9)
+    with pytest.raises(ValueError, match=r"^`y_true` must hold numbers: none has no value at all"):
+        ucc.assess_frame(lazy, {"a": MODELS["sharp"]}, y_true="none")
+    with pytest.raises(ValueError, match=r"^a column must not be called '\*' while it is streamed"):
+        ucc.assess_frame(lazy, {"a": MODELS["sharp"]}, y_true="*")
+    twice = {0.9: bounds, np.float32(0.9): bounds}
+    with pytest.raises(ValueError, match=r"^`levels` must differ; level 0\.9 is given twice\.$"):
+        ucc.assess_frame(lazy, {"a": ("y_pred", twice)}, coverage=0.9)

@@ -62,7 +62,7 @@ class Answers:
         total = self.state.total
         huge = self.state.crossover.total("gap") / total
         error = self.state.critical.total("error") / total
-        if DOUBLED * huge > LEFT_BEHIND * error > 0:
+        if DOUBLED * self.binned.end * huge > LEFT_BEHIND * error > 0:
             sizes = f"bands of {huge:.3g} on average beside a mean error of {error:.3g}"
             what = f"float64 cannot hold {sizes} to nine digits"
             raise ValueError(INCOMPARABLE.format(what, SIDE_HINT))

@@ -18,6 +18,7 @@ Frame = nw.LazyFrame[Any]
 EXACT = 2**53  # integers up to here fit float64
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 HELD = {nw.String: "text", nw.Categorical: "text", nw.Enum: "text", nw.Boolean: "booleans"}
+ONE_SIDED = "streams judge both bounds; load the rows to judge one of them"
 NESTED = (
     "labels of `by` and `block` must be text, numbers or dates; some hold several values. "
     "Hint: join them into one label per row."
@@ -30,6 +31,10 @@ def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.
     for new, name in names.items():
         dtype, column = schema[name], nw.col(name)
         if not dtype.is_numeric():
+            if dtype == nw.Unknown:
+                raise ValueError(
+                    f"`{new.rstrip('_0123456789')}` must hold numbers: {name} has no value at all."
+                )
             held = next((word for kind, word in HELD.items() if dtype == kind), str(dtype))
             role = new.rstrip("_0123456789")  # without the number of the model
             raise TypeError(f"`{role}` must hold numbers; it holds {held}. {door.CONVERT}")
@@ -120,7 +125,11 @@ def _rules(
         (role, nw.col(f"wide_{name}")) for role, name in roles.items() if f"wide_{name}" in columns
     ):
         yield door.exact(role), ~flag | flag.is_null()
-    yield from ((door.finite(role), is_finite(nw.col(name))) for role, name in roles.items())
+    for role, name in roles.items():
+        rule = door.finite(role)
+        if role in ("lower", "upper"):
+            rule = rule._replace(hint_for_most=ONE_SIDED)
+        yield rule, is_finite(nw.col(name))
     if "weight" in roles:
         weight = nw.col("weight")
         yield door.not_negative("weight"), weight >= 0

@@ -87,6 +87,7 @@ class Scan:
         named = [
             (f"models[{one.model!r}]" if one.model else role, name) for _, one, role, name in own
         ]
+        _refuse_patterns([name for _, name in (*shared, *by, *named) if name is not None])
         native = opened(frame, [*shared, *by, *named])
         schema = native.collect_schema()
         groups = {f"by_{i}": name for i, name in enumerate(request.by)}
@@ -172,6 +173,16 @@ class Scan:
             if total > 0:
                 found[i] = checks.floor(self.min_band, sums[f"half_{i}"] / total)
         return found
+
+
+def _refuse_patterns(names: Iterable[str]) -> None:
+    """Refuse names that an engine reads as a pattern of several columns."""
+    for name in names:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise ValueError(
+                f"a column must not be called {checks.shown(name)} while it is streamed: engines read it as a pattern. "
+                "Hint: rename it."
+            )
 
 
 def collected(frame: Frame) -> Table:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from uccurve._door import ENDLESS
 from uccurve._paths import ScalePath
 from uccurve._vocabulary import Array
 from uccurve.intervals import Intervals
@@ -29,6 +30,7 @@ EXTREMES = ("lightest", "heaviest")  # of the weights
 COUNTS = ("raised", "dropped")
 HEAD = {"format": "uccurve sketch", "version": 4, "octaves": OCTAVES}
 LONGEST = 2**27  # maximum number of characters of JSON that is read; the largest sketch has fewer
+NEED_ROWS = "Hint: use a UCC of the rows, or assess."
 OVERFLOW = (
     "the sums of the rows must stay within float64: they do not. "
     "Hint: divide all columns by a common unit first."
@@ -66,7 +68,9 @@ class State:
     @classmethod
     def of(cls, intervals: Intervals, resolution: int = PER_OCTAVE) -> Self:
         """State of rows in memory."""
-        path, y = ScalePath.of(intervals), intervals.y_true.ravel()
+        _refuse_other_kinds(intervals)
+        path = ScalePath.of(intervals)
+        y = intervals.in_units(intervals.y_true).ravel()
         if len(path) < len(y):  # rows without weight are left out
             y = y[np.flatnonzero(intervals.weight)]
         weight = np.ones(len(y)) if path.weight is None else path.weight
@@ -152,6 +156,16 @@ class State:
         return bool(np.all(np.abs(off) <= slack)) and all(
             found.agrees(other.histograms[name]) for name, found in self.histograms.items()
         )
+
+
+def _refuse_other_kinds(intervals: Intervals) -> None:
+    """Refuse rows whose sums would say something else."""
+    if intervals.side != "both":
+        raise ValueError(
+            f"a sketch judges both bounds, and these intervals judge the {intervals.side} one alone. {NEED_ROWS}"
+        )
+    if intervals.support != ENDLESS:
+        raise ValueError(f"a sketch knows no `support` at which bounds end. {NEED_ROWS}")
 
 
 def _histograms(

@@ -229,16 +229,27 @@ def _model_columns(models: Mapping[str, Bounds]) -> dict[str, ModelColumns]:
 
 def _columns_of(name: str, columns: Bounds) -> ModelColumns:
     y_pred, *bounds = columns
-    if len(bounds) == 2:
+    if len(bounds) == 2 and None not in bounds:
         return ModelColumns(y_pred, (bounds[0], bounds[1]), {})
     if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
         raise ValueError(
             f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}."
         )
-    levels = dict(sorted(bounds[0].items()))
-    if not levels or not all(0 < checks.real("level", level) < 1 for level in levels):
-        raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
+    levels = _levels(name, bounds[0])
     return ModelColumns(y_pred, None, levels)
+
+
+def _levels(name: str, given: Mapping[Any, tuple[str, str]]) -> dict[float, tuple[str, str]]:
+    """Columns of each level, narrowest first."""
+    if not given:
+        raise ValueError(f"`models[{name!r}]` must have levels between 0 and 1, both excluded.")
+    levels: dict[float, tuple[str, str]] = {}
+    for key, columns in given.items():
+        level = float(checks.proportion("level", key))
+        if level in levels:
+            raise ValueError(f"`levels` must differ; level {level:g} is given twice.")
+        levels[level] = columns
+    return dict(sorted(levels.items()))
 
 
 # Place of the delivered intervals of a model, and of those of its levels.
