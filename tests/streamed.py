@@ -70,7 +70,7 @@ def agree(streamed: dict[str, Any], exact: dict[str, Any], room: Room | None = N
     room = room or Room()
     weighted = any("weights" in note for note in exact["notes"])
     rows = min(row["n"] for row in exact["models"].values())
-    ranks = exact["settings"]["block"] is None and not weighted
+    ranks = room.ranks and exact["settings"]["block"] is None and not weighted
     ends = max(room.ends, ENDS_OF_WEIGHTED) if weighted else room.ends
     room = replace(room, ends=ends, ranks=ranks, many=rows >= MANY)
     assert streamed.keys() == exact.keys()

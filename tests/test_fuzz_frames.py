@@ -12,7 +12,7 @@ import uccurve.sketch._second_pass as second
 from fuzz_frames import ENGINES, check
 from streamed import DisagreementError
 from uccurve.sketch._scan import col
-from uccurve.sketch._state import State
+from uccurve.sketch._state import SketchState
 
 pytest.importorskip("polars")
 SOME = {"polars": 300, "pyarrow": 25, "pandas": 25, "duckdb": 25}
@@ -45,7 +45,7 @@ def _found(seeds: range = range(80)) -> bool:
 
 def _any_weight_counts(patch: pytest.MonkeyPatch) -> None:
     """As if constant weights were unequal: no conformal correction."""
-    patch.setattr(State, "unequal", property(lambda self: self.weighted))
+    patch.setattr(SketchState, "unequal", property(lambda self: self.weighted))
 
 
 def _bounds_are_not_raised(patch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,12 @@ from uccurve.points import Decomposition
 
 from ._area import area, partial, reach
 from ._binned import Binned, Bracket, bracket, outward
-from ._state import State
+from ._state import SketchState
 
 Reference: TypeAlias = "Intervals | UCC | Answers | None"
 
 
-class Place(NamedTuple):
+class QuantilePlace(NamedTuple):
     """A quantile of the critical scales: interpolated inside its bin, and the ends of that bin."""
 
     low: float
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 class Answers:
     """Brackets from one state, in one unit; methods and options are those of `SketchUCC`."""
 
-    def __init__(self, state: State, unit: Unit = "raw") -> None:
+    def __init__(self, state: SketchState, unit: Unit = "raw") -> None:
         self.state, self.unit, size = state, unit, checks.unit(unit)
         self.size = _standard_deviation(state) if size is None else bracket(size)
 
@@ -71,11 +71,11 @@ class Answers:
 
     def scales(self) -> Array:
         """Scales at which bins begin and end, from 0 to the end of the curve."""
-        found = np.unique(
+        scales = np.unique(
             np.concatenate([[0.0], self.binned.active.minimum, self.binned.active.maximum])
         )
-        found.setflags(write=False)
-        return found
+        scales.setflags(write=False)
+        return scales
 
     def column(self, name: Metric, t: Array) -> Array:
         """Midpoints of a metric's brackets at scales t, by the sums as they are."""
@@ -89,8 +89,8 @@ class Answers:
 
     def metric(self, name: Metric, at: float = 1.0) -> Bracket:
         """Metric at one scale."""
-        found = self.metrics(name, np.array([checks.real("at", at, 0)]))
-        return Bracket(found.low[0], found.high[0])
+        values = self.metrics(name, np.array([checks.real("at", at, 0)]))
+        return Bracket(values.low[0], values.high[0])
 
     # ---- targets
 
@@ -107,7 +107,9 @@ class Answers:
                 )
             rank = conformal_rank(self.state.rows, as_written(target), confidence)
             first, _, last = (
-                self.place(Fraction(rank, self.state.rows)) if rank else Place(0.0, 0.0, 0.0)
+                self.place(Fraction(rank, self.state.rows))
+                if rank
+                else QuantilePlace(0.0, 0.0, 0.0)
             )
             wanted += f" with conformal rank {rank} of {self.state.rows}"
         if last < inf:
@@ -122,11 +124,11 @@ class Answers:
             f"no scale reaches {wanted}: the {limit}. Hint: raise zero bands with `min_band`."
         )
 
-    def place_for_new_rows(self, coverage: float | Fraction) -> Place:
+    def place_for_new_rows(self, coverage: float | Fraction) -> QuantilePlace:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
         return self.place(self._share_for_new_rows(coverage))
 
-    def constant_place(self, coverage: float | Fraction) -> Place:
+    def constant_place(self, coverage: float | Fraction) -> QuantilePlace:
         """Half-width of the constant band for new rows."""
         return place_of(self.constant, self.state, self._share_for_new_rows(coverage))
 
@@ -135,7 +137,7 @@ class Answers:
         rows = self.state.rows
         return share if self.state.unequal else Fraction(ceil((rows + 1) * share), rows)
 
-    def place(self, share: Fraction) -> Place:
+    def place(self, share: Fraction) -> QuantilePlace:
         """Smallest critical scale at and below which a share of the weight lies."""
         return place_of(self.binned, self.state, share)
 
@@ -190,8 +192,8 @@ class Answers:
         """Interval score of the constant band of one half-width."""
         t = np.array([at])
         width, deficit = (self.constant.values(name, t) for name in ("bandwidth", "deficit"))
-        found = width * 2.0 + deficit.positive() * _penalty(coverage)
-        return outward(Bracket(found.low[0], found.high[0]))
+        scores = width * 2.0 + deficit.positive() * _penalty(coverage)
+        return outward(Bracket(scores.low[0], scores.high[0]))
 
     def best_score(self, *, coverage: float | Fraction) -> Bracket:
         """Minimum interval score over the scale."""
@@ -293,7 +295,7 @@ def _penalty(coverage: float | Fraction) -> float:
     return float(2 / checks.miss_rate_of(coverage))
 
 
-def _standard_deviation(state: State) -> Bracket:
+def _standard_deviation(state: SketchState) -> Bracket:
     """Return the standard deviation of y_true."""
     squares = state.y_squares / state.total
     variance, slack = (
@@ -312,12 +314,12 @@ def _area(binned: Binned, *, axes: Axes, **part: Any) -> Bracket:
     """Area under a curve or a part of it."""
     axes, given = checks.axes(axes), checks.only("range", part)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = (
+        whole_or_part = (
             area(binned, axes)
             if given is None
             else partial(binned, axes, given[0], checks.span(*given))
         )
-    return outward(Bracket(np.fmax(found.low, 0.0), np.fmin(found.high, np.inf)))
+    return outward(Bracket(np.fmax(whole_or_part.low, 0.0), np.fmin(whole_or_part.high, np.inf)))
 
 
 def saved(mine: Bracket, theirs: Bracket) -> Bracket:
@@ -354,7 +356,7 @@ def score_between(binned: Binned, penalty: float, first: float, last: float) -> 
     return outward(Bracket(min(float(scores.low.min()), high), high)).positive()
 
 
-def place_of(binned: Binned, state: State, share: Fraction | float) -> Place:
+def place_of(binned: Binned, state: SketchState, share: Fraction | float) -> QuantilePlace:
     """Smallest critical scale at and below which a share of the weight lies.
 
     Inside its bin the density is treated as a power with the mean of the bin, and the last row at its end.
@@ -368,12 +370,14 @@ def place_of(binned: Binned, state: State, share: Fraction | float) -> Place:
         masses = weight.mass * (state.rows / state.total)
     i = int(np.searchsorted(np.cumsum(masses), goal * (1 - 1e-12)))
     if i == len(masses):
-        return Place(inf, inf, inf)
+        return QuantilePlace(inf, inf, inf)
     low = float(weight.minimum[i])
     high = float(weight.maximum[i])
     part = min(max((goal - float(masses[:i].sum())) / float(masses[i]), 0.0), 1.0)
     mean = (float(weight.mean[i]) - low) / (high - low or 1.0)
-    return Place(low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high)
+    return QuantilePlace(
+        low, low + (high - low) * (part ** ((1 - mean) / mean) if mean > 0 else 0.0), high
+    )
 
 
 def potential_crps(binned: Binned) -> Bracket:

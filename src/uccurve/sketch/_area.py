@@ -84,18 +84,18 @@ def between(
     trapezoids = float(np.sum((y.middles[1:] + y.middles[:-1]) / 2 * dx))
     room = _means(y.width) @ np.abs(dx) / 2 + _means(x.width) @ np.abs(dy) / 2
     room += sum(float(y.high[i]) * float(x.width[i]) for i in (0, -1)) + 16 * EPS * abs(trapezoids)
-    found = _inside(cells, axes, used, (dx[1::2], dy[1::2]), whole) + trapezoids
-    found = Bracket(-found.high, -found.low) if axes[0] in FALLING else found
-    return Bracket(found.low - room, found.high + room).positive()
+    under = _inside(cells, axes, used, (dx[1::2], dy[1::2]), whole) + trapezoids
+    under = Bracket(-under.high, -under.low) if axes[0] in FALLING else under
+    return Bracket(under.low - room, under.high + room).positive()
 
 
 def _at_grid(binned: Binned, name: Metric, grid: Array) -> Bracket:
     """Metric at the grid; before its steps where a cell begins."""
-    found = binned.values(name, grid).positive()
+    values = binned.values(name, grid).positive()
     if name == "miss_rate":
-        for end in (found.low, found.high):
+        for end in (values.low, values.high):
             end[1:-1:2] = end[:-2:2]
-    return found
+    return values
 
 
 def _inside(
@@ -113,9 +113,9 @@ def _inside(
         for part, share in COMPONENTS[name].items():
             bend = cells.bends[part]
             total += Bracket(bend.low[at], bend.high[at]) * bracket(sign * share * slope)
-    for one, other in product(*(COMPONENTS[name] for name in axes)):
-        if one != other:
-            largest = (cells.gaps[one] * cells.gaps[other])[at]
+    for first, second in product(*(COMPONENTS[name] for name in axes)):
+        if first != second:
+            largest = (cells.gaps[first] * cells.gaps[second])[at]
             total += Bracket(-largest, largest)
     low[whole], high[whole] = total.low, total.high
     return Bracket(float(low.sum()), float(high.sum()))

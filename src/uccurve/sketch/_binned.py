@@ -19,7 +19,7 @@ import numpy as np
 from uccurve._vocabulary import Array, Metric
 
 from ._bins import NOTHING, Histogram, Integers, lower_ends
-from ._state import State
+from ._state import SketchState
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -71,10 +71,10 @@ class Bracket:
     @property
     def middles(self) -> Array:
         """Midpoints of an array of brackets."""
-        found: Array = np.where(
+        middles: Array = np.where(
             self.low == self.high, self.low, self.low + (self.high - self.low) / 2
         )
-        return found
+        return middles
 
     @property
     def middle(self) -> float:
@@ -88,11 +88,11 @@ def bracket(value: Any) -> Bracket:
     return value if isinstance(value, Bracket) else Bracket(value, value)
 
 
-def outward(found: Bracket, size: float = 0.0) -> Bracket:
+def outward(inner: Bracket, size: float = 0.0) -> Bracket:
     """Widen a bracket by the rounding of a few operations on numbers of at least `size`."""
-    low, high = found.pair
+    low, high = inner.pair
     if low == high and not np.isfinite(low):
-        return found
+        return inner
     room = [16 * EPS * max(abs(end), size) for end in (low, high)]
     return Bracket(
         low - room[0] if np.isfinite(low) else low, high + room[1] if np.isfinite(high) else high
@@ -119,8 +119,8 @@ class Masses:
     def mean(self) -> Array:
         """Mean position in each bin."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found: Array = self.moment / self.mass
-        return np.fmin(np.fmax(found, self.minimum), self.maximum)
+            mean: Array = self.moment / self.mass
+        return np.fmin(np.fmax(mean, self.minimum), self.maximum)
 
     @cached_property
     def remaining(self) -> Array:
@@ -232,7 +232,7 @@ class Binned:
     weighted: bool
 
     @classmethod
-    def of(cls, state: State) -> Binned:
+    def of(cls, state: SketchState) -> Binned:
         """Metrics of the rows of a sketch."""
         critical, wider = state.critical, state.crossover.sums
         finite, uncoverable = critical.where(~critical.infinite), critical.where(critical.infinite)
@@ -257,7 +257,7 @@ class Binned:
         )
 
     @classmethod
-    def constant(cls, state: State) -> Binned:
+    def constant(cls, state: SketchState) -> Binned:
         """Metrics of the reference: the same errors with bands of 1 on both sides."""
         sums, rounding = state.errors.sums, state.errors.rounding * (1 + state.weighted)
         masses = _masses(
@@ -285,7 +285,7 @@ class Binned:
 
     def restated(self, size: float, rounding: float) -> Binned:
         """The same in another unit, with another relative error of the sums."""
-        active, gap = (one.over(size, rounding) for one in (self.active, self.gap))
+        active, gap = (masses.over(size, rounding) for masses in (self.active, self.gap))
         error, half_width = self.uncoverable_error / size, self.half_width / size
         weight = replace(self.weight, rounding=rounding)
         return replace(
@@ -330,8 +330,8 @@ class Binned:
             self.weight.maximum,
             self.gap.breakpoints,
         ]
-        found = np.concatenate([[0.0, self.end], *every])
-        return np.unique(found[found <= self.end])
+        places = np.concatenate([[0.0, self.end], *every])
+        return np.unique(places[places <= self.end])
 
     def cells(self, components: Iterable[str]) -> Cells:
         """Bins of the critical scales, and of the crossovers where the surplus is one of the components."""
@@ -357,15 +357,21 @@ class Binned:
         return cells
 
 
-def _masses(found: Histogram, state: State, rounding: float, sums: Sequence[Array]) -> Masses:
+def _masses(
+    histogram: Histogram, state: SketchState, rounding: float, sums: Sequence[Array]
+) -> Masses:
     """Masses, moments and squares in the bins of a histogram, with bounds for the minima of these.
 
     A single row is the minimum itself, and tied rows are recognised by a mean that is the maximum.
     """
-    low = np.maximum(lower_ends(found.bin, state.resolution), np.append(0.0, found.maximum)[:-1])
-    if "weight" in found.sums and not state.weighted:
-        mean = found.sums["scale" if "scale" in found.sums else "error"] / found.rows
-        low = np.maximum(low, found.maximum - found.rows * (found.maximum * (1 + rounding) - mean))
-    minimum = np.where(found.rows == 1, found.maximum, np.minimum(low, found.maximum))
+    low = np.maximum(
+        lower_ends(histogram.bin, state.resolution), np.append(0.0, histogram.maximum)[:-1]
+    )
+    if "weight" in histogram.sums and not state.weighted:
+        mean = histogram.sums["scale" if "scale" in histogram.sums else "error"] / histogram.rows
+        low = np.maximum(
+            low, histogram.maximum - histogram.rows * (histogram.maximum * (1 + rounding) - mean)
+        )
+    minimum = np.where(histogram.rows == 1, histogram.maximum, np.minimum(low, histogram.maximum))
     mass, moment, square = sums
-    return Masses(found.bin, minimum, found.maximum, mass, moment, square, rounding)
+    return Masses(histogram.bin, minimum, histogram.maximum, mass, moment, square, rounding)

@@ -83,14 +83,14 @@ def mark(number: T, resolution: int = PER_OCTAVE) -> T:
 def bin_of(marks: Array, resolution: int = PER_OCTAVE) -> Integers:
     """Bins as ascending integers; bin 0 ends at 1/2, bin `resolution` at 1, and so on."""
     head, exponent = np.frexp(np.where(np.isfinite(marks), marks, 0.0) / _DOWN)
-    found = (
+    numbers = (
         exponent.astype(np.int64) * resolution
         + (head * 2 * resolution).astype(np.int64)
         - resolution
     )
     end = last(resolution)
     return np.select(
-        [~np.isfinite(marks), marks == 0], [end + 1, -end - 1], np.clip(found, -end, end)
+        [~np.isfinite(marks), marks == 0], [end + 1, -end - 1], np.clip(numbers, -end, end)
     )
 
 

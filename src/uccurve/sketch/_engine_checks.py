@@ -91,8 +91,8 @@ def acceptable(columns: Iterable[str], of: str, *, floored: bool) -> nw.Expr:
 
 def _own(of: str) -> dict[str, str]:
     """Columns of one model by role."""
-    own = {role: role + of for role in ("y_pred", "lower", "upper")}
-    return {"y_true": "y_true", **own, "weight": "weight"}
+    of_model = {role: role + of for role in ("y_pred", "lower", "upper")}
+    return {"y_true": "y_true", **of_model, "weight": "weight"}
 
 
 def broken_rule(
@@ -105,22 +105,22 @@ def broken_rule(
         for i, (_, good) in enumerate(rules)
     }
     flags = rows.select(**counts)
-    found = flags.select(
+    broken = flags.select(
         nw.len().alias("total"), *(nw.col(name).sum() for name in counts)
     ).collect()
-    total = int(found["total"][0])
+    total = int(broken["total"][0])
     for i, (rule, _) in enumerate(rules):
-        if count := int(found[f"rule_{i}"][0] or 0):
+        if count := int(broken[f"rule_{i}"][0] or 0):
             return checks.broken(rule, count, total)
     return None
 
 
 def _rules(
-    columns: Sequence[str], own: Mapping[str, str], *, floored: bool
+    columns: Sequence[str], names: Mapping[str, str], *, floored: bool
 ) -> Iterable[tuple[Rule, nw.Expr]]:
     """Rules in the order in which `Intervals` applies them, each with the condition that good rows meet."""
-    roles = {role: name for role, name in own.items() if name in columns}
-    y, p, lower, upper = (nw.col(own[role]) for role in ("y_true", "y_pred", "lower", "upper"))
+    roles = {role: name for role, name in names.items() if name in columns}
+    y, p, lower, upper = (nw.col(names[role]) for role in ("y_true", "y_pred", "lower", "upper"))
     for role, flag in (
         (role, nw.col(f"wide_{name}")) for role, name in roles.items() if f"wide_{name}" in columns
     ):

@@ -21,7 +21,7 @@ from uccurve._vocabulary import DroppedRowsWarning
 from ._bins import Histogram, bins, bits, mark
 from ._engine_checks import Frame, acceptable, all_finite, is_finite
 from ._scan import HUGE, ROLES, TINY, Scan, Table, col, collected, lit
-from ._state import SUMS, State, tidy
+from ._state import SUMS, SketchState, tidy
 
 Group = tuple[Any, ...]
 # Codes in place of the critical scale of rows that have none.
@@ -42,7 +42,7 @@ when = nw.when
 
 def states(
     scan: Scan, features: Mapping[str, Sequence[str]] | None = None
-) -> list[dict[Group, State]]:
+) -> list[dict[Group, SketchState]]:
     """Return the states of all intervals by group; under the empty tuple where there are no groups.
 
     `features` are the columns of labels that will make segments.
@@ -53,9 +53,9 @@ def states(
     else:
         tables = [collected(_summed(_stacked(scan), scan))]
     parts = {
-        one: part
+        place: part
         for table in tables
-        for one, part in _by_histogram(table, scan)
+        for place, part in _by_histogram(table, scan)
         if len(part["rows"])
     }
     _check(parts, scan)
@@ -94,30 +94,32 @@ def bands(scan: Scan, rows: Frame, places: Sequence[int]) -> Frame:
         for i in inside:
             between |= _between(scan, i)
         rows = rows.with_columns(**between)
-    found = dict[str, nw.Expr]()
+    columns = dict[str, nw.Expr]()
     for i in places:
         below, above = col(f"below_{i}"), col(f"above_{i}")
         error = y - col(f"y_pred_{i}")
-        found[f"active_{i}"] = _active(rows, error, below, above)
-        found[f"width_{i}"] = below + above
-        found[f"error_{i}"] = error.abs()
-    return rows.with_columns(**found)
+        columns[f"active_{i}"] = _active(rows, error, below, above)
+        columns[f"width_{i}"] = below + above
+        columns[f"error_{i}"] = error.abs()
+    return rows.with_columns(**columns)
 
 
 def _between(scan: Scan, i: int) -> dict[str, nw.Expr]:
     """Bands on straight lines from those of the inner intervals, or from none, to the outer ones."""
     inner, outer, share = scan.intervals[i].between
-    found = dict[str, nw.Expr]()
+    columns = dict[str, nw.Expr]()
     for name in ("below", "above"):
         wide = col(f"{name}_{outer}")
         narrow = None if inner is None else col(f"{name}_{inner}")
-        found[f"{name}_{i}"] = wide * share if narrow is None else narrow + (wide - narrow) * share
+        columns[f"{name}_{i}"] = (
+            wide * share if narrow is None else narrow + (wide - narrow) * share
+        )
     if scan.min_band is not None:
-        found[f"raised_{i}"] = col(f"raised_{outer}")
-        found[f"ascending_{i}"] = col(f"ascending_{outer}")
+        columns[f"raised_{i}"] = col(f"raised_{outer}")
+        columns[f"ascending_{i}"] = col(f"ascending_{outer}")
         if inner is not None:
-            found[f"ascending_{i}"] &= col(f"ascending_{inner}")
-    return found
+            columns[f"ascending_{i}"] &= col(f"ascending_{inner}")
+    return columns
 
 
 def sides_missed(scan: Scan, i: int) -> tuple[nw.Expr, nw.Expr]:
@@ -222,7 +224,7 @@ def _values(scan: Scan, i: int, name: str) -> dict[str, nw.Expr]:
         col("y_true"),
         *(col(f"{part}_{i}") for part in ("error", "active", "width")),
     )
-    found = {
+    columns = {
         "critical": {"number": col(f"critical_{i}"), "active": active, "width": width},
         "crossover": {
             "number": (error + error) / _gap(i) + TINY,
@@ -232,8 +234,8 @@ def _values(scan: Scan, i: int, name: str) -> dict[str, nw.Expr]:
         "errors": {"number": error + TINY, "active": y, "width": y * y},
     }[name]
     if scan.min_band is not None:
-        found["raised"] = col(f"raised_{i}") if name == "critical" else lit(0.0)
-    return found
+        columns["raised"] = col(f"raised_{i}") if name == "critical" else lit(0.0)
+    return columns
 
 
 def _used(scan: Scan, i: int, name: str) -> nw.Expr | None:
@@ -266,9 +268,9 @@ def _joined(scan: Scan, i: int) -> Frame:
     """Rows of some intervals, repeated for their histograms."""
     rows, which = _with_criticals(scan, [i]), col("histogram")
     places = {name: place for place, (j, name) in enumerate(scan.histograms) if j == i}
-    one = scan.rows.head(1)
+    first = scan.rows.head(1)
     factors = [
-        one.select(lit(k, nw.Int8).alias("histogram"), lit(1 + place * STEP).alias("factor"))
+        first.select(lit(k, nw.Int8).alias("histogram"), lit(1 + place * STEP).alias("factor"))
         for k, place in enumerate(places.values())
     ]
     rows, values = rows.join(nw.concat(factors), how="cross"), _values(scan, i, "critical")
@@ -306,11 +308,11 @@ def _summed(rows: Frame, scan: Scan) -> Frame:
     """Count and sum the rows of each bin."""
     names = ["scale", "active", "error", "width", "product"]
     names += ["raised"] * (scan.min_band is not None)
-    found = [col("number").max().alias("maximum")]
+    extremes = [col("number").max().alias("maximum")]
     if scan.weighted:
         names += ["weight", "squares"]
-        found += [col("weight").min().alias("lightest"), col("weight").max().alias("heaviest")]
-    sums = [*found, *(col(name).sum() for name in names)]
+        extremes += [col("weight").min().alias("lightest"), col("weight").max().alias("heaviest")]
+    sums = [*extremes, *(col(name).sum() for name in names)]
     return rows.group_by(*scan.groups, "key").agg(nw.len().alias("rows"), *sums)
 
 
@@ -326,8 +328,8 @@ def _by_histogram(table: Table, scan: Scan) -> Iterator[tuple[tuple[int, str], T
     ends = [table["maximum"] <= TINY, (table["maximum"] >= HUGE) & (table["maximum"] < REFUSED)]
     table["maximum"] = np.select(ends, [0.0, np.inf], table["maximum"])
     table |= {name: np.where(ends[0], 0.0, table[name]) for name in ("scale", "product")}
-    for i, one in enumerate(scan.histograms):
-        yield one, {name: column[place == i] for name, column in table.items()}
+    for i, histogram in enumerate(scan.histograms):
+        yield histogram, {name: column[place == i] for name, column in table.items()}
 
 
 def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
@@ -340,7 +342,7 @@ def _check(parts: Mapping[tuple[int, str], Table], scan: Scan) -> None:
     for table in (parts[i, "critical"] for i in range(len(scan.intervals))):
         suspicious |= _is_suspicious(table)
     rows, code = (parts[0, "critical"][name] for name in ("rows", "maximum"))
-    dropped, weightless = (int(rows[code == one].sum()) for one in (MISSING, WEIGHTLESS))
+    dropped, weightless = (int(rows[code == which].sum()) for which in (MISSING, WEIGHTLESS))
     _accept(scan, int(rows.sum()), dropped, weightless, suspicious=suspicious)
 
 
@@ -376,15 +378,21 @@ def _is_code(table: Table) -> npt.NDArray[np.bool_]:
     return np.isin(table["maximum"], (REFUSED, MISSING, WEIGHTLESS))
 
 
-def _states(scan: Scan, parts: Mapping[tuple[int, str], Table], i: int) -> dict[Group, State]:
+def _states(scan: Scan, parts: Mapping[tuple[int, str], Table], i: int) -> dict[Group, SketchState]:
     """States of some intervals by group."""
-    own = {
+    places = {
         name: (scan.errors_of(i) if name == "errors" else i, name)
         for name in scan.intervals[i].histograms
     }
-    split = {name: _by_group(parts[one], scan.groups) for name, one in own.items() if one in parts}
+    split = {
+        name: _by_group(parts[place], scan.groups)
+        for name, place in places.items()
+        if place in parts
+    }
     return {
-        group: _state(scan, {name: found[group] for name, found in split.items() if group in found})
+        group: _state(
+            scan, {name: tables[group] for name, tables in split.items() if group in tables}
+        )
         for group in split["critical"]
     }
 
@@ -401,17 +409,17 @@ def _by_group(table: Table, groups: Sequence[str]) -> dict[Group, Table]:
     }
 
 
-def _state(scan: Scan, parts: Mapping[str, Table]) -> State:
+def _state(scan: Scan, parts: Mapping[str, Table]) -> SketchState:
     """State of one group of rows."""
-    found: dict[str, Any] = {name: _histogram(scan, name, table) for name, table in parts.items()}
+    fields: dict[str, Any] = {name: _histogram(scan, name, table) for name, table in parts.items()}
     critical, missing = parts["critical"], parts["critical"]["maximum"] == MISSING
-    found["dropped"] = int(critical["rows"][missing].sum())
-    found["raised"] = int(critical["raised"][~missing].sum()) if "raised" in critical else 0
-    found |= _weights(critical)
+    fields["dropped"] = int(critical["rows"][missing].sum())
+    fields["raised"] = int(critical["raised"][~missing].sum()) if "raised" in critical else 0
+    fields |= _weights(critical)
     if "errors" in parts:
         y, squares = (float(parts["errors"][slot].sum()) for slot in ("active", "width"))
-        found |= {"y_sum": y, "y_squares": squares}
-    return State(weighted=scan.weighted, resolution=scan.resolution, **found)
+        fields |= {"y_sum": y, "y_squares": squares}
+    return SketchState(weighted=scan.weighted, resolution=scan.resolution, **fields)
 
 
 def _weights(table: Table) -> dict[str, float]:
@@ -435,5 +443,5 @@ def _histogram(scan: Scan, name: str, table: Table) -> Histogram:
     good = ~_is_code(table)
     rows, maximum = table["rows"][good].astype(np.int64), table["maximum"][good]
     columns = {"gap": table["active"], "weight": table["rows"].astype(np.float64)} | table
-    sums = {one: columns[one][good] for one in SUMS[name]}
+    sums = {key: columns[key][good] for key in SUMS[name]}
     return tidy(Histogram.grouped(bins(maximum, scan.resolution), rows, maximum, sums))

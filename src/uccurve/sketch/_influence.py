@@ -20,7 +20,7 @@ from uccurve._vocabulary import Array
 
 from ._binned import Binned
 from ._bins import Histogram
-from ._state import State
+from ._state import SketchState
 
 # Of the scales that are best for some coverage: these three stand for all in the potential CRPS.
 QUANTILES = (0.3, 0.7, 0.95)
@@ -100,7 +100,7 @@ class Shipping(NamedTuple):
         return movement if isfinite(movement) else 0.0
 
 
-class Look(NamedTuple):
+class Scales(NamedTuple):
     """Scales at which rows are looked at: those of the best score and of the CRPS, and the factors that ship.
 
     `quantile` is the smallest scale at which a share 1 - alpha of the rows is covered.
@@ -152,7 +152,7 @@ def averaged_mix(binned: Binned) -> Mix:
     return Mix.of(float(np.sum(scales * squares)), [0.0, *knots.tolist()], fitted.tolist())
 
 
-def numbers_of(state: State, look: Look) -> Array:
+def numbers_of(state: SketchState, scales: Scales) -> Array:
     """Sum each of the numbers over the rows of a sketch; exact where the scales are ends of bins."""
     critical = state.critical
     errors = state.errors
@@ -167,18 +167,18 @@ def numbers_of(state: State, look: Look) -> Array:
     delivered = Mix.at(1.0)
     sums["open"] = _beyond(critical, 1.0).total("weight")
     sums["outside"] = _deficits(critical, delivered, "active")
-    sums["short"] = _deficits(critical, look.best, "active")
-    sums["crps"] = _deficits(critical, look.crps, "active")
+    sums["short"] = _deficits(critical, scales.best, "active")
+    sums["crps"] = _deficits(critical, scales.crps, "active")
     sums["square"] = errors.total("product")
-    sums["flat"] = _deficits(errors, look.flat, "weight")
-    sums["reached"] = _beyond(critical, look.quantile).total("weight")
-    if look.ships:
-        missed = _beyond(critical, look.shipping.t)
+    sums["flat"] = _deficits(errors, scales.flat, "weight")
+    sums["reached"] = _beyond(critical, scales.quantile).total("weight")
+    if scales.ships:
+        missed = _beyond(critical, scales.shipping.t)
         sums["missed"] = missed.total("weight")
         sums["beyond"] = missed.total("active")
-        sums["late"] = _deficits(critical, Mix.at(look.shipping.t), "active")
-        sums["flat_missed"] = _beyond(errors, look.constant.t).total("weight")
-        sums["flat_late"] = _deficits(errors, Mix.at(look.constant.t), "weight")
+        sums["late"] = _deficits(critical, Mix.at(scales.shipping.t), "active")
+        sums["flat_missed"] = _beyond(errors, scales.constant.t).total("weight")
+        sums["flat_late"] = _deficits(errors, Mix.at(scales.constant.t), "weight")
     return np.array([sums.get(name, 0.0) for name in NUMBERS])
 
 
@@ -204,97 +204,97 @@ class Known:
     uncoverable: bool
 
 
-def forms(look: Look, known: Known) -> dict[str, Form]:
+def forms(scales: Scales, known: Known) -> dict[str, Form]:
     """Return what rows add to the logarithm of each statistic that has one; `wis` as it is."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = _forms(look, known)
-    return {name: form for name, form in found.items() if np.isfinite(form).all()}
+        every = _forms(scales, known)
+    return {name: form for name, form in every.items() if np.isfinite(form).all()}
 
 
-def _forms(look: Look, known: Known) -> dict[str, Form]:
+def _forms(scales: Scales, known: Known) -> dict[str, Form]:
     """The same; a statistic that is 0 has a form that is not finite."""
     means = known.means
-    one = {name: unit_form(name) for name in NUMBERS}
+    unit = {name: unit_form(name) for name in NUMBERS}
 
     def log(form: Form) -> Form:
         return form / (form @ means)
 
-    half_width = one["width"] / 2
-    crps = log(half_width * look.crps.width + one["crps"])
-    found = {
-        "delivered_score": log(one["width"] + one["outside"] / look.alpha),
-        "best_score": log(half_width * look.best.width + one["short"]),
+    half_width = unit["width"] / 2
+    crps = log(half_width * scales.crps.width + unit["crps"])
+    forms_found = {
+        "delivered_score": log(unit["width"] + unit["outside"] / scales.alpha),
+        "best_score": log(half_width * scales.best.width + unit["short"]),
         "crps": crps,
-        "crps_skill": crps - log(one["one"] * look.flat.width + one["flat"]),
+        "crps_skill": crps - log(unit["one"] * scales.flat.width + unit["flat"]),
     }
-    if means @ one["width"] == 0:
-        return found
-    found["width"] = log(one["width"])
-    if look.ships:
-        found |= _as_shipped(look, one, means)
+    if means @ unit["width"] == 0:
+        return forms_found
+    forms_found["width"] = log(unit["width"])
+    if scales.ships:
+        forms_found |= _as_shipped(scales, unit, means)
     if not known.uncoverable:
-        found |= _areas(one, means, symmetric=known.symmetric)
-    return found
+        forms_found |= _areas(unit, means, symmetric=known.symmetric)
+    return forms_found
 
 
-def _as_shipped(look: Look, one: Mapping[str, Form], means: Array) -> dict[str, Form]:
+def _as_shipped(scales: Scales, unit: Mapping[str, Form], means: Array) -> dict[str, Form]:
     """Score at the factor that ships and the share of the constant band's that it saves, with both movements."""
-    alpha = look.alpha
-    score = one["width"] * look.shipping.t + one["late"] / alpha
-    constant = one["one"] * (2 * look.constant.t) + one["flat_late"] / alpha
+    alpha = scales.alpha
+    score = unit["width"] * scales.shipping.t + unit["late"] / alpha
+    constant = unit["one"] * (2 * scales.constant.t) + unit["flat_late"] / alpha
     if not (score @ means > 0 and constant @ means > 0):
         return {}
-    mine = (score + one["missed"] * look.shipping.movement) / (score @ means)
-    theirs = (constant + one["flat_missed"] * look.constant.movement) / (constant @ means)
-    found = {}
-    if isfinite(look.shipping.sparsity):
-        found["score"] = mine
-        if isfinite(look.constant.sparsity):
-            found["skill"] = mine - theirs
-    return found
+    mine = (score + unit["missed"] * scales.shipping.movement) / (score @ means)
+    theirs = (constant + unit["flat_missed"] * scales.constant.movement) / (constant @ means)
+    as_shipped = {}
+    if isfinite(scales.shipping.sparsity):
+        as_shipped["score"] = mine
+        if isfinite(scales.constant.sparsity):
+            as_shipped["skill"] = mine - theirs
+    return as_shipped
 
 
-def _areas(one: Mapping[str, Form], means: Array, *, symmetric: bool) -> dict[str, Form]:
+def _areas(unit: Mapping[str, Form], means: Array, *, symmetric: bool) -> dict[str, Form]:
     """The paper's areas and gains; excess is overshoot where bands are symmetric."""
 
     def log(form: Form) -> Form:
         return form / (form @ means)
 
-    width = log(one["width"])
-    found = {
-        "area_bandwidth_miss_rate": width + log(one["critical"]),
-        "area_bandwidth_deficit": width + log(one["product"]),
+    width = log(unit["width"])
+    of_areas = {
+        "area_bandwidth_miss_rate": width + log(unit["critical"]),
+        "area_bandwidth_deficit": width + log(unit["product"]),
     }
-    found["gain_bandwidth_miss_rate"] = found["area_bandwidth_miss_rate"] - log(one["error"])
-    found["gain_bandwidth_deficit"] = found["area_bandwidth_deficit"] - log(one["square"])
-    half_width = one["width"] / 2
+    of_areas["gain_bandwidth_miss_rate"] = of_areas["area_bandwidth_miss_rate"] - log(unit["error"])
+    of_areas["gain_bandwidth_deficit"] = of_areas["area_bandwidth_deficit"] - log(unit["square"])
+    half_width = unit["width"] / 2
     h = half_width @ means
-    q = one["product"] @ means
-    r = one["error"] @ means
-    s = one["square"] @ means
+    q = unit["product"] @ means
+    r = unit["error"] @ means
+    s = unit["square"] @ means
     if symmetric and min(h * q, s) - r**2 > 1e-12 * r**2:  # the area is (h q - r^2) / 2
-        area = (half_width * q + one["product"] * h - one["error"] * (2 * r)) / (h * q - r**2)
-        constant = (one["square"] - one["error"] * (2 * r)) / (s - r**2)
-        found["area_excess_deficit"] = area
-        found["gain_excess_deficit"] = area - constant
-    return found
+        area = (half_width * q + unit["product"] * h - unit["error"] * (2 * r)) / (h * q - r**2)
+        constant = (unit["square"] - unit["error"] * (2 * r)) / (s - r**2)
+        of_areas["area_excess_deficit"] = area
+        of_areas["gain_excess_deficit"] = area - constant
+    return of_areas
 
 
 def changes_of(numbers: Array, forms_of_model: Mapping[str, Form]) -> dict[str, Array]:
     """Influence of blocks on each statistic, from their sums of the numbers."""
     total = float(numbers[0].sum())
-    found = dict[str, Array]()
+    changes = dict[str, Array]()
     for name, form in forms_of_model.items():
         values = form @ numbers
-        found[name] = (values - float(values.sum()) / total * numbers[0]) / total
-    return found
+        changes[name] = (values - float(values.sum()) / total * numbers[0]) / total
+    return changes
 
 
-def offset_of_blocks(one: Array, slopes: Array, missed: Array, shipping: Shipping) -> float:
+def offset_of_blocks(weights: Array, slopes: Array, missed: Array, shipping: Shipping) -> float:
     """What the fit of a factor hides of a score, from block sums of the slopes and of the missed rows."""
-    total = float(one.sum())
-    gradient = slopes - float(slopes.sum()) / total * one
-    outside = missed - float(missed.sum()) / total * one
+    total = float(weights.sum())
+    gradient = slopes - float(slopes.sum()) / total * weights
+    outside = missed - float(missed.sum()) / total * weights
     return -shipping.sparsity * float(np.dot(gradient, outside)) / total**2
 
 

@@ -14,7 +14,7 @@ from uccurve._vocabulary import HEADLINE, METRICS, SUMMARY, Array
 from uccurve.evidence.contributions import hall_sheather
 from uccurve.results import AssessmentSettings
 
-from ._answers import Answers, Place, place_of
+from ._answers import Answers, QuantilePlace, place_of
 from ._binned import Binned, Bracket, bracket
 from ._influence import (
     AT_FACTOR,
@@ -22,7 +22,7 @@ from ._influence import (
     PLACE,
     Form,
     Known,
-    Look,
+    Scales,
     Shipping,
     averaged_mix,
     best_mix,
@@ -30,7 +30,7 @@ from ._influence import (
     numbers_of,
     unit_form,
 )
-from ._state import State
+from ._state import SketchState
 from .sketch import SketchUCC, UCCSketch
 
 # Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error.
@@ -70,7 +70,7 @@ class StreamedModel:
     """
 
     name: str
-    state: State
+    state: SketchState
     settings: AssessmentSettings
     y_pred: str | None = None
     place: int = 0
@@ -110,16 +110,16 @@ class StreamedModel:
         return min(float(1 - self.alpha), max(self.levels)) if self.levels else None
 
     @cached_property
-    def target(self) -> Place:
+    def target(self) -> QuantilePlace:
         """Scale of the conformal rank; of unequal weights the smallest whose coverage reaches the target."""
         low, value, high = self.answers.place_for_new_rows(1 - self.alpha)
-        return Place(low, high if self.to_the_end else value, high)
+        return QuantilePlace(low, high if self.to_the_end else value, high)
 
     @cached_property
-    def constant_target(self) -> Place:
+    def constant_target(self) -> QuantilePlace:
         """Half-width of the constant band as shipped."""
         low, value, high = self.answers.constant_place(1 - self.alpha)
-        return Place(low, high if self.to_the_end else value, high)
+        return QuantilePlace(low, high if self.to_the_end else value, high)
 
     @property
     def chosen_t(self) -> float:
@@ -146,7 +146,7 @@ class StreamedModel:
 
     # ---- influence
 
-    def look(self, effective: float) -> Look:
+    def scales_for(self, effective: float) -> Scales:
         """Scales at which the second pass looks at the rows, worth so many independent ones."""
         alpha = float(self.alpha)
         plain = self.raw.plain
@@ -154,7 +154,7 @@ class StreamedModel:
         shipping = self._shipping(plain, self.target.value, effective)
         flat = self._shipping(constant, self.constant_target.value, effective)
         quantile = self.answers.place(1 - self.alpha)
-        return Look(
+        return Scales(
             alpha,
             quantile.high if self.to_the_end else quantile.value,
             best_mix(plain, alpha),
@@ -165,9 +165,9 @@ class StreamedModel:
         )
 
     @cached_property
-    def first_look(self) -> Look:
+    def first_scales(self) -> Scales:
         """The same for the rows as they are, before anything is known of their dependence."""
-        return self.look(self.state.effective)
+        return self.scales_for(self.state.effective)
 
     def _shipping(self, binned: Binned, t: float, effective: float) -> Shipping:
         """What bins say of the score around a factor."""
@@ -202,20 +202,20 @@ class StreamedModel:
     @cached_property
     def means(self) -> Array:
         """Means of the numbers over all rows, as far as the bins know them."""
-        look = self.first_look
-        means: Array = numbers_of(self.state, look) / self.state.total
-        if look.ships and not self.to_the_end:
-            at_factor = self._means_at_factor(look)
+        scales = self.first_scales
+        means: Array = numbers_of(self.state, scales) / self.state.total
+        if scales.ships and not self.to_the_end:
+            at_factor = self._means_at_factor(scales)
             for name in AT_FACTOR:
                 means[PLACE[name]] = at_factor[name]
         return means
 
-    def _means_at_factor(self, look: Look) -> dict[str, float]:
+    def _means_at_factor(self, scales: Scales) -> dict[str, float]:
         """Means of the numbers at a factor inside its bin, nearly."""
         plain = self.raw.plain
         constant = self.raw.constant.restated(1.0, rounding=0.0)
-        t = np.array([look.shipping.t])
-        flat_t = np.array([look.constant.t])
+        t = np.array([scales.shipping.t])
+        flat_t = np.array([scales.constant.t])
         return {
             "late": 2 * float(plain.values("deficit", t).middles[0]),
             "missed": float(plain.values("miss_rate", t).middles[0]),
@@ -224,7 +224,7 @@ class StreamedModel:
             "flat_missed": float(constant.values("miss_rate", flat_t).middles[0]),
         }
 
-    def forms(self, look: Look) -> dict[str, Form]:
+    def forms(self, scales: Scales) -> dict[str, Form]:
         """What the rows add to each statistic."""
         width = self.state.critical.total("width")
         known = Known(
@@ -232,13 +232,13 @@ class StreamedModel:
             symmetric=self.state.crossover.total("gap") <= SYMMETRIC * width,
             uncoverable=self.answers.binned.has_uncoverable_rows,
         )
-        found = forms(look, known)
-        return found | ({"wis": unit_form("wis")} if self.levels else {})
+        of_model = forms(scales, known)
+        return of_model | ({"wis": unit_form("wis")} if self.levels else {})
 
     @cached_property
     def row_forms(self) -> dict[str, Form]:
         """The same for independent rows."""
-        return self.forms(self.first_look)
+        return self.forms(self.first_scales)
 
     # ---- brackets
 
@@ -248,7 +248,7 @@ class StreamedModel:
         ask = self.answers
         asked = {"coverage": 1 - self.alpha}
         best = ask.best_score(**asked)
-        found = {
+        brackets = {
             "score": ask.shipped(**asked),
             "skill": ask.shipped_skill(**asked),
             "best_score": best,
@@ -262,24 +262,24 @@ class StreamedModel:
             "decomposition_slack": ask.slack(**asked),
         }
         for axes in SUMMARY:
-            found[f"areas_{'_'.join(axes)}"] = ask.area(axes=axes)
-            found[f"gains_{'_'.join(axes)}"] = ask.gain(axes=axes)
+            brackets[f"areas_{'_'.join(axes)}"] = ask.area(axes=axes)
+            brackets[f"gains_{'_'.join(axes)}"] = ask.gain(axes=axes)
         for name in METRICS:
             at_one = ask.metric(name)
             if at_one.width > NEGLIGIBLE * at_one.high:
-                found[f"delivered_{name}"] = at_one
+                brackets[f"delivered_{name}"] = at_one
         if isfinite(self.target.value):
             width = ask.binned.half_width
-            found["scale"] = Bracket(self.target.low, self.target.high)
-            found["half_width"] = found["scale"] * width
+            brackets["scale"] = Bracket(self.target.low, self.target.high)
+            brackets["half_width"] = brackets["scale"] * width
         settings = self.settings
         if settings.partial is not None:
-            found["partial_gain"] = ask.gain(axes=settings.axes, miss_rate=settings.partial)
+            brackets["partial_gain"] = ask.gain(axes=settings.axes, miss_rate=settings.partial)
         if settings.c is not None:
-            found["cost_cheapest"] = ask.cheapest(settings.c, axes=settings.axes)
+            brackets["cost_cheapest"] = ask.cheapest(settings.c, axes=settings.axes)
         if self.levels:
-            found["wis_potential"] = self._potential_wis()
-        return {name: ends for name, ends in found.items() if name not in self.unknown}
+            brackets["wis_potential"] = self._potential_wis()
+        return {name: ends for name, ends in brackets.items() if name not in self.unknown}
 
     @property
     def unknown(self) -> Sequence[str]:
@@ -296,7 +296,7 @@ class StreamedModel:
 
     def known_brackets(self) -> dict[str, tuple[float, float]]:
         """Brackets of what is open: those that are known have two ends."""
-        pairs = {name: found.pair for name, found in self.brackets.items()}
+        pairs = {name: ends.pair for name, ends in self.brackets.items()}
         return {
             name: pair for name, pair in pairs.items() if not (isnan(pair[0]) or isnan(pair[1]))
         }

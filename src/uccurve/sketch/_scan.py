@@ -26,7 +26,7 @@ CHUNK = 20_000
 col, lit = nw.col, nw.lit
 
 
-class Request(NamedTuple):
+class FrameRequest(NamedTuple):
     """Columns of a frame that all models share, and how its rows are read; as in `assess_frame`."""
 
     y_true: str
@@ -45,7 +45,7 @@ class Request(NamedTuple):
         return list(dict.fromkeys(name for feature in self.features for name in feature))
 
 
-class Columns(NamedTuple):
+class IntervalColumns(NamedTuple):
     """Columns of the intervals of a model, at one level or as delivered, and the histograms that its rows go into.
 
     `lower` and `upper` are None where the intervals lie between those at two other places, by a `share` of the way.
@@ -65,7 +65,7 @@ class Scan:
     """Rows of a frame with the columns y_true, weight, labels, and y_pred_i, lower_i and upper_i of intervals i."""
 
     rows: Frame
-    intervals: Sequence[Columns]
+    intervals: Sequence[IntervalColumns]
     numbers: Sequence[str]  # columns that must be finite
     wide: Sequence[str]  # columns that say whether an integer does not fit float64
     groups: Sequence[str]
@@ -74,18 +74,23 @@ class Scan:
     resolution: int
 
     @classmethod
-    def of(cls, frame: IntoFrame, intervals: Sequence[Columns], request: Request) -> Self:
+    def of(
+        cls, frame: IntoFrame, intervals: Sequence[IntervalColumns], request: FrameRequest
+    ) -> Self:
         """Choose columns of a frame."""
         checks.choice("missing", request.missing, ("raise", "drop"))
-        own = [
-            (i, one, role, getattr(one, role)) for i, one in enumerate(intervals) for role in ROLES
+        roles = [
+            (i, interval, role, getattr(interval, role))
+            for i, interval in enumerate(intervals)
+            for role in ROLES
         ]
         by = [
             (f"by[{i}]" if len(request.by) > 1 else "by", name) for i, name in enumerate(request.by)
         ]
         shared = [(role, getattr(request, role)) for role in ("y_true", "weight", "block")]
         named = [
-            (f"models[{one.model!r}]" if one.model else role, name) for _, one, role, name in own
+            (f"models[{interval.model!r}]" if interval.model else role, name)
+            for _, interval, role, name in roles
         ]
         _refuse_patterns([name for _, name in (*shared, *by, *named) if name is not None])
         native = opened(frame, [*shared, *by, *named])
@@ -93,7 +98,7 @@ class Scan:
         groups = {f"by_{i}": name for i, name in enumerate(request.by)}
         labels = groups | ({} if request.block is None else {"block": request.block})
         refuse_nested(schema, labels.values())
-        given = dict(shared[:2]) | {f"{role}_{i}": name for i, _, role, name in own}
+        given = dict(shared[:2]) | {f"{role}_{i}": name for i, _, role, name in roles}
         numbers = {new: name for new, name in given.items() if name is not None}
         columns = floats(schema, numbers)
         rows = native.select(**columns, **{key: col(name) for key, name in labels.items()}).lazy()
@@ -117,12 +122,18 @@ class Scan:
     @cached_property
     def histograms(self) -> list[tuple[int, str]]:
         """Intervals and names of all histograms to fill; equal predictions share that of their errors."""
-        every = [(i, name) for i, one in enumerate(self.intervals) for name in one.histograms]
+        every = [
+            (i, name) for i, interval in enumerate(self.intervals) for name in interval.histograms
+        ]
         return [(i, name) for i, name in every if name != "errors" or self.errors_of(i) == i]
 
     def errors_of(self, i: int) -> int:
         """First intervals around the same predictions that have a histogram of errors."""
-        same = (j for j, one in enumerate(self.intervals) if one.y_pred == self.intervals[i].y_pred)
+        same = (
+            j
+            for j, interval in enumerate(self.intervals)
+            if interval.y_pred == self.intervals[i].y_pred
+        )
         return next(j for j in same if "errors" in self.intervals[j].histograms)
 
     @property
@@ -134,21 +145,21 @@ class Scan:
         """Return the intervals that some rest on and whose bounds are columns."""
         needed = dict[int, None]()
         for i in places:
-            one = self.intervals[i]
-            sources = (i,) if one.lower is not None else one.between[:2]
+            interval = self.intervals[i]
+            sources = (i,) if interval.lower is not None else interval.between[:2]
             needed |= {place: None for place in sources if place is not None}
         return list(needed)
 
     def refuse(self) -> None:
         """Refuse the first intervals with rows that `Intervals` would refuse, in its words."""
-        several = len({one.model for one in self.intervals}) > 1
+        several = len({interval.model for interval in self.intervals}) > 1
         for i in self.given(range(len(self.intervals))):
-            one = self.intervals[i]
+            interval = self.intervals[i]
             refusal = broken_rule(
                 self.kept, [*self.numbers, *self.wide], f"_{i}", floored=self.min_band is not None
             )
             if refusal is not None:
-                raise checks.prefixed(f"{one.model}: ", refusal) if several else refusal
+                raise checks.prefixed(f"{interval.model}: ", refusal) if several else refusal
 
     @cached_property
     def floors(self) -> list[float | None]:
@@ -168,11 +179,11 @@ class Scan:
         if not (all(0 <= value < np.inf for value in sums.values()) and np.isfinite(total)):
             self.refuse()
             raise ValueError(OVERFLOW)
-        found = [fixed] * len(self.intervals)
+        floors = [fixed] * len(self.intervals)
         for i in places:
             if total > 0:
-                found[i] = checks.floor(self.min_band, sums[f"half_{i}"] / total)
-        return found
+                floors[i] = checks.floor(self.min_band, sums[f"half_{i}"] / total)
+        return floors
 
 
 def _refuse_patterns(names: Iterable[str]) -> None:
@@ -192,14 +203,14 @@ def collected(frame: Frame) -> Table:
             from polars import Config
 
             with Config(streaming_chunk_size=CHUNK):
-                found = frame.collect(engine="streaming")
+                answer = frame.collect(engine="streaming")
         else:
-            found = frame.collect()
+            answer = frame.collect()
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
         raise TypeError(NESTED) from None  # Dask tells no lists from text
-    table = {name: found[name].to_numpy() for name in found.columns}
+    table = {name: answer[name].to_numpy() for name in answer.columns}
     # Python has no type for nanoseconds.
     return {
         name: column.astype("M8[us]") if column.dtype == "M8[ns]" else column

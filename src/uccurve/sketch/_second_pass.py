@@ -33,8 +33,8 @@ from ._influence import (
     NUMBERS,
     PLACE,
     Changes,
-    Look,
     Mix,
+    Scales,
     Shipping,
     changes_of,
     joined_label,
@@ -43,7 +43,7 @@ from ._influence import (
 )
 from ._model import StreamedModel
 from ._scan import HUGE, TINY, Scan, Table, col, collected, lit
-from ._state import State
+from ._state import SketchState
 
 MOST_GROUPS = 1_000_000  # combinations of blocks and labels that are refused where there are more
 WIS_PARTS = ("dispersion", "underprediction", "overprediction")
@@ -63,7 +63,7 @@ SUMMED = (
     "flat_missed",
     "open",
 )
-Columns = dict[str, nw.Expr]
+Expressions = dict[str, nw.Expr]
 
 
 def of(i: int, name: str) -> str:
@@ -80,8 +80,8 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     """Sum what the evidence on all models needs, for each combination of block and labels where these matter."""
     dependent = blocks or models[0].state.unequal
     rows = _with_criticals(scan, models, dependent=dependent)
-    numbers = Columns()
-    plain = Columns()
+    numbers = Expressions()
+    plain = Expressions()
     for i, model in enumerate(models):
         of_model = _numbers(rows, scan, model) | level_columns(rows, scan, model)
         if dependent:
@@ -125,25 +125,25 @@ def _with_criticals(scan: Scan, models: Sequence[StreamedModel], *, dependent: b
     )
 
 
-def _reached(rows: Frame, model: StreamedModel) -> Columns:
+def _reached(rows: Frame, model: StreamedModel) -> Expressions:
     """Which rows are missed at the quantiles around which the ranks of factors lie."""
-    quantile = model.first_look.quantile
-    found = {"reached": flag(rows, col(f"critical_{model.place}") > quantile)}
+    quantile = model.first_scales.quantile
+    columns = {"reached": flag(rows, col(f"critical_{model.place}") > quantile)}
     for k, (level, place) in enumerate(model.levels.items()):
         t = min(model.level_quantiles[level], HUGE)  # beyond it lie uncoverable rows only
         beyond = col(f"error_{place}") / (col(f"active_{place}") + TINY) > t
-        found[f"reached {k}"] = flag(rows, beyond)
-    return found
+        columns[f"reached {k}"] = flag(rows, beyond)
+    return columns
 
 
-def _numbers(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
+def _numbers(rows: Frame, scan: Scan, model: StreamedModel) -> Expressions:
     """Numbers of each row, whether it lies above the delivered interval, and whether it lies on a bound."""
     i = model.place
-    look = model.first_look
+    scales = model.first_scales
     error, active, critical = (col(f"{name}_{i}") for name in ("error", "active", "critical"))
     over, under = sides_missed(scan, i)
     is_open = over | under
-    found = {
+    columns = {
         "width": col(f"width_{i}"),
         "error": error,
         "critical": critical,
@@ -151,18 +151,18 @@ def _numbers(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
         "square": error * error,
         "outside": _deficits(error, Mix.at(1.0), lambda _: active),
         "open": flag(rows, is_open),
-        "short": _deficits(error, look.best, lambda t: active * t),
-        "crps": _deficits(error, look.crps, lambda t: active * t),
-        "flat": _deficits(error, look.flat, lambda t: t),
+        "short": _deficits(error, scales.best, lambda t: active * t),
+        "crps": _deficits(error, scales.crps, lambda t: active * t),
+        "flat": _deficits(error, scales.flat, lambda t: t),
         "above": flag(rows, over),
         "on bound": flag(rows, ((critical == 1.0) & ~is_open) | (active + error <= 0)),
     }
-    if not look.ships:
-        return found
-    t = look.shipping.t
-    flat_t = look.constant.t
+    if not scales.ships:
+        return columns
+    t = scales.shipping.t
+    flat_t = scales.constant.t
     missed = flag(rows, is_open if t == 1 else critical > t)
-    found |= {
+    columns |= {
         "late": _deficits(error, Mix.at(t), lambda t: active * t),
         "missed": missed,
         "beyond": missed * active,
@@ -171,8 +171,8 @@ def _numbers(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
         "flat_missed": flag(rows, error > flat_t),
     }
     if scan.groups and model.multiplier != 1:
-        found["chosen"] = flag(rows, critical > model.chosen_t)
-    return found
+        columns["chosen"] = flag(rows, critical > model.chosen_t)
+    return columns
 
 
 def _deficits(error: nw.Expr, mix: Mix, band: Callable[[float], Any]) -> nw.Expr:
@@ -197,21 +197,21 @@ def _unit(model: StreamedModel, name: str) -> float:
     return float(form[np.flatnonzero(form)[0]])
 
 
-def _forms(models: Sequence[StreamedModel]) -> Columns:
+def _forms(models: Sequence[StreamedModel]) -> Expressions:
     """Forms of each row, without what is the same for all: of each model and statistic, and differences of models."""
-    found = Columns()
+    columns = Expressions()
     for i, model in enumerate(models):
         for name, form in model.row_forms.items():
             rest = form / _unit(model, name)
             terms = [
                 _times(col(of(i, NUMBERS[k])), float(rest[k])) for k in np.flatnonzero(rest) if k
             ]
-            found[_form(name, i)] = sum(terms[1:], terms[0])
+            columns[_form(name, i)] = sum(terms[1:], terms[0])
     for name in (models[0].settings.ranked_by, "wis"):
         for i, j in _tested(models, name):
-            second = found[_form(name, j)] * _ratio(models, (i, j), name)
-            found[_form(name, i, j)] = found[_form(name, i)] - second
-    return found
+            second = columns[_form(name, j)] * _ratio(models, (i, j), name)
+            columns[_form(name, i, j)] = columns[_form(name, i)] - second
+    return columns
 
 
 def _form(name: str, *models: int) -> str:
@@ -244,7 +244,7 @@ def _tested(models: Sequence[StreamedModel], name: str) -> list[tuple[int, int]]
 # ---- sums
 
 
-def _block_sums(scan: Scan, names: Sequence[str]) -> Columns:
+def _block_sums(scan: Scan, names: Sequence[str]) -> Expressions:
     """What is summed within blocks."""
     sums = {name: _weighted(scan, col(name)) for name in names}
     return sums | _weight_sums(scan)
@@ -252,7 +252,7 @@ def _block_sums(scan: Scan, names: Sequence[str]) -> Columns:
 
 def _row_sums(
     scan: Scan, names: Sequence[str], forms: Sequence[str], misses: Sequence[str]
-) -> Columns:
+) -> Expressions:
     """What is summed over independent rows: numbers, squares of forms, and how many rows are missed."""
     sums = {name: _weighted(scan, col(name)) for name in names}
     for name in forms:
@@ -265,7 +265,7 @@ def _row_sums(
     return sums | _weight_sums(scan)
 
 
-def _weight_sums(scan: Scan) -> Columns:
+def _weight_sums(scan: Scan) -> Expressions:
     if not scan.weighted:
         return {}
     return {"weight": col("weight"), "squares": col("weight") * col("weight")}
@@ -275,7 +275,7 @@ def _weighted(scan: Scan, value: nw.Expr) -> nw.Expr:
     return value * col("weight") if scan.weighted else value
 
 
-def _summed(rows: Frame, keys: Sequence[str], sums: Columns, place: int) -> Table:
+def _summed(rows: Frame, keys: Sequence[str], sums: Expressions, place: int) -> Table:
     """Sum the columns for each combination of the keys."""
     columns = [nw.len().alias("rows"), *(col(name).sum() for name in sums)]
     if not keys:
@@ -353,33 +353,33 @@ def seen_of_blocks(
     model: StreamedModel, numbers: Array, units: SummedUnits, *, above: float, on_bounds: float
 ) -> Seen:
     """What sums of the numbers over blocks say of a model."""
-    one = numbers[0]
-    total = float(one.sum())
+    weights = numbers[0]
+    total = float(weights.sum())
 
     def share(name: str) -> Share:
         flagged = numbers[PLACE[name]]
         mean = float(flagged.sum()) / total
-        change = None if units.independent else (flagged - mean * one) / total
+        change = None if units.independent else (flagged - mean * weights) / total
         return Share(mean, change)
 
     reached = share("reached")
-    look = model.first_look
+    scales = model.first_scales
     if not units.independent:
         level = model.settings.confidence_level
-        look = model.look(effective_rows(units, reached, level))
-    alpha = look.alpha
+        scales = model.scales_for(effective_rows(units, reached, level))
+    alpha = scales.alpha
     width, beyond, late = (numbers[PLACE[name]] for name in ("width", "beyond", "late"))
     flat_missed = numbers[PLACE["flat_missed"]]
     slopes = width - 2 / alpha * beyond
-    flat_slopes = 2 * one - 2 / alpha * flat_missed
-    scores = look.shipping.t * width + late / alpha
-    constant = 2 * look.constant.t + float(numbers[PLACE["flat_late"]].sum()) / total / alpha
+    flat_slopes = 2 * weights - 2 / alpha * flat_missed
+    scores = scales.shipping.t * width + late / alpha
+    constant = 2 * scales.constant.t + float(numbers[PLACE["flat_late"]].sum()) / total / alpha
     return Seen(
-        changes=_log_wis(changes_of(numbers, model.forms(look)), numbers[PLACE["wis"]], total),
+        changes=_log_wis(changes_of(numbers, model.forms(scales)), numbers[PLACE["wis"]], total),
         open=share("open"),
         reached=reached,
-        offset=offset_of_blocks(one, slopes, numbers[PLACE["missed"]], look.shipping),
-        constant_offset=offset_of_blocks(one, flat_slopes, flat_missed, look.constant),
+        offset=offset_of_blocks(weights, slopes, numbers[PLACE["missed"]], scales.shipping),
+        constant_offset=offset_of_blocks(weights, flat_slopes, flat_missed, scales.constant),
         misses={
             name: int(np.count_nonzero(numbers[PLACE[name]] > 0))
             for name in ("open", "missed", "flat_missed", "short")
@@ -409,9 +409,9 @@ class Sums:
         self.unequal = state.unequal
         self.total = state.total
         self.blocked = "block" in table
-        one = table["weight"] if self.weighted else table["rows"].astype(np.float64)
-        self._table = table | {"one": one}
-        self._chosen = np.ones(len(one), np.bool_)
+        weights = table["weight"] if self.weighted else table["rows"].astype(np.float64)
+        self._table = table | {"one": weights}
+        self._chosen = np.ones(len(weights), np.bool_)
         self._block = np.zeros(1, np.intp)
         self.block_names: Sequence[str] = ()
         if self.blocked:
@@ -426,7 +426,7 @@ class Sums:
         columns = (self._table[f"by_{place}"].tolist() for place in places)
         return np.array([joined_label(labels) for labels in zip(*columns, strict=True)])
 
-    def split(self, inside: Flags, state: State) -> tuple[Sums, Sums]:
+    def split(self, inside: Flags, state: SketchState) -> tuple[Sums, Sums]:
         """Sums over some groups of rows, whose state is given, and over all others."""
         rest = self.units.rows - state.rows, self.total - state.total
         others = self._part(~inside, *rest, unequal=self.unequal)
@@ -514,17 +514,17 @@ class Sums:
         above, on_bounds = (self.mean(of(i, name)) for name in FLAGS)
         if not self.blocked:
             return self._seen_of_rows(i, model, above, on_bounds)
-        one = self._by_block("one")
+        weights = self._by_block("one")
         names = [of(i, name) for name in NUMBERS[1:]]
-        numbers = [self._by_block(name) if self.has(name) else 0 * one for name in names]
+        numbers = [self._by_block(name) if self.has(name) else 0 * weights for name in names]
         return seen_of_blocks(
-            model, np.stack([one, *numbers]), self.units, above=above, on_bounds=on_bounds
+            model, np.stack([weights, *numbers]), self.units, above=above, on_bounds=on_bounds
         )
 
     def _seen_of_rows(self, i: int, model: StreamedModel, above: float, on_bounds: float) -> Seen:
-        look = model.first_look
+        scales = model.first_scales
         mean = {name: self.mean(of(i, name)) for name in SUMMED}
-        short = model.rows_beyond(look.best.scales[0])
+        short = model.rows_beyond(scales.best.scales[0])
         misses = {"open": model.rows_beyond(1.0), "short": short}
         for name in ("missed", "flat_missed"):
             counted = f"{of(i, name)} rows" if self.weighted else of(i, name)
@@ -533,32 +533,32 @@ class Sums:
             changes=self._changes(i, model),
             open=self.share({of(i, "open"): 1.0}),
             reached=self.share({of(i, "reached"): 1.0}),
-            offset=self._offset(i, look),
-            constant_offset=self._constant_offset(i, look),
+            offset=self._offset(i, scales),
+            constant_offset=self._constant_offset(i, scales),
             misses=misses,
-            score=look.shipping.t * mean["width"] + mean["late"] / look.alpha,
-            constant=2 * look.constant.t + mean["flat_late"] / look.alpha,
+            score=scales.shipping.t * mean["width"] + mean["late"] / scales.alpha,
+            constant=2 * scales.constant.t + mean["flat_late"] / scales.alpha,
             above=above,
             on_bounds=on_bounds,
             score_of_blocks=None,
         )
 
-    def _offset(self, i: int, look: Look) -> float:
+    def _offset(self, i: int, scales: Scales) -> float:
         """What the fit of the factor hides of the score, from sums over independent rows."""
         missed = of(i, "missed")
-        penalty = 2 / look.alpha
+        penalty = 2 / scales.alpha
         both = self._cross(of(i, "missed_width")) - penalty * self._cross(of(i, "beyond"))
         slopes = self._cross(of(i, "width")) - penalty * self._cross(of(i, "beyond"))
         slope = self.mean(of(i, "width")) - penalty * self.mean(of(i, "beyond"))
-        return self._hidden(look.shipping, missed, both, slopes, slope)
+        return self._hidden(scales.shipping, missed, both, slopes, slope)
 
-    def _constant_offset(self, i: int, look: Look) -> float:
+    def _constant_offset(self, i: int, scales: Scales) -> float:
         """The same of the constant band."""
         missed = of(i, "flat_missed")
-        penalty = 2 / look.alpha
+        penalty = 2 / scales.alpha
         both = (2 - penalty) * self._cross(missed)
         slopes = 2 * self._squares - penalty * self._cross(missed)
-        return self._hidden(look.constant, missed, both, slopes, 2 - penalty * self.mean(missed))
+        return self._hidden(scales.constant, missed, both, slopes, 2 - penalty * self.mean(missed))
 
     def _hidden(
         self, shipping: Shipping, missed: str, both: float, slopes: float, slope: float
@@ -570,25 +570,25 @@ class Sums:
 
     def _changes(self, i: int, model: StreamedModel) -> dict[str, Array]:
         """Influence of independent rows on each statistic."""
-        found = {}
+        changes = {}
         for name in model.row_forms:
             change = self._root(_form(name, i), self._mean_form(i, model, name))
             size = abs(_unit(model, name))
-            found[name] = change * (
+            changes[name] = change * (
                 size / (self.mean(of(i, "wis")) or nan) if name == "wis" else size
             )
-        return found
+        return changes
 
     def pairs(self, models: Sequence[StreamedModel], name: str) -> dict[frozenset[str], Array]:
         """Influence of independent rows on the difference of each two models, in units of y_true."""
-        found: dict[frozenset[str], Array] = {}
+        changes: dict[frozenset[str], Array] = {}
         for pair in _tested(models, name):
             first, second = (self._mean_form(i, models[i], name) for i in pair)
             mean = first - second * _ratio(models, pair, name)
             names = frozenset(models[i].name for i in pair)
             change = self._root(_form(name, *pair), mean)
-            found[names] = change * abs(_value(models[pair[0]], name))
-        return found
+            changes[names] = change * abs(_value(models[pair[0]], name))
+        return changes
 
     def _mean_form(self, i: int, model: StreamedModel, name: str) -> float:
         """Mean of a form over all rows, from sums where the bins do not know it."""
@@ -631,13 +631,13 @@ def _blocks(table: Table) -> tuple[Indices, list[str]]:
 # ---- levels
 
 
-def level_columns(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
+def level_columns(rows: Frame, scan: Scan, model: StreamedModel) -> Expressions:
     """On which side of each level an observation is missed, which bounds cross, and the WIS with its three parts."""
     if not model.levels:
         return {}
     y = col("y_true")
     median = col(f"y_pred_{model.place}")
-    found = {
+    columns = {
         "on the median": flag(rows, y == median),
         "below the median": flag(rows, y < median),
         "above the median": flag(rows, y > median),
@@ -645,20 +645,20 @@ def level_columns(rows: Frame, scan: Scan, model: StreamedModel) -> Columns:
     bounds = [_bounds(scan, place) for place in model.levels.values()]
     for k, place in enumerate(model.levels.values()):
         over, under = sides_missed(scan, place)
-        found[f"over {k}"] = flag(rows, over)
-        found[f"under {k}"] = flag(rows, under)
+        columns[f"over {k}"] = flag(rows, over)
+        columns[f"under {k}"] = flag(rows, under)
         lower, upper = bounds[k]
-        found[f"on {k}"] = flag(rows, (y == lower) | (y == upper))
+        columns[f"on {k}"] = flag(rows, (y == lower) | (y == upper))
     for k, (inner, outer) in enumerate(pairwise(bounds)):
-        found[f"lower crossing {k}"] = flag(rows, inner[0] < outer[0])
-        found[f"upper crossing {k}"] = flag(rows, inner[1] > outer[1])
+        columns[f"lower crossing {k}"] = flag(rows, inner[0] < outer[0])
+        columns[f"upper crossing {k}"] = flag(rows, inner[1] > outer[1])
     share = 1 / (len(bounds) + 0.5)
     tails = [float(miss_rate_of(level) / 2) for level in model.levels]
     terms = [(upper - lower) * tail for tail, (lower, upper) in zip(tails, bounds, strict=True)]
     late = [_positive(y - median) * 0.5, *(_positive(y - upper) for _, upper in bounds)]
     early = [_positive(median - y) * 0.5, *(_positive(lower - y) for lower, _ in bounds)]
     parts = [reduce(add, part) * share for part in (terms, late, early)]
-    return found | dict(zip(WIS_PARTS, parts, strict=True)) | {"wis": reduce(add, parts)}
+    return columns | dict(zip(WIS_PARTS, parts, strict=True)) | {"wis": reduce(add, parts)}
 
 
 def _bounds(scan: Scan, place: int) -> tuple[nw.Expr, nw.Expr]:

@@ -11,12 +11,12 @@ from uccurve.results import Segment
 
 from ._answers import Answers
 from ._influence import joined_label
-from ._scan import Request
+from ._scan import FrameRequest
 from ._second_pass import Sums, of
 from ._source import BinsSource
-from ._state import State
+from ._state import SketchState
 
-Parts = Mapping[tuple[Any, ...], State]
+Parts = Mapping[tuple[Any, ...], SketchState]
 
 
 class Streamed(NamedTuple):
@@ -28,7 +28,7 @@ class Streamed(NamedTuple):
 
 
 def streamed_segments(
-    streamed: Streamed, parts: Parts, request: Request, sums: Sums
+    streamed: Streamed, parts: Parts, request: FrameRequest, sums: Sums
 ) -> list[Segment]:
     """One model on the segments of each feature."""
     facts = []
@@ -44,21 +44,21 @@ def streamed_segments(
     return tested_segments(facts, streamed.source)
 
 
-def rows_by_label(parts: Parts, places: Sequence[int]) -> dict[str, State]:
+def rows_by_label(parts: Parts, places: Sequence[int]) -> dict[str, SketchState]:
     """State of the rows with each label of a feature."""
     unlabelled = [state for key, state in parts.items() if None in key]
     if unlabelled:
         missing = sum(state.rows + state.dropped for state in unlabelled)
         total = sum(state.rows + state.dropped for state in parts.values())
         raise ValueError(sentence(labelled("by"), missing, total))
-    found: dict[str, list[State]] = {}
+    states: dict[str, list[SketchState]] = {}
     for key, state in parts.items():
-        found.setdefault(joined_label(key[place] for place in places), []).append(state)
-    return {label: State.union(found[label]) for label in sorted(found)}
+        states.setdefault(joined_label(key[place] for place in places), []).append(state)
+    return {label: SketchState.union(states[label]) for label in sorted(states)}
 
 
 def _facts(
-    streamed: Streamed, named: tuple[str, str], state: State, inside: Sums, rest: Sums
+    streamed: Streamed, named: tuple[str, str], state: SketchState, inside: Sums, rest: Sums
 ) -> SegmentFacts:
     """One model on one segment."""
     i, source, t = streamed

@@ -41,10 +41,10 @@ def factor_ends(
     return low, high
 
 
-def spanned(found: Bracket, value: float | None = None) -> Span:
+def spanned(ends: Bracket, value: float | None = None) -> Span:
     """Span of a bracket, with a value between its ends."""
-    low, high = found.pair
-    middle = found.middle if value is None else value
+    low, high = ends.pair
+    middle = ends.middle if value is None else value
     return Span(min(low, middle), middle, max(high, middle))
 
 
@@ -117,18 +117,18 @@ class BinsSource:
     @property
     def _shipped(self) -> Span:
         """Score at the factor that is shown."""
-        found = self.model.brackets["score"]
+        ends = self.model.brackets["score"]
         if not isfinite(self.model.target.value):
-            return spanned(found)
-        return spanned(found, self.seen.score / self.unit)
+            return spanned(ends)
+        return spanned(ends, self.seen.score / self.unit)
 
     @property
     def _constant(self) -> Span:
         """Score of the constant band at its half-width."""
-        found = self.model.brackets["decomposition_constant"]
+        ends = self.model.brackets["decomposition_constant"]
         if not isfinite(self.model.target.value):
-            return spanned(found)
-        return spanned(found, self.seen.constant / self.unit)
+            return spanned(ends)
+        return spanned(ends, self.seen.constant / self.unit)
 
     def _score(self, change: np.ndarray | None) -> Evidence:
         offset = _log_offset(self.seen.offset, self.seen.score)

@@ -38,7 +38,7 @@ OVERFLOW = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class SketchState:
     """Three histograms and a few totals of rows that carry weight.
 
     `critical` bins all rows by their critical scale, `crossover` those whose wider band is on the side of the error by
@@ -60,7 +60,9 @@ class State:
     resolution: int = PER_OCTAVE
 
     def __post_init__(self) -> None:
-        sums = [values for found in self.histograms.values() for values in found.sums.values()]
+        sums = [
+            values for histogram in self.histograms.values() for values in histogram.sums.values()
+        ]
         totals = np.array([getattr(self, name) for name in TOTALS])
         if not all(np.isfinite(values).all() for values in (*sums, totals)):
             raise ValueError(OVERFLOW)
@@ -131,7 +133,7 @@ class State:
                 "whose bins do not nest. Hint: make them again with one."
             )
         parts: dict[str, Any] = {
-            name: Histogram.union([one.histograms[name] for one in states]) for name in SUMS
+            name: Histogram.union([state.histograms[name] for state in states]) for name in SUMS
         }
         return cls(
             **parts,
@@ -154,7 +156,7 @@ class State:
         )
         off = np.array([getattr(self, name) - getattr(other, name) for name in TOTALS])
         return bool(np.all(np.abs(off) <= slack)) and all(
-            found.agrees(other.histograms[name]) for name, found in self.histograms.items()
+            histogram.agrees(other.histograms[name]) for name, histogram in self.histograms.items()
         )
 
 
@@ -194,45 +196,47 @@ def _histogram(
     return tidy(Histogram.of_rows(numbers, sums, resolution))
 
 
-def tidy(found: Histogram) -> Histogram:
+def tidy(histogram: Histogram) -> Histogram:
     """Drop the infinite sums of uncoverable rows: those that are multiplied by the critical scale."""
     sums = {
-        name: np.where(found.infinite, 0.0, values) if name in ("scale", "product") else values
-        for name, values in found.sums.items()
+        name: np.where(histogram.infinite, 0.0, values) if name in ("scale", "product") else values
+        for name, values in histogram.sums.items()
     }
-    return Histogram(found.bin, found.rows, found.maximum, sums)
+    return Histogram(histogram.bin, histogram.rows, histogram.maximum, sums)
 
 
 # ---- JSON
 
 
-def to_json(state: State) -> str:
+def to_json(state: SketchState) -> str:
     """Write a sketch: single numbers first, then the arrays of each histogram; infinity is null."""
     body: dict[str, Any] = HEAD | {"digest": _digest(state), "bits": bits(state.resolution)}
     body |= {name: getattr(state, name) for name in ("weighted", *COUNTS, *TOTALS, "heaviest")}
     body["lightest"] = state.lightest if state.rows else None
-    for name, found in state.histograms.items():
-        arrays = {key: values.tolist() for key, values in found.arrays.items()}
+    for name, histogram in state.histograms.items():
+        arrays = {key: values.tolist() for key, values in histogram.arrays.items()}
         body[name] = arrays | {
             "maximum": [None if value == np.inf else value for value in arrays["maximum"]]
         }
     return json.dumps(body, allow_nan=False, separators=(",", ":"))
 
 
-def _digest(state: State) -> str:
+def _digest(state: SketchState) -> str:
     """Digest of all numbers, however a database may have rewritten their text."""
     single = [
         state.resolution,
         state.weighted,
         *(getattr(state, name) for name in (*COUNTS, *TOTALS, *EXTREMES)),
     ]
-    arrays = [values for found in state.histograms.values() for values in found.arrays.values()]
+    arrays = [
+        values for histogram in state.histograms.values() for values in histogram.arrays.values()
+    ]
     return sha256(
         b"".join(np.asarray(part, "<f8").tobytes() for part in (single, *arrays))
     ).hexdigest()
 
 
-def from_json(text: str | bytes) -> State:
+def from_json(text: str | bytes) -> SketchState:
     """Read a sketch; ValueError where the text is not one."""
     if not isinstance(text, str | bytes):
         raise TypeError(f"`text` must be a str or bytes; got {type(text).__name__}.")
@@ -257,9 +261,9 @@ def from_json(text: str | bytes) -> State:
     return state
 
 
-def _read(body: dict[str, Any]) -> State:
+def _read(body: dict[str, Any]) -> SketchState:
     """State of what was written; an error of some kind, or another state, where it was changed."""
-    resolution = {bits(one): one for one in RESOLUTIONS}[body["bits"]]
+    resolution = {bits(resolution): resolution for resolution in RESOLUTIONS}[body["bits"]]
     parts: dict[str, Any] = {name: body[name] for name in (*COUNTS, *TOTALS, "heaviest")}
     parts["weighted"] = body["weighted"] is True
     parts["lightest"] = np.inf if body["lightest"] is None else body["lightest"]
@@ -270,7 +274,7 @@ def _read(body: dict[str, Any]) -> State:
         number, rows = (given[key].astype(np.int64) for key in ("bin", "rows"))
         maximum = np.where(np.isnan(given["maximum"]), np.inf, given["maximum"])  # null
         parts[name] = Histogram(number, rows, maximum, {key: given[key] for key in sums})
-    return State(**parts, resolution=resolution)
+    return SketchState(**parts, resolution=resolution)
 
 
 def _refusal(what: str) -> ValueError:

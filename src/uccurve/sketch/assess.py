@@ -38,11 +38,11 @@ from ._bins import PER_OCTAVE
 from ._engines import states
 from ._influence import numbers_of
 from ._model import StreamedModel
-from ._scan import Columns, Request, Scan
+from ._scan import FrameRequest, IntervalColumns, Scan
 from ._second_pass import Sums, of, refuse_crossing, second_pass, seen_of_blocks
 from ._segments import Parts, Streamed, rows_by_label, streamed_segments
 from ._source import BinsSource, LevelSums
-from ._state import SUMS, State
+from ._state import SUMS, SketchState
 from .sketch import UCCSketch
 
 NEED_COVERAGE = Hint(
@@ -141,12 +141,12 @@ def assess_frame(
     )
     if settings.coverage is None and any(len(model.levels) > 1 for model in columns.values()):
         raise Refusal(NEED_COVERAGE, Hint("pass {coverage}", {"coverage": 0.9}))
-    request = Request(y_true, weight, block, _features(by), min_band, missing, resolution)
+    request = FrameRequest(y_true, weight, block, _features(by), min_band, missing, resolution)
     intervals, places = _intervals(columns, settings.shown_coverage)
     scan = Scan.of(frame, intervals, request)
     _refuse_floats(scan, request)
     groups = states(scan, _label_columns(scan, request))
-    whole = [State.union(list(parts.values())) for parts in groups]
+    whole = [SketchState.union(list(parts.values())) for parts in groups]
     streamed = []
     for name, (place, levels) in places.items():
         answers = {level: Answers(whole[at]) for level, at in levels.items()}
@@ -189,7 +189,7 @@ def _features(by: Any) -> list[tuple[str, ...]]:
     return [(feature,) if isinstance(feature, str) else tuple(feature) for feature in given]
 
 
-def _label_columns(scan: Scan, request: Request) -> dict[str, list[str]]:
+def _label_columns(scan: Scan, request: FrameRequest) -> dict[str, list[str]]:
     """Columns that hold the labels of each feature."""
     return {
         ", ".join(feature): [scan.groups[request.by.index(name)] for name in feature]
@@ -197,7 +197,7 @@ def _label_columns(scan: Scan, request: Request) -> dict[str, list[str]]:
     }
 
 
-def _refuse_floats(scan: Scan, request: Request) -> None:
+def _refuse_floats(scan: Scan, request: FrameRequest) -> None:
     """Refuse features that are numbers."""
     schema = scan.rows.collect_schema()
     for name, group in zip(request.by, scan.groups, strict=True):
@@ -212,7 +212,7 @@ def _engine(scan: Scan) -> str:
     return "spark" if "spark" in engine else engine
 
 
-class ModelColumns(NamedTuple):
+class StreamedColumns(NamedTuple):
     """Columns of a model: of its predictions, and of its bounds or of those of each level."""
 
     y_pred: str
@@ -220,23 +220,23 @@ class ModelColumns(NamedTuple):
     levels: Mapping[float, tuple[str, str]]
 
 
-def _model_columns(models: Mapping[str, Bounds]) -> dict[str, ModelColumns]:
+def _model_columns(models: Mapping[str, Bounds]) -> dict[str, StreamedColumns]:
     """Columns of each model, checked."""
     if not models:
         raise ValueError("`models` must name at least one model.")
     return {name: _columns_of(name, columns) for name, columns in models.items()}
 
 
-def _columns_of(name: str, columns: Bounds) -> ModelColumns:
+def _columns_of(name: str, columns: Bounds) -> StreamedColumns:
     y_pred, *bounds = columns
     if len(bounds) == 2 and None not in bounds:
-        return ModelColumns(y_pred, (bounds[0], bounds[1]), {})
+        return StreamedColumns(y_pred, (bounds[0], bounds[1]), {})
     if len(bounds) != 1 or not isinstance(bounds[0], Mapping):
         raise ValueError(
             f"`models[{name!r}]` must be three columns: y_pred, lower, upper; got {columns!r}."
         )
     levels = _levels(name, bounds[0])
-    return ModelColumns(y_pred, None, levels)
+    return StreamedColumns(y_pred, None, levels)
 
 
 def _levels(name: str, given: Mapping[Any, tuple[str, str]]) -> dict[float, tuple[str, str]]:
@@ -257,37 +257,39 @@ Places = tuple[int, dict[float, int]]
 
 
 def _intervals(
-    models: Mapping[str, ModelColumns], coverage: float
-) -> tuple[list[Columns], dict[str, Places]]:
+    models: Mapping[str, StreamedColumns], coverage: float
+) -> tuple[list[IntervalColumns], dict[str, Places]]:
     """Intervals of all models and levels, and where those of each model are."""
-    found: list[Columns] = []
+    intervals: list[IntervalColumns] = []
     places: dict[str, Places] = {}
     for name, model in models.items():
         if model.bounds is not None:
-            places[name] = len(found), {}
-            found.append(Columns(name, model.y_pred, *model.bounds))
+            places[name] = len(intervals), {}
+            intervals.append(IntervalColumns(name, model.y_pred, *model.bounds))
         else:
-            places[name] = _add_levels(found, name, model, coverage)
-    return found, places
+            places[name] = _add_levels(intervals, name, model, coverage)
+    return intervals, places
 
 
-def _add_levels(found: list[Columns], name: str, model: ModelColumns, coverage: float) -> Places:
+def _add_levels(
+    intervals: list[IntervalColumns], name: str, model: StreamedColumns, coverage: float
+) -> Places:
     """Add the intervals of all levels, and those at the coverage where they lie between two."""
-    own = {level: len(found) + k for k, level in enumerate(model.levels)}
-    above = min((level for level in own if level >= coverage), default=max(own))
-    below = max((level for level in own if level < above), default=0.0)
-    widest = max(own)  # as `UCC.intervals_at` of the rows, to the last digit
+    places = {level: len(intervals) + k for k, level in enumerate(model.levels)}
+    above = min((level for level in places if level >= coverage), default=max(places))
+    below = max((level for level in places if level < above), default=0.0)
+    widest = max(places)  # as `UCC.intervals_at` of the rows, to the last digit
     knots = below / widest, above / widest
     share = min((coverage / widest - knots[0]) / (knots[1] - knots[0]), 1.0)
     for level, (lower, upper) in model.levels.items():
         delivered = share == 1 and level == above
         histograms = tuple(SUMS) if delivered else ("critical",)
-        found.append(Columns(name, model.y_pred, lower, upper, histograms))
+        intervals.append(IntervalColumns(name, model.y_pred, lower, upper, histograms))
     if share == 1:
-        return own[above], own
-    between = own.get(below), own[above], share
-    found.append(Columns(name, model.y_pred, None, None, between=between))
-    return len(found) - 1, own
+        return places[above], places
+    between = places.get(below), places[above], share
+    intervals.append(IntervalColumns(name, model.y_pred, None, None, between=between))
+    return len(intervals) - 1, places
 
 
 def assess_sketches(
@@ -350,7 +352,7 @@ def assess_sketches(
     )
     kept = {name: [parts[label]._state for label in labels] for name, parts in given.items()}
     streamed = [
-        StreamedModel(name, State.union(parts), settings, to_the_end=True)
+        StreamedModel(name, SketchState.union(parts), settings, to_the_end=True)
         for name, parts in kept.items()
     ]
     _refuse_other_rows(streamed)
@@ -359,7 +361,7 @@ def assess_sketches(
     units = SummedUnits(whole.rows, len(labels), independent)
     sources = []
     for model in streamed:
-        blocks = [numbers_of(state, model.first_look) for state in kept[model.name]]
+        blocks = [numbers_of(state, model.first_scales) for state in kept[model.name]]
         numbers = np.stack(blocks, axis=1)
         seen = seen_of_blocks(model, numbers, units, above=nan, on_bounds=nan)
         sources.append(BinsSource(model, seen, units, None))
@@ -397,7 +399,7 @@ class Segmented(NamedTuple):
     """Rows of each model by their labels, and the sums over these."""
 
     parts: Sequence[Parts]
-    request: Request
+    request: FrameRequest
     sums: Sums
 
 
@@ -478,8 +480,8 @@ def _compared(streams: Streams, statistic: Statistic, name: Tested) -> list[Comp
     pairs = streams.pairs[name]
 
     def change(first: Contender, second: Contender) -> Array | None:
-        found = pairs.get(frozenset((first.name, second.name)))
-        return None if found is None else found / size
+        influence = pairs.get(frozenset((first.name, second.name)))
+        return None if influence is None else influence / size
 
     return PairTest(streams.units, name, level, change).of_all(contenders)
 
@@ -502,10 +504,10 @@ def _segments(streams: Streams, model: str, t: float) -> list[Segment]:
         return []
     parts, request, sums = streams.segmented
     segments: list[Segment] = []
-    for i, (source, own) in enumerate(zip(streams.sources, parts, strict=False)):
+    for i, (source, labelled_parts) in enumerate(zip(streams.sources, parts, strict=False)):
         factor = t if source.name == model else source.model.target.value
         streamed = Streamed(i, source, factor)
-        segments += streamed_segments(streamed, own, request, sums)
+        segments += streamed_segments(streamed, labelled_parts, request, sums)
     return segments
 
 

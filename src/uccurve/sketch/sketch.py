@@ -34,8 +34,8 @@ from ._answers import Answers
 from ._binned import Bracket
 from ._bins import PER_OCTAVE, checked
 from ._engines import states
-from ._scan import Columns, Request, Scan
-from ._state import State, from_json, to_json
+from ._scan import FrameRequest, IntervalColumns, Scan
+from ._state import SketchState, from_json, to_json
 
 if TYPE_CHECKING:
     from uccurve.plots.display import UCCDisplay
@@ -80,11 +80,11 @@ class UCCSketch:
     """
 
     __slots__ = ("_state",)
-    _state: State
+    _state: SketchState
     __hash__ = None  # type: ignore[assignment]  # a sketch can be updated
 
     def __init__(self, resolution: int = PER_OCTAVE) -> None:
-        self._state = State(resolution=checked(resolution))
+        self._state = SketchState(resolution=checked(resolution))
 
     @classmethod
     def from_frame(
@@ -140,20 +140,22 @@ class UCCSketch:
         UCCSketch(2 rows, 2 bins of the scale)
         """
         keys = [by] if isinstance(by, str) else by or ()
-        request = Request(
+        request = FrameRequest(
             y_true, weight, None, [(key,) for key in keys], min_band, missing, resolution
         )
-        scan = Scan.of(frame, [Columns("", y_pred, lower, upper)], request)
-        (found,) = states(scan)
-        sketches = {group: cls._of(state) for group, state in found.items()}
+        scan = Scan.of(frame, [IntervalColumns("", y_pred, lower, upper)], request)
+        (states_by_group,) = states(scan)
+        sketches = {group: cls._of(state) for group, state in states_by_group.items()}
         if by is None:
             return sketches[()]
         return (
-            {group[0]: one for group, one in sketches.items()} if isinstance(by, str) else sketches
+            {group[0]: sketch for group, sketch in sketches.items()}
+            if isinstance(by, str)
+            else sketches
         )
 
     @classmethod
-    def _of(cls, state: State) -> Self:
+    def _of(cls, state: SketchState) -> Self:
         self = cls()
         self._state = state
         return self
@@ -168,13 +170,13 @@ class UCCSketch:
         """
         if not isinstance(intervals, Intervals):
             raise TypeError(f"`intervals` must be Intervals; got {type(intervals).__name__}.")
-        self._state = State.union([self._state, State.of(intervals, self.resolution)])
+        self._state = SketchState.union([self._state, SketchState.of(intervals, self.resolution)])
         return self
 
     def __add__(self, other: UCCSketch) -> Self:
         if not isinstance(other, UCCSketch):
             return NotImplemented
-        return self._of(State.union([self._state, other._state]))
+        return self._of(SketchState.union([self._state, other._state]))
 
     def __radd__(self, other: object) -> Self:
         return (
@@ -375,8 +377,8 @@ class SketchUCC:
         >>> c.find(coverage=0.5).scale, c.find(miss_rate=0.5, conformal=True).scale
         (2.0, 2.0)
         """
-        found = self._ask("find", conformal=conformal, confidence=confidence, unit=unit, **targets)
-        return self._point(float(found.high), unit)
+        scale = self._ask("find", conformal=conformal, confidence=confidence, unit=unit, **targets)
+        return self._point(float(scale.high), unit)
 
     def points(self, *, axes: Axes = HEADLINE, unit: Unit = "raw") -> CurvePoints:
         """Points of the curve where its bins begin and end."""
@@ -522,8 +524,8 @@ class SketchUCC:
             options["reference"] = reference._answers
         if answer in METRICS:
             answer, args = "metric", (answer, *args)
-        found: Bracket = getattr(self._within(unit), answer)(*args, **options)
-        return found
+        answered: Bracket = getattr(self._within(unit), answer)(*args, **options)
+        return answered
 
     def _point(self, t: float, unit: Unit, cost: float | None = None) -> OperatingPoint:
         answers = self._within(unit)
