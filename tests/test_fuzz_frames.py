@@ -11,8 +11,8 @@ import uccurve.sketch._engines as engines
 import uccurve.sketch._second_pass as second
 from fuzz_frames import ENGINES, check
 from streamed import DisagreementError
+from uccurve.sketch._bins import SketchState
 from uccurve.sketch._scan import col
-from uccurve.sketch._state import SketchState
 
 pytest.importorskip("polars")
 SOME = {"polars": 300, "pyarrow": 25, "pandas": 25, "duckdb": 25}

@@ -16,7 +16,7 @@ from bin_edges import edges
 from oracle import FALLING, PAIRS
 from strategies import Data, fractions, mixed, pairs
 from uccurve._vocabulary import METRICS, Metric
-from uccurve.sketch._area import between
+from uccurve.sketch._binned import between
 from uccurve.sketch._bins import PER_OCTAVE
 from uccurve.sketch.sketch import SketchUCC, UCCSketch
 

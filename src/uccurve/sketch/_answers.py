@@ -17,9 +17,8 @@ from uccurve.curve import UCC
 from uccurve.intervals import Intervals
 from uccurve.points import Decomposition
 
-from ._area import area, partial, reach
-from ._binned import Binned, Bracket, bracket, outward
-from ._state import SketchState
+from ._binned import Binned, Bracket, area, bracket, outward, partial, reach
+from ._bins import SketchState
 
 Reference: TypeAlias = "Intervals | UCC | Answers | None"
 

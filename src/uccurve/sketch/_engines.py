@@ -18,10 +18,21 @@ import numpy.typing as npt
 from uccurve import _door as door
 from uccurve._vocabulary import DroppedRowsWarning
 
-from ._bins import Histogram, bins, bits, mark
-from ._engine_checks import Frame, acceptable, all_finite, is_finite
-from ._scan import HUGE, ROLES, TINY, Scan, Table, col, collected, lit
-from ._state import SUMS, SketchState, tidy
+from ._bins import SUMS, Histogram, SketchState, bins, bits, mark, tidy
+from ._scan import (
+    HUGE,
+    ROLES,
+    TINY,
+    Frame,
+    Scan,
+    Table,
+    acceptable,
+    all_finite,
+    col,
+    collected,
+    is_finite,
+    lit,
+)
 
 Group = tuple[Any, ...]
 # Codes in place of the critical scale of rows that have none.

@@ -19,8 +19,7 @@ from uccurve._arrays import index_of_minimum
 from uccurve._vocabulary import Array
 
 from ._binned import Binned
-from ._bins import Histogram
-from ._state import SketchState
+from ._bins import Histogram, SketchState
 
 # Of the scales that are best for some coverage: these three stand for all in the potential CRPS.
 QUANTILES = (0.3, 0.7, 0.95)

@@ -16,6 +16,7 @@ from uccurve.results import AssessmentSettings
 
 from ._answers import Answers, QuantilePlace, place_of
 from ._binned import Binned, Bracket, bracket
+from ._bins import SketchState
 from ._influence import (
     AT_FACTOR,
     NOTHING_SHIPS,
@@ -30,7 +31,6 @@ from ._influence import (
     numbers_of,
     unit_form,
 )
-from ._state import SketchState
 from .sketch import SketchUCC, UCCSketch
 
 # Share of the rows by which an interpolated factor may miss the coverage; or a quarter of its standard error.

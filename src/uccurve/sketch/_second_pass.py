@@ -26,8 +26,7 @@ from uccurve.assess.segments import Covered
 from uccurve.evidence.inference import ROUNDING, effective_count, one_sided_t_test
 from uccurve.evidence.units import Spread, SummedUnits, labelled
 
-from ._bins import mark, sums_by
-from ._engine_checks import Frame
+from ._bins import SketchState, mark, sums_by
 from ._engines import bands, flag, sides_missed
 from ._influence import (
     NUMBERS,
@@ -42,8 +41,7 @@ from ._influence import (
     root,
 )
 from ._model import StreamedModel
-from ._scan import HUGE, TINY, Scan, Table, col, collected, lit
-from ._state import SketchState
+from ._scan import HUGE, TINY, Frame, Scan, Table, col, collected, lit
 
 MOST_GROUPS = 1_000_000  # combinations of blocks and labels that are refused where there are more
 WIS_PARTS = ("dispersion", "underprediction", "overprediction")

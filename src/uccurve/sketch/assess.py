@@ -34,15 +34,13 @@ from uccurve.words.formats import counted, short
 from uccurve.words.verdict import worded
 
 from ._answers import Answers
-from ._bins import PER_OCTAVE
+from ._bins import PER_OCTAVE, SUMS, SketchState
 from ._engines import states
 from ._influence import numbers_of
 from ._model import StreamedModel
 from ._scan import FrameRequest, IntervalColumns, Scan
 from ._second_pass import Sums, of, refuse_crossing, second_pass, seen_of_blocks
-from ._segments import Parts, Streamed, rows_by_label, streamed_segments
-from ._source import BinsSource, LevelSums
-from ._state import SUMS, SketchState
+from ._source import BinsSource, LevelSums, Parts, Streamed, rows_by_label, streamed_segments
 from .sketch import UCCSketch
 
 NEED_COVERAGE = Hint(

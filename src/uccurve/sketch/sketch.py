@@ -32,10 +32,9 @@ from uccurve.points import CurvePoints, Decomposition, OperatingPoint
 
 from ._answers import Answers
 from ._binned import Bracket
-from ._bins import PER_OCTAVE, checked
+from ._bins import PER_OCTAVE, SketchState, checked, from_json, to_json
 from ._engines import states
 from ._scan import FrameRequest, IntervalColumns, Scan
-from ._state import SketchState, from_json, to_json
 
 if TYPE_CHECKING:
     from uccurve.plots.display import UCCDisplay
