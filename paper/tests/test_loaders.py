@@ -92,6 +92,31 @@ def test_a_packed_file_is_unpacked_before_it_is_checked(
     assert (cache / "data" / "data.csv").read_bytes() == WINE
 
 
+def test_a_package_is_kept_as_it_was_fetched(
+    shelf: Shelf, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = (
+        gzip.compress(b"one\r\ntwo\r\n", mtime=0) + b"\r\n"
+    )  # neither unpacked nor its line ends changed
+    shelf.files["data-1.0.tar.gz"] = package
+    publish(monkeypatch, "wine", package, shelf.url("data-1.0.tar.gz"))
+    monkeypatch.setitem(loaders.SOURCES["wine"], "packed", True)
+    assert loaders.data("wine") == package
+    assert (cache / "data" / "data.csv").read_bytes() == package
+    assert loaders.data("wine") == package
+    assert shelf.visits == 1
+
+
+def test_a_file_in_a_folder_of_its_own_is_found_in_the_named_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UCCURVE_DATA", str(tmp_path))
+    (tmp_path / "uci").mkdir()
+    (tmp_path / "uci" / "yacht.txt").write_bytes(b"1 2 3")
+    with pytest.raises(loaders.DataError, match=r"yacht\.txt is not the published uci/yacht\.txt"):
+        loaders.data("yacht")
+
+
 def test_the_named_folder_comes_before_cache_and_source(
     shelf: Shelf, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
