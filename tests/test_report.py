@@ -684,13 +684,25 @@ def test_the_map_has_every_segment_and_deepens_with_the_distance() -> None:
     assert ("hour a", "Mean8") not in shown.map.cells
     curves = {name: ucc.UCC(intervals()) for name in shown.map.models}
     drawn = Parsed(page(assessment([row(), mean8()], segments=found, curves=curves)))
-    heats = [a for tag, a in drawn.elements if tag == "td" and "--heat" in (a.get("style") or "")]
+    shaded = [a for tag, a in drawn.elements if tag == "td" and "--heat" in (a.get("style") or "")]
+    heats = [cell for cell in shaded if cell["class"] != "behind"]
     assert [(one["class"], one["style"]) for one in heats] == [
         ("below fails", "--heat: 1.0"),
         ("below", "--heat: 0.2"),
         ("above", "--heat: 0.4"),
     ]
     assert heats[0]["title"] == "OLS, hour a: 71.0%, 83 rows"
+
+
+def test_a_map_of_scores_tells_who_is_best_where_and_by_how_much() -> None:
+    found = [segment("a", score=2.0), segment("b", score=3.0)]
+    found += [segment("a", "Mean8", score=2.5), segment("b", "Mean8", score=1.5)]
+    curves = {name: ucc.UCC(intervals()) for name in ("OLS", "Mean8")}
+    made = page(assessment([row(), mean8()], segments=found, curves=curves))
+    drawn = made.partition('id="scores-title"')[2].partition("</table>")[0]
+    cells = re.findall(r"<td[^>]*>(?:<strong>)?([^<]+)", drawn)
+    assert cells == ["best", "+25.0%", "+100.0%", "best"]
+    assert re.findall(r"--heat: ([0-9.]+)", drawn) == ["0.5", "1.0"]
 
 
 def test_seven_models_have_colours_and_the_rest_are_grey() -> None:

@@ -14,7 +14,7 @@ from uccurve.points import Estimate
 from uccurve.results import Assessment
 from uccurve.view import DARK, LIGHT, MODELS, STATES, coloured
 from uccurve.words.columns import LEVELS, TITLES, chosen, filled, model_columns
-from uccurve.words.formats import Cell, coverage, share, short, told_apart
+from uccurve.words.formats import Cell, coverage, percent, share, short, told_apart
 from uccurve.words.tables import HOVER, Table
 from uccurve.words.verdict import how_sure
 
@@ -219,6 +219,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "told_apart": told_apart,
     "coverage": coverage,
     "share": share,
+    "percent": percent,
     "sentence": sentence,
     "sortable": sortable,
     "hover": hover,

@@ -235,6 +235,8 @@ def _worst(assessment: Assessment) -> Table:
     if len(failing) > len(listed):
         title = f"The worst {len(listed)} of {len(failing)}"
     columns = chosen(SEGMENTS, listed, assessment.settings)
+    if failing:  # the title says it of all
+        columns = [column for column in columns if column.name != "state"]
     if len({segment.model for segment in listed}) == 1:
         title = f"{title}: {_as_a_whole(assessment, listed[0].model)}"
         columns = [column for column in columns if column.name != "model"]

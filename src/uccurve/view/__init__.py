@@ -377,6 +377,12 @@ class SegmentMap(NamedTuple):
         segment = self.cells.get((title, model))
         return nan if segment is None else shown_coverage(segment).value
 
+    def behind(self, title: str, model: str) -> float:
+        """How much higher the score of one cell is than the best in its segment; nan where there is none."""
+        scores = {name: cell.score for (at, name), cell in self.cells.items() if at == title}
+        best = min(filter(isfinite, scores.values()), default=nan)
+        return scores.get(model, nan) / best - 1 if best > 0 else nan
+
 
 def segment_map(assessment: Assessment, most: int | None = None) -> SegmentMap:
     """Return the segments of the best models, those first that the model to ship covers least."""

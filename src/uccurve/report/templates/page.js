@@ -72,7 +72,8 @@ function fillControls() {
     find(`${name}-row`).dataset.driver = String(state.driver === name);
   }
   const cost = state.cost === null ? "" : `, cost ${digits(price(point))}`;
-  find("where").textContent = `${active().name} at ${knob} ${digits(point.t)}: coverage ${percent(1 - point.miss_rate)}, ${data.width} ${digits(shown(point, "bandwidth"))}${cost}.`;
+  const said = ` at ${knob} ${digits(point.t)}: coverage ${percent(1 - point.miss_rate)}, ${data.width} ${digits(shown(point, "bandwidth"))}${cost}.`;
+  find("where").replaceChildren(...breakable(active().name), said);
 }
 
 function limits() {
