@@ -379,5 +379,6 @@ def regret_dots(result: Result) -> Any:
     ax.set_yticks(range(len(both)), list(both), fontsize=8)
     ax.set_ylim(len(both) - 0.5, -0.5)
     ax.set_xscale("symlog", linthresh=10)
+    ax.set_xlim(left=-0.4)
     ax.set_xlabel("score at 90%, % worse than the best method of the data set")
     return figure
